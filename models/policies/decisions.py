@@ -1,0 +1,200 @@
+"""The five decisions of an engine, and what each may answer. Policies decide; the simulation acts.
+
+A policy is a pure object: its methods look at a tree, at what runs and at the load, and answer with a frozen
+dataclass. It has no clock of its own (time is an argument), no device, no randomness, and changes nothing it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A compaction in progress, as far as a picker must know it to avoid a conflict."""
+
+    start_level: int
+    output_level: int
+    lo: int
+    """Smallest key of all inputs."""
+    hi: int
+    """Largest key of all inputs."""
+    intra_l0: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DoNothing:
+    """Nothing to do on this state; asked again at the next install."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Read the inputs, keep the newest version of each key, write new files to `output_level`."""
+
+    start_level: int
+    output_level: int
+    inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...]
+    """(level, files) per input level, shallowest first; L0 files newest first."""
+    reason: str
+    """RocksDB's compaction_reason, such as LevelL0FilesNum."""
+    score: float = 0.0
+    cursor: int | None = None
+    """Index to store as the version's pick cursor of `start_level`."""
+    max_output_bytes: int | None = None
+    """Overrides the target file size of the output level; None keeps it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Change the level of files by one manifest edit, without reading them (trivial move)."""
+
+    start_level: int
+    output_level: int
+    inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...]
+    reason: str
+    score: float = 0.0
+    cursor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Delete files without reading them (FIFO)."""
+
+    inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...]
+    reason: str
+    score: float = 0.0
+
+
+Pick = DoNothing | Merge | Move | Drop
+
+
+class Picker(Protocol):
+    """What to compact next."""
+
+    def needs_compaction(self, tree: Tree, now_s: float) -> bool:
+        """Whether the store should be queued for compaction (RocksDB: some score >= 1)."""
+
+    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
+        """The next job on this state, or DoNothing. Busy files are marked in `tree`."""
+
+    def pending_bytes(self, tree: Tree) -> int:
+        """Estimated bytes that compaction has yet to rewrite (RocksDB's estimated pending compaction bytes)."""
+
+    def stall_run_count(self, tree: Tree) -> int:
+        """The count that L0 triggers look at: L0 files when levelled, sorted runs when universal."""
+
+    def level_targets(self, tree: Tree) -> Sequence[float]:
+        """Target bytes per level (index = level; infinity where a level has no target)."""
+
+    def scores(self, tree: Tree) -> Sequence[float]:
+        """Compaction score per level, for the stats table."""
+
+
+class StallCause(Enum):
+    """Why writers are slowed or stopped. The values are the keys of `stall_seconds` in summary.json."""
+
+    MEMTABLE_STOP = "memtable_stop"
+    L0_STOP = "l0_stop"
+    PENDING_STOP = "pending_stop"
+    MEMTABLE_SLOWDOWN = "memtable_slowdown"
+    L0_SLOWDOWN = "l0_slowdown"
+    PENDING_SLOWDOWN = "pending_slowdown"
+
+    @property
+    def stops(self) -> bool:
+        """True for a stop, False for a slowdown."""
+        return self in _STOPS
+
+
+_STOPS = frozenset({StallCause.MEMTABLE_STOP, StallCause.L0_STOP, StallCause.PENDING_STOP})
+
+
+@dataclass(frozen=True, slots=True)
+class StallInputs:
+    """What a throttle looks at, as of one recompute."""
+
+    immutables: int
+    """Immutable memtables not yet committed, those being flushed included."""
+    l0_files: int
+    """`Picker.stall_run_count`."""
+    pending_bytes: int
+    bottommost_bytes: int = 0
+    """Bytes of all files with nothing below them (8.10+, rocksdb.md §3.4 Z); 0 if not needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleState:
+    """What a throttle remembers from one recompute to the next."""
+
+    cause: StallCause | None
+    """None = writers run freely."""
+    rate_bytes_per_s: int
+    """Delayed write rate: remembered also while not delayed."""
+    previous_pending_bytes: int
+    pressure: bool
+    """Whether the store asks for parallel compactions (RocksDB's compaction-pressure token)."""
+    line: str | None = None
+    """The LOG line that RocksDB prints at this recompute, without the column family prefix."""
+
+    @property
+    def stopped(self) -> bool:
+        """Writers wait."""
+        return self.cause is not None and self.cause.stops
+
+    @property
+    def delayed(self) -> bool:
+        """Writers pass at `rate_bytes_per_s`."""
+        return self.cause is not None and not self.cause.stops
+
+    @property
+    def speedup(self) -> bool:
+        """RocksDB's NeedSpeedupCompaction for a single column family."""
+        return self.pressure or self.cause is not None
+
+
+class Throttle(Protocol):
+    """How writers are held back."""
+
+    def initial(self) -> ThrottleState:
+        """State of a store just opened."""
+
+    def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:
+        """New state after an install (RocksDB: RecalculateWriteStallConditions)."""
+
+
+class Cutter(Protocol):
+    """Where a merge ends one output file and begins the next."""
+
+    def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
+        """Ascending positions in `merged.keys` at which a new file starts (0 and the end are implied)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedStream:
+    """The merged, de-duplicated keys of a job with the cumulative size of what precedes each."""
+
+    keys: object
+    """KeyArray of shape (n,)."""
+    cumulative_bytes: object
+    """float64 of shape (n + 1,): data bytes of the first i entries."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutContext:
+    """What a cutter may know about the job and the levels below its output."""
+
+    output_level: int
+    target_bytes: int
+    """Target file size of the output level."""
+    max_compaction_bytes: int
+    bottommost: bool
+    grandparent_lo: object
+    """int64 of shape (g,): smallest keys of the grandparent files over the job's range."""
+    grandparent_hi: object
+    grandparent_size: object

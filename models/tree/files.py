@@ -1,0 +1,58 @@
+"""Sorted files: what a store's tree is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+KeyArray = NDArray[np.int64]
+"""Key codes in ascending order. A code is a key's place in the key order, so that codes compare as keys do."""
+
+NO_KEYS: Final[KeyArray] = np.empty(0, dtype=np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class SortedFile:
+    """One SST: an immutable sorted run of distinct keys, and the one mutable mark that says whether a job holds it.
+
+    `keys` are the keys that the simulation carries: all of them in an exact run, a sample in a sampled one (see
+    `lsmlab.models.tree.keys`), none where only the bounds are known (a tree read from a MANIFEST). `entries` counts
+    what the keys stand for, so it is the real store's entry count and need not equal `len(keys)`.
+    """
+
+    number: int
+    """File number, from the store's one counter; newer files have higher numbers."""
+    lo: int
+    """Smallest key code."""
+    hi: int
+    """Largest key code (inclusive)."""
+    size_bytes: int
+    """Size on the device: data blocks, index, filter and footer."""
+    entries: float = 0.0
+    """Entries (puts and tombstones) that the file holds."""
+    keys: KeyArray = field(default_factory=lambda: NO_KEYS)
+    tombstones: NDArray[np.bool_] | None = None
+    """Which of `keys` are deletes; None when none is."""
+    deletions: float = 0.0
+    """Entries that are tombstones."""
+    compensated_bytes: int = -1
+    """Size by which RocksDB ranks the file (`comp(f)`, rocksdb.md §4.3); equals `size_bytes` without tombstones."""
+    smallest_seqno: int = 0
+    largest_seqno: int = 0
+    created_s: float = 0.0
+    """Simulated time at which the file was written."""
+    busy: bool = False
+    """True while a job has the file as an input."""
+
+    def __post_init__(self) -> None:
+        if self.compensated_bytes < 0:
+            self.compensated_bytes = self.size_bytes
+        if self.hi < self.lo:
+            raise ValueError(f"file {self.number}: largest key {self.hi} is below smallest key {self.lo}")
+
+    def __repr__(self) -> str:
+        mark = "*" if self.busy else ""
+        return f"#{self.number}{mark}[{self.lo}..{self.hi}]{self.size_bytes}B"

@@ -1,0 +1,28 @@
+"""RocksDB versions, comparable."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lsmlab.models.errors import InputError
+
+
+class Version(NamedTuple):
+    """A RocksDB release, major.minor; compares in release order (6.4 < 6.11 < 7.8)."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """Read "7.8" or "7.8.3" (the patch number is dropped: no rule here depends on it).
+
+        Raises InputError for anything else.
+        """
+        parts = str(text).strip().split(".")
+        if len(parts) < 2 or not all(p.isdigit() for p in parts[:2]):
+            raise InputError(f"version {text!r} is not of the form major.minor, such as 7.8")
+        return cls(int(parts[0]), int(parts[1]))
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
