@@ -1,0 +1,192 @@
+"""Quantities: human units at the edge, plain SI numbers inside."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import re
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from lsmlab.models.errors import InputError
+
+_T = TypeVar("_T")
+
+_SIZE: Final = {
+    "": 1.0, "B": 1.0,
+    "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15,
+    "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "PiB": 2.0**50,
+}  # fmt: skip
+_TIME: Final = {"": 1.0, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_COUNT: Final = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9}
+_UNITS: Final[dict[str, dict[str, float]]] = {
+    "bytes": _SIZE,
+    "seconds": _TIME,
+    "bytes_per_s": {"": 1.0} | {f"{u}/s": f for u, f in _SIZE.items() if u} | {f"{u}ps": f for u, f in _SIZE.items() if u},
+    "per_s": {f"{u}{s}": f for u, f in _COUNT.items() for s in ("", "/s", "IOPS", "op/s")},
+    "count": _COUNT,
+    "ratio": {"": 1.0, "%": 0.01},
+}
+_EXAMPLE: Final = {
+    "bytes": "64MiB", "seconds": "80us", "bytes_per_s": "2GB/s", "per_s": "20k/s", "count": "50M", "ratio": "0.5 or 50%",
+}  # fmt: skip
+_NUMBER: Final = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+
+
+def parse_quantity(text: str | float, kind: str) -> float:
+    """Read "64MiB" (kind "bytes"), "80us" ("seconds"), "2GB/s" ("bytes_per_s"), "20k" ("count"), "50%" ("ratio").
+
+    A plain number is taken in the base unit. KB, MB … are powers of ten, KiB, MiB … powers of two. Raises InputError
+    for anything else, infinities and NaN included.
+    """
+    units = _UNITS[kind]
+    if isinstance(text, bool):
+        raise InputError(f"{text} is not a quantity; write it like {_EXAMPLE[kind]}")
+    if isinstance(text, int | float):
+        value = float(text)
+    else:
+        match = _NUMBER.fullmatch(text)
+        if match is None:
+            raise InputError(f"{text!r} is not a quantity; write it like {_EXAMPLE[kind]}")
+        unit = match.group(2)
+        if unit not in units:
+            known = ", ".join(u for u in units if u)
+            raise InputError(f"{text!r}: unit {unit!r} is not one of {known}; write it like {_EXAMPLE[kind]}")
+        value = float(match.group(1).replace("_", "")) * units[unit]
+    if not math.isfinite(value):
+        raise InputError(f"{text!r} is not a finite number; write it like {_EXAMPLE[kind]}")
+    return value
+
+
+def format_bytes(size_bytes: float) -> str:
+    """Short binary form, such as 64.0 MiB."""
+    value = float(size_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if abs(value) < 1024 or unit == "TiB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable")
+
+
+def format_seconds(duration_s: float) -> str:
+    """Short form with three significant digits, such as 2.15 us, 4.1 ms, 12.3 s."""
+    magnitude = abs(duration_s)
+    if magnitude == 0:
+        return "0 s"
+    for unit, factor in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3)):
+        if magnitude < 999.5 * factor:
+            return f"{duration_s / factor:.3g} {unit}"
+    return f"{duration_s:.3g} s" if magnitude < 999.5 else f"{duration_s:,.0f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """How a configuration field is read: its kind and the range it must lie in."""
+
+    kind: str
+    low: float = 0.0
+    high: float = math.inf
+
+
+def quantity(kind: str, default: Any = MISSING, *, low: float = 0.0, high: float = math.inf) -> Any:
+    """Declare a dataclass field that accepts a human quantity of `kind`, in [low, high] (base units).
+
+    Kinds: bytes, seconds, bytes_per_s, per_s, count, ratio.
+    """
+    return field(default=default, metadata={"quantity": Quantity(kind, low, high)})
+
+
+def build(cls: type[_T], values: Mapping[str, Any], where: str) -> _T:
+    """Make a frozen dataclass from a configuration mapping.
+
+    `where` names the mapping in messages ("device"). Quantities are read with their units, enums by value, booleans
+    and strings as they are; None is kept where the annotation allows it. Keys that begin with "_" are skipped.
+
+    Raises InputError for an unknown key (naming the nearest known one), a missing value, a wrong type or a value out
+    of range; errors of the class's own `__post_init__` are given the place they came from.
+    """
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+    hints = _hints(cls)
+    arguments: dict[str, Any] = {}
+    for key, value in values.items():
+        if key.startswith("_"):
+            continue
+        if key not in fields:
+            near = difflib.get_close_matches(key, fields, n=1)
+            hint = f"did you mean {where}.{near[0]}?" if near else f"known keys: {', '.join(sorted(fields))}"
+            raise InputError(f"{where}.{key}: no such key; {hint}")
+        arguments[key] = _convert(value, fields[key], hints[key], f"{where}.{key}")
+    missing = [
+        n for n, f in fields.items() if n not in arguments and f.default is MISSING and f.default_factory is MISSING
+    ]
+    if missing:
+        raise InputError(f"{where}.{missing[0]}: a value is required")
+    try:
+        return cls(**arguments)
+    except InputError as error:
+        text = str(error)
+        raise InputError(text if text.startswith(where) else f"{where}: {text}") from None
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _convert(value: Any, declared: Field[Any], hint: Any, where: str) -> Any:
+    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if value is None:
+        if type(None) in options or hint is Any:
+            return None
+        raise InputError(f"{where}: a value is required")
+    rule: Quantity | None = declared.metadata.get("quantity")
+    if rule is not None:
+        return _read_quantity(value, rule, int in options and float not in options, where)
+    for option in options:
+        if isinstance(option, type) and issubclass(option, Enum):
+            try:
+                return option(value)
+            except ValueError:
+                raise InputError(f"{where}: {value!r} is not one of {', '.join(str(e.value) for e in option)}") from None
+    return _plain(value, options, where)
+
+
+def _read_quantity(value: Any, rule: Quantity, whole: bool, where: str) -> float | int:
+    if not isinstance(value, str | int | float):
+        raise InputError(f"{where}: {value!r} is not a quantity; write it like {_EXAMPLE[rule.kind]}")
+    try:
+        number = parse_quantity(value, rule.kind)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    if not rule.low <= number <= rule.high:
+        bound = f"at least {rule.low:g}" if number < rule.low else f"at most {rule.high:g}"
+        raise InputError(f"{where}: {value} is out of range; it must be {bound}")
+    if whole:
+        if number != int(number):
+            raise InputError(f"{where}: {value} must be a whole number")
+        return int(number)
+    return number
+
+
+def _plain(value: Any, options: tuple[Any, ...], where: str) -> Any:
+    if bool in options:
+        if isinstance(value, bool):
+            return value
+        raise InputError(f"{where}: {value!r} must be true or false")
+    if int in options and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if float in options and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if str in options and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    simple = {bool, int, float, str}
+    if all(o in simple or o is type(None) for o in options):
+        wanted = " or ".join(o.__name__ for o in options if o is not type(None))
+        raise InputError(f"{where}: {value!r} is not a valid {wanted}")
+    return value
