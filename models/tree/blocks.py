@@ -1,0 +1,225 @@
+"""Exact packing of sorted entries into data blocks: where each block ends, and how many bytes it takes.
+
+Rules: rocksdb.md §6.4 (`BlockBuilder`, `FlushBlockBySizePolicy`), for tables without compression. Keys are db_bench's:
+the key id in 8 bytes, big-endian, padded with '0' to the key size, so that ids order like keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lsmlab.models.tree.memtable import SEQNO_BYTES, varint_length
+
+IntArray = NDArray[np.int64]
+
+ID_BYTES: Final = 8
+"""Bytes of a db_bench key that hold the key id; shorter keys hold as many as they have."""
+BLOCK_TRAILER_BYTES: Final = 5
+"""Compression type and checksum behind every block."""
+RESTART_BYTES: Final = 4
+"""One restart offset; a block ends with these and their count."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFormat:
+    """The table options that decide where a data block ends (defaults: BlockBasedTableOptions)."""
+
+    block_size: int = 4096
+    """Target bytes of a data block before compression."""
+    deviation_percent: int = 10
+    """block_size_deviation: a block this much below its target may be closed early."""
+    restart_interval: int = 16
+    """Entries from one full key to the next."""
+
+    @property
+    def early_bytes(self) -> int:
+        """A block above this closes rather than grow beyond `block_size`."""
+        return -(-self.block_size * (100 - self.deviation_percent) // 100)
+
+
+DEFAULT_FORMAT: Final = BlockFormat()
+
+
+def shared_prefix_bytes(ids: IntArray, key_size: int) -> IntArray:
+    """Count the leading bytes that each key shares with the one before it. Shape (n,); `ids` ascend strictly."""
+    held = min(ID_BYTES, key_size)
+    shared = np.zeros(len(ids), dtype=np.int64)
+    if len(ids) > 1:
+        differing = ids[1:] ^ ids[:-1]
+        shared[1:] = held - 1
+        widest = int(differing.max())
+        for byte in range(1, held):
+            if widest < 1 << (8 * byte):
+                break
+            shared[1:] -= differing >= 1 << (8 * byte)
+    return shared
+
+
+class BlockLayout:
+    """Block ends for every possible block start of one sorted run, so that the run can be cut into files anywhere.
+
+    A block's extent depends on its first entry alone: the k-th entry of a block is a restart if k is a multiple of the
+    restart interval. `next_start[i]` is the first entry behind a block that begins with entry i.
+    """
+
+    __slots__ = ("_count", "_format", "_plain", "_restart", "_steps", "next_start")
+
+    def __init__(
+        self, ids: IntArray, key_size: int, value_size: int | IntArray, block_format: BlockFormat = DEFAULT_FORMAT
+    ) -> None:
+        """Lay out `ids` (ascending, distinct); `value_size` is one number or one per entry."""
+        n = len(ids)
+        internal = key_size + SEQNO_BYTES
+        values = np.asarray(value_size, dtype=np.int64)
+        value_bytes = values + _varint_lengths(values)
+        shared = shared_prefix_bytes(ids, key_size)
+        unshared = internal - shared
+        plain = 1 + _varint_lengths(unshared) + unshared + value_bytes
+        extra = internal + varint_length(internal) - unshared - _varint_lengths(unshared)
+        interval = block_format.restart_interval
+        self._count = n
+        self._format = block_format
+        self._plain = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(plain)))
+        self._restart = _strided_sums(extra, interval)
+        # What RocksDB assumes the next entry adds: the whole key, and four bytes for the shared length.
+        self._steps = np.broadcast_to(internal + 4 + varint_length(internal) + value_bytes, (n,))
+        self.next_start: IntArray = np.empty(0, dtype=np.int64)
+        if n:
+            self.next_start = self._find_ends(plain, extra, constant=values.ndim == 0)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def block_bytes(self, start: IntArray, end: IntArray) -> IntArray:
+        """Bytes on disk of the blocks of entries [start, end), trailer included."""
+        return self._estimate(start, end - start) + BLOCK_TRAILER_BYTES
+
+    def starts(self, start: int, end: int) -> IntArray:
+        """First entries of the blocks of a file that holds entries [start, end)."""
+        follow = memoryview(self.next_start.data)
+        found = []
+        at = start
+        while at < end:
+            found.append(at)
+            at = follow[at]
+        return np.array(found, dtype=np.int64)
+
+    def data_bytes(self, start: int, end: int) -> int:
+        """`data_size` of a file that holds entries [start, end): the sum of its blocks, in bytes."""
+        begins = self.starts(start, end)
+        if not len(begins):
+            return 0
+        return int(self.block_bytes(begins, np.append(begins[1:], end)).sum())
+
+    def finished(self, start: int, end: int) -> tuple[IntArray, IntArray]:
+        """Say what a growing file that begins at `start` has written: (first, size_bytes), both shape (blocks,).
+
+        Before entry i is added, the file holds `size_bytes[k]` for the last k with first[k] <= i, and nothing if there
+        is none. A block is written out when the entry behind it arrives, so it counts from one entry later on.
+        """
+        begins = self.starts(start, end)
+        ends = self.next_start[begins]
+        first = ends + 1
+        return first, np.cumsum(self.block_bytes(begins, ends))
+
+    def _estimate(self, start: IntArray, count: IntArray) -> IntArray:
+        """BlockBuilder::CurrentSizeEstimate of the block that holds `count` entries from `start`."""
+        interval = self._format.restart_interval
+        restarts = (count + (interval - 1)) // interval
+        entries = self._plain[start + count] - self._plain[start]
+        full_keys = self._restart[start + restarts * interval] - self._restart[start]
+        result: IntArray = entries + full_keys + RESTART_BYTES * (restarts + 1)
+        return result
+
+    def _closes(self, start: IntArray, count: IntArray) -> NDArray[np.bool_]:
+        """Whether the block [start, start + count) is closed before the next entry (the run's end closes it too)."""
+        form = self._format
+        ahead = start + count
+        at_end = ahead >= self._count
+        size = self._estimate(start, count)
+        grown = size + self._steps[np.minimum(ahead, self._count - 1)]
+        grown += RESTART_BYTES * (count % form.restart_interval == 0)
+        result: NDArray[np.bool_] = (
+            at_end | (size >= form.block_size) | ((grown > form.block_size) & (size > form.early_bytes))
+        )
+        return result
+
+    def _near(self, start: IntArray, count: IntArray) -> NDArray[np.bool_]:
+        """Whether the block may be closed, whatever comes next."""
+        return (start + count >= self._count) | (self._estimate(start, count) > self._format.early_bytes)
+
+    def _find_ends(self, plain: IntArray, extra: IntArray, *, constant: bool) -> IntArray:
+        """First entry behind the block of each start, between the fewest and the most entries a block holds."""
+        form = self._format
+        early = self._threshold(1) if constant else form.early_bytes
+        per_restart = int(extra.max()) + RESTART_BYTES
+        low = int((early - per_restart - RESTART_BYTES) / (int(plain.max()) + per_restart / form.restart_interval))
+        least = int(plain.min()) + (int(extra.min()) + RESTART_BYTES) / form.restart_interval
+        high = int(form.block_size / least) + 2
+        return self._ends_of_equal(max(1, low), high) if constant else self._ends_of_mixed(max(1, low), high)
+
+    def _threshold(self, count: int) -> int:
+        """Size from which a block of `count` entries closes, where all values have one size."""
+        form = self._format
+        room = form.block_size - int(self._steps[0]) - RESTART_BYTES * (count % form.restart_interval == 0)
+        return min(form.block_size, max(form.early_bytes, room) + 1)
+
+    def _ends_of_equal(self, low: int, high: int) -> IntArray:
+        """One value size: "closed" stays true as a block grows, so counting the sizes that are not closed finds it."""
+        n, interval = self._count, self._format.restart_interval
+        plain, restart = self._plain, self._restart
+        end = np.arange(low, n + low, dtype=np.int64)
+        for count in range(low, min(high, n)):
+            restarts = -(-count // interval)
+            left = n - count
+            size = plain[count:-1] - plain[:left]
+            size += restart[restarts * interval : restarts * interval + left]
+            size -= restart[:left]
+            open_ = size < self._threshold(count) - RESTART_BYTES * (restarts + 1)
+            if not open_.any():
+                break
+            end[:left] += open_
+        return np.minimum(end, n)
+
+    def _ends_of_mixed(self, low: int, high: int) -> IntArray:
+        """Many value sizes: a small entry may still fit where a large one does not, so look ahead one by one."""
+        n = self._count
+        start = np.arange(n, dtype=np.int64)
+        count = _first_true(self._near, start, np.minimum(low, n - start), np.minimum(high, n - start))
+        open_ = np.flatnonzero(~self._closes(start, count))
+        while len(open_):
+            count[open_] += 1
+            open_ = open_[~self._closes(open_, count[open_])]
+        return start + count
+
+
+def _first_true(
+    test: Callable[[IntArray, IntArray], NDArray[np.bool_]], start: IntArray, low: IntArray, high: IntArray
+) -> IntArray:
+    """Smallest count in [low, high] for which `test(start, count)` holds; `test(start, high)` is taken to hold."""
+    while bool((low < high).any()):
+        middle = (low + high) >> 1
+        holds = test(start, middle)
+        high = np.where(holds, middle, high)
+        low = np.where(holds, low, np.minimum(middle + 1, high))
+    return high
+
+
+def _strided_sums(values: IntArray, stride: int) -> IntArray:
+    """Array s of length n + 2·stride with s[i + stride] = values[i] + s[i]; values are 0 beyond their end."""
+    n = len(values)
+    rows = -(-n // stride) + 2
+    padded = np.zeros((rows, stride), dtype=np.int64)
+    padded.reshape(-1)[stride : stride + n] = values
+    return np.cumsum(padded, axis=0).reshape(-1)
+
+
+def _varint_lengths(values: IntArray) -> IntArray:
+    """`varint_length` of each value (below 2^28)."""
+    result: IntArray = 1 + (values >= 1 << 7).astype(np.int64) + (values >= 1 << 14) + (values >= 1 << 21)
+    return result
