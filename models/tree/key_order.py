@@ -1,0 +1,80 @@
+"""How key numbers map to places in the key order: in order, hashed, or hash-sharded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64Array = NDArray[np.int64]
+
+_ODD_1: Final = np.uint64(0xFF51AFD7ED558CCD)  # the multipliers of MurmurHash3's 64-bit finaliser
+_ODD_2: Final = np.uint64(0xC4CEB9FE1A85EC53)
+_ODD_3: Final = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio
+
+
+class KeyOrder(Protocol):
+    """Gives every key number (the order in which keys are first written) a place in the key order."""
+
+    def place(self, numbers: Int64Array, size: int) -> Int64Array:
+        """Places of `numbers`, each in [0, size); a bijection of [0, size), of the same shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Keys are numbered in key order (db_bench's keys, YCSB `insertorder=ordered`)."""
+
+    def place(self, numbers: Int64Array, size: int) -> Int64Array:  # noqa: ARG002 - the protocol's signature
+        """`numbers` themselves."""
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """Keys are hashes of their numbers, so that insertions fall anywhere (YCSB `insertorder=hashed`).
+
+    A pseudo-random permutation: multiply-xorshift rounds are bijections of b-bit words, and words at or above `size`
+    are sent round again until they fall below it.
+    """
+
+    def place(self, numbers: Int64Array, size: int) -> Int64Array:
+        """A fixed pseudo-random permutation of [0, size)."""
+        if size <= 2:
+            return numbers
+        words = numbers.astype(np.uint64)
+        bits = (size - 1).bit_length()
+        words = _permute(words, bits)
+        outside = np.flatnonzero(words >= size)
+        while len(outside):
+            words[outside] = again = _permute(words[outside], bits)
+            outside = outside[again >= size]
+        return words.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharded:
+    """`shards` key ranges, each written in order, taken in turn: a hash-sharded sequential key (hash(k) mod shards, k).
+
+    A hash spreads consecutive keys over the shards evenly up to noise; taking the shards in turn leaves the noise out.
+    """
+
+    shards: int
+
+    def place(self, numbers: Int64Array, size: int) -> Int64Array:
+        """Place (number mod shards) · size / shards + number / shards, for as many shards as `size` has room for."""
+        shards = min(self.shards, size)
+        full, rest = divmod(size, shards)
+        shard = numbers % shards
+        return shard * full + np.minimum(shard, rest) + numbers // shards
+
+
+def _permute(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    mask = np.uint64((1 << bits) - 1)
+    shift = np.uint64((bits + 1) // 2)
+    x = (words + _ODD_3) & mask
+    for odd in (_ODD_1, _ODD_2, _ODD_3):
+        x = (x * odd) & mask
+        x ^= x >> shift
+    return x

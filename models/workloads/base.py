@@ -1,0 +1,197 @@
+"""What a workload is: groups of clients with their keys, values and pace, over one key space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import reduce
+
+import numpy as np
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.key_order import KeyOrder, Ordered
+from lsmlab.models.tree.keys import KeySample, choose_rate
+from lsmlab.models.tree.merge import Tombstones, merge_runs
+from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop
+from lsmlab.models.workloads.choosers import Chooser, InsertCursor, SequentialKeys, UniformKeys
+from lsmlab.models.workloads.values import ValueSizes
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """Fractions of a client group's operations by kind; they sum to 1."""
+
+    read: float = 0.0
+    update: float = 0.0
+    insert: float = 0.0
+    delete: float = 0.0
+    scan: float = 0.0
+    read_modify_write: float = 0.0
+
+    def __post_init__(self) -> None:
+        shares = [getattr(self, f.name) for f in fields(self)]
+        if min(shares) < 0 or abs(sum(shares) - 1.0) > 1e-6:
+            raise InputError(f"fractions of operations must sum to 1, none negative; they sum to {sum(shares):g}")
+
+    @property
+    def gets(self) -> float:
+        """Point lookups per operation; a read-modify-write does one."""
+        return self.read + self.read_modify_write
+
+    @property
+    def writes(self) -> float:
+        """Entries written per operation; a read-modify-write writes one."""
+        return self.update + self.insert + self.delete + self.read_modify_write
+
+
+@dataclass(frozen=True, slots=True)
+class ScanLength:
+    """Entries that a scan returns: always `mean`, or uniform between 1 and `maximum`."""
+
+    mean: float = 0.0
+    maximum: float = 0.0
+    distribution: str = "fixed"
+    """"fixed", "uniform" (1 … maximum) or "pareto" (mixgraph; the mean is that of its formula)."""
+
+
+@dataclass(frozen=True)
+class Clients:
+    """A group of client threads that do the same."""
+
+    name: str
+    threads: int = 1
+    mix: Mix = field(default_factory=lambda: Mix(update=1.0))
+    arrivals: Arrivals = field(default_factory=ClosedLoop)
+    write_keys: Chooser = field(default_factory=UniformKeys)
+    """Keys of updates, deletes and read-modify-writes."""
+    insert_keys: Chooser = field(default_factory=SequentialKeys)
+    """Keys of inserts."""
+    read_keys: Chooser = field(default_factory=UniformKeys)
+    """Keys of reads, and where scans start."""
+    scan_length: ScanLength = field(default_factory=ScanLength)
+    operations: int | None = None
+    """Operations of all threads of the group together, after which it stops; None for no limit."""
+    batch_size: int = 1
+    """Entries per write batch. An operation of db_bench writes one entry, so a batch is as many operations."""
+    sync: bool = False
+    """Whether every write waits until the log is on the device."""
+    background: bool = False
+    """Left out of the reported throughput, and stops when the others have finished (readwhilewriting's writer)."""
+
+    def __post_init__(self) -> None:
+        if self.threads < 1 or self.batch_size < 1:
+            raise InputError(f"{self.name}: threads and batch_size must be at least 1")
+
+    def start(self, sample: KeySample, cursor: InsertCursor) -> WriteStream:
+        """What the group writes into one tree."""
+        return WriteStream(self, sample, cursor)
+
+
+class WriteStream:
+    """The keys that one client group writes into one tree, memtable by memtable."""
+
+    def __init__(self, clients: Clients, sample: KeySample, cursor: InsertCursor) -> None:
+        mix = clients.mix
+        total = mix.writes or 1.0
+        self._overwrites = (mix.update + mix.read_modify_write) / total
+        self._inserts = mix.insert / total
+        self._deletes = mix.delete / total
+        self._overwritten = clients.write_keys.start(sample, cursor)
+        self._inserted = clients.insert_keys.start(sample, cursor)
+        self._deleted = clients.write_keys.start(sample, cursor)
+
+    def fill(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, Tombstones]:
+        """Distinct keys that the next `count` written entries leave, ascending, and which of them are deletes.
+
+        Where a key was both put and deleted, either may have come last: a coin decides, weighted by the shares.
+        """
+        runs: list[tuple[KeyArray, Tombstones]] = []
+        if self._overwrites:
+            runs.append((self._overwritten.distinct(count * self._overwrites, rng), None))
+        if self._inserts:
+            runs.append((self._inserted.distinct(count * self._inserts, rng), None))
+        if not self._deletes:
+            return merge_runs(runs)
+        deleted = self._deleted.distinct(count * self._deletes, rng)
+        put = merge_runs(runs)[0]
+        if len(put):
+            both = np.isin(deleted, put, assume_unique=True)
+            deleted = deleted[~both | (rng.random(len(deleted)) < self._deletes)]
+        return merge_runs([(deleted, np.ones(len(deleted), dtype=np.bool_)), (put, None)])
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is asked of a store.
+
+    Populations, operations and rates are totals over all regions; each region is a tree of its own that holds an equal
+    part of the keys and gets an equal part of the operations.
+    """
+
+    name: str
+    clients: tuple[Clients, ...]
+    key_size: float
+    values: ValueSizes
+    population: int
+    """Size of the key space: the keys that can exist."""
+    preload_keys: int = 0
+    """Keys 0 … preload_keys - 1 are in the store when the run starts."""
+    duration_s: float | None = None
+    """Simulated length, or None to run until the operations are done."""
+    regions: int = 1
+    key_order: KeyOrder = field(default_factory=Ordered)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.regions <= 1000:
+            raise InputError(f"regions: {self.regions} is out of range; it must be between 1 and 1000")
+        if self.regions > self.population:
+            raise InputError(f"regions: {self.regions} trees cannot share a key space of {self.population} keys")
+        if self.duration_s is None and all(c.operations is None for c in self.clients if not c.background):
+            raise InputError("duration: a value is required where no number of operations ends the run")
+
+    @property
+    def value_bytes(self) -> float:
+        """Mean value size."""
+        return self.values.mean_bytes
+
+    @property
+    def entry_bytes(self) -> float:
+        """Mean key and value size: user bytes of a put."""
+        return self.key_size + self.values.mean_bytes
+
+    @property
+    def writes(self) -> bool:
+        """Whether any client writes."""
+        return any(c.mix.writes > 0 for c in self.clients)
+
+    def region(self) -> Workload:
+        """The key space and the preloaded keys of one region. Clients, with their operations and rates, stay totals."""
+        n = self.regions
+        if n == 1:
+            return self
+        return replace(self, regions=1, population=-(-self.population // n), preload_keys=-(-self.preload_keys // n))
+
+    def sample(self, entries_per_file: float, samples_per_file: float, exact: bool = False) -> KeySample:
+        """The keys that a run carries in each of its trees, with room for about `samples_per_file` in a file."""
+        one = self.region()
+        rate = 1.0 if exact else choose_rate(entries_per_file, samples_per_file, one.population)
+        stride = round(1 / rate)
+        choosers = [k for c in self.clients if c.mix.writes for k in (c.write_keys, c.insert_keys)]
+        hot = reduce(np.union1d, [k.hot_numbers(one.population, stride) for k in choosers], np.empty(0, dtype=np.int64))
+        return KeySample(one.population, rate, self.key_order, hot)
+
+    def cursor(self, region: int = 0) -> InsertCursor:
+        """A fresh insert cursor for tree number `region`: the first key after the preloaded ones."""
+        return InsertCursor(float(self.region().preload_keys), region)
+
+    def preloaded(self, sample: KeySample) -> KeyArray:
+        """Codes of the keys that each tree holds when the run starts."""
+        return sample.codes(0, self.region().preload_keys)
+
+
+def fill_together(
+    streams: Sequence[WriteStream], counts: Sequence[float], rng: np.random.Generator
+) -> tuple[KeyArray, Tombstones]:
+    """Distinct keys of a memtable into which each stream wrote its count of entries."""
+    return merge_runs([stream.fill(count, rng) for stream, count in zip(streams, counts, strict=True) if count > 0])

@@ -1,0 +1,233 @@
+"""Which keys operations touch: the interface, and keys chosen evenly or in sequence.
+
+A chooser is a frozen description. `start` gives its state for one tree of one run; the state answers for whole
+memtables at once: which distinct keys do the next n writes leave behind?
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.files import NO_KEYS, KeyArray
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.merge import unique_sorted
+from lsmlab.models.workloads.mt19937 import FillRandomKeys
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class InsertCursor:
+    """The number of the next key to be inserted into one tree; all choosers of that tree share it."""
+
+    number: float = 0.0
+    region: int = 0
+    """Which tree: choosers with a seed of their own draw differently in each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Popularity:
+    """How often blocks are accessed: classes of alike blocks. `probability` · `blocks` sums to 1."""
+
+    probability: FloatArray
+    """Chance that one access goes to one given block of the class. Shape (classes,)."""
+    blocks: FloatArray
+    """Blocks of the class. Shape (classes,)."""
+
+
+class ChooserState(Protocol):
+    """A chooser at work on one tree."""
+
+    def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
+        """Codes that the next `count` writes touch: ascending and distinct."""
+
+    def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
+        """`k` codes drawn as reads draw their keys: each stands for the same number of reads. In no order."""
+
+
+class Chooser(Protocol):
+    """A distribution over key numbers."""
+
+    def hot_numbers(self, population: int, stride: int) -> KeyArray:
+        """Numbers that a sample of one key in `stride` should carry by themselves, ascending; often none."""
+
+    def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
+        """State for one tree."""
+
+    def popularity(self, population: int, keys_per_block: float) -> Popularity:
+        """Access probabilities of blocks of adjacent keys, for caches."""
+
+
+def share_of(population: int, share: float) -> int:
+    """Keys in the first `share` of a population; at least 1."""
+    return max(1, round(population * share))
+
+
+@dataclass(slots=True)
+class Owed:
+    """Carries the fraction of a sampled key over to the next call, so that counts add no noise of their own."""
+
+    fraction: float = 0.0
+
+    def take(self, amount: float) -> int:
+        """Whole part of `amount` and what is left from before."""
+        total = self.fraction + amount
+        whole = int(total + 1e-9)  # forgive rounding: 10 times 0.1 is one key
+        self.fraction = total - whole
+        return whole
+
+
+class HotPresence:
+    """Which hot keys `count` writes touch, when one write touches each with its own probability."""
+
+    def __init__(self, codes: KeyArray, probability: FloatArray | float) -> None:
+        self._codes = codes
+        p = np.broadcast_to(np.minimum(probability, 1.0 - 2.0**-53), codes.shape)
+        self._log_absent = np.log1p(-np.asarray(p, dtype=np.float64))
+
+    def touched(self, count: float, rng: np.random.Generator) -> KeyArray:
+        """Codes touched at least once, each with probability 1 - (1 - p)^count."""
+        if not len(self._codes):
+            return NO_KEYS
+        return self._codes[rng.random(len(self._codes)) < -np.expm1(count * self._log_absent)]
+
+
+@dataclass(frozen=True)
+class UniformKeys:
+    """Every key of the first `share` of the numbers (all by default) with the same chance.
+
+    With `seed`, an exact run regenerates db_bench's own sequence: one 64-bit Mersenne Twister per thread, seeded with
+    `seed` + thread number, threads in turn (rocksdb.md §11.1).
+    """
+
+    share: float = 1.0
+    seed: int | None = None
+    threads: int = 1
+    first_thread: int = 1
+    """Number of the first thread: db_bench counts them over all benchmarks of an invocation, from 1 (5.7: from 0)."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1 or self.threads < 1:
+            raise InputError(f"uniform keys: share {self.share} must lie in (0, 1], threads {self.threads} be 1 or more")
+
+    def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002 - the protocol's signature
+        """None."""
+        return NO_KEYS
+
+    def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
+        """State for one tree."""
+        items = share_of(sample.population, self.share)
+        if sample.exact and self.seed is not None:
+            first = self.first_thread + cursor.region * self.threads
+            threads = [FillRandomKeys(self.seed, first + i, items) for i in range(self.threads)]
+            return _DbBenchState(sample, threads, items)
+        return _UniformState(sample, items)
+
+    def popularity(self, population: int, keys_per_block: float) -> Popularity:
+        """One class: all blocks alike."""
+        blocks = max(1.0, share_of(population, self.share) / keys_per_block)
+        return Popularity(np.array([1.0 / blocks]), np.array([blocks]))
+
+
+class _UniformState:
+    def __init__(self, sample: KeySample, items: int) -> None:
+        self._sample = sample
+        self._items = items
+        self._groups = max(1, -(-items // sample.stride))
+        in_range = sample.hot < items
+        self._hot = HotPresence(sample.hot_codes[in_range], 1.0 / items)
+        self._any_hot = bool(in_range.any())
+        # Of h hot keys: a share (items - h) / items of the writes is cold, and a group stands for (items - h) / groups.
+        self._draws_per_write = self._groups / items
+        self._owed = Owed()
+
+    def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
+        drawn = self._owed.take(count * self._draws_per_write)
+        codes = self._sample.group_codes(rng.integers(0, self._groups, drawn))
+        if self._any_hot:
+            codes = np.concatenate((codes, self._hot.touched(count, rng)))
+        return unique_sorted(codes)
+
+    def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
+        return self._sample.number_codes(rng.integers(0, self._items, k))
+
+
+class _DbBenchState:
+    """db_bench's writer threads, taking turns."""
+
+    def __init__(self, sample: KeySample, threads: Sequence[FillRandomKeys], items: int) -> None:
+        self._threads = threads
+        self._sample = sample
+        self._items = items
+        self._done = 0
+        self._owed = Owed()
+
+    def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:  # noqa: ARG002 - the keys are db_bench's
+        n = len(self._threads)
+        before = self._done
+        self._done += self._owed.take(count)
+        parts = [
+            thread.take((self._done + n - 1 - i) // n - (before + n - 1 - i) // n)
+            for i, thread in enumerate(self._threads)
+        ]
+        return unique_sorted(self._sample.group_codes(np.concatenate(parts)))
+
+    def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
+        return self._sample.number_codes(rng.integers(0, self._items, k))
+
+
+@dataclass(frozen=True)
+class SequentialKeys:
+    """Keys in the order of their numbers, from the insert cursor on: fillseq, and every insert.
+
+    The key order decides where they fall: at the end (`Ordered`), anywhere (`Hashed`: filluniquerandom, YCSB's
+    inserts), or at the end of each shard (`Sharded`).
+    """
+
+    repeats: float = 1.0
+    """Writes per key: db_bench's fillseq threads each write the same sequence."""
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1:
+            raise InputError(f"{self.repeats} writes per key; there must be at least 1")
+
+    def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002
+        """None."""
+        return NO_KEYS
+
+    def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
+        """State for one tree: it moves `cursor`."""
+        return _SequentialState(sample, cursor, self.repeats)
+
+    def popularity(self, population: int, keys_per_block: float) -> Popularity:
+        """Like uniform: over a whole pass each block is read as often as any other."""
+        return UniformKeys().popularity(population, keys_per_block)
+
+
+class _SequentialState:
+    def __init__(self, sample: KeySample, cursor: InsertCursor, repeats: float) -> None:
+        self._sample = sample
+        self._cursor = cursor
+        self._repeats = repeats
+
+    def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:  # noqa: ARG002 - nothing is random
+        first = self._cursor.number
+        self._cursor.number = stop = first + count / self._repeats
+        stride = self._sample.stride
+        groups = np.arange(math.ceil(first / stride - 1e-9), math.ceil(stop / stride - 1e-9), dtype=np.int64)
+        codes = self._sample.group_codes(groups)
+        if len(self._sample.hot):
+            i, j = self._sample.hot.searchsorted((first, stop))
+            codes = np.concatenate((codes, self._sample.hot_codes[i:j]))
+        return unique_sorted(codes)
+
+    def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
+        written = max(1, int(self._cursor.number))
+        return self._sample.number_codes(rng.integers(0, written, k))

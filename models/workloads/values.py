@@ -1,0 +1,151 @@
+"""Value sizes: fixed, or drawn from a distribution and tied to the key, as db_bench and mixgraph do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.workloads.fnv import fnv1a_64
+
+
+class ValueSizes(Protocol):
+    """How long values are."""
+
+    @property
+    def mean_bytes(self) -> float:
+        """Mean value size over the operations that write."""
+
+    def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sizes at the fractions `u` of (0, 1), of the same shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSize:
+    """All values alike."""
+
+    size_bytes: float
+
+    @property
+    def mean_bytes(self) -> float:
+        """The one size."""
+        return self.size_bytes
+
+    def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The one size."""
+        return np.full(u.shape, self.size_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class UniformSize:
+    """Uniform between two sizes (--value_size_distribution_type=uniform, --value_size_min, --value_size_max)."""
+
+    min_bytes: float
+    max_bytes: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_bytes <= self.max_bytes:
+            raise InputError(f"value_size_min {self.min_bytes:g} must not exceed value_size_max {self.max_bytes:g}")
+
+    @property
+    def mean_bytes(self) -> float:
+        """Midpoint."""
+        return (self.min_bytes + self.max_bytes) / 2
+
+    def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Linear in `u`."""
+        return np.floor(self.min_bytes + u * (self.max_bytes - self.min_bytes) + 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalSize:
+    """Normal around the middle of two sizes with a sixth of their distance as deviation, kept between them.
+
+    db_bench's NormalDistribution: mean (min + max) / 2, standard deviation (max - min) / 6, clamped.
+    """
+
+    min_bytes: float
+    max_bytes: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_bytes <= self.max_bytes:
+            raise InputError(f"value_size_min {self.min_bytes:g} must not exceed value_size_max {self.max_bytes:g}")
+
+    @property
+    def mean_bytes(self) -> float:
+        """Midpoint: the distribution is symmetric, its clamping too."""
+        return (self.min_bytes + self.max_bytes) / 2
+
+    def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The clamped normal quantile."""
+        from scipy.special import ndtri  # 0.1 s of start-up, needed here alone
+
+        sizes = self.mean_bytes + (self.max_bytes - self.min_bytes) / 6 * ndtri(u)
+        return np.asarray(np.clip(np.floor(sizes + 0.5), self.min_bytes, self.max_bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoSize:
+    """mixgraph's generalized Pareto sizes: ceil(theta + sigma · (u^-k - 1) / k) (rocksdb.md §11.3).
+
+    Sizes below 10 B become 10 B and sizes above `max_bytes` are taken modulo `max_bytes`, as in db_bench: a few
+    of the latter end below 10 B.
+    """
+
+    theta: float = 0.0
+    k: float = 0.2615
+    sigma: float = 25.45
+    max_bytes: float = 1024.0
+    min_bytes: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.sigma < 0 or self.max_bytes < 1:
+            raise InputError("value_sigma must not be negative and mix_max_value_size must be at least 1")
+
+    @property
+    def mean_bytes(self) -> float:
+        """Mean over uniform u, integrated numerically (the modulo has no closed form)."""
+        return _pareto_mean(self)
+
+    def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Size of the operation whose random fraction is `u`; descending in `u` up to the modulo."""
+        u = np.maximum(u, 1e-18)
+        with np.errstate(over="ignore"):  # u^-k may be infinite for the heaviest tails
+            raw = -np.log(u) if self.k == 0 else (u**-self.k - 1) / self.k
+        sizes = np.ceil(self.theta + self.sigma * np.minimum(raw, 1e15))
+        small, large = sizes < self.min_bytes, sizes > self.max_bytes
+        return np.where(small, self.min_bytes, np.where(large, np.mod(sizes, self.max_bytes), sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedSizes:
+    """Sizes of the values under given key codes: a key always has the same size, by a hash of its code.
+
+    Codes that stand for many keys (a sampled run's cold keys) have the mean size, which those keys' sizes add up to.
+    """
+
+    values: ValueSizes
+    sampled: bool
+
+    def of(self, codes: KeyArray) -> NDArray[np.float64]:
+        """Value sizes in bytes. Shape (len(codes),)."""
+        u = (fnv1a_64(codes) % np.uint64(1 << 53)).astype(np.float64) / float(1 << 53)
+        sizes = self.values.quantile(np.maximum(u, 2.0**-54))
+        return np.where(codes & 1, sizes, self.values.mean_bytes) if self.sampled else sizes
+
+
+@lru_cache(maxsize=64)
+def _pareto_mean(sizes: ParetoSize) -> float:
+    # half of the points are spread evenly, half on a log scale towards 0, where the largest sizes are
+    edges = np.concatenate((np.geomspace(1e-12, 1e-3, 200_001), np.linspace(1e-3, 1.0, 200_001)[1:]))
+    widths = np.diff(edges)
+    mean = float(np.sum(sizes.quantile((edges[1:] + edges[:-1]) / 2) * widths))
+    if not math.isfinite(mean):
+        raise InputError("value_theta, value_k and value_sigma give no finite mean value size")
+    return mean
