@@ -1,0 +1,156 @@
+"""The two text formats in which RocksDB leaves its options: the OPTIONS file and the header of a LOG.
+
+Both readers turn text into `Entry` records and know nothing of which options matter (rocksdb.md §10).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from lsmlab.models.errors import InputError
+
+_SECTION: Final = re.compile(r'\[\s*([\w/.\-]+)\s*(?:"([^"]*)")?\s*\]')
+_OPTION: Final = re.compile(r"Options\.([A-Za-z_][\w.]*(?:\[\d+\])?)\s*: ?(.*)$")
+_FAMILY: Final = re.compile(r"Options for column family \[(.*)\]:?$")
+_RELEASE: Final = re.compile(r"RocksDB version:\s*(\S+)")
+_TABLE: Final = "table_factory options:"
+_MEMBER: Final = re.compile(r"\s+([a-z][\w.]*)\s*: ?(.*)$")
+_KNOWN_SECTIONS: Final = frozenset({"Version", "DBOptions", "CFOptions"})
+_HEADER_GAP_LINES: Final = 2000
+"""A LOG's header is over when this many lines follow without an option (recovery may be logged in between)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One `name = value`, as text, and where it stands."""
+
+    line: int
+    section: str
+    """Version, DB, CF or Table."""
+    family: str
+    """Column family; empty in the sections Version and DB."""
+    name: str
+    value: str
+
+
+def read_ini(lines: Iterable[str], source: str) -> Iterator[Entry]:
+    """Entries of an OPTIONS file. Raises InputError naming the line for text that RocksDB would not read either."""
+    section, family = "", ""
+    for number, raw in enumerate(lines, 1):
+        text = _strip_comment(raw)
+        if not text:
+            continue
+        if text.startswith("["):
+            section, family = _section(text, source, number)
+            continue
+        if not section:
+            raise InputError(
+                f"{source}:{number}: {_excerpt(text)} stands before any section such as [DBOptions]; "
+                "this is neither an OPTIONS file nor the LOG of a RocksDB"
+            )
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise InputError(f"{source}:{number}: {_excerpt(text)} is not of the form name=value")
+        yield Entry(number, section, family, name, _unescape(value))
+
+
+def read_log(lines: Iterable[str]) -> Iterator[Entry]:
+    """Entries of the header of the first store that a LOG opens; whatever else stands in its lines is passed over."""
+    family, in_table, gap, releases = "", False, 0, 0
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip().removesuffix('"]')  # some hosts wrap a message as ["…"]
+        gap += 1
+        if release := _RELEASE.search(line):
+            releases += 1
+            if releases > 1:
+                return
+            yield Entry(number, "Version", "", "rocksdb_version", release.group(1))
+        elif named := _FAMILY.search(line):
+            family, in_table, gap = named.group(1), False, 0
+        elif _TABLE in line:
+            in_table = True
+            if member := _MEMBER.search(" " + line.partition(_TABLE)[2]):
+                yield Entry(number, "Table", family, member.group(1), member.group(2).strip())
+        elif option := _OPTION.search(line):
+            in_table, gap = False, 0
+            yield Entry(number, "CF" if family else "DB", family, option.group(1), option.group(2).strip())
+        elif in_table and (member := _MEMBER.match(line)):
+            gap = 0
+            yield Entry(number, "Table", family, member.group(1), member.group(2).strip())
+        else:
+            in_table = False
+            if family and gap > _HEADER_GAP_LINES:
+                return
+
+
+def is_log(lines: Iterable[str]) -> bool:
+    """Whether text that begins with `lines` is a LOG rather than an OPTIONS file."""
+    return any(_RELEASE.search(line) or _OPTION.search(line) for line in lines)
+
+
+def parse_struct(text: str) -> dict[str, str]:
+    """Members of `{a=1;b={c=2;};}`. Raises InputError for braces that do not match or members without a name."""
+    body = text.strip()
+    if not (body.startswith("{") and body.endswith("}")):
+        raise InputError(f"{_excerpt(text)} is not of the form {{name=value;…}}")
+    members: dict[str, str] = {}
+    for part in _split(body[1:-1]):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not name:
+            raise InputError(f"{_excerpt(part)} is not of the form name=value")
+        members[name] = value
+    return members
+
+
+def _split(body: str) -> Iterator[str]:
+    """Parts between semicolons that stand outside of inner braces."""
+    depth, start = 0, 0
+    for i, char in enumerate(body):
+        depth += (char == "{") - (char == "}")
+        if depth < 0:
+            break
+        if char == ";" and depth == 0:
+            if body[start:i].strip():
+                yield body[start:i]
+            start = i + 1
+    if depth != 0:
+        raise InputError(f"braces do not match in {_excerpt(body)}")
+    if body[start:].strip():
+        yield body[start:]
+
+
+def _section(text: str, source: str, number: int) -> tuple[str, str]:
+    match = _SECTION.fullmatch(text)
+    if match is None:
+        raise InputError(f'{source}:{number}: {_excerpt(text)} is not a section such as [CFOptions "default"]')
+    title, argument = match.group(1), match.group(2) or ""
+    if title.startswith("TableOptions/"):
+        return "Table", argument
+    if title not in _KNOWN_SECTIONS:
+        raise InputError(f"{source}:{number}: section [{title}] is not one that RocksDB writes; remove it")
+    return {"Version": "Version", "DBOptions": "DB", "CFOptions": "CF"}[title], argument
+
+
+def _strip_comment(line: str) -> str:
+    """Cut off a comment (`#` not after a backslash) and the blanks at both ends."""
+    start = 0
+    while (at := line.find("#", start)) >= 0:
+        if at == 0 or line[at - 1] != "\\":
+            return line[:at].strip()
+        start = at + 1
+    return line.strip()
+
+
+def _unescape(value: str) -> str:
+    if "\\" not in value:
+        return value
+    return re.sub(r"\\(.)", lambda m: {"n": "\n", "r": "\r"}.get(m.group(1), m.group(1)), value)
+
+
+def _excerpt(text: str) -> str:
+    """Text for a message: one line, printable, not too long."""
+    flat = text.strip().encode("unicode_escape").decode("ascii")
+    return repr(text.strip()) if len(flat) <= 60 and flat == text.strip() else f"'{flat[:57]}...'"

@@ -1,0 +1,31 @@
+"""The YAML of option names that Hydra composes.
+
+To write it anew after a change of RocksDbOptions:
+
+python -c "from lsmlab.models.engines.options import options_template as t; print(t(), end='')" \
+    > configs/engine/options/rocksdb.yaml
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lsmlab.models.engines.options import options_template, resolve_options
+from lsmlab.models.version import Version
+from omegaconf import OmegaConf
+
+FILE = Path(__file__).parents[1] / "configs" / "engine" / "options" / "rocksdb.yaml"
+
+
+def test_file_is_in_step_with_the_class() -> None:
+    """The file is what the class gives, so that no option is missing or left over."""
+    assert options_template() == FILE.read_text(encoding="utf-8")
+
+
+def test_file_as_it_is_changes_nothing() -> None:
+    """Every value in the file is null: resolving it equals resolving no override at all."""
+    version = Version(7, 8)
+    loaded = OmegaConf.to_container(OmegaConf.load(FILE))
+    assert isinstance(loaded, dict)
+    overrides = {str(name): value for name, value in loaded.items()}
+    assert resolve_options(version, "library", {}) == resolve_options(version, "library", overrides)
