@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from lsmlab.models.tree.files import SortedFile
+import numpy as np
+from numpy.typing import NDArray
+
+from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Tree
 
 
@@ -48,6 +51,8 @@ class Merge:
     """Index to store as the version's pick cursor of `start_level`."""
     max_output_bytes: int | None = None
     """Overrides the target file size of the output level; None keeps it."""
+    next_key: int | None = None
+    """Round-robin pickers: what to store in `Tree.round_robin_key[start_level]` when the job ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class Move:
     reason: str
     score: float = 0.0
     cursor: int | None = None
+    next_key: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,8 @@ class StallInputs:
     pending_bytes: int
     bottommost_bytes: int = 0
     """Bytes of all files with nothing below them (8.10+, rocksdb.md §3.4 Z); 0 if not needed."""
+    marked_files: int = 0
+    """Files marked for compaction (9.0+)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +187,10 @@ class Cutter(Protocol):
 class MergedStream:
     """The merged, de-duplicated keys of a job with the cumulative size of what precedes each."""
 
-    keys: object
-    """KeyArray of shape (n,)."""
-    cumulative_bytes: object
-    """float64 of shape (n + 1,): data bytes of the first i entries."""
+    keys: KeyArray
+    """Ascending. Shape (n,)."""
+    cumulative_bytes: NDArray[np.float64]
+    """Data bytes of the first i entries; in an exact run, of the blocks finished by then. Shape (n + 1,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +202,11 @@ class CutContext:
     """Target file size of the output level."""
     max_compaction_bytes: int
     bottommost: bool
-    grandparent_lo: object
-    """int64 of shape (g,): smallest keys of the grandparent files over the job's range."""
-    grandparent_hi: object
-    grandparent_size: object
+    grandparent_lo: KeyArray
+    """Smallest keys of the grandparent files over the job's range. Shape (g,)."""
+    grandparent_hi: KeyArray
+    """Largest keys (inclusive). Shape (g,)."""
+    grandparent_size: NDArray[np.int64]
+    """File sizes in bytes. Shape (g,)."""
+    split_key: int | None = None
+    """Key at which round-robin compaction ends a file: the output level's cursor (rocksdb.md §6.3)."""

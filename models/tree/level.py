@@ -23,7 +23,19 @@ class Level:
     them, never keep them across a change of the level, and change busy marks through `mark` only.
     """
 
-    __slots__ = ("_busy", "_busy_bytes", "_bytes", "_comp", "_hi", "_lo", "_n", "_size", "files", "stamp")
+    __slots__ = (
+        "_busy",
+        "_busy_bytes",
+        "_bytes",
+        "_comp",
+        "_comp_bytes",
+        "_hi",
+        "_lo",
+        "_n",
+        "_size",
+        "files",
+        "stamp",
+    )
 
     def __init__(self, files: Sequence[SortedFile] = ()) -> None:
         self.files: list[SortedFile] = []
@@ -35,6 +47,7 @@ class Level:
         self._comp: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self._busy: NDArray[np.bool_] = np.empty(capacity, dtype=np.bool_)
         self._bytes = 0
+        self._comp_bytes = 0
         self._busy_bytes = 0
         self.stamp = 0
         """Counts changes of the file set (not of busy marks), for caches keyed on a level's content."""
@@ -79,7 +92,12 @@ class Level:
     @property
     def free_compensated_bytes(self) -> int:
         """Compensated bytes of the files that no job holds."""
-        return int(self._comp[: self._n].sum()) - self._busy_bytes
+        return self._comp_bytes - self._busy_bytes
+
+    @property
+    def compensated_bytes(self) -> int:
+        """Compensated bytes of all files, those being compacted included."""
+        return self._comp_bytes
 
     def overlapping(self, lo: int, hi: int) -> tuple[int, int]:
         """Index range [i, j) of the files that share a key with [lo, hi] (both inclusive)."""
@@ -145,6 +163,7 @@ class Level:
         n = old_n + delta
         removed = self.files[i:j]
         self._bytes -= sum(f.size_bytes for f in removed)
+        self._comp_bytes -= sum(f.compensated_bytes for f in removed)
         self._busy_bytes -= sum(f.compensated_bytes for f in removed if f.busy)
         if n > len(self._lo):
             self._grow(n)
@@ -159,6 +178,7 @@ class Level:
             self._comp[k] = file.compensated_bytes
             self._busy[k] = file.busy
             self._bytes += file.size_bytes
+            self._comp_bytes += file.compensated_bytes
             if file.busy:
                 self._busy_bytes += file.compensated_bytes
         self.files[i:j] = new
@@ -174,6 +194,7 @@ class Level:
         assert [f.hi for f in self.files] == self.hi.tolist()
         assert [f.busy for f in self.files] == self.busy.tolist()
         assert self._bytes == sum(f.size_bytes for f in self.files)
+        assert self._comp_bytes == sum(f.compensated_bytes for f in self.files)
         assert self._busy_bytes == sum(f.compensated_bytes for f in self.files if f.busy)
 
     def _grow(self, n: int) -> None:

@@ -1,0 +1,82 @@
+"""How long a delayed writer sleeps: RocksDB's delay bucket (rocksdb.md §3.6, §3.7; WriteController::GetDelay)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lsmlab.models.version import Version
+
+REFILL_US: Final = 1000
+"""Interval at which credit arrives, and the shortest sleep, since 6.19."""
+OLD_REFILL_US: Final = 1024
+"""The same before 6.19 (kRefillInterval)."""
+SLEEP_US: Final = 1001
+"""A delayed writer sleeps in steps of this length since 6.19 (kDelayInterval)."""
+OLD_SLEEP_US: Final = 1000
+"""The same before 6.19."""
+_REWRITE: Final = (6, 19)
+_US_PER_S: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DelayBucket:
+    """What the write controller remembers between write groups. Times in microseconds of a monotonic clock."""
+
+    credit_bytes: int = 0
+    refill_us: int = 0
+    """When the next credit arrives (6.19+), or credit was last counted or the last sleep ends (before). 0: unset."""
+
+
+def on_delay(bucket: DelayBucket, was_delayed: bool, version: Version) -> DelayBucket:
+    """State after a recompute that ends in a delay: empty at its start; before 6.19 emptied by every recompute."""
+    return bucket if was_delayed and version >= _REWRITE else DelayBucket()
+
+
+def get_delay(
+    bucket: DelayBucket, group_bytes: int, now_us: int, rate_bytes_per_s: int, version: Version
+) -> tuple[DelayBucket, int]:
+    """Charge a write group while delayed. Return the new state and the sleep that is due, in microseconds."""
+    if bucket.credit_bytes >= group_bytes:
+        return replace(bucket, credit_bytes=bucket.credit_bytes - group_bytes), 0
+    if version >= _REWRITE:
+        return _get_delay(bucket, group_bytes, now_us, rate_bytes_per_s)
+    return _get_delay_old(bucket, group_bytes, now_us, rate_bytes_per_s)
+
+
+def _get_delay(bucket: DelayBucket, group_bytes: int, now_us: int, rate: int) -> tuple[DelayBucket, int]:
+    credit, refill = bucket.credit_bytes, bucket.refill_us or now_us
+    if refill <= now_us:
+        credit += int((now_us - refill + REFILL_US) / _US_PER_S * rate + 0.999999)
+        refill = now_us + REFILL_US
+        if credit >= group_bytes:
+            return DelayBucket(credit - group_bytes, refill), 0
+    refill += int((group_bytes - credit) / rate * _US_PER_S)
+    return DelayBucket(0, refill), max(refill - now_us, REFILL_US)
+
+
+def _get_delay_old(bucket: DelayBucket, group_bytes: int, now_us: int, rate: int) -> tuple[DelayBucket, int]:
+    credit, debt_us = bucket.credit_bytes, 0
+    if bucket.refill_us > now_us:
+        debt_us = bucket.refill_us - now_us
+    elif bucket.refill_us:
+        idle_us = now_us - bucket.refill_us
+        credit += int(idle_us / _US_PER_S * rate)
+        if idle_us >= OLD_REFILL_US and credit > group_bytes:
+            return DelayBucket(credit - group_bytes, now_us), 0
+    refill = rate * OLD_REFILL_US // _US_PER_S
+    if credit + refill >= group_bytes:
+        return DelayBucket(credit + refill - group_bytes, now_us + OLD_REFILL_US), OLD_REFILL_US + debt_us
+    sleep_us = int(group_bytes / rate * _US_PER_S) + debt_us
+    return DelayBucket(credit, now_us + sleep_us), sleep_us
+
+
+def sleep_step_us(version: Version) -> int:
+    """Length of one step of a delayed writer's sleep; it looks for an end of the delay after each."""
+    return SLEEP_US if version >= _REWRITE else OLD_SLEEP_US
+
+
+def slept_us(delay_us: int, version: Version) -> int:
+    """What a writer sleeps for `delay_us` if the delay is not lifted: whole steps (§3.7, DelayWrite)."""
+    step = sleep_step_us(version)
+    return -(-delay_us // step) * step

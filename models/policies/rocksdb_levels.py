@@ -1,0 +1,270 @@
+"""RocksDB's level targets, compaction scores and compaction debt (rocksdb.md §4; VersionStorageInfo)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+SCORE_SCALE: Final = 10.0
+"""Factor that lifts urgent levels above others with dynamic level bytes (kScoreScale, 7.5+)."""
+_MAX_UINT64: Final = 2**64 - 1
+
+
+def multiply(value: int, factor: float) -> int:
+    """`value * factor` truncated to an integer; `value` itself where that would pass 2^64 (MultiplyCheckOverflow)."""
+    if value == 0 or factor <= 0:
+        return 0
+    if _MAX_UINT64 / value < factor:
+        return value
+    return int(value * factor)
+
+
+def compensated_size(size_bytes: int, entries: int, deletions: int, average_value_bytes: int) -> int:
+    """Size by which RocksDB ranks a file (`comp(f)`, rocksdb.md §4.3): files of mostly tombstones count for more.
+
+    `average_value_bytes` is `average_value` of the whole store. Source: VersionStorageInfo::ComputeCompensatedSizes.
+    """
+    if deletions * 2 < entries:
+        return size_bytes
+    return size_bytes + (deletions * 2 - entries) * average_value_bytes * 2
+
+
+def average_value(raw_value_bytes: int, raw_key_bytes: int, puts: int, file_bytes: int) -> int:
+    """Mean size on the device of a value, from the store's accumulated totals (GetAverageValueSize). Unit: bytes."""
+    raw = raw_value_bytes + raw_key_bytes
+    return raw_value_bytes // puts * file_bytes // raw if puts and raw_value_bytes else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Level targets of one version of the tree."""
+
+    base_level: int
+    """Level that L0 is compacted into."""
+    size_bytes: tuple[float, ...]
+    """Target per level; infinity for L0 and for levels above the base level."""
+    lowest_unnecessary_level: int = -1
+    """Deepest level that is to be drained (8.3+); -1 when none is."""
+    multiplier: float = 10.0
+    """Level multiplier in force (5.18 to 7.4 adapt it to a large L0)."""
+
+
+@dataclass(frozen=True)
+class LevelRules:
+    """The options that decide targets, scores and debt. Sizes in bytes, defaults as in the library (§1.1)."""
+
+    version: Version
+    max_bytes_for_level_base: int = 256 << 20
+    max_bytes_for_level_multiplier: float = 10.0
+    max_bytes_for_level_multiplier_additional: tuple[int, ...] = ()
+    """Extra factor per level, static targets only; missing entries are 1."""
+    level_compaction_dynamic_level_bytes: bool = False
+    num_levels: int = 7
+    level0_file_num_compaction_trigger: int = 4
+    target_file_size_base: int = 64 << 20
+    target_file_size_multiplier: int = 1
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether targets follow the size of the largest level."""
+        return self.level_compaction_dynamic_level_bytes
+
+    # ---- targets (§4.1, §4.2) ----
+
+    def targets(self, tree: Tree) -> Targets:
+        """Targets for the tree as it is. Cheap enough to be asked again instead of kept (CalculateBaseBytes)."""
+        return self._dynamic_targets(tree) if self.level_compaction_dynamic_level_bytes else self._static_targets
+
+    @cached_property
+    def _static_targets(self) -> Targets:
+        target = [math.inf, float(self.max_bytes_for_level_base)]
+        size = self.max_bytes_for_level_base
+        for level in range(2, self.num_levels):
+            size = multiply(multiply(size, self.max_bytes_for_level_multiplier), self._additional(level - 1))
+            target.append(size)
+        return Targets(1, tuple(target[: self.num_levels]), multiplier=self.max_bytes_for_level_multiplier)
+
+    def _additional(self, level: int) -> int:
+        extra = self.max_bytes_for_level_multiplier_additional
+        return extra[level] if level < len(extra) else 1
+
+    def _dynamic_targets(self, tree: Tree) -> Targets:
+        last = self.num_levels - 1
+        sizes = [0] + [tree.levels[level].size_bytes for level in range(1, last + 1)]
+        largest = max(sizes)
+        if largest == 0:  # nothing below L0: it is compacted straight into the last level
+            return Targets(last, (math.inf,) * self.num_levels, multiplier=0.0)
+        first = next(level for level, size in enumerate(sizes) if size)
+        factor = self.max_bytes_for_level_multiplier
+        upper = self.max_bytes_for_level_base
+        lower = int(upper / factor)
+        size, unnecessary = largest, -1
+        for level in range(last - 1, first - 1, -1):
+            size = int(size / factor)
+            if unnecessary == -1 and size <= lower:
+                unnecessary = level
+        base = first
+        if size <= lower:
+            base_size = lower + 1
+        else:
+            while base > 1 and size > upper:
+                base -= 1
+                size = int(size / factor)
+            base_size = upper if size > upper else max(1, size)
+        if (5, 18) <= self.version < (7, 5):
+            base_size, factor = self._fit_to_l0(tree, base, base_size, largest)
+        if self.version < (8, 3):
+            unnecessary = -1
+        target = [math.inf] * base
+        size = base_size
+        for level in range(base, self.num_levels):
+            if level > base:
+                size = multiply(size, factor)
+            target.append(max(size, upper))
+        return Targets(base, tuple(target), unnecessary, factor)
+
+    def _fit_to_l0(self, tree: Tree, base: int, base_size: int, largest: int) -> tuple[int, float]:
+        """5.18 to 7.4: a backlogged L0 raises the base level's size, and the multiplier shrinks to fit (§4.2)."""
+        l0_bytes = tree.size_bytes(0)
+        factor = self.max_bytes_for_level_multiplier
+        backlogged = l0_bytes > self.max_bytes_for_level_base or (
+            len(tree.l0) // 2 >= self.level0_file_num_compaction_trigger
+        )
+        if l0_bytes <= base_size or not backlogged:
+            return base_size, factor
+        steps = self.num_levels - base - 1
+        return l0_bytes, 1.0 if steps == 0 else (largest / l0_bytes) ** (1.0 / steps)
+
+    def target_file_size(self, level: int, base_level: int) -> int:
+        """Target size of files written to `level` (MaxFileSizeForLevel). Unit: bytes."""
+        index = level
+        if self.dynamic and self.version > (5, 7) and level >= base_level:
+            index = level - base_level
+        return self._target_file_sizes[index]
+
+    @cached_property
+    def _target_file_sizes(self) -> tuple[int, ...]:
+        sizes = [self.target_file_size_base] * 2
+        for _ in range(2, self.num_levels):
+            sizes.append(multiply(sizes[-1], self.target_file_size_multiplier))
+        return tuple(sizes)
+
+    # ---- scores (§4.3) ----
+
+    def scores(self, tree: Tree, targets: Targets) -> list[float]:
+        """Score of each level but the last (ComputeCompactionScore): a compaction is due where it is >= 1."""
+        free, free_bytes, all_bytes = 0, 0, 0
+        for file in tree.l0:
+            all_bytes += file.size_bytes
+            if not file.busy:
+                free += 1
+                free_bytes += file.compensated_bytes
+        score = free / self.level0_file_num_compaction_trigger
+        if not self.dynamic or self.version < (7, 5):
+            scores = [max(score, free_bytes / self._l0_limit(targets))]
+            for level in range(1, self.num_levels - 1):
+                scores.append(tree.levels[level].free_compensated_bytes / targets.size_bytes[level])
+            return scores
+        scores = [self._dynamic_l0_score(tree, targets, score, free_bytes)]
+        self._add_dynamic_scores(scores, tree, targets, all_bytes)
+        return scores
+
+    def _l0_limit(self, targets: Targets) -> int:
+        """Bytes of L0 at which its score is 1; 6.13 to 7.4 let it grow with a base level that L0 has inflated."""
+        if not self.dynamic or self.version < (6, 13) or targets.multiplier == 0.0:
+            return self.max_bytes_for_level_base
+        return max(self.max_bytes_for_level_base, int(targets.size_bytes[targets.base_level] / targets.multiplier))
+
+    def _dynamic_l0_score(self, tree: Tree, targets: Targets, score: float, free_bytes: int) -> float:
+        if free_bytes >= self.max_bytes_for_level_base:
+            score = max(score, 1.01)  # what the debt estimate counts on must be eligible
+        base_target = targets.size_bytes[targets.base_level]
+        if free_bytes > base_target:
+            score = max(score, free_bytes / max(tree.levels[targets.base_level].compensated_bytes, base_target))
+        return score * SCORE_SCALE if score > 1.0 else score
+
+    def _add_dynamic_scores(self, scores: list[float], tree: Tree, targets: Targets, l0_bytes: int) -> None:
+        coming = float(l0_bytes)  # bytes that will come down from above
+        unnecessary = targets.lowest_unnecessary_level
+        for number in range(1, self.num_levels - 1):
+            level, target = tree.levels[number], targets.size_bytes[number]
+            free, total = level.free_compensated_bytes, level.size_bytes
+            score = free / target if free < target else free / (target + coming) * SCORE_SCALE
+            if free > 0 and number <= unnecessary:
+                score = max(score, SCORE_SCALE * (1.001 + 0.001 * (unnecessary - number)))
+            scores.append(score)
+            if number <= unnecessary:
+                coming += total
+            elif total > target:
+                coming += total - target
+
+    # ---- debt (§4.4) ----
+
+    def pending_bytes(self, tree: Tree, targets: Targets) -> int:
+        """Estimated bytes that compaction has yet to rewrite (EstimateCompactionBytesNeeded)."""
+        pending, carry = 0, 0
+        l0_bytes = tree.size_bytes(0)
+        triggered = (
+            len(tree.l0) >= self.level0_file_num_compaction_trigger or l0_bytes >= self.max_bytes_for_level_base
+        )
+        if triggered:
+            pending = carry = l0_bytes
+        base = targets.base_level
+        for number in range(base, self.num_levels - 1):
+            size = tree.levels[number].size_bytes
+            if triggered and number == base:
+                pending += size
+            size += carry
+            carry = 0
+            if size > targets.size_bytes[number]:
+                carry = size - int(targets.size_bytes[number])
+                below = tree.levels[number + 1].size_bytes
+                if below > 0:
+                    pending += int(carry * (below / size + 1))
+        return pending
+
+
+def order_by_score(scores: Sequence[float]) -> list[int]:
+    """Levels by descending score, with RocksDB's exchange sort, which is what decides between equal scores."""
+    values, levels = list(scores), list(range(len(scores)))
+    for i in range(len(levels) - 1):
+        for j in range(i + 1, len(levels)):
+            if values[i] < values[j]:
+                values[i], values[j] = values[j], values[i]
+                levels[i], levels[j] = levels[j], levels[i]
+    return levels
+
+
+def bottommost_bytes(tree: Tree) -> int:
+    """Bytes of all files with nothing below them (`Z`, rocksdb.md §3.4; GenerateBottommostFiles)."""
+    total = 0
+    below: list[Level] = []
+    for number in range(tree.num_levels - 1, 0, -1):
+        level = tree.levels[number]
+        if not len(level):
+            continue
+        total += level.size_bytes - _covered_bytes(level, below)
+        below.append(level)
+    if not below and tree.l0:
+        total = tree.l0[-1].size_bytes
+    return total
+
+
+def _covered_bytes(level: Level, below: Sequence[Level]) -> int:
+    """Bytes of the files of `level` that overlap a file of a level in `below`."""
+    if not below:
+        return 0
+    covered = np.zeros(len(level), dtype=np.bool_)
+    for other in below:
+        first = other.hi.searchsorted(level.lo, side="left")
+        covered |= other.lo.searchsorted(level.hi, side="right") > first
+    return int(level.size[covered].sum())

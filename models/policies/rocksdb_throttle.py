@@ -1,0 +1,160 @@
+"""RocksDB's write throttle: stall conditions and the delayed write rate (rocksdb.md §3.2 to §3.5).
+
+Source: ColumnFamilyData::RecalculateWriteStallConditions and SetupDelay in db/column_family.cc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
+from lsmlab.models.version import Version
+
+MIN_RATE: Final = 16 << 10
+"""Lowest delayed write rate, bytes/s (kMinWriteRate)."""
+SLOWDOWN: Final = 0.8
+"""kIncSlowdownRatio: the debt rose or stayed."""
+SPEEDUP: Final = 1 / SLOWDOWN
+"""kDecSlowdownRatio: the debt fell."""
+NEAR_STOP: Final = 0.6
+"""kNearStopSlowdownRatio: close to a stop."""
+RECOVERY: Final = 1.4
+"""kDelayRecoverSlowdownRatio: the delay has ended."""
+_BOTTOMMOST_DIVISOR: Final = 8
+"""kBottommostSizeDivisor (8.10+)."""
+_SLOWDOWN_DIVISOR: Final = 4
+"""kSlowdownTriggerDivisor."""
+
+
+@dataclass(frozen=True, slots=True)
+class RocksDbThrottle:
+    """Implements `decisions.Throttle` for one column family. Defaults are the library's (rocksdb.md §1.1)."""
+
+    version: Version
+    max_write_buffer_number: int = 2
+    min_write_buffer_number_to_merge: int = 1
+    level0_file_num_compaction_trigger: int = 4
+    level0_slowdown_writes_trigger: int = 20
+    level0_stop_writes_trigger: int = 36
+    soft_pending_compaction_bytes_limit: int = 64 << 30
+    hard_pending_compaction_bytes_limit: int = 256 << 30
+    delayed_write_rate: int = 16 << 20
+    """Highest delayed write rate, bytes/s."""
+    max_bytes_for_level_base: int = 256 << 20
+    disable_auto_compactions: bool = False
+
+    def initial(self) -> ThrottleState:
+        """State of a store just opened: free, at the highest rate, no debt seen."""
+        return ThrottleState(None, self.delayed_write_rate, 0, pressure=False)
+
+    def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:
+        """Compute the state after an install: once per memtable switch, flush, compaction or move, never by a timer."""
+        cause = self.cause(inputs)
+        rate = state.rate_bytes_per_s
+        pressure, line = False, None
+        if cause is None:
+            pressure, line = self._pressure(inputs)
+            if state.delayed:
+                rate = min(self.delayed_write_rate, int(rate * RECOVERY))
+        elif cause.stops:
+            line = self._stop_line(cause, inputs)
+        else:
+            rate = self._delayed_rate(state, inputs, cause)
+            line = self._delay_line(cause, inputs, rate)
+        return ThrottleState(cause, rate, inputs.pending_bytes, pressure, line)
+
+    def cause(self, inputs: StallInputs) -> StallCause | None:
+        """The first condition that holds, stops before slowdowns (GetWriteStallConditionAndCause, §3.2)."""
+        immutables, compacts = inputs.immutables, not self.disable_auto_compactions
+        soft, hard = self.soft_pending_compaction_bytes_limit, self.hard_pending_compaction_bytes_limit
+        if immutables >= self.max_write_buffer_number:
+            return StallCause.MEMTABLE_STOP
+        if compacts and inputs.l0_files >= self.level0_stop_writes_trigger:
+            return StallCause.L0_STOP
+        if compacts and 0 < hard <= inputs.pending_bytes:
+            return StallCause.PENDING_STOP
+        mergeable = self.version <= (5, 7) or immutables - 1 >= self.min_write_buffer_number_to_merge
+        if self.max_write_buffer_number > 3 and immutables >= self.max_write_buffer_number - 1 and mergeable:
+            return StallCause.MEMTABLE_SLOWDOWN
+        if compacts and 0 <= self.level0_slowdown_writes_trigger <= inputs.l0_files:
+            return StallCause.L0_SLOWDOWN
+        if compacts and 0 < soft <= inputs.pending_bytes:
+            return StallCause.PENDING_SLOWDOWN
+        return None
+
+    def _delayed_rate(self, state: ThrottleState, inputs: StallInputs, cause: StallCause) -> int:
+        """SetupDelay (§3.5). The first delay after a free or a stopped state keeps the rate of the last episode.
+
+        A single column family gives up its delay when it stops, so the penalty for coming from a stop, which SetupDelay
+        applies only while delayed, never strikes here.
+        """
+        rate, highest, previous = state.rate_bytes_per_s, self.delayed_write_rate, state.previous_pending_bytes
+        if self.disable_auto_compactions:
+            rate = highest
+        elif state.delayed and highest > MIN_RATE:
+            if self._near_stop(inputs, cause):
+                rate = max(MIN_RATE, int(rate * NEAR_STOP))
+            elif 0 < previous <= inputs.pending_bytes:
+                rate = max(MIN_RATE, int(rate * SLOWDOWN))
+            elif previous > inputs.pending_bytes:
+                rate = min(highest, int(rate * SPEEDUP))
+        return min(rate, highest)
+
+    def _near_stop(self, inputs: StallInputs, cause: StallCause) -> bool:
+        if cause is StallCause.L0_SLOWDOWN:
+            return inputs.l0_files >= self.level0_stop_writes_trigger - 2
+        if cause is StallCause.PENDING_SLOWDOWN:
+            soft, hard = self.soft_pending_compaction_bytes_limit, self.hard_pending_compaction_bytes_limit
+            return hard > 0 and inputs.pending_bytes - soft > 3 * (hard - soft) // 4
+        return False
+
+    # ---- pressure: parallel compactions before any delay (§3.4) ----
+
+    def _pressure(self, inputs: StallInputs) -> tuple[bool, str | None]:
+        prefix = "Increasing compaction threads because "
+        if inputs.l0_files >= self.pressure_l0_files:
+            return True, f"{prefix}we have {inputs.l0_files} level-0 files "
+        if inputs.pending_bytes >= self.pressure_pending_bytes(inputs.bottommost_bytes):
+            if self.soft_pending_compaction_bytes_limit == 0:
+                return True, None
+            return True, f"{prefix}of estimated pending compaction bytes {inputs.pending_bytes}"
+        if self.version >= (9, 0) and inputs.marked_files >= 2:
+            return True, f"{prefix}we have {inputs.marked_files} files marked for compaction"
+        return False, None
+
+    @property
+    def pressure_l0_files(self) -> int:
+        """L0 files from which compactions run in parallel (GetL0FileCountForCompactionSpeedup)."""
+        trigger, slowdown = self.level0_file_num_compaction_trigger, self.level0_slowdown_writes_trigger
+        return min(2 * trigger, trigger + (slowdown - trigger) // 4)
+
+    def pressure_pending_bytes(self, bottommost_bytes: int) -> int:
+        """Debt from which compactions run in parallel (GetPendingCompactionBytesForCompactionSpeedup)."""
+        quarter = self.soft_pending_compaction_bytes_limit // _SLOWDOWN_DIVISOR
+        if self.version < (8, 10) or bottommost_bytes == 0:
+            return quarter
+        least = 2 * self.max_bytes_for_level_base if self.version >= (9, 8) else 0
+        return min(max(bottommost_bytes // _BOTTOMMOST_DIVISOR, least), quarter)
+
+    # ---- LOG lines (§9.4) ----
+
+    def _memtables(self, inputs: StallInputs) -> str:
+        return (
+            f"we have {inputs.immutables} immutable memtables (waiting for flush), "
+            f"max_write_buffer_number is set to {self.max_write_buffer_number}"
+        )
+
+    def _stop_line(self, cause: StallCause, inputs: StallInputs) -> str:
+        if cause is StallCause.MEMTABLE_STOP:
+            return f"Stopping writes because {self._memtables(inputs)}"
+        if cause is StallCause.L0_STOP:
+            return f"Stopping writes because we have {inputs.l0_files} level-0 files"
+        return f"Stopping writes because of estimated pending compaction bytes {inputs.pending_bytes}"
+
+    def _delay_line(self, cause: StallCause, inputs: StallInputs, rate: int) -> str:
+        if cause is StallCause.MEMTABLE_SLOWDOWN:
+            return f"Stalling writes because {self._memtables(inputs)} rate {rate}"
+        if cause is StallCause.L0_SLOWDOWN:
+            return f"Stalling writes because we have {inputs.l0_files} level-0 files rate {rate}"
+        return f"Stalling writes because of estimated pending compaction bytes {inputs.pending_bytes} rate {rate}"
