@@ -1,0 +1,158 @@
+"""The comparison page: two to eight runs side by side."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from lsmlab.reports.figures.comparison import (
+    amplification_bars,
+    overlaid_latency,
+    overlaid_p99,
+    overlaid_throughput,
+    stall_bars,
+)
+from lsmlab.reports.headline import Fact, headline
+from lsmlab.reports.page import assemble, footer, paragraphs, section, write_page
+from lsmlab.reports.palette import RUNS
+from lsmlab.reports.run_data import RunData, load_run
+
+MOST_RUNS = len(RUNS)
+"""More lines than this in one figure cannot be told apart."""
+
+
+def finish_compare(directory: Path, run_directories: list[Path]) -> Path:
+    """Write DIR/report.html that compares finished runs; returns its path."""
+    return write_comparison(directory / "report.html", directory, run_directories)
+
+
+def write_comparison(out: Path, directory: Path, run_directories: Sequence[Path]) -> Path:
+    """Write the page that compares the first `MOST_RUNS` of these runs to `out`."""
+    runs = [load_run(path) for path in run_directories[:MOST_RUNS]]
+    left_out = max(0, len(run_directories) - MOST_RUNS)
+    return write_page(out, compare_page(runs, directory.resolve().name, out.resolve().parent, left_out=left_out))
+
+
+def compare_page(runs: Sequence[RunData], name: str, home: Path, *, left_out: int = 0) -> str:
+    """HTML page that compares `runs`; links to their own pages start at `home`, where it will lie."""
+    names = run_names(runs)
+    figures = [
+        overlaid_throughput(runs, names),
+        overlaid_p99(runs, names),
+        overlaid_latency(runs, names),
+        stall_bars(runs, names),
+        amplification_bars(runs, names),
+    ]
+    body = (
+        f"{paragraphs(_story(runs, names, left_out))}<section><h2>Headline numbers</h2>"
+        "<p class='caption'>A star marks the best run of each row; a name leads to that run's own page.</p>"
+        f"{_table(runs, names, home)}</section>{''.join(section(figure) for figure in figures)}{_settings(runs, names)}"
+    )
+    title = f"LSMLab comparison: {name}"
+    return assemble(title, f"{len(runs)} runs side by side", body, figures, footer(runs))
+
+
+def run_names(runs: Sequence[RunData]) -> list[str]:
+    """Name each run after its directory, made different where those are not."""
+    names: list[str] = []
+    for run in runs:
+        name = run.name
+        names.append(name if name not in names else f"{name} ({len(names) + 1})")
+    return names
+
+
+def _table(runs: Sequence[RunData], names: Sequence[str], home: Path) -> str:
+    """One row per headline number, one column per run."""
+    facts = [{fact.key: fact for fact in headline(run)} for run in runs]
+    known = list({key: fact for mine in facts for key, fact in mine.items()}.values())
+    head = "".join(
+        f'<th><span class="key" style="background:{color}"></span>{_link(run, name, home)}</th>'
+        for run, name, color in zip(runs, names, RUNS, strict=False)
+    )
+    rows = "".join(
+        f"<tr><th>{html.escape(fact.label)}</th>{''.join(_cell(fact, mine.get(fact.key), facts) for mine in facts)}</tr>"
+        for fact in known
+    )
+    return (
+        '<div class="scroll"><table class="compare"><thead><tr><td></td>'
+        f"{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _link(run: RunData, name: str, home: Path) -> str:
+    page = run.directory / "report.html"
+    if not page.is_file():
+        return html.escape(name)
+    return f'<a href="{html.escape(Path(os.path.relpath(page, home)).as_posix())}">{html.escape(name)}</a>'
+
+
+def _cell(row: Fact, fact: Fact | None, facts: Sequence[dict[str, Fact]]) -> str:
+    if fact is None:
+        return '<td class="number">–</td>'
+    values = [mine[row.key].value for mine in facts if row.key in mine]
+    best = max(values) if fact.better > 0 else min(values)
+    marked = fact.better != 0 and fact.value == best and min(values) != max(values)
+    return f'<td class="number{" best" if marked else ""}">{html.escape(fact.text)}</td>'
+
+
+def _story(runs: Sequence[RunData], names: Sequence[str], left_out: int) -> list[str]:
+    facts = [{fact.key: fact for fact in headline(run)} for run in runs]
+    sentences = []
+    for key, text in (
+        ("ops_per_s", "{best} was the fastest with {value}, {factor} times {worst}."),
+        ("write_p99", "The lowest write P99 had {best}: {value}; the highest, {factor} times that, {worst}."),
+        ("w_amp", "{best} wrote least per user byte ({value}), {worst} {factor} times as much."),
+    ):
+        known = [(mine[key], name) for mine, name in zip(facts, names, strict=True) if key in mine]
+        ordered = sorted(known, key=lambda pair: -pair[0].better * pair[0].value)
+        if len(ordered) < 2 or ordered[0][0].value <= 0 or ordered[-1][0].value <= 0:
+            continue
+        (best, best_name), (worst, worst_name) = ordered[0], ordered[-1]
+        factor = max(best.value / worst.value, worst.value / best.value)
+        if factor >= 1.005:
+            sentences.append(text.format(best=best_name, value=best.text, worst=worst_name, factor=f"{factor:.3g}"))
+    if left_out:
+        sentences.append(f"The first {len(runs)} runs are shown; {left_out} more are not.")
+    return sentences or ["These runs hardly differ."]
+
+
+def _settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
+    """Lines of config.yaml in which the runs differ, and all of it."""
+    lines = [_flat(run.config_text) for run in runs]
+    keys = dict.fromkeys(key for mine in lines for key in mine)
+    different = [key for key in keys if len({mine.get(key) for mine in lines}) > 1]
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    rows = "".join(
+        f"<tr><th>{html.escape(key)}</th>"
+        + "".join(f"<td>{html.escape(mine.get(key, 'not set'))}</td>" for mine in lines)
+        + "</tr>"
+        for key in different
+    )
+    table = (
+        f'<div class="scroll"><table><thead><tr><th>key</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        if rows else "<p>The configurations do not differ.</p>"
+    )  # fmt: skip
+    whole = "".join(
+        f"<details><summary>config.yaml of {html.escape(name)}</summary><pre>{html.escape(run.config_text)}</pre></details>"
+        for run, name in zip(runs, names, strict=True)
+    )
+    return f'<section id="configuration"><h2>What differs in the configurations</h2>{table}{whole}</section>'
+
+
+def _flat(config: str) -> dict[str, str]:
+    """Configuration as dotted keys and values in text form."""
+    import yaml  # type: ignore[import-untyped]  # comes with Hydra
+
+    result: dict[str, str] = {}
+
+    def walk(prefix: str, value: object) -> None:
+        if isinstance(value, dict) and value:
+            for key, inner in value.items():
+                walk(f"{prefix}.{key}" if prefix else str(key), inner)
+        else:
+            result[prefix] = "null" if value is None else str(value)
+
+    walk("", yaml.load(config, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if config else {})
+    return result

@@ -1,0 +1,81 @@
+"""Stalls as coloured bands behind a figure over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from lsmlab.reports.figures.base import Trace, packed
+from lsmlab.reports.palette import STALLS, stall_color, stall_name, translucent
+from lsmlab.reports.run_data import Floats, RunData
+from lsmlab.reports.timeline import Timeline
+
+MOST_BANDS = 4000
+"""Up to this many stalls each gets its own band; beyond, bands have the height of the stalled share of their time."""
+
+_STRETCHES = 240
+"""Stretches of time for which the stalled share is drawn then."""
+
+_OPACITY = {True: 0.50, False: 0.38}
+
+BANDS_AXIS: dict[str, Any] = {"range": [0, 1], "visible": False, "fixedrange": True}
+"""Axis `y` of a figure with bands; its data live on `y2`, which is drawn above."""
+
+DATA_AXIS: dict[str, Any] = {"overlaying": "y", "side": "left", "tickmode": "auto"}
+
+
+def exact_bands(run: RunData) -> bool:
+    """Whether each stall has its own band, or there are too many for that."""
+    return len(run.stalls.get("start_s", ())) <= MOST_BANDS
+
+
+def stall_bands(run: RunData, *, legend: bool = True) -> list[Trace]:
+    """One filled trace per cause that occurred."""
+    if not len(run.stalls.get("start_s", ())):
+        return []
+    corners = _exact(run) if exact_bands(run) else _shares(run)
+    traces = []
+    for cause, (x, y) in corners.items():
+        color = translucent(stall_color(cause), _OPACITY[cause.endswith("_stop")])
+        traces.append({
+            "type": "scatter", "mode": "lines", "x": packed(x, exact=True), "y": packed(y), "fill": "toself",
+            "fillcolor": color, "line": {"width": 0.6, "color": color, "simplify": False}, "name": stall_name(cause),
+            "hoverinfo": "skip", "showlegend": legend, "meta": {"band": cause},
+        })  # fmt: skip
+    return traces
+
+
+def _causes(run: RunData) -> list[str]:
+    present = set(run.stalls["cause"])
+    return [c for c in STALLS if c in present] + sorted(present - set(STALLS))
+
+
+def _exact(run: RunData) -> dict[str, tuple[Floats, Floats]]:
+    result = {}
+    for cause in _causes(run):
+        mine = run.stalls["cause"] == cause
+        starts, ends = run.stalls["start_s"][mine], run.stalls["end_s"][mine]
+        result[cause] = _boxes(starts, ends, np.zeros(len(starts)), np.ones(len(starts)))
+    return result
+
+
+def _shares(run: RunData) -> dict[str, tuple[Floats, Floats]]:
+    """Boxes stacked by cause; their height is the share of a stretch of time that was spent in the cause."""
+    stretch = Timeline.of(run.times_s, _STRETCHES)
+    below = np.zeros(len(stretch.t_s))
+    result = {}
+    for cause in _causes(run):
+        share = np.minimum(stretch.mean(run.column(f"stall_{cause}_s")), 1 - below)
+        some = share > 0
+        starts = stretch.t_s[some]
+        result[cause] = _boxes(starts, starts + stretch.rows_per_point, below[some], (below + share)[some])
+        below = below + share
+    return result
+
+
+def _boxes(starts: Floats, ends: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Corners of one closed box per interval, with a gap after each."""
+    gap = np.full(len(starts), np.nan)
+    x = np.column_stack((starts, starts, ends, ends, starts, gap)).ravel()
+    y = np.column_stack((low, high, high, low, low, gap)).ravel()
+    return x, y

@@ -1,0 +1,118 @@
+"""Figures that set several runs against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from lsmlab.reports.figures.amplification import written_per_user_byte
+from lsmlab.reports.figures.base import Figure, Trace, line, time_axis
+from lsmlab.reports.figures.latency import PERCENTILE_AXIS, percentile_curve
+from lsmlab.reports.figures.throughput import LATENCY_AXIS
+from lsmlab.reports.palette import RUNS, STALLS, stall_color, stall_name
+from lsmlab.reports.run_data import RunData
+from lsmlab.reports.timeline import Timeline
+
+_POINTS = 500
+"""Points per run and line: eight overlaid lines are read for their course, not for single seconds."""
+
+
+def overlaid_throughput(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
+    """Operations per second of all runs."""
+    traces = []
+    for run, name, color in zip(runs, names, RUNS, strict=False):
+        timeline = Timeline.of(run.times_s, _POINTS)
+        total = run.column("write_ops") + run.column("read_ops")
+        traces.append(line(timeline.t_s, timeline.mean(total), name, color, hovertemplate="%{y:,.0f} /s"))
+    caption = "Operations per second, reads and writes together; of long runs a point is the mean of several seconds."
+    layout = {"xaxis": time_axis(), "yaxis": {"title": {"text": "operations / s"}, "rangemode": "tozero"}}
+    return Figure("throughput", "Throughput", caption, traces, layout, height_px=420, timeline=True)
+
+
+def overlaid_p99(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
+    """Write P99 per second of all runs; read P99 where a run has no writes."""
+    traces = []
+    for run, name, color in zip(runs, names, RUNS, strict=False):
+        timeline = Timeline.of(run.times_s, _POINTS)
+        op = "write" if run.column("write_p99_s").any() else "read"
+        values = run.column(f"{op}_p99_s")
+        y = timeline.high(np.where(values > 0, values, np.nan))
+        if np.isfinite(y).any():
+            traces.append(line(timeline.t_s, y, name, color, hovertemplate="%{y:.3s}s"))
+    caption = "P99 of the writes of each second (of reads in a run that only reads), logarithmic; of long runs the worst second."
+    layout = {"xaxis": time_axis(), "yaxis": LATENCY_AXIS}
+    return Figure("latency-over-time", "P99 latency per second", caption, traces, layout, height_px=420, timeline=True)
+
+
+def overlaid_latency(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
+    """Latency distributions of all runs, writes solid and reads dashed."""
+    traces = []
+    for run, name, color in zip(runs, names, RUNS, strict=False):
+        for op, dash in (("write", None), ("read", "dash")):
+            curve = percentile_curve(run, op)
+            if curve is not None:
+                label = name if op == "write" else f"{name}, reads"
+                traces.append(
+                    line(
+                        *curve,
+                        label,
+                        color,
+                        dash=dash,
+                        width=2.2,
+                        hovertemplate="%{y:.3s}s<extra>%{fullData.name}</extra>",
+                    )
+                )
+    caption = "Each labelled step to the right is ten times as rare: compare the curves where your users feel them."
+    layout = {"xaxis": PERCENTILE_AXIS, "yaxis": LATENCY_AXIS, "hovermode": "closest"}
+    return Figure("latency-distribution", "Latency distribution to P99.99", caption, traces, layout, height_px=440)
+
+
+def stall_bars(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
+    """Stalled seconds by cause, one bar per run."""
+    seconds = [run.stall_seconds() for run in runs]
+    causes = [c for c in STALLS if any(c in s for s in seconds)]
+    causes += sorted({c for s in seconds for c in s} - set(STALLS))
+    traces: list[Trace] = [
+        _bar([s.get(cause, 0.0) for s in seconds], names, stall_name(cause), stall_color(cause), "%{x:,.1f} s")
+        for cause in causes
+    ]
+    return Figure(
+        "stalls", "Seconds in write stalls by cause", "How long writers were slowed or stopped in each run, and why.",
+        traces, _bar_layout("stalled seconds"), height_px=_height(len(runs)),
+        empty="In none of these runs were writers held back.",
+    )  # fmt: skip
+
+
+def amplification_bars(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
+    """Bytes written per user byte by level, one bar per run."""
+    parts = [{name: (value, color) for name, value, color in written_per_user_byte(run)} for run in runs]
+    keys = sorted({key for p in parts for key in p}, key=lambda key: (key != "log", key))
+    traces: list[Trace] = []
+    for key in keys:
+        color = next(p[key][1] for p in parts if key in p)
+        values = [p[key][0] if key in p else 0.0 for p in parts]
+        traces.append(_bar(values, names, key, color, "%{x:.2f} per user byte"))
+    return Figure(
+        "amplification", "Write amplification by level",
+        "Bytes written per byte of user data: the log, the flush into L0, and what compaction wrote into each deeper level.",
+        traces, _bar_layout("bytes written per user byte"), height_px=_height(len(runs)),
+        empty="Nothing was written by background jobs.",
+    )  # fmt: skip
+
+
+def _bar(values: list[float], names: Sequence[str], label: str, color: str, form: str) -> Trace:
+    return {
+        "type": "bar", "orientation": "h", "x": values, "y": list(names), "name": label, "marker": {"color": color},
+        "hovertemplate": f"{label}: {form}<extra>%{{y}}</extra>",
+    }  # fmt: skip
+
+
+def _bar_layout(title: str) -> dict[str, object]:
+    return {
+        "barmode": "stack", "hovermode": "closest", "xaxis": {"title": {"text": title}},
+        "yaxis": {"autorange": "reversed", "type": "category"}, "legend": {"traceorder": "normal"},
+    }  # fmt: skip
+
+
+def _height(runs: int) -> int:
+    return 150 + 44 * runs

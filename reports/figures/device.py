@@ -1,0 +1,53 @@
+"""Who used the device: bandwidth by consumer, writes above and reads below."""
+
+from __future__ import annotations
+
+from lsmlab.reports import numbers
+from lsmlab.reports.figures.base import Figure, Mark, Trace, marks, packed, time_axis
+from lsmlab.reports.headline import number
+from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS, TRIGGERS, translucent
+from lsmlab.reports.run_data import RunData
+from lsmlab.reports.timeline import Timeline
+
+
+def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
+    """Stacked areas of bytes per second by consumer."""
+    traces = _stack(run, timeline, "write", "y") + _stack(run, timeline, "read", "y2")
+    caption = "Bytes per second that each consumer moved, stacked: the top edge is the device's whole traffic."
+    if timeline.grouped:
+        caption += f" A point is the mean of {timeline.rows_per_point} s."
+    device = run.summary.get("device")
+    limits = []
+    for kind, axis in (("write", "y"), ("read", "y2")):
+        limit = number(device, f"{kind}_bandwidth_bytes_per_s", f"{kind}_bandwidth")
+        peak = _peak(run, kind)
+        if limit and peak and limit < 3 * peak:  # a limit far above would flatten the data
+            limits.append(Mark(limit, f"{kind} limit: {numbers.rate(limit)}", TRIGGERS["stop"], axis))
+    rate = {"tickformat": ".3~s", "ticksuffix": "B/s", "rangemode": "tozero"}
+    return Figure(
+        "device-bandwidth", "Device bandwidth by consumer", caption, traces,
+        {"xaxis": time_axis(anchor="y2"), "yaxis": {**rate, "domain": [0.54, 1], "title": {"text": "writes"}},
+         "yaxis2": {**rate, "domain": [0, 0.46], "title": {"text": "reads"}}, **marks(limits)},
+        height_px=520, timeline=True, empty="The device was not used.",
+    )  # fmt: skip
+
+
+def _peak(run: RunData, kind: str) -> float:
+    total = sum(run.column(f"{kind}_bytes_{c}_per_s") for c in CONSUMERS)
+    return float(total.max()) if len(total) else 0.0  # type: ignore[union-attr,arg-type]
+
+
+def _stack(run: RunData, timeline: Timeline, kind: str, axis: str) -> list[Trace]:
+    traces = []
+    for consumer, color in CONSUMERS.items():
+        values = run.column(f"{kind}_bytes_{consumer}_per_s")
+        if not values.any():
+            continue
+        traces.append({
+            "type": "scatter", "mode": "lines", "x": packed(timeline.t_s, exact=True),
+            "y": packed(timeline.mean(values)), "yaxis": axis, "stackgroup": kind, "name": CONSUMER_NAMES[consumer],
+            "line": {"width": 0.8, "color": color}, "fillcolor": translucent(color, 0.75), "legendgroup": consumer,
+            "showlegend": kind == "write" or not run.column(f"write_bytes_{consumer}_per_s").any(),
+            "hovertemplate": "%{y:.3s}B/s",
+        })  # fmt: skip
+    return traces

@@ -1,0 +1,210 @@
+"""The Gantt chart of background jobs, and the chain of jobs behind each of the longest stalls."""
+
+from __future__ import annotations
+
+import heapq
+import html
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from lsmlab.reports import numbers
+from lsmlab.reports.figures.base import Figure, Trace, packed, time_axis
+from lsmlab.reports.palette import CONSUMERS, MOVE, level_color, stall_color, stall_name
+from lsmlab.reports.run_data import Column, RunData
+
+MOST_JOBS = 3000
+"""Bars that a browser draws without delay."""
+
+MOST_STALLS = 100
+"""Stalls offered for selection, the longest first."""
+
+_LANES = {"flush": "flush", "compaction": "compaction", "trivial_move": "moves", "drop": "moves"}
+
+
+def jobs_gantt(run: RunData) -> Figure:
+    """One bar per job in lanes by running slot; the page's script highlights the chain of a selected stall."""
+    stalls = _longest_stalls(run)
+    windows = [_window(run, row) for row in stalls]
+    shown = _choose(run, stalls, windows)
+    lanes, names = _assign_lanes(run, shown)
+    traces = [_bars(run, group, lanes, label, color) for label, color, group in _groups(run, shown)]
+    total, caption = (
+        len(run.jobs.get("job", ())),
+        "Each bar is a job, each row a running slot; a bar's colour says what it did.",
+    )
+    if stalls:
+        caption += (
+            " Select a stall: its interval is tinted, and the jobs that had to end before it could stay in full colour."
+        )
+    if len(shown) < total:
+        caption += (
+            f" Drawn: {len(shown):,} of {total:,} jobs, those around the longest stalls first, then the longest jobs;"
+            " jobs.parquet has them all."
+        )
+    top = [names[i] for i in range(len(names))]
+    layout = {
+        "barmode": "overlay", "hovermode": "closest", "dragmode": "pan", "xaxis": time_axis(),
+        "yaxis": {"tickvals": list(range(len(top))), "ticktext": top, "autorange": "reversed", "fixedrange": True},
+    }  # fmt: skip
+    choices = [
+        _choice(run, row, window, rank + 1) for rank, (row, window) in enumerate(zip(stalls, windows, strict=True))
+    ]
+    return Figure(
+        "jobs", "Background jobs and the chain behind a stall", caption, traces, layout,
+        height_px=min(900, 170 + 34 * len(top)), timeline=True, empty="No background job ran.",
+        before=_selector(choices) if traces else "", after='<div id="chain" class="chain"></div>' if traces else "",
+        extra={"stalls": choices} if traces else {},
+    )  # fmt: skip
+
+
+def _longest_stalls(run: RunData) -> list[int]:
+    if not len(run.stalls.get("start_s", ())):
+        return []
+    lengths = run.stalls["end_s"] - run.stalls["start_s"]
+    return [int(row) for row in np.argsort(-lengths, kind="stable")[:MOST_STALLS]]
+
+
+def _window(run: RunData, row: int) -> tuple[float, float]:
+    """Time that shows a stall and its chain, with a margin."""
+    low, high = float(run.stalls["start_s"][row]), float(run.stalls["end_s"][row])
+    mine = np.isin(run.jobs["job"], run.chain(row))
+    if mine.any():
+        low, high = min(low, float(run.jobs["start_s"][mine].min())), max(high, float(run.jobs["end_s"][mine].max()))
+    margin = max(0.06 * (high - low), 1e-3)
+    return low - margin, high + margin
+
+
+def _choose(run: RunData, stalls: list[int], windows: list[tuple[float, float]]) -> npt.NDArray[np.int64]:
+    """Rows of the jobs to draw: all, or those around the longest stalls and then the longest, `MOST_JOBS` in total."""
+    starts, ends = run.jobs.get("start_s", np.empty(0)), run.jobs.get("end_s", np.empty(0))
+    if len(starts) <= MOST_JOBS:
+        return np.arange(len(starts))
+    lengths = ends - starts
+    chosen = np.isin(run.jobs["job"], [job for row in stalls[:20] for job in run.chain(row)])
+    for low, high in windows:
+        room = MOST_JOBS - int(chosen.sum())
+        if room <= 0:
+            break
+        around = np.flatnonzero((starts <= high) & (ends >= low) & ~chosen)
+        chosen[around[np.argsort(-lengths[around], kind="stable")[:room]]] = True
+    room = max(0, MOST_JOBS - int(chosen.sum()))
+    others = np.flatnonzero(~chosen)
+    chosen[others[np.argsort(-lengths[others], kind="stable")[:room]]] = True
+    return np.flatnonzero(chosen)
+
+
+def _assign_lanes(run: RunData, rows: npt.NDArray[np.int64]) -> tuple[dict[int, int], list[str]]:
+    """Lane number by job row, and the lanes' names: each job takes the lowest slot of its kind that is free."""
+    free: dict[str, list[int]] = {}
+    busy: dict[str, list[tuple[float, int]]] = {}
+    slots: dict[str, int] = {}
+    taken: list[tuple[int, str, int]] = []
+    for row in rows.tolist():
+        family = _LANES.get(str(run.jobs["kind"][row]), "compaction")
+        start, end = float(run.jobs["start_s"][row]), float(run.jobs["end_s"][row])
+        running, idle = busy.setdefault(family, []), free.setdefault(family, [])
+        while running and running[0][0] <= start:
+            heapq.heappush(idle, heapq.heappop(running)[1])
+        if family == "moves":  # they take no time: one lane
+            slot, slots[family] = 0, 1
+        elif idle:
+            slot = heapq.heappop(idle)
+        else:
+            slot, slots[family] = slots.get(family, 0), slots.get(family, 0) + 1
+        if family != "moves":
+            heapq.heappush(running, (end, slot))
+        taken.append((row, family, slot))
+    first, names = {}, []
+    for family in ("flush", "compaction", "moves"):
+        first[family] = len(names)
+        several = slots.get(family, 0) > 1
+        names += [f"{family} {slot + 1}" if several else family for slot in range(slots.get(family, 0))]
+    return {row: first[family] + slot for row, family, slot in taken}, names
+
+
+def _groups(run: RunData, rows: npt.NDArray[np.int64]) -> list[tuple[str, str, npt.NDArray[np.int64]]]:
+    """(name, colour, rows) by what a job did, in the order of the legend."""
+    if not len(rows):
+        return []
+    kinds, levels = run.jobs["kind"][rows], run.jobs["start_level"][rows].astype(int)
+    groups = [("flush", CONSUMERS["flush"], rows[kinds == "flush"])]
+    outputs = run.jobs["output_level"][rows].astype(int)
+    for level in sorted(set(levels[kinds == "compaction"].tolist())):
+        mine = (kinds == "compaction") & (levels == level)
+        reached = sorted(set(outputs[mine].tolist()))
+        label = (
+            f"L{level}→L{reached[0]}"
+            if len(reached) == 1
+            else f"L{level}→deeper"
+            if level not in reached
+            else f"from L{level}"
+        )
+        groups.append((label, level_color(level), rows[mine]))
+    groups.append(("trivial move", MOVE, rows[kinds == "trivial_move"]))
+    groups.append(("drop", "#5B636B", rows[kinds == "drop"]))
+    return [group for group in groups if len(group[2])]
+
+
+def _bars(run: RunData, rows: npt.NDArray[np.int64], lanes: dict[int, int], label: str, color: str) -> Trace:
+    starts, ends = run.jobs["start_s"][rows], run.jobs["end_s"][rows]
+    return {
+        "type": "bar", "orientation": "h", "name": label, "base": packed(starts, exact=True),
+        "x": packed(ends - starts, exact=True), "y": [lanes[row] for row in rows.tolist()], "width": 0.78,
+        "marker": {"color": color, "line": {"color": color, "width": 1}}, "customdata": _details(run, rows),
+        "hovertemplate": "<b>job %{customdata[0]}: %{customdata[1]}</b><br>%{customdata[2]}<br>ran %{customdata[4]} from "
+        "%{customdata[3]} s, waited %{customdata[5]}<br>read %{customdata[6]}, wrote %{customdata[7]}"
+        "<br>%{customdata[8]}<extra></extra>",
+    }  # fmt: skip
+
+
+def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
+    """Facts that a bar's tooltip and the chain's table say of each job."""
+
+    def column(name: str) -> list[Any]:
+        values: Column | None = run.jobs.get(name)
+        return [0] * len(rows) if values is None else values[rows].tolist()
+
+    names = ("job", "kind", "start_level", "output_level", "start_s", "end_s", "queued_s", "read_bytes", "write_bytes",
+             "reason", "input_files", "input_files_output_level", "output_files")  # fmt: skip
+    details = []
+    for job, kind, low, high, start, end, queued, read, wrote, reason, files, below, out in zip(
+        *map(column, names), strict=True
+    ):
+        levels = f"memtable→L{int(high)}" if kind == "flush" else f"L{int(low)}→L{int(high)}"
+        inputs = f"{int(files)} + {int(below)}" if below else f"{int(files)}"
+        details.append([
+            int(job), f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}", numbers.seconds(end - start),
+            numbers.seconds(max(0.0, start - queued)), numbers.size(read), numbers.size(wrote), f"{inputs} → {int(out)} files",
+        ])  # fmt: skip
+    return details
+
+
+def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> dict[str, Any]:
+    start, end, cause = (
+        float(run.stalls["start_s"][row]),
+        float(run.stalls["end_s"][row]),
+        str(run.stalls["cause"][row]),
+    )
+    chain = run.chain(row)
+    mine = np.isin(run.jobs["job"], chain)
+    moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
+    jobs = "no job" if not chain else "1 job" if len(chain) == 1 else f"{len(chain)} jobs"
+    return {
+        "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {stall_name(cause)}, {jobs}",
+        "text": f"{stall_name(cause).capitalize()} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
+        + (f"{jobs[0].upper()}{jobs[1:]} had to end first, reading and writing {numbers.size(moved)} in all." if chain
+           else "It waited for no background job."),
+        "start": start, "end": end, "color": stall_color(cause), "window": list(window), "jobs": chain,
+    }  # fmt: skip
+
+
+def _selector(choices: list[dict[str, Any]]) -> str:
+    if not choices:
+        return ""
+    options = "".join(f'<option value="{i}">{html.escape(c["label"])}</option>' for i, c in enumerate(choices))
+    return (
+        '<div class="selector"><label for="stall">Stall</label> <button id="previous" title="longer stall">◀</button>'
+        f'<select id="stall"><option value="-1">whole run</option>{options}</select>'
+        '<button id="next" title="shorter stall">▶</button></div>'
+    )

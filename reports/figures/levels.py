@@ -1,0 +1,136 @@
+"""The shape of the tree over time: L0 and memtables against their triggers, level sizes against their targets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from lsmlab.reports import numbers
+from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands
+from lsmlab.reports.figures.base import Figure, Mark, Trace, byte_unit, envelope, line, marks, time_axis
+from lsmlab.reports.headline import number
+from lsmlab.reports.palette import STALLS, TRIGGERS, level_color
+from lsmlab.reports.run_data import RunData
+from lsmlab.reports.timeline import Timeline
+
+_L0_TRIGGERS = (
+    ("compaction", "level0_file_num_compaction_trigger"),
+    ("slowdown", "level0_slowdown_writes_trigger"),
+    ("stop", "level0_stop_writes_trigger"),
+)
+
+
+def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
+    """Files in level 0 with the three trigger lines, and memtables that wait for their flush."""
+    traces = stall_bands(run, legend=False) if exact_bands(run) else []
+    files, waiting = run.column("l0_files"), run.column("immutables")
+    if files.any() or waiting.any():
+        traces += _steps(timeline, files, "files in level 0", level_color(0), 2.0)
+        traces += _steps(timeline, waiting, "memtables waiting for flush", STALLS["memtable_stop"], 1.4)
+    highest = float(np.nanmax(files, initial=0.0))
+    triggers = [
+        Mark(value, f"{name} trigger: {value:.0f}", TRIGGERS[name], "y2")
+        for name, option in _L0_TRIGGERS
+        if (value := run.option(option)) is not None and 0 < value < max(4 * highest, 24)  # "never" is a huge number
+    ]
+    top = 1.12 * max([highest, float(np.nanmax(waiting, initial=1.0)), *(t.y for t in triggers)])
+    caption = (
+        "At the lowest line RocksDB starts to compact level 0, at the next it slows writers, at the highest it stops them."
+        if len(triggers) == len(_L0_TRIGGERS) else "Files in level 0 and full memtables that wait to be flushed."
+    )  # fmt: skip
+    return Figure(
+        "l0-files", "Level 0 against its triggers", caption, traces,
+        {"xaxis": time_axis(), "yaxis": BANDS_AXIS, **marks(triggers),
+         "yaxis2": {**DATA_AXIS, "title": {"text": "number of files"}, "range": [0, top]}},
+        timeline=True, empty="Level 0 stayed empty.",
+    )  # fmt: skip
+
+
+def level_sizes(run: RunData, timeline: Timeline) -> Figure:
+    """Bytes per level on a logarithmic scale, dashed lines at the targets of the run's end; compaction debt below."""
+    sizes = {level: timeline.mean(run.column(f"level_bytes_{level}")) for level in _levels(run)}
+    sizes = {level: y for level, y in sizes.items() if y.any()}
+    unit_bytes, unit = byte_unit(max((float(np.nanmax(y)) for y in sizes.values()), default=0.0))
+    traces = [
+        line(timeline.t_s, np.where(y > 0, y, np.nan) / unit_bytes, f"L{level}", level_color(level), width=2.2,
+             hovertemplate=f"%{{y:.3~g}} {unit}")
+        for level, y in sizes.items()
+    ]  # fmt: skip
+    targets = _targets(run, list(sizes), unit_bytes)
+    debt = _debt(run, timeline)
+    caption = "Size of each level on a logarithmic scale"
+    caption += "; a dashed line is the level's target when the run ended." if targets else "."
+    if debt:
+        caption += " Below: the bytes that compaction has yet to rewrite, against the limits that hold writers back."
+    layout: dict[str, Any] = {
+        "xaxis": time_axis(anchor="y2" if debt else "y"),
+        "yaxis": {
+            "type": "log",
+            "dtick": 1,
+            "title": {"text": f"level size ({unit})"},
+            "domain": [0.42 if debt else 0, 1],
+        },
+        **marks(targets + (debt.limits if debt else []), logarithmic="y"),
+    }
+    if debt:
+        layout["yaxis2"] = {"domain": [0, 0.3], "title": {"text": f"pending ({debt.unit})"}, "range": [0, debt.top]}
+        traces.append(debt.trace)
+    return Figure(
+        "level-sizes", "Level sizes against their targets", caption, traces, layout,
+        height_px=580 if debt else 400, timeline=True, empty="No level ever held a file.",
+    )  # fmt: skip
+
+
+def _levels(run: RunData) -> list[int]:
+    found = (re.fullmatch(r"level_bytes_(\d+)", name) for name in run.series)
+    return sorted(int(match.group(1)) for match in found if match)
+
+
+def _targets(run: RunData, levels: list[int], unit_bytes: float) -> list[Mark]:
+    """Target lines of the levels that held something; L0 has none."""
+    stated = {int(row["level"]): row for row in run.summary.get("levels") or [] if "level" in row}
+    result = []
+    for level in levels:
+        target = number(stated.get(level), "target_bytes")
+        if level > 0 and target and np.isfinite(target):
+            result.append(Mark(target / unit_bytes, f"target of L{level}: {numbers.size(target)}", level_color(level)))
+    return result
+
+
+def _steps(timeline: Timeline, values: np.ndarray, name: str, color: str, width: float) -> list[Trace]:
+    mean = line(timeline.t_s, timeline.mean(values), name, color, width=width, yaxis="y2", hovertemplate="%{y:.3~g}")
+    if not timeline.grouped:
+        mean["line"]["shape"] = "hv"
+        return [mean]
+    low, high = timeline.low(values), timeline.high(values)
+    return [*envelope(timeline.t_s, low, high, name, color, yaxis="y2", showlegend=False), mean]
+
+
+@dataclass(frozen=True)
+class _Debt:
+    """The lower drawing: pending compaction bytes in `unit`."""
+
+    trace: Trace
+    limits: list[Mark]
+    unit: str
+    top: float
+
+
+def _debt(run: RunData, timeline: Timeline) -> _Debt | None:
+    values = run.column("pending_bytes")
+    if not values.any():
+        return None
+    highest = float(np.nanmax(values))
+    unit_bytes, unit = byte_unit(highest)
+    limits = []
+    for name, kind in (("soft", "slowdown"), ("hard", "stop")):
+        limit = run.option(f"{name}_pending_compaction_bytes_limit")
+        if limit and limit < 3 * highest:  # a limit far above would flatten the line
+            limits.append(Mark(limit / unit_bytes, f"{name} limit: {numbers.size(limit)}", TRIGGERS[kind], "y2"))
+    trace = line(
+        timeline.t_s, timeline.high(values) / unit_bytes, "pending compaction bytes", STALLS["pending_stop"], yaxis="y2",
+        hovertemplate=f"%{{y:.3~g}} {unit}",
+    )  # fmt: skip
+    return _Debt(trace, limits, unit, 1.15 * max([highest / unit_bytes, *(m.y for m in limits)]))

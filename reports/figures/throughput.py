@@ -1,0 +1,76 @@
+"""Throughput and tail latency over time, before the bands of the stalls."""
+
+from __future__ import annotations
+
+import numpy as np
+from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands
+from lsmlab.reports.figures.base import Figure, Trace, envelope, line, time_axis
+from lsmlab.reports.palette import READ, WRITE
+from lsmlab.reports.run_data import RunData
+from lsmlab.reports.timeline import Timeline
+
+
+def throughput(run: RunData, timeline: Timeline) -> Figure:
+    """Operations per second, writes and reads, with stall bands by cause."""
+    traces = stall_bands(run)
+    for op, color in (("write", WRITE), ("read", READ)):
+        values = run.column(f"{op}_ops")
+        if values.any():
+            traces += _with_envelope(timeline, values, f"{op}s", color)
+    caption = "A coloured band marks the time in which writers were slowed or stopped; its colour says why."
+    if not exact_bands(run):
+        caption += " There are so many that a band's height is the stalled share of its time."
+    if timeline.grouped:
+        caption += (
+            f" A point is the mean of {timeline.rows_per_point} s, the pale area their lowest and highest second."
+        )
+    return Figure(
+        "throughput", "Throughput and write stalls", caption, traces,
+        {"xaxis": time_axis(), "yaxis": BANDS_AXIS,
+         "yaxis2": {**DATA_AXIS, "title": {"text": "operations / s"}, "rangemode": "tozero"}},
+        height_px=400, timeline=True,
+    )  # fmt: skip
+
+
+def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
+    """P99 of each second, with median and maximum of writes and, where there are reads, their P99."""
+    traces = stall_bands(run, legend=False) if exact_bands(run) else []
+    lines = (
+        ("write_max_s", "slowest write", WRITE, {"dash": "dot", "width": 1.2}),
+        ("write_p99_s", "write P99", WRITE, {"width": 2.4}),
+        ("write_p50_s", "write median", WRITE, {"dash": "dash", "width": 1.2}),
+        ("read_p99_s", "read P99", READ, {"width": 2.4}),
+        ("read_p50_s", "read median", READ, {"dash": "dash", "width": 1.2}),
+    )
+    for column, name, color, style in lines:
+        values = run.column(column)
+        values = np.where(values > 0, values, np.nan)  # a second without operations has no percentile
+        if np.isfinite(values).any():
+            y = timeline.high(values)
+            traces.append(line(timeline.t_s, y, name, color, yaxis="y2", hovertemplate="%{y:.3s}s", **style))
+    caption = "Latency of each second on a logarithmic scale: each labelled line is ten times the one below it."
+    if timeline.grouped:
+        caption += f" A point is the worst of {timeline.rows_per_point} seconds."
+    return Figure(
+        "latency-over-time", "P99 latency per second", caption, traces,
+        {"xaxis": time_axis(), "yaxis": BANDS_AXIS, "yaxis2": {**DATA_AXIS, **LATENCY_AXIS}},
+        timeline=True,
+    )  # fmt: skip
+
+
+LATENCY_AXIS = {
+    "type": "log",
+    "tickmode": "array",
+    "title": {"text": "latency"},
+    "tickvals": [10.0**e for e in range(-7, 5)],
+    "ticktext": ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s", "1,000 s", "10,000 s"],
+}  # fmt: skip
+"""A logarithmic axis of seconds, labelled at powers of ten."""
+
+
+def _with_envelope(timeline: Timeline, values: np.ndarray, name: str, color: str) -> list[Trace]:
+    mean = line(timeline.t_s, timeline.mean(values), name, color, yaxis="y2", hovertemplate="%{y:,.0f} /s")
+    if not timeline.grouped:
+        return [mean]
+    low, high = timeline.low(values), timeline.high(values)
+    return [*envelope(timeline.t_s, low, high, name, color, yaxis="y2", showlegend=False), mean]

@@ -1,0 +1,122 @@
+"""The few numbers that a reader wants first, from a run's summary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.reports import numbers
+from lsmlab.reports.palette import stall_name
+from lsmlab.reports.run_data import RunData
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One headline number."""
+
+    key: str
+    label: str
+    value: float
+    text: str
+    """The value as people read it."""
+    note: str = ""
+    """A line below the number."""
+    better: int = 0
+    """+1: more is better, -1: less is better, 0: neither (no run is marked best by it)."""
+
+
+def headline(run: RunData) -> list[Fact]:
+    """Facts of a run that its summary states, in the order in which the page shows them."""
+    makers = (_throughput, _p99, _p999, _slowest, _read_p99, _stalls, _w_amp, _space_amp, _device, _endurance)
+    return [fact for fact in (make(run) for make in makers) if fact is not None]
+
+
+def number(mapping: Any, *names: str) -> float | None:
+    """First of these keys' values that is a number (infinity included), else None."""
+    for name in names:
+        value = mapping.get(name) if isinstance(mapping, dict) else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
+            return float(value)
+    return None
+
+
+def stall_share(run: RunData) -> float:
+    """Share of the run in which writers were slowed or stopped."""
+    stated = number(run.summary, "stall_fraction")
+    if stated is not None:
+        return stated
+    return sum(run.stall_seconds().values()) / run.duration_s if run.duration_s else 0.0
+
+
+def dominating_cause(run: RunData) -> str | None:
+    """Cause that held writers back longest; None without stalls."""
+    stalls = run.stall_seconds()
+    return max(stalls, key=lambda cause: stalls[cause]) if stalls else None
+
+
+def _throughput(run: RunData) -> Fact | None:
+    value = number(run.summary, "ops_per_s")
+    if value is None:
+        return None
+    user = number(run.summary, "user_bytes_written")
+    note = f"{numbers.rate(user / run.duration_s)} of user data" if user and run.duration_s else "operations per second"
+    return Fact("ops_per_s", "throughput", value, numbers.per_second(value), note, +1)
+
+
+def _latency(op: str, key: str, label: str, note: str) -> Callable[[RunData], Fact | None]:
+    def make(run: RunData) -> Fact | None:
+        value = number(run.summary.get(f"{op}_latency_s"), key)
+        if value is None:
+            return None
+        return Fact(f"{op}_{key}", label, value, numbers.seconds(value), note, -1)
+
+    return make
+
+
+_p99: Final = _latency("write", "p99", "write P99", "1 write in 100 is slower")
+_p999: Final = _latency("write", "p999", "write P99.9", "1 write in 1,000 is slower")
+_slowest: Final = _latency("write", "max", "slowest write", "maximum over the run")
+_read_p99: Final = _latency("read", "p99", "read P99", "1 read in 100 is slower")
+
+
+def _stalls(run: RunData) -> Fact:
+    share, cause = stall_share(run), dominating_cause(run)
+    note = f"mostly {stall_name(cause)}" if cause else "writers were never held back"
+    return Fact("stall_share", "time in write stalls", share, numbers.percent(share), note, -1)
+
+
+def _w_amp(run: RunData) -> Fact | None:
+    value = number(run.summary, "write_amplification")
+    if value is None:
+        return None
+    return Fact("w_amp", "write amplification", value, numbers.ratio(value), "bytes written per user byte", -1)
+
+
+def _space_amp(run: RunData) -> Fact | None:
+    value = number(run.summary, "space_amplification")
+    if value is None:
+        return None
+    return Fact("space_amp", "space amplification", value, numbers.ratio(value), "bytes stored per live byte", -1)
+
+
+def _device(run: RunData) -> Fact | None:
+    device = run.summary.get("device")
+    value = number(device, "utilisation")
+    if value is None:
+        return None
+    name = device.get("name") if isinstance(device, dict) else None
+    return Fact("device_use", "device use", value, numbers.percent(value), str(name or "share of its time busy"))
+
+
+def _endurance(run: RunData) -> Fact | None:
+    value = endurance_years(run)
+    if value is None:
+        return None
+    return Fact("endurance_years", "device endurance", value, numbers.years(value), "at this rate of writing", +1)
+
+
+def endurance_years(run: RunData) -> float | None:
+    """Years until the device's rated writes are used up, if the device states a rating."""
+    return number(run.summary.get("device"), "years_left")

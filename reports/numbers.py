@@ -1,0 +1,62 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+from lsmlab.models.units import format_bytes, format_seconds
+
+
+def seconds(duration_s: float) -> str:
+    """Such as 2.15 µs, 4.1 ms, 12.3 s."""
+    return format_seconds(duration_s).replace("us", "µs")
+
+
+def size(size_bytes: float) -> str:
+    """Such as 64.0 MiB."""
+    return format_bytes(size_bytes)
+
+
+def rate(bytes_per_s: float) -> str:
+    """Such as 512 MB/s: decimal units, as data sheets of devices have them."""
+    for unit, factor in (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
+        if abs(bytes_per_s) >= 0.9995 * factor:
+            return f"{bytes_per_s / factor:.3g} {unit}"
+    return f"{bytes_per_s:.3g} B/s"
+
+
+def count(number: float) -> str:
+    """Such as 123,456; three digits for small fractions."""
+    return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:.3g}"
+
+
+def per_second(value: float) -> str:
+    """Such as 146,577 /s, 1.24 M/s."""
+    return f"{value / 1e6:.4g} M/s" if value >= 999_999.5 else f"{count(value)} /s"
+
+
+def duration(duration_s: float) -> str:
+    """Such as 24 h, 600 s: hours from two on."""
+    return f"{duration_s / 3600:.3g} h ({duration_s:,.0f} s)" if duration_s >= 7200 else seconds(duration_s)
+
+
+def percent(share: float) -> str:
+    """Share of one as 41 % or 0.3 %."""
+    value = 100 * share
+    if value == 0 or abs(value) >= 9.95:
+        return f"{value:.0f} %"
+    return f"{value:.1f} %" if abs(value) >= 0.05 else "< 0.1 %"
+
+
+def ratio(value: float) -> str:
+    """Such as 12.3 (an amplification)."""
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def years(value: float) -> str:
+    """Such as 4.2 years, 96 days."""
+    if math.isinf(value):
+        return "unlimited"
+    if value < 1:
+        return f"{value * 365.25:.3g} days"
+    return f"{value:.1f} years" if value < 100 else f"{value:,.0f} years"

@@ -1,0 +1,129 @@
+"""The page of one run: headline numbers, what happened in words, the figures, the configuration."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports.figures.amplification import amplification
+from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.figures.device import device_bandwidth
+from lsmlab.reports.figures.jobs import jobs_gantt
+from lsmlab.reports.figures.latency import latency_distribution
+from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
+from lsmlab.reports.figures.throughput import tail_over_time, throughput
+from lsmlab.reports.headline import headline
+from lsmlab.reports.run_data import RunData
+from lsmlab.reports.tables import configuration
+from lsmlab.reports.timeline import Timeline
+from lsmlab.reports.words import story
+
+_HERE = Path(__file__).parent
+
+
+def run_page(run: RunData) -> str:
+    """Whole HTML page of a run."""
+    timeline = Timeline.of(run.times_s)
+    figures = [
+        throughput(run, timeline),
+        tail_over_time(run, timeline),
+        device_bandwidth(run, timeline),
+        l0_and_memtables(run, timeline),
+        level_sizes(run, timeline),
+        jobs_gantt(run),
+        latency_distribution(run),
+        amplification(run),
+    ]
+    cards = "".join(
+        f'<div class="fact" id="fact-{fact.key}"><span class="label">{html.escape(fact.label)}</span>'
+        f'<b>{html.escape(fact.text)}</b><span class="note">{html.escape(fact.note)}</span></div>'
+        for fact in headline(run)
+    )
+    body = (
+        f'<div class="headline">{cards}</div>{paragraphs(story(run))}'
+        f"{''.join(section(figure) for figure in figures)}{configuration(run)}"
+    )
+    return assemble(f"LSMLab run: {run.name}", _subtitle(run), body, figures, footer([run]))
+
+
+def section(figure: Figure) -> str:
+    """HTML of a figure; its drawing is made by the page's script."""
+    drawing = (
+        f'<div class="figure" id="{figure.id}" style="min-height:{figure.height_px}px"></div>'
+        if figure.traces else f'<p class="empty" id="{figure.id}">{html.escape(figure.empty)}</p>'
+    )  # fmt: skip
+    caption = f'<p class="caption">{html.escape(figure.caption)}</p>' if figure.traces else ""
+    return f"<section><h2>{html.escape(figure.title)}</h2>{caption}{figure.before}{drawing}{figure.after}</section>"
+
+
+def paragraphs(sentences: Iterable[str]) -> str:
+    """Box with the sentences on what happened."""
+    return f'<div class="story">{"".join(f"<p>{html.escape(s)}</p>" for s in sentences)}</div>'
+
+
+def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], footer: str) -> str:
+    """One self-contained HTML file: style, script, data and Plotly inside."""
+    data = [
+        {"id": f.id, "traces": f.traces, "layout": f.layout, "height_px": f.height_px, "timeline": f.timeline,
+         "extra": dict(f.extra)}
+        for f in figures
+    ]  # fmt: skip
+    parts = {
+        "title": html.escape(title),
+        "subtitle": html.escape(subtitle),
+        "css": _asset("page.css"),
+        "body": body,
+        "footer": html.escape(footer),
+        "figures": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        "plotly": plotly_script(),
+        "script": _asset("page.js"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], _asset("page.html"))
+
+
+def write_page(path: Path, text: str) -> Path:
+    """Write a page whole or not at all. Raises InputError if the place cannot be written."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot write the report ({error.strerror}); choose another place with --out"
+        ) from None
+    return path
+
+
+def plotly_script() -> str:
+    """plotly.min.js as the plotly package brings it, found without importing that package."""
+    spec = importlib.util.find_spec("plotly")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(folder) / "package_data" / "plotly.min.js"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise InputError("report: plotly.min.js was not found; install the package plotly (6.0 or later)")
+
+
+def _asset(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _subtitle(run: RunData) -> str:
+    parts: list[Any] = [run.summary.get(key) for key in ("engine", "workload")]
+    device = run.summary.get("device")
+    if isinstance(device, dict):
+        parts.insert(1, device.get("name"))
+    return ", ".join(str(part) for part in parts if isinstance(part, str) and part)
+
+
+def footer(runs: Sequence[RunData]) -> str:
+    """Who made the page from what."""
+    versions = sorted({str(run.summary.get("version", "unknown")) for run in runs})
+    seeds = sorted({str(run.summary.get("seed", "unknown")) for run in runs})
+    return f"LSMLab {', '.join(versions)}, seed {', '.join(seeds)}. This file is complete: it opens without a network."

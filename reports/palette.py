@@ -1,0 +1,67 @@
+"""The colours of every figure and page: one meaning, one colour, safe for colour-blind readers.
+
+The base is the palette of Okabe and Ito (2008). A stall has the colour of the work it waits for: memtable stalls wait
+for flushes (orange), L0 stalls for L0 compactions (blue), stalls by pending bytes for deeper compactions (pink). A stop
+is the darker shade, a slowdown the lighter one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+STALLS: Final = {
+    "memtable_stop": "#D55E00",
+    "memtable_slowdown": "#E69F00",
+    "l0_stop": "#0072B2",
+    "l0_slowdown": "#56B4E9",
+    "pending_stop": "#A0297D",
+    "pending_slowdown": "#CC79A7",
+}
+"""Colour by stall cause, in the order in which legends show them."""
+
+STALL_NAMES: Final = {
+    "memtable_stop": "memtables: stop",
+    "memtable_slowdown": "memtables: slowdown",
+    "l0_stop": "L0 files: stop",
+    "l0_slowdown": "L0 files: slowdown",
+    "pending_stop": "pending bytes: stop",
+    "pending_slowdown": "pending bytes: slowdown",
+}
+
+CONSUMERS: Final = {"client": "#009E73", "flush": "#E69F00", "l0": "#3C8DC5", "deeper": "#CC79A7"}
+"""Colour by consumer of the device."""
+
+CONSUMER_NAMES: Final = {
+    "client": "client (log, reads)", "flush": "flush", "l0": "L0→L1 and within L0", "deeper": "deeper compactions",
+}  # fmt: skip
+
+LEVELS: Final = ("#3C8DC5", "#E58FB5", "#B55CA5", "#8A6FD1", "#7A8B99", "#4FA3A5", "#A0A53C", "#B98A5A")
+"""Colour by level, L0 first; deeper levels than there are colours start again at L1's."""
+
+WRITE: Final = "#009E73"
+READ: Final = "#8A6FD1"
+TRIGGERS: Final = {"compaction": "#7A8B99", "slowdown": "#E69F00", "stop": "#D55E00"}
+MOVE: Final = "#8C959F"
+RUNS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8A6FD1", "#8C959F")
+"""Colour by run on a comparison page."""
+
+
+def level_color(level: int) -> str:
+    """Colour of a level's line, and of the compactions that start there."""
+    return LEVELS[level] if level < len(LEVELS) else LEVELS[1 + (level - 1) % (len(LEVELS) - 1)]
+
+
+def stall_color(cause: str) -> str:
+    """Colour of a stall cause; causes of other engines than RocksDB's get a neutral one."""
+    return STALLS.get(cause, MOVE)
+
+
+def stall_name(cause: str) -> str:
+    """Name of a stall cause in legends."""
+    return STALL_NAMES.get(cause, cause.replace("_", " "))
+
+
+def translucent(color: str, opacity: float) -> str:
+    """CSS colour of a "#rrggbb" colour with an opacity."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"

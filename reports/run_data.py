@@ -1,0 +1,176 @@
+"""A finished run, read from its directory: everything that the pages are drawn from."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from lsmlab.models.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Column = npt.NDArray[Any]
+"""Numbers, or Python strings in an object array."""
+
+_TABLES: Final = {
+    "series.parquet": re.compile(
+        r"t_s|(write|read)_(ops|p\d+_s|max_s|bytes_\w+)|user_bytes|stall_\w+_s|l0_files|immutables|pending_bytes"
+        r"|level_bytes_\d+"
+    ),
+    "jobs.parquet": re.compile(
+        r"job|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes"
+    ),
+    "stalls.parquet": re.compile(r"cause|start_s|end_s|chain_jobs"),
+    "latency.parquet": re.compile(r"op|upper_s|count"),
+}
+"""Tables of a run directory and the columns that pages are drawn from."""
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The files of one run directory as arrays. Times in seconds, sizes in bytes."""
+
+    directory: Path
+    summary: dict[str, Any]
+    config_text: str
+    """config.yaml as it stands."""
+    series: dict[str, Column]
+    """Columns of series.parquet, one row per simulated second."""
+    jobs: dict[str, Column]
+    """Columns of jobs.parquet, one row per job, by start time."""
+    stalls: dict[str, Column]
+    """Columns of stalls.parquet but the chain."""
+    chain_ends: npt.NDArray[np.int64]
+    """The chain of stall i is `chain_jobs[chain_ends[i] : chain_ends[i + 1]]`."""
+    chain_jobs: npt.NDArray[np.int64]
+    latency: dict[str, tuple[Floats, Floats]]
+    """Histogram by operation ("write", "read"): upper bounds of the buckets, ascending, and counts."""
+
+    @property
+    def name(self) -> str:
+        """What to call the run: its directory's name."""
+        return self.directory.resolve().name
+
+    @cached_property
+    def duration_s(self) -> float:
+        """Simulated seconds."""
+        stated = self.summary.get("duration_s")
+        if isinstance(stated, int | float) and stated > 0:
+            return float(stated)
+        return float(self.times_s[-1] + 1) if len(self.times_s) else 0.0
+
+    @property
+    def times_s(self) -> Floats:
+        """Start of each row of the series."""
+        return self.column("t_s")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Resolved engine options; empty where the engine states none."""
+        return dict(self.summary.get("options") or {})
+
+    def column(self, name: str) -> Floats:
+        """Column of the series, zeros where the run has no such column."""
+        found = self.series.get(name)
+        if found is None:
+            return np.zeros(len(next(iter(self.series.values()), ())))
+        return found
+
+    def option(self, name: str) -> float | None:
+        """Engine option if it is a number."""
+        value = self.options.get(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def chain(self, stall: int) -> list[int]:
+        """Jobs that had to end before the stall with this row number could."""
+        return [int(j) for j in self.chain_jobs[self.chain_ends[stall] : self.chain_ends[stall + 1]]]
+
+    def stall_seconds(self) -> dict[str, float]:
+        """Seconds held back per cause, without causes that never occurred."""
+        stated: dict[str, float] = self.summary.get("stall_seconds") or {}
+        return {cause: float(s) for cause, s in stated.items() if s}
+
+
+def is_run(directory: Path) -> bool:
+    """Whether the directory holds a finished run (a directory of replications has a summary, but no series)."""
+    return (directory / "summary.json").is_file() and (directory / "series.parquet").is_file()
+
+
+def load_run(directory: Path) -> RunData:
+    """Read a run directory.
+
+    Raises InputError if the directory has no summary.json (the run did not finish), or a file is missing or broken.
+    """
+    path = directory / "summary.json"
+    if not path.is_file():
+        raise InputError(f"{directory}: no summary.json here; give the directory of a finished run")
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as JSON ({error}); run it again") from None
+    if not isinstance(summary, dict):
+        raise InputError(f"{path}: must hold a JSON object; run it again")
+    series, jobs, stalls, latency = (_read_table(directory / name, wanted) for name, wanted in _TABLES.items())
+    config = directory / "config.yaml"
+    chain_ends, chain_jobs = _chains(stalls)
+    return RunData(
+        directory=directory,
+        summary=summary,
+        config_text=config.read_text(encoding="utf-8") if config.is_file() else "",
+        series=_columns(series),
+        jobs=_sorted_by(_columns(jobs), "start_s"),
+        stalls=_columns(stalls, without=("chain_jobs",)),
+        chain_ends=chain_ends,
+        chain_jobs=chain_jobs,
+        latency=_histograms(_columns(latency)),
+    )
+
+
+def _read_table(path: Path, wanted: re.Pattern[str]) -> Any:
+    """The columns of a table whose names match; long runs have many that no page shows."""
+    import pyarrow.parquet as pq  # 0.4 s: only when a page is drawn
+
+    if not path.is_file():
+        raise InputError(f"{path}: missing from the run directory; run it again")
+    try:
+        with pq.ParquetFile(path) as file:
+            names = [name for name in file.schema_arrow.names if wanted.fullmatch(name)]
+            return file.read(columns=names, use_threads=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({error}); run it again") from None
+
+
+def _columns(table: Any, without: tuple[str, ...] = ()) -> dict[str, Column]:
+    return {name: table[name].to_numpy() for name in table.column_names if name not in without}
+
+
+def _sorted_by(columns: dict[str, Column], key: str) -> dict[str, Column]:
+    order = np.argsort(columns[key], kind="stable") if key in columns else None
+    return {name: values[order] for name, values in columns.items()} if order is not None else columns
+
+
+def _chains(stalls: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    if stalls.num_rows == 0 or "chain_jobs" not in stalls.column_names:
+        return np.zeros(stalls.num_rows + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
+    lists = stalls["chain_jobs"].combine_chunks()
+    import pyarrow.compute as pc
+
+    lengths = np.nan_to_num(pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(float))
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return ends, lists.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _histograms(latency: dict[str, Column]) -> dict[str, tuple[Floats, Floats]]:
+    result: dict[str, tuple[Floats, Floats]] = {}
+    for op in ("write", "read"):
+        mine = (latency["op"] == op) & (latency["count"] > 0)
+        if mine.any():
+            upper, count = latency["upper_s"][mine], latency["count"][mine]
+            order = np.argsort(upper, kind="stable")
+            result[op] = (upper[order].astype(float), count[order].astype(float))
+    return result

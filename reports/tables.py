@@ -1,0 +1,76 @@
+"""Tables of a run's page: the configuration, the levels, the compaction statistics."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import Any
+
+from lsmlab.reports import numbers
+from lsmlab.reports.run_data import RunData
+
+
+def configuration(run: RunData) -> str:
+    """Section with the resolved options, config.yaml and the tables of levels and compactions."""
+    parts = []
+    if run.options:
+        rows = "".join(
+            f"<div><span>{html.escape(name)}</span><span>{html.escape(option_text(name, value))}</span></div>"
+            for name, value in run.options.items()
+        )
+        parts.append(f'<h3>Engine options in force</h3><div class="columns">{rows}</div>')
+    for title, rows in (
+        ("Levels at the end", run.summary.get("levels")),
+        ("Compaction statistics", run.summary.get("compaction_stats")),
+    ):
+        if rows:
+            parts.append(f"<details><summary>{title}</summary>{table(rows)}</details>")
+    if run.config_text:
+        text = html.escape(run.config_text)
+        parts.append(f"<details><summary>config.yaml, as it was run</summary><pre>{text}</pre></details>")
+    return f'<section id="configuration"><h2>Configuration</h2>{"".join(parts)}</section>'
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """HTML table of records with the same keys."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    head = "".join(f'<th class="number">{html.escape(name.replace("_", " "))}</th>' for name in names)
+    body = "".join(
+        "<tr>" + "".join(f'<td class="number">{html.escape(cell(n, row.get(n)))}</td>' for n in names) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def cell(name: str, value: Any) -> str:
+    """Text of a value; its unit is what the name ends in."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if math.isinf(value) or math.isnan(value):
+        return "none"
+    if name.endswith("bytes") or name == "Size":
+        return numbers.size(value)
+    if name.endswith("_per_s") and "bytes" in name:
+        return numbers.rate(value)
+    if name.endswith("_s"):
+        return numbers.seconds(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+_SIZE_WORDS = ("bytes", "buffer_size", "file_size", "size_base", "block_size")
+
+
+def option_text(name: str, value: Any) -> str:
+    """Text of an option's value; sizes in binary units as well."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(option_text("", v) for v in value)
+    large = isinstance(value, int | float) and 4096 <= value < 2**60
+    if large and any(word in name for word in _SIZE_WORDS):
+        return numbers.rate(value) if name.endswith("per_s") else numbers.size(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,63 @@
+"""The verb `lsmlab report`, and what happens to a finished run: its page is drawn."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports.run_data import is_run, load_run
+
+PAGE = "report.html"
+
+
+def report(argv: list[str]) -> int:
+    """`lsmlab report DIR [--out FILE]`: draw the page of a finished run, or compare the runs inside DIR.
+
+    Returns 0. Raises InputError if DIR holds no finished run, or FILE cannot be written.
+    """
+    parser = argparse.ArgumentParser(
+        prog="lsmlab report",
+        description="Draw the page of a finished run, or one comparison page of the runs in a directory.",
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="a run's directory, or a directory of runs")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"where to write the page (default: DIR/{PAGE})")
+    arguments = parser.parse_args(argv)
+    path = draw(arguments.directory, arguments.out or arguments.directory / PAGE)
+    sys.stdout.write(f"{path}\n")
+    return 0
+
+
+def finish(directory: Path) -> Path | None:
+    """Write DIR/report.html of a run that has just ended; returns its path."""
+    return draw(directory, directory / PAGE)
+
+
+def draw(directory: Path, out: Path) -> Path:
+    """Write the page of a run, or of the runs in a directory, to `out`."""
+    if not directory.is_dir():
+        raise InputError(f"{directory}: no such directory; give the directory that a run was written to")
+    if is_run(directory):
+        from lsmlab.reports.page import run_page, write_page
+
+        return write_page(out, run_page(load_run(directory)))
+    runs = runs_inside(directory)
+    if len(runs) < 2:
+        inside = (
+            f"; it holds one run: lsmlab report {runs[0]}"
+            if runs
+            else "; run it again, or give a finished run's directory"
+        )
+        raise InputError(f"{directory}: no finished run here (no summary.json with its tables){inside}")
+    from lsmlab.reports.compare_page import write_comparison
+
+    return write_comparison(out, directory, runs)
+
+
+def runs_inside(directory: Path) -> list[Path]:
+    """Finished runs in the directories right below, by name; numbers by value (as multirun's job numbers)."""
+    found = [path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".") and is_run(path)]
+    return sorted(
+        found, key=lambda path: (not path.name.isdigit(), int(path.name) if path.name.isdigit() else 0, path.name)
+    )

@@ -1,0 +1,121 @@
+"""What happened in a run, in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+from lsmlab.reports import numbers
+from lsmlab.reports.headline import dominating_cause, endurance_years, number, stall_share
+from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
+from lsmlab.reports.run_data import RunData
+
+
+def story(run: RunData) -> list[str]:
+    """Sentences on speed, stalls, their chain, latency, device and amplification; plain text."""
+    parts = (_speed(run), _stalls(run), _longest_chain(run), _tail(run), _device(run), _amplification(run))
+    return [sentence for sentence in parts if sentence]
+
+
+def why(cause: str, run: RunData) -> str:
+    """Reason in words, with the option's value where it is known: "2 memtables waited for the flush"."""
+    l0_slow, l0_stop = run.option("level0_slowdown_writes_trigger"), run.option("level0_stop_writes_trigger")
+    soft, hard = run.option("soft_pending_compaction_bytes_limit"), run.option("hard_pending_compaction_bytes_limit")
+    memtables = run.option("max_write_buffer_number")
+    return {
+        "memtable_stop": f"{_n(memtables, 'all')} memtables were full and waited for the flush",
+        "memtable_slowdown": "all memtables but one were full and waited for the flush",
+        "l0_stop": f"level 0 had reached {_n(l0_stop, 'too many')} files (the stop trigger)",
+        "l0_slowdown": f"level 0 had reached {_n(l0_slow, 'many')} files (the slowdown trigger)",
+        "pending_stop": f"compaction was behind by more than {_size(hard, 'the hard limit')} (stop)",
+        "pending_slowdown": f"compaction was behind by more than {_size(soft, 'the soft limit')} (slowdown)",
+    }.get(cause, cause.replace("_", " "))
+
+
+def _n(value: float | None, otherwise: str) -> str:
+    return otherwise if value is None else numbers.count(value)
+
+
+def _size(value: float | None, otherwise: str) -> str:
+    return otherwise if value is None else numbers.size(value)
+
+
+def _speed(run: RunData) -> str:
+    rate = number(run.summary, "ops_per_s")
+    if rate is None:
+        return ""
+    return f"The store did {numbers.count(rate)} operations per second over {numbers.duration(run.duration_s)}."
+
+
+def _stalls(run: RunData) -> str:
+    cause = dominating_cause(run)
+    if cause is None:
+        return "Writers were never held back."
+    seconds = run.stall_seconds()
+    part = seconds[cause] / sum(seconds.values())
+    mostly = "because" if part > 0.999 else "mostly because" if part > 0.5 else "most often because"
+    text = f"Writers were held back {numbers.percent(stall_share(run))} of the time, {mostly} {why(cause, run)}"
+    lengths = _lengths(run)
+    if len(lengths):
+        longest = int(np.argmax(lengths))
+        when = float(run.stalls["start_s"][longest])
+        text += f"; the longest stall lasted {numbers.seconds(float(lengths[longest]))} and began at {when:,.1f} s"
+    return text + "."
+
+
+def _lengths(run: RunData) -> np.ndarray:
+    if "start_s" not in run.stalls:
+        return np.empty(0)
+    return np.asarray(run.stalls["end_s"] - run.stalls["start_s"])
+
+
+def _longest_chain(run: RunData) -> str:
+    lengths = _lengths(run)
+    chain = set(run.chain(int(np.argmax(lengths)))) if len(lengths) else set()
+    mine = np.isin(run.jobs["job"], list(chain)) if chain and "job" in run.jobs else np.zeros(0, dtype=bool)
+    if not mine.any():
+        return ""
+    moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
+    jobs = "one job" if mine.sum() == 1 else f"a chain of {mine.sum()} jobs"
+    return f"Before that stall could end, {jobs} had to finish, reading and writing {numbers.size(moved)}."
+
+
+def _tail(run: RunData) -> str:
+    latency = run.summary.get("write_latency_s")
+    p50, p99, p999 = (number(latency, key) for key in ("p50", "p99", "p999"))
+    if p50 is None or p99 is None or p999 is None or p50 <= 0:
+        return ""
+    text = (
+        f"Half of the writes ended within {numbers.seconds(p50)}, 99 % within {numbers.seconds(p99)}, "
+        f"99.9 % within {numbers.seconds(p999)}"
+    )
+    factor = p999 / p50
+    return f"{text}: a tail {numbers.count(round(factor))} times the median." if factor >= 10 else f"{text}."
+
+
+def bytes_by_consumer(run: RunData) -> dict[str, float]:
+    """Bytes that each consumer read and wrote on the device over the run."""
+    return {
+        c: float(np.nansum(run.column(f"read_bytes_{c}_per_s")) + np.nansum(run.column(f"write_bytes_{c}_per_s")))
+        for c in CONSUMERS
+    }
+
+
+def _device(run: RunData) -> str:
+    moved = bytes_by_consumer(run)
+    total = sum(moved.values())
+    if not total:
+        return ""
+    most = max(moved, key=lambda c: moved[c])
+    who = {"client": "clients", "flush": "flushes", "l0": "compactions out of level 0", "deeper": "deeper compactions"}
+    assert who.keys() == CONSUMER_NAMES.keys()
+    text = f"Of the device's traffic, {numbers.percent(moved[most] / total)} was due to {who[most]}"
+    busy = number(run.summary.get("device"), "utilisation")
+    return f"{text}; the device was in use {numbers.percent(busy)} of the time." if busy is not None else f"{text}."
+
+
+def _amplification(run: RunData) -> str:
+    w_amp = number(run.summary, "write_amplification")
+    if w_amp is None:
+        return ""
+    text = f"Each byte of user data was written {numbers.ratio(w_amp)} times"
+    years = endurance_years(run)
+    return f"{text}; at this rate the device's rated writes last {numbers.years(years)}." if years else f"{text}."

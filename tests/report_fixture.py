@@ -1,0 +1,216 @@
+"""A made-up run directory in the form that a simulation leaves behind: quick, of any length, with or without each part.
+
+The numbers hang together as far as the pages look (stalls follow the flushes they wait for, sums agree); they are not a
+simulation.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+CAUSES = ("memtable_stop", "l0_stop", "pending_stop", "memtable_slowdown", "l0_slowdown", "pending_slowdown")
+CONFIG = (
+    "engine:\n  version: '8.11'\n  options:\n    write_buffer_size: 64MiB\ndevice:\n  write_cap: {cap}\nseed: {seed}\n"
+)
+OPTIONS = {
+    "write_buffer_size": 67108864, "max_write_buffer_number": 2, "level0_file_num_compaction_trigger": 4,
+    "level0_slowdown_writes_trigger": 20, "level0_stop_writes_trigger": 36, "max_bytes_for_level_base": 268435456,
+    "target_file_size_base": 67108864, "max_background_jobs": 2, "soft_pending_compaction_bytes_limit": 68719476736,
+    "hard_pending_compaction_bytes_limit": 274877906944, "level_compaction_dynamic_level_bytes": True,
+    "compression_per_level": ["none", "none", "lz4"], "delayed_write_rate": 16777216, "rate_limiter": None,
+}  # fmt: skip
+
+
+def write_run(
+    directory: Path, *, seconds: int = 600, stalls: int = 40, jobs: int = 260, reads: bool = True, seed: int = 1,
+    speed: float = 1.0, device: str = "nvme",
+) -> Path:  # fmt: skip
+    """Write a run of `seconds` rows with about `jobs` jobs and exactly `stalls` stall intervals; returns `directory`."""
+    random = np.random.default_rng(seed)
+    job_rows = _jobs(random, seconds, jobs)
+    stall_rows = _stalls(random, seconds, stalls, job_rows)
+    series = _series(random, seconds, stall_rows, job_rows, reads, speed)
+    latency = _latency(random, series, reads)
+    summary = _summary(series, stall_rows, latency, seconds, seed, device)
+    directory.mkdir(parents=True, exist_ok=True)
+    config = CONFIG.format(cap=f"{speed:g}GB/s", seed=seed)
+    (directory / "config.yaml").write_text(config, encoding="utf-8")
+    (directory / "summary.json").write_text(json.dumps(summary, indent=1), encoding="utf-8")
+    meta = {b"lsmlab": json.dumps({"version": "0.1.0", "seed": seed, "config": config}).encode()}
+    for name, table in (
+        ("series", pa.table(series)),
+        ("jobs", _table(job_rows, _JOB_TYPES)),
+        ("stalls", _table(stall_rows, _STALL_TYPES)),
+        ("latency", _table(latency, {"op": pa.string(), "upper_s": pa.float64(), "count": pa.float64()})),
+    ):
+        pq.write_table(table.replace_schema_metadata(meta), directory / f"{name}.parquet")
+    return directory
+
+
+_JOB_TYPES = {
+    **dict.fromkeys(("job", "start_level", "output_level", "input_files", "input_files_output_level", "output_files",
+                     "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "region", "subcompactions"), pa.int64()),
+    **dict.fromkeys(("queued_s", "start_s", "end_s", "entries_in", "entries_out", "score", "cpu_s"), pa.float64()),
+    "kind": pa.string(), "reason": pa.string(),
+}  # fmt: skip
+_STALL_TYPES = {
+    "stall": pa.int64(), "cause": pa.string(), "start_s": pa.float64(), "end_s": pa.float64(), "region": pa.int64(),
+    "chain_jobs": pa.list_(pa.int64()), "chain_levels": pa.int64(), "chain_bytes": pa.int64(),
+}  # fmt: skip
+
+
+def _table(rows: list[dict[str, Any]], types: dict[str, pa.DataType]) -> pa.Table:
+    return pa.table({name: pa.array([row[name] for row in rows], type=kind) for name, kind in types.items()})
+
+
+def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    step = seconds / max(wanted, 1)
+    starts = np.sort(random.uniform(0, max(seconds - 1, 0), wanted))
+    for start in starts:
+        kind = str(random.choice(["flush", "compaction", "compaction", "trivial_move"], p=[0.5, 0.35, 0.1, 0.05]))
+        level = -1 if kind == "flush" else int(random.choice([0, 0, 1, 2]))
+        files = 1 if kind == "flush" else int(random.integers(1, 9))
+        size = 0 if kind == "trivial_move" else files * 2**26
+        ran = (
+            0.0
+            if kind == "trivial_move"
+            else step * float(random.uniform(0.4, 1.1)) * (1 if kind == "flush" else 2 + files / 3)
+        )
+        rows.append({
+            "job": len(rows) + 2, "kind": kind, "reason": "LevelL0FilesNum" if level == 0 else "LevelMaxLevelSize",
+            "start_level": level, "output_level": level + 1, "queued_s": float(start) - 0.01, "start_s": float(start),
+            "end_s": min(float(start) + ran, float(seconds)), "input_files": files, "input_files_output_level": files // 2,
+            "output_files": files, "read_bytes": 0 if kind == "flush" else size, "read_bytes_output_level": size // 2,
+            "write_bytes": int(size * 0.9), "entries_in": size / 100, "entries_out": size / 120, "score": 1.5,
+            "parent": len(rows) + 1 if rows else -1, "region": 0, "cpu_s": ran / 2, "subcompactions": 1,
+        })  # fmt: skip
+    return rows
+
+
+def _stalls(random: np.random.Generator, seconds: int, wanted: int, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    starts = np.sort(random.uniform(0, seconds, wanted))
+    ends = np.append(starts, seconds)[1:]
+    job_starts = np.array([job["start_s"] for job in jobs])
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        length = float((end - start) * random.uniform(0.1, 0.8))
+        last = int(np.searchsorted(job_starts, start))
+        chain = jobs[max(0, last - int(random.integers(1, 6))) : last]
+        rows.append({
+            "stall": number, "cause": str(random.choice(CAUSES, p=[0.35, 0.05, 0.02, 0.08, 0.38, 0.12])),
+            "start_s": float(start), "end_s": float(start) + length, "region": 0, "chain_jobs": [job["job"] for job in chain],
+            "chain_levels": len({job["start_level"] for job in chain}),
+            "chain_bytes": sum(job["read_bytes"] + job["write_bytes"] for job in chain),
+        })  # fmt: skip
+    return rows
+
+
+def _spread(seconds: int, rows: list[dict[str, Any]], weights: list[float]) -> np.ndarray:
+    """Weight per second of intervals, each spread evenly over its duration."""
+    result = np.zeros(seconds)
+    for row, weight in zip(rows, weights, strict=True):
+        first, last = int(row["start_s"]), min(int(row["end_s"]), seconds - 1)
+        result[first : last + 1] += weight / (last - first + 1)
+    return result
+
+
+def _series(
+    random: np.random.Generator, seconds: int, stalls: list[dict[str, Any]], jobs: list[dict[str, Any]], reads: bool,
+    speed: float,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    t = np.arange(seconds, dtype=float)
+    series: dict[str, np.ndarray] = {"t_s": t}
+    for cause in CAUSES:
+        mine = [s for s in stalls if s["cause"] == cause]
+        series[f"stall_{cause}_s"] = np.minimum(1, _spread(seconds, mine, [s["end_s"] - s["start_s"] for s in mine]))
+    stopped = np.minimum(1, sum(series[f"stall_{c}_s"] for c in CAUSES[:3]))
+    slowed = np.minimum(1, sum(series[f"stall_{c}_s"] for c in CAUSES[3:]))
+    series["write_ops"] = np.round(
+        speed * 210_000 * (1 - stopped) * (1 - 0.7 * slowed) * random.normal(1, 0.03, seconds)
+    )
+    series["read_ops"] = np.round(20_000 * (1 - 0.4 * stopped) * random.normal(1, 0.02, seconds)) * reads
+    series["user_bytes"] = series["write_ops"] * 116
+    noise = random.lognormal(0, 0.15, seconds)
+    series["write_p50_s"] = 4e-6 * noise / speed
+    series["write_p99_s"] = np.where(stopped + slowed > 0.05, 2e-3 + 0.4 * stopped, 2.4e-5) * noise / speed
+    series["write_max_s"] = series["write_p99_s"] * 4
+    series["read_p50_s"], series["read_p99_s"] = 9e-5 * noise * reads, 6e-4 * noise * reads
+    for side in ("read", "write"):
+        for consumer, mine in (
+            ("flush", [j for j in jobs if j["kind"] == "flush"]),
+            ("l0", [j for j in jobs if j["kind"] == "compaction" and j["start_level"] == 0]),
+            ("deeper", [j for j in jobs if j["kind"] == "compaction" and j["start_level"] > 0]),
+        ):
+            series[f"{side}_bytes_{consumer}_per_s"] = _spread(seconds, mine, [j[f"{side}_bytes"] for j in mine])
+        client = series["user_bytes"] if side == "write" else series["read_ops"] * 4096.0
+        series[f"{side}_bytes_client_per_s"] = client
+    wave = 12 + 9 * np.sin(t / max(seconds / 23, 1)) + random.normal(0, 1, seconds) if jobs else np.zeros(seconds)
+    series["l0_files"] = np.clip(np.round(wave + 8 * slowed), 0, 36)
+    series["immutables"] = np.round(2 * stopped)
+    series["pending_bytes"] = np.maximum(0, wave) * 2**31 * 2.2
+    series["delayed_rate_bytes_per_s"] = np.where(slowed > 0, 16e6, 0)
+    series["running_flushes"], series["running_compactions"] = np.round(stopped), np.round(slowed + 1)
+    series["cpu_busy_cores"] = 1 + slowed
+    for level, (size, grows) in enumerate([(6e8, 0), (2.7e8, 0), (2.6e9, 1), (2e10, 1)]):
+        growth = (t + 1) / seconds if grows else np.ones(seconds)
+        series[f"level_bytes_{level}"] = size * growth * random.normal(1, 0.04, seconds) * bool(jobs)
+        series[f"level_files_{level}"] = np.ceil(series[f"level_bytes_{level}"] / 2**26)
+    return series
+
+
+def _latency(random: np.random.Generator, series: dict[str, np.ndarray], reads: bool) -> list[dict[str, Any]]:
+    upper = np.geomspace(1e-6, 20, 700)
+    rows = []
+    for op, middle in (("write", 4e-6), ("read", 9e-5)):
+        if op == "read" and not reads:
+            continue
+        body = np.exp(-0.5 * (np.log(upper / middle) / 0.35) ** 2)
+        tail = 6e-4 * np.exp(-0.5 * (np.log(upper / 0.02) / 2.0) ** 2)
+        count = np.round((body + tail) / (body + tail).sum() * series[f"{op}_ops"].sum())
+        rows += [{"op": op, "upper_s": float(u), "count": float(c)} for u, c in zip(upper, count, strict=True) if c]
+    return rows
+
+
+def _percentiles(latency: list[dict[str, Any]], op: str) -> dict[str, float] | None:
+    mine = [row for row in latency if row["op"] == op]
+    if not mine:
+        return None
+    upper, count = np.array([r["upper_s"] for r in mine]), np.array([r["count"] for r in mine])
+    share = np.cumsum(count) / count.sum()
+    wanted = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+    found = {name: float(upper[np.searchsorted(share, q)]) for name, q in wanted.items()}
+    return {**found, "max": float(upper[-1]), "mean": float((upper * count).sum() / count.sum())}
+
+
+def _summary(
+    series: dict[str, np.ndarray], stalls: list[dict[str, Any]], latency: list[dict[str, Any]], seconds: int, seed: int,
+    device: str,
+) -> dict[str, Any]:  # fmt: skip
+    ops = float(series["write_ops"].sum() + series["read_ops"].sum())
+    user = float(series["user_bytes"].sum())
+    lengths = {c: sum(s["end_s"] - s["start_s"] for s in stalls if s["cause"] == c) for c in CAUSES}
+    written = [float(series[f"write_bytes_{c}_per_s"].sum()) for c in ("flush", "l0", "deeper")]
+    levels = [
+        {"level": i, "files": int(series[f"level_files_{i}"][-1]), "bytes": int(series[f"level_bytes_{i}"][-1]),
+         "target_bytes": target, "read_bytes": int(bytes_), "write_bytes": int(bytes_), "w_amp": 1.1 * i}
+        for i, (target, bytes_) in enumerate(zip((0, 268435456, 2684354560), written, strict=True))
+    ]  # fmt: skip
+    return {
+        "version": "0.1.0", "seed": seed, "engine": "rocksdb", "workload": "fillrandom", "duration_s": float(seconds),
+        "ops": ops, "ops_per_s": ops / seconds, "user_bytes_written": user,
+        "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},
+        "stall_fraction": sum(lengths.values()) / seconds, "write_amplification": sum(written) / user if user else 0.0, "read_amplification": 1.9,
+        "space_amplification": 1.13, "levels": levels, "write_latency_s": _percentiles(latency, "write"),
+        "read_latency_s": _percentiles(latency, "read"), "options": OPTIONS,
+        "compaction_stats": [{"level": f"L{i}", "files": row["files"], "size_bytes": row["bytes"]} for i, row in enumerate(levels)],
+        "device_bytes_written": sum(written),
+        "device": {"name": device, "utilisation": 0.62, "years_left": 3.7},
+        "keys": {"mode": "sampled", "rate": 0.01, "error": 0.02},
+    }  # fmt: skip
