@@ -72,7 +72,9 @@ def _table(runs: Sequence[RunData], names: Sequence[str], home: Path) -> str:
         for run, name, color in zip(runs, names, RUNS, strict=False)
     )
     rows = "".join(
-        f"<tr><th>{html.escape(fact.label)}</th>{''.join(_cell(fact, mine.get(fact.key), facts) for mine in facts)}</tr>"
+        f"<tr><th>{html.escape(fact.label)}</th>"
+        + "".join(_cell(fact, mine.get(fact.key), facts) for mine in facts)
+        + "</tr>"
         for fact in known
     )
     return (
@@ -90,7 +92,7 @@ def _link(run: RunData, name: str, home: Path) -> str:
 
 def _cell(row: Fact, fact: Fact | None, facts: Sequence[dict[str, Fact]]) -> str:
     if fact is None:
-        return '<td class="number">–</td>'
+        return '<td class="number">none</td>'
     values = [mine[row.key].value for mine in facts if row.key in mine]
     best = max(values) if fact.better > 0 else min(values)
     marked = fact.better != 0 and fact.value == best and min(values) != max(values)
@@ -135,14 +137,15 @@ def _settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
         if rows else "<p>The configurations do not differ.</p>"
     )  # fmt: skip
     whole = "".join(
-        f"<details><summary>config.yaml of {html.escape(name)}</summary><pre>{html.escape(run.config_text)}</pre></details>"
+        f"<details><summary>config.yaml of {html.escape(name)}</summary>"
+        f"<pre>{html.escape(run.config_text)}</pre></details>"
         for run, name in zip(runs, names, strict=True)
     )
     return f'<section id="configuration"><h2>What differs in the configurations</h2>{table}{whole}</section>'
 
 
 def _flat(config: str) -> dict[str, str]:
-    """Configuration as dotted keys and values in text form."""
+    """Values of a configuration by dotted key, in text form."""
     import yaml  # type: ignore[import-untyped]  # comes with Hydra
 
     result: dict[str, str] = {}

@@ -132,7 +132,7 @@ def load_run(directory: Path) -> RunData:
 
 
 def _read_table(path: Path, wanted: re.Pattern[str]) -> Any:
-    """The columns of a table whose names match; long runs have many that no page shows."""
+    """Columns of a table whose names match; long runs have many that no page shows."""
     import pyarrow.parquet as pq  # 0.4 s: only when a page is drawn
 
     if not path.is_file():

@@ -19,12 +19,10 @@ def configuration(run: RunData) -> str:
             for name, value in run.options.items()
         )
         parts.append(f'<h3>Engine options in force</h3><div class="columns">{rows}</div>')
-    for title, rows in (
-        ("Levels at the end", run.summary.get("levels")),
-        ("Compaction statistics", run.summary.get("compaction_stats")),
-    ):
-        if rows:
-            parts.append(f"<details><summary>{title}</summary>{table(rows)}</details>")
+    for title, key in (("Levels at the end", "levels"), ("Compaction statistics", "compaction_stats")):
+        records = run.summary.get(key)
+        if records:
+            parts.append(f"<details><summary>{title}</summary>{table(records)}</details>")
     if run.config_text:
         text = html.escape(run.config_text)
         parts.append(f"<details><summary>config.yaml, as it was run</summary><pre>{text}</pre></details>")

@@ -31,7 +31,7 @@ def write_run(
     directory: Path, *, seconds: int = 600, stalls: int = 40, jobs: int = 260, reads: bool = True, seed: int = 1,
     speed: float = 1.0, device: str = "nvme",
 ) -> Path:  # fmt: skip
-    """Write a run of `seconds` rows with about `jobs` jobs and exactly `stalls` stall intervals; returns `directory`."""
+    """Write a run of `seconds` rows with that many jobs and stall intervals; returns `directory`."""
     random = np.random.default_rng(seed)
     job_rows = _jobs(random, seconds, jobs)
     stall_rows = _stalls(random, seconds, stalls, job_rows)
@@ -55,7 +55,8 @@ def write_run(
 
 _JOB_TYPES = {
     **dict.fromkeys(("job", "start_level", "output_level", "input_files", "input_files_output_level", "output_files",
-                     "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "region", "subcompactions"), pa.int64()),
+                     "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "region", "subcompactions"),
+                    pa.int64()),
     **dict.fromkeys(("queued_s", "start_s", "end_s", "entries_in", "entries_out", "score", "cpu_s"), pa.float64()),
     "kind": pa.string(), "reason": pa.string(),
 }  # fmt: skip
@@ -86,7 +87,8 @@ def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[s
         rows.append({
             "job": len(rows) + 2, "kind": kind, "reason": "LevelL0FilesNum" if level == 0 else "LevelMaxLevelSize",
             "start_level": level, "output_level": level + 1, "queued_s": float(start) - 0.01, "start_s": float(start),
-            "end_s": min(float(start) + ran, float(seconds)), "input_files": files, "input_files_output_level": files // 2,
+            "end_s": min(float(start) + ran, float(seconds)), "input_files": files,
+            "input_files_output_level": files // 2,
             "output_files": files, "read_bytes": 0 if kind == "flush" else size, "read_bytes_output_level": size // 2,
             "write_bytes": int(size * 0.9), "entries_in": size / 100, "entries_out": size / 120, "score": 1.5,
             "parent": len(rows) + 1 if rows else -1, "region": 0, "cpu_s": ran / 2, "subcompactions": 1,
@@ -105,7 +107,8 @@ def _stalls(random: np.random.Generator, seconds: int, wanted: int, jobs: list[d
         chain = jobs[max(0, last - int(random.integers(1, 6))) : last]
         rows.append({
             "stall": number, "cause": str(random.choice(CAUSES, p=[0.35, 0.05, 0.02, 0.08, 0.38, 0.12])),
-            "start_s": float(start), "end_s": float(start) + length, "region": 0, "chain_jobs": [job["job"] for job in chain],
+            "start_s": float(start), "end_s": float(start) + length, "region": 0,
+            "chain_jobs": [job["job"] for job in chain],
             "chain_levels": len({job["start_level"] for job in chain}),
             "chain_bytes": sum(job["read_bytes"] + job["write_bytes"] for job in chain),
         })  # fmt: skip
@@ -206,10 +209,11 @@ def _summary(
         "version": "0.1.0", "seed": seed, "engine": "rocksdb", "workload": "fillrandom", "duration_s": float(seconds),
         "ops": ops, "ops_per_s": ops / seconds, "user_bytes_written": user,
         "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},
-        "stall_fraction": sum(lengths.values()) / seconds, "write_amplification": sum(written) / user if user else 0.0, "read_amplification": 1.9,
+        "stall_fraction": sum(lengths.values()) / seconds,
+        "write_amplification": sum(written) / user if user else 0.0, "read_amplification": 1.9,
         "space_amplification": 1.13, "levels": levels, "write_latency_s": _percentiles(latency, "write"),
         "read_latency_s": _percentiles(latency, "read"), "options": OPTIONS,
-        "compaction_stats": [{"level": f"L{i}", "files": row["files"], "size_bytes": row["bytes"]} for i, row in enumerate(levels)],
+        "compaction_stats": [{"Level": f"L{r['level']}", "Files": r["files"], "Size": r["bytes"]} for r in levels],
         "device_bytes_written": sum(written),
         "device": {"name": device, "utilisation": 0.62, "years_left": 3.7},
         "keys": {"mode": "sampled", "rate": 0.01, "error": 0.02},

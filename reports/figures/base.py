@@ -56,7 +56,8 @@ def line(x: npt.ArrayLike, y: npt.ArrayLike, name: str, color: str, **more: Any)
     if dash := more.pop("dash", None):
         style["dash"] = dash
     return {
-        "type": "scatter", "mode": "lines", "x": packed(x, exact=True), "y": packed(y), "name": name, "line": style, **more,
+        "type": "scatter", "mode": "lines", "x": packed(x, exact=True), "y": packed(y), "name": name, "line": style,
+        **more,
     }  # fmt: skip
 
 
@@ -92,7 +93,8 @@ def marks(items: Sequence[Mark], *, logarithmic: str = "") -> dict[str, Any]:
         ],
         "annotations": [
             {"xref": "paper", "x": 1, "xanchor": "right", "yref": m.axis, "yanchor": "bottom", "showarrow": False,
-             "y": math.log10(m.y) if m.axis == logarithmic else m.y, "text": m.text, "font": {"size": 13.5}, "borderpad": 1}
+             "y": math.log10(m.y) if m.axis == logarithmic else m.y, "text": m.text, "font": {"size": 13.5},
+             "borderpad": 1}
             for m in items
         ],
     }  # fmt: skip

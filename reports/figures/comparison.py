@@ -39,7 +39,7 @@ def overlaid_p99(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
         y = timeline.high(np.where(values > 0, values, np.nan))
         if np.isfinite(y).any():
             traces.append(line(timeline.t_s, y, name, color, hovertemplate="%{y:.3s}s"))
-    caption = "P99 of the writes of each second (of reads in a run that only reads), logarithmic; of long runs the worst second."
+    caption = "P99 of the writes of each second (of reads in a run without writes); of long runs the worst second."
     layout = {"xaxis": time_axis(), "yaxis": LATENCY_AXIS}
     return Figure("latency-over-time", "P99 latency per second", caption, traces, layout, height_px=420, timeline=True)
 
@@ -94,7 +94,7 @@ def amplification_bars(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
         traces.append(_bar(values, names, key, color, "%{x:.2f} per user byte"))
     return Figure(
         "amplification", "Write amplification by level",
-        "Bytes written per byte of user data: the log, the flush into L0, and what compaction wrote into each deeper level.",
+        "Bytes written per byte of user data: the log, the flush into L0, and what compaction wrote below.",
         traces, _bar_layout("bytes written per user byte"), height_px=_height(len(runs)),
         empty="Nothing was written by background jobs.",
     )  # fmt: skip

@@ -115,7 +115,8 @@ def _assign_lanes(run: RunData, rows: npt.NDArray[np.int64]) -> tuple[dict[int, 
         if family != "moves":
             heapq.heappush(running, (end, slot))
         taken.append((row, family, slot))
-    first, names = {}, []
+    first: dict[str, int] = {}
+    names: list[str] = []
     for family in ("flush", "compaction", "moves"):
         first[family] = len(names)
         several = slots.get(family, 0) > 1
@@ -152,8 +153,8 @@ def _bars(run: RunData, rows: npt.NDArray[np.int64], lanes: dict[int, int], labe
         "type": "bar", "orientation": "h", "name": label, "base": packed(starts, exact=True),
         "x": packed(ends - starts, exact=True), "y": [lanes[row] for row in rows.tolist()], "width": 0.78,
         "marker": {"color": color, "line": {"color": color, "width": 1}}, "customdata": _details(run, rows),
-        "hovertemplate": "<b>job %{customdata[0]}: %{customdata[1]}</b><br>%{customdata[2]}<br>ran %{customdata[4]} from "
-        "%{customdata[3]} s, waited %{customdata[5]}<br>read %{customdata[6]}, wrote %{customdata[7]}"
+        "hovertemplate": "<b>job %{customdata[0]}: %{customdata[1]}</b><br>%{customdata[2]}<br>ran %{customdata[4]} "
+        "from %{customdata[3]} s, waited %{customdata[5]}<br>read %{customdata[6]}, wrote %{customdata[7]}"
         "<br>%{customdata[8]}<extra></extra>",
     }  # fmt: skip
 
@@ -174,8 +175,9 @@ def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
         levels = f"memtable→L{int(high)}" if kind == "flush" else f"L{int(low)}→L{int(high)}"
         inputs = f"{int(files)} + {int(below)}" if below else f"{int(files)}"
         details.append([
-            int(job), f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}", numbers.seconds(end - start),
-            numbers.seconds(max(0.0, start - queued)), numbers.size(read), numbers.size(wrote), f"{inputs} → {int(out)} files",
+            int(job), f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}",
+            numbers.seconds(end - start), numbers.seconds(max(0.0, start - queued)), numbers.size(read),
+            numbers.size(wrote), f"{inputs} → {int(out)} files",
         ])  # fmt: skip
     return details
 
@@ -192,7 +194,7 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
     jobs = "no job" if not chain else "1 job" if len(chain) == 1 else f"{len(chain)} jobs"
     return {
         "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {stall_name(cause)}, {jobs}",
-        "text": f"{stall_name(cause).capitalize()} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
+        "text": f"{stall_name(cause)} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
         + (f"{jobs[0].upper()}{jobs[1:]} had to end first, reading and writing {numbers.size(moved)} in all." if chain
            else "It waited for no background job."),
         "start": start, "end": end, "color": stall_color(cause), "window": list(window), "jobs": chain,

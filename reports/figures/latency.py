@@ -35,13 +35,14 @@ def latency_distribution(run: RunData) -> Figure:
         traces += _marks(run, op, color)
     return Figure(
         "latency-distribution", "Latency distribution to P99.99",
-        "Read it from left to right: each labelled step is ten times as rare. A steep rise is where stalls begin to show.",
-        traces, {"xaxis": PERCENTILE_AXIS, "yaxis": LATENCY_AXIS, "hovermode": "closest"}, empty="No operation was done.",
+        "From left to right each labelled step is ten times as rare. A steep rise is where stalls begin to show.",
+        traces, {"xaxis": PERCENTILE_AXIS, "yaxis": LATENCY_AXIS, "hovermode": "closest"},
+        empty="No operation was done.",
     )  # fmt: skip
 
 
 def percentile_curve(run: RunData, op: str) -> tuple[Floats, Floats] | None:
-    """(1 / (1 - percentile), latency) of an operation from the run's histogram, as far as P99.99 and a little beyond."""
+    """(1 / (1 - percentile), latency) of an operation from the histogram, as far as a little beyond P99.99."""
     histogram = run.latency.get(op)
     if histogram is None:
         return None
@@ -65,7 +66,8 @@ def _marks(run: RunData, op: str, color: str) -> list[Trace]:
     if not marks:
         return []
     return [{
-        "type": "scatter", "mode": "markers+text", "x": packed([x for x, _ in marks]), "y": packed([y for _, y in marks]),
-        "text": [numbers.seconds(y) for _, y in marks], "textposition": "top left", "marker": {"color": color, "size": 9},
+        "type": "scatter", "mode": "markers+text", "x": packed([x for x, _ in marks]),
+        "y": packed([y for _, y in marks]), "text": [numbers.seconds(y) for _, y in marks],
+        "textposition": "top left", "marker": {"color": color, "size": 9},
         "textfont": {"color": color, "size": 14}, "showlegend": False, "hoverinfo": "skip", "cliponaxis": False,
     }]  # fmt: skip

@@ -37,7 +37,7 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
     ]
     top = 1.12 * max([highest, float(np.nanmax(waiting, initial=1.0)), *(t.y for t in triggers)])
     caption = (
-        "At the lowest line RocksDB starts to compact level 0, at the next it slows writers, at the highest it stops them."
+        "At the lowest line the store starts to compact level 0, at the next it slows writers, at the highest it stops."
         if len(triggers) == len(_L0_TRIGGERS) else "Files in level 0 and full memtables that wait to be flushed."
     )  # fmt: skip
     return Figure(
@@ -130,7 +130,8 @@ def _debt(run: RunData, timeline: Timeline) -> _Debt | None:
         if limit and limit < 3 * highest:  # a limit far above would flatten the line
             limits.append(Mark(limit / unit_bytes, f"{name} limit: {numbers.size(limit)}", TRIGGERS[kind], "y2"))
     trace = line(
-        timeline.t_s, timeline.high(values) / unit_bytes, "pending compaction bytes", STALLS["pending_stop"], yaxis="y2",
+        timeline.t_s, timeline.high(values) / unit_bytes, "pending compaction bytes", STALLS["pending_stop"],
+        yaxis="y2",
         hovertemplate=f"%{{y:.3~g}} {unit}",
     )  # fmt: skip
     return _Debt(trace, limits, unit, 1.15 * max([highest / unit_bytes, *(m.y for m in limits)]))
