@@ -1,0 +1,148 @@
+"""RocksDB's FIFO compaction picker (rocksdb_universal_fifo_leveldb.md §2; compaction_picker_fifo.cc)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, Pick, RunningJob
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+_UNLIMITED_BYTES: Final = 2**63 - 1
+_DRAINS_LEVELS_SINCE: Final = Version(7, 8)
+_DRAINS_ONLY_EXCESS_SINCE: Final = Version(7, 10)
+_LATER_PARTS_ONLY_BELOW_ONE_SINCE: Final = Version(8, 0)
+"""Between 7.8 and the current release; which one it was is not certain and changes only how a score is printed."""
+_MERGE_FACTOR: Final = 1.1
+"""A merge must cost less than this many memtables per file that it takes away."""
+_NOTHING: Final = DoNothing()
+
+
+@dataclass(frozen=True)
+class FifoPicker:
+    """Implements `decisions.Picker`. Sizes in bytes, ages in seconds; a file's age is the time since it was written."""
+
+    version: Version
+    max_table_files_size: int = 1 << 30
+    allow_compaction: bool = False
+    ttl: int = 30 * 86_400
+    level0_file_num_compaction_trigger: int = 4
+    write_buffer_size: int = 64 << 20
+    max_compaction_bytes: int = 1600 << 20
+    age_for_warm: int = 0
+    max_data_files_size: int = 0
+    use_kv_ratio_compaction: bool = False
+    disable_auto_compactions: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("age_for_warm", "max_data_files_size", "use_kv_ratio_compaction"):
+            if getattr(self, name):
+                raise InputError(f"compaction_options_fifo.{name} is not modelled; leave it at its default")
+        if self.level0_file_num_compaction_trigger < 1:
+            raise InputError("level0_file_num_compaction_trigger must be at least 1")
+
+    # ---- what the store asks at every install ----
+
+    def needs_compaction(self, tree: Tree, now_s: float) -> bool:
+        """Whether the score is 1 or more (NeedsCompaction); RocksDB asks at installs only, so a ttl acts late."""
+        return not self.disable_auto_compactions and self._score(tree, now_s) >= 1
+
+    def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
+        """FIFO has no debt estimate: always 0."""
+        return 0
+
+    def stall_run_count(self, tree: Tree) -> int:
+        """L0 files; FIFO's slowdown and stop triggers are infinite, only the pressure looks at it."""
+        return len(tree.l0)
+
+    def level_targets(self, tree: Tree) -> Sequence[float]:
+        """No level has a target."""
+        return (math.inf,) * tree.num_levels
+
+    def scores(self, tree: Tree) -> Sequence[float]:
+        """Score of level 0 without the part of expired files, which needs the time; the others have none (§2.2)."""
+        return [self._score(tree, -math.inf)] + [0.0] * (tree.num_levels - 2)
+
+    def _score(self, tree: Tree, now_s: float) -> float:
+        """ComputeCompactionScore for FIFO (§2.2)."""
+        free = [f for f in tree.l0 if not f.busy]
+        total = sum(f.compensated_bytes for f in free)
+        limit = self.max_table_files_size
+        score = total / limit if limit else (math.inf if total else 0.0)
+        every_part = self.version < _LATER_PARTS_ONLY_BELOW_ONE_SINCE
+        if self.allow_compaction and (every_part or score < 1):
+            score = max(score, len(free) / self.level0_file_num_compaction_trigger)
+        if self.ttl and (every_part or score < 1):
+            score = max(score, float(sum(self._expired(f, now_s) for f in free)))
+        return score
+
+    def _expired(self, file: SortedFile, now_s: float) -> bool:
+        """Whether a file is older than the ttl; RocksDB's clock gives whole seconds here."""
+        return math.isfinite(now_s) and int(file.created_s) < int(now_s) - self.ttl
+
+    # ---- picking ----
+
+    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
+        """Choose the next job: expired files, excess, merge of the newest files (PickCompaction, §2.3)."""
+        alone = not any(job.start_level == 0 for job in running)
+        dropped = self._by_age(tree, now_s) if self.ttl and alone else []
+        if dropped:
+            return self._drop(tree, 0, dropped, "FIFOTtl", now_s)
+        level = tree.last_nonempty_level() if self.version >= _DRAINS_LEVELS_SINCE else 0
+        excess = tree.total_bytes() - self.max_table_files_size
+        if level == 0 and excess <= 0:
+            return self._merge(tree, now_s)
+        if not alone:
+            return _NOTHING
+        dropped = self._by_size(tree, level, excess)
+        return self._drop(tree, level, dropped, "FIFOMaxSize", now_s) if dropped else _NOTHING
+
+    def _by_age(self, tree: Tree, now_s: float) -> list[SortedFile]:
+        """Expired files from the oldest on, if what remains is not too much (PickTTLCompaction)."""
+        taken: list[SortedFile] = []
+        for file in reversed(tree.l0):
+            if not self._expired(file, now_s):
+                break
+            taken.append(file)
+        remaining = tree.size_bytes(0) - sum(f.size_bytes for f in taken)
+        return taken if remaining <= self.max_table_files_size else []
+
+    def _by_size(self, tree: Tree, level: int, excess: int) -> list[SortedFile]:
+        """Oldest files of level 0, or the smallest keys of the level that is drained (PickSizeCompaction, §2.4)."""
+        if level and excess <= 0 and self.version >= _DRAINS_ONLY_EXCESS_SINCE:
+            return []
+        taken: list[SortedFile] = []
+        for file in list(reversed(tree.l0)) if level == 0 else tree.levels[level].files:
+            if file.busy:
+                continue
+            taken.append(file)
+            excess -= file.size_bytes
+            if excess <= 0:
+                break
+        return taken
+
+    def _merge(self, tree: Tree, now_s: float) -> Merge | DoNothing:
+        """Newest files, as long as the work per file that disappears does not rise (FindIntraL0Compaction)."""
+        l0 = tree.l0
+        if not self.allow_compaction or not l0 or l0[0].busy:
+            return _NOTHING
+        total, compensated, per_file, end = l0[0].size_bytes, l0[0].compensated_bytes, _UNLIMITED_BYTES, 1
+        while end < len(l0):
+            total += l0[end].size_bytes
+            compensated += l0[end].compensated_bytes
+            if l0[end].busy or total // end > per_file or compensated > self.max_compaction_bytes:
+                break
+            per_file = total // end
+            end += 1
+        if end < self.level0_file_num_compaction_trigger or per_file >= int(_MERGE_FACTOR * self.write_buffer_size):
+            return _NOTHING
+        score = self._score(tree, now_s)
+        return Merge(0, 0, ((0, tuple(l0[:end])),), "FIFOReduceNumFiles", score, max_output_bytes=_UNLIMITED_BYTES)
+
+    def _drop(self, tree: Tree, level: int, files: Sequence[SortedFile], reason: str, now_s: float) -> Drop:
+        return Drop(((level, tuple(files)),), reason, self._score(tree, now_s))

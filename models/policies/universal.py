@@ -1,0 +1,297 @@
+"""RocksDB's universal compaction picker (rocksdb_universal_fifo_leveldb.md §1; compaction_picker_universal.cc)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick, RunningJob
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+UNLIMITED_BYTES: Final = 2**63 - 1
+"""Output size of a merge into level 0: one file whatever its size."""
+_UNLIMITED_PERCENT: Final = 2**32 - 1
+"""The size ratio with which runs are merged to reduce their number."""
+_LEAVES_OUT_NEWEST_SINCE: Final = Version(8, 7)
+_READ_AMP_SINCE: Final = Version(9, 4)
+_NOTHING: Final = DoNothing()
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRun:
+    """One file of level 0, or all files of a level below."""
+
+    level: int
+    files: tuple[SortedFile, ...]
+    size_bytes: int
+    compensated_bytes: int
+    busy: bool
+
+
+def sorted_runs(tree: Tree) -> list[SortedRun]:
+    """All sorted runs, newest first (§1.2; CalculateSortedRuns)."""
+    runs = [SortedRun(0, (f,), f.size_bytes, f.compensated_bytes, f.busy) for f in tree.l0]
+    for number in range(1, tree.num_levels):
+        level = tree.levels[number]
+        if len(level):
+            busy = level.any_busy(0, len(level))
+            runs.append(SortedRun(number, tuple(level.files), level.size_bytes, level.compensated_bytes, busy))
+    return runs
+
+
+@dataclass(frozen=True)
+class UniversalPicker:
+    """Implements `decisions.Picker`. Options in bytes, per cent and counts, defaults as in the library (§1.1)."""
+
+    version: Version
+    num_levels: int = 7
+    level0_file_num_compaction_trigger: int = 4
+    """Sorted runs that make compaction start."""
+    level0_stop_writes_trigger: int = 36
+    size_ratio: int = 1
+    min_merge_width: int = 2
+    max_merge_width: int = 2**32 - 1
+    max_size_amplification_percent: int = 200
+    compression_size_percent: int = -1
+    similar_size: bool = False
+    """Whether stop_style is kCompactionStopStyleSimilarSize."""
+    allow_trivial_move: bool = False
+    incremental: bool = False
+    max_read_amp: int = -1
+    write_buffer_size: int = 64 << 20
+    periodic_compaction_seconds: int = 0
+    disable_auto_compactions: bool = False
+
+    def __post_init__(self) -> None:
+        if self.incremental:
+            raise InputError("compaction_options_universal.incremental is not modelled; switch it off")
+        if self.level0_file_num_compaction_trigger < 1:
+            raise InputError("level0_file_num_compaction_trigger must be at least 1")
+        if 0 < self.max_read_amp < self.level0_file_num_compaction_trigger:
+            raise InputError(
+                f"compaction_options_universal.max_read_amp: {self.max_read_amp} may not be below "
+                f"level0_file_num_compaction_trigger {self.level0_file_num_compaction_trigger}; or use 0 or -1"
+            )
+
+    # ---- what the store asks at every install ----
+
+    def needs_compaction(self, tree: Tree, now_s: float) -> bool:
+        """Whether enough free runs exist or a file has reached the periodic age (NeedsCompaction, §1.3)."""
+        if self.disable_auto_compactions:
+            return False
+        return self._score(tree) >= 1 or self._is_periodic_due(tree, now_s)
+
+    def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
+        """Universal compaction has no debt estimate: always 0 (§1.10)."""
+        return 0
+
+    def stall_run_count(self, tree: Tree) -> int:
+        """Sorted runs, busy or not: what the L0 triggers look at (§1.10)."""
+        return len(tree.l0) + sum(len(level) > 0 for level in tree.levels[1:])
+
+    def level_targets(self, tree: Tree) -> Sequence[float]:
+        """No level has a target."""
+        return (math.inf,) * tree.num_levels
+
+    def scores(self, tree: Tree) -> Sequence[float]:
+        """Score of level 0; the others have none (§1.3)."""
+        return [self._score(tree)] + [0.0] * (tree.num_levels - 2)
+
+    def _score(self, tree: Tree) -> float:
+        """ComputeCompactionScore: a level below counts as free by its first file alone."""
+        free = sum(not f.busy for f in tree.l0)
+        free += sum(len(level) > 0 and not level.files[0].busy for level in tree.levels[1:])
+        return free / self.level0_file_num_compaction_trigger
+
+    def compresses(self, tree: Tree, pick: Merge) -> bool:
+        """Whether outputs of `pick`, just chosen on `tree`, are compressed (compression_size_percent, §1.6)."""
+        if self.compression_size_percent < 0 or pick.reason not in ("UniversalSizeRatio", "UniversalSortedRunNum"):
+            return True
+        runs = sorted_runs(tree)
+        oldest = pick.inputs[-1][1][-1]
+        end = 1 + next(i for i, run in enumerate(runs) if any(f is oldest for f in run.files))
+        older = sum(run.size_bytes for run in runs[end:])
+        total = sum(run.compensated_bytes for run in runs)
+        return older * 100 < total * self.compression_size_percent
+
+    # ---- picking ----
+
+    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
+        """Choose the next job: periodic, size amplification, size ratio, number of runs (PickCompaction, §1.4)."""
+        runs = sorted_runs(tree)
+        if self._is_periodic_due(tree, now_s):
+            span = self._periodic(runs, now_s)
+            if span is not None:
+                return self._job(tree, runs, span, "PeriodicCompaction")
+        if len(runs) < self.level0_file_num_compaction_trigger:
+            return _NOTHING
+        for reason, span in (
+            ("UniversalSizeAmplification", self._size_amplification(runs)),
+            ("UniversalSizeRatio", self._merge_runs(runs, self.size_ratio, self.max_merge_width)),
+            ("UniversalSortedRunNum", self._run_number(runs)),
+        ):
+            if span is not None and not self._conflicts(runs, span, running):
+                return self._job(tree, runs, span, reason)
+        return _NOTHING
+
+    def _is_periodic_due(self, tree: Tree, now_s: float) -> bool:
+        limit_s = now_s - self.periodic_compaction_seconds
+        if self.periodic_compaction_seconds == 0 or limit_s <= 0:
+            return False
+        levels = (tree.l0, *(level.files for level in tree.levels[1:]))
+        return any(f.created_s < limit_s and not f.busy for files in levels for f in files)
+
+    def _periodic(self, runs: Sequence[SortedRun], now_s: float) -> tuple[int, int] | None:
+        """Take the free runs that end with the oldest one (PickPeriodicCompaction)."""
+        n = start = len(runs)
+        while start > 0 and not runs[start - 1].busy:
+            start -= 1
+        if start == n - 1:  # the oldest run alone, unless none of its files is old
+            limit_s = now_s - self.periodic_compaction_seconds
+            return (start, n) if any(f.created_s < limit_s for f in runs[start].files) else None
+        return (start, n) if start < n else None
+
+    def _size_amplification(self, runs: Sequence[SortedRun]) -> tuple[int, int] | None:
+        """All runs that are newer than the oldest, if they are large against it (PickCompactionToReduceSizeAmp)."""
+        base = len(runs) - 1
+        if base < 1 or runs[base].busy:
+            return None
+        start = self._amplification_start(runs)
+        if start is None:
+            return None
+        candidates = sum(run.compensated_bytes for run in runs[start:base])
+        if self.version >= _LEAVES_OUT_NEWEST_SINCE:
+            excluded = self._leave_out_newest(runs, start, candidates)
+            candidates -= sum(run.compensated_bytes for run in runs[start : start + excluded])
+            start += excluded
+        if candidates * 100 < self.max_size_amplification_percent * runs[base].size_bytes:
+            return None
+        return start, base + 1
+
+    def _amplification_start(self, runs: Sequence[SortedRun]) -> int | None:
+        """Newest run of the block of free runs in front of the oldest; None if there is no such block.
+
+        Before 8.7 a busy run behind the first free one rules the pick out; the release of the change is not certain.
+        """
+        base = len(runs) - 1
+        if self.version < _LEAVES_OUT_NEWEST_SINCE:
+            start = next((i for i in range(base) if not runs[i].busy), base)
+            return None if start == base or any(run.busy for run in runs[start:base]) else start
+        start = base
+        while start > 0 and not runs[start - 1].busy:
+            start -= 1
+        return None if start == base else start
+
+    def _leave_out_newest(self, runs: Sequence[SortedRun], start: int, candidates: int) -> int:
+        """How many of the newest L0 files to keep unlocked since they add little (8.7+)."""
+        base = len(runs) - 1
+        count = base - start
+        in_l0 = sum(run.level == 0 for run in runs[start:base])
+        if in_l0 == 0:
+            return 0
+        stop = self.level0_stop_writes_trigger
+        cap = min(in_l0 - 1, count - 1)
+        spare = stop - min(stop, count + 1)
+        most = min(self.max_merge_width - min(self.max_merge_width, spare), cap)
+        least = min(self.min_merge_width - min(self.min_merge_width, spare), cap)
+        left, excluded = candidates - sum(run.compensated_bytes for run in runs[start : start + least]), 0
+        for newest in range(least, most + 1):
+            if left * 100 < self.max_size_amplification_percent * runs[base].size_bytes or left < candidates * 9 // 10:
+                break
+            excluded = newest
+            left -= runs[start + newest].compensated_bytes
+        return excluded
+
+    def _run_number(self, runs: Sequence[SortedRun]) -> tuple[int, int] | None:
+        """Take the newest runs, so many that the free ones come down to the limit."""
+        free = sum(not run.busy for run in runs)
+        limit = self.run_limit(max(run.size_bytes for run in runs))
+        if free <= limit:
+            return None
+        return self._merge_runs(runs, _UNLIMITED_PERCENT, free - limit + 1)
+
+    def run_limit(self, largest_run_bytes: int) -> int:
+        """Free runs that may stay when the largest has `largest_run_bytes` (max_read_amp, 9.4+; before: trigger)."""
+        trigger = self.level0_file_num_compaction_trigger
+        if self.version < _READ_AMP_SINCE or self.max_read_amp < 0:
+            return trigger
+        if self.max_read_amp > 0:
+            return self.max_read_amp
+        if self.similar_size:
+            return trigger
+        limit, level_bytes, total = 1, float(self.write_buffer_size), 0.0
+        while level_bytes < largest_run_bytes:
+            total += level_bytes
+            level_bytes = (100.0 + self.size_ratio) / 100.0 * total
+            limit += 1
+        return limit
+
+    def _merge_runs(self, runs: Sequence[SortedRun], ratio: int, most: int) -> tuple[int, int] | None:
+        """Collect runs of similar size from the newest on (PickCompactionToReduceSortedRuns)."""
+        most = min(self.max_merge_width, most)
+        fewest = max(2, self.min_merge_width)
+        for start, first in enumerate(runs):
+            if first.busy:
+                continue
+            collected, end = first.compensated_bytes, start + 1
+            while end < len(runs) and end - start < most:
+                run = runs[end]
+                if run.busy or collected * (100.0 + ratio) / 100.0 < run.size_bytes:
+                    break
+                if not self.similar_size:
+                    collected += run.compensated_bytes
+                elif run.size_bytes * (100.0 + ratio) / 100.0 < collected:
+                    break
+                else:
+                    collected = run.compensated_bytes
+                end += 1
+            if end - start >= fewest:
+                return start, end
+        return None
+
+    # ---- the job ----
+
+    def output_level(self, runs: Sequence[SortedRun], end: int) -> int:
+        """Deepest level that keeps the runs in order of age when the last run merged is runs[end - 1] (§1.5)."""
+        if end == len(runs):
+            return self.num_levels - 1
+        return max(0, runs[end].level - 1)
+
+    def _conflicts(self, runs: Sequence[SortedRun], span: tuple[int, int], running: Sequence[RunningJob]) -> bool:
+        """Whether a running job writes to the same level in the same key range."""
+        output = self.output_level(runs, span[1])
+        files = [f for run in runs[span[0] : span[1]] for f in run.files]
+        lo, hi = min(f.lo for f in files), max(f.hi for f in files)
+        return output > 0 and any(j.output_level == output and j.lo <= hi and lo <= j.hi for j in running)
+
+    def _job(self, tree: Tree, runs: Sequence[SortedRun], span: tuple[int, int], reason: str) -> Merge | Move:
+        start, end = span
+        output, first = self.output_level(runs, end), runs[start].level
+        inputs: dict[int, tuple[SortedFile, ...]] = {}
+        for run in runs[start:end]:
+            inputs[run.level] = inputs.get(run.level, ()) + run.files
+        groups, score = tuple(inputs.items()), self._score(tree)
+        if self.allow_trivial_move and output > 0 and reason != "PeriodicCompaction" and _disjoint(tree, groups):
+            moved = tuple(group for group in groups if group[0] != output)
+            return Move(first, output, moved, reason, score)
+        size_limit = UNLIMITED_BYTES if output == 0 else None
+        return Merge(first, output, groups, reason, score, max_output_bytes=size_limit)
+
+
+def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) -> bool:
+    """Whether no two input files share a key and, for a start at level 0, no two files of level 0 (§1.7)."""
+    files = [f for _, group in groups for f in group]
+    if not _apart(files):
+        return False
+    return groups[0][0] != 0 or _apart(tree.l0)
+
+
+def _apart(files: Sequence[SortedFile]) -> bool:
+    ordered = sorted(files, key=lambda f: f.lo)
+    return all(a.hi < b.lo for a, b in pairwise(ordered))

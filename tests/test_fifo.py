@@ -1,0 +1,141 @@
+"""FIFO compaction (rocksdb_universal_fifo_leveldb.md §2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, RunningJob
+from lsmlab.models.policies.fifo import FifoPicker
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+V78, V98 = Version(7, 8), Version(9, 8)
+NOTHING = DoNothing()
+
+
+def l0_tree(sizes: list[int], created_s: list[float] | None = None) -> Tree:
+    """Build an L0 of overlapping files, sizes and times newest first."""
+    times = created_s or [0.0] * len(sizes)
+    count = len(sizes)
+    return Tree(l0=[SortedFile(count - i, 0, 99, sizes[i], created_s=times[i]) for i in range(count)])
+
+
+def sizes_after_flushes(picker: FifoPicker, flushes: int) -> list[list[int]]:
+    """L0 sizes, newest first, after every flush of size 100 and the jobs that it starts."""
+    tree, states = l0_tree([]), []
+    for number in range(1, flushes + 1):
+        tree.install((), [(0, [SortedFile(number, 0, 99, 100)])])
+        while not isinstance(pick := picker.pick(tree, (), 0.0), DoNothing):
+            merged = [SortedFile(-number, 0, 99, sum(f.size_bytes for f in pick.inputs[0][1]))]
+            tree.install(pick.inputs, [(0, merged)] if isinstance(pick, Merge) else ())
+        states.append([f.size_bytes for f in tree.l0])
+    return states
+
+
+def test_merged_files_fill_up_to_the_limit_then_the_oldest_goes() -> None:
+    """§2.5: four flushes merge into one file; five of those are no excess yet; one flush more drops the oldest."""
+    picker = FifoPicker(V98, max_table_files_size=2000, allow_compaction=True, write_buffer_size=125)
+    states = sizes_after_flushes(picker, 21)
+    assert states[3] == [400]
+    assert states[19] == [400] * 5
+    assert states[20] == [100] + [400] * 4
+
+
+def test_without_merges_one_file_goes_for_one() -> None:
+    """§2.5: twenty files fit, the twenty-first deletes one."""
+    states = sizes_after_flushes(FifoPicker(V98, max_table_files_size=2000), 22)
+    assert [len(state) for state in states[19:]] == [20, 20, 20]
+
+
+def test_ttl_takes_the_expired_tail() -> None:
+    """§2.5: files of t = 0, 0, 0, 1, 1, 2, ttl 3, at t = 4: those created before 1 go."""
+    tree = l0_tree([1] * 6, [2, 1, 1, 0, 0, 0])
+    pick = FifoPicker(V98, max_table_files_size=20, ttl=3).pick(tree, (), 4.0)
+    assert Drop(((0, tuple(reversed(tree.l0[3:]))),), "FIFOTtl", 3.0) == pick
+
+
+def test_ttl_gives_way_to_size_where_too_much_remains() -> None:
+    """§2.5: with a limit of 2 the three that remain are too much, so the size rule deletes down to 2."""
+    tree = l0_tree([1] * 6, [2, 1, 1, 0, 0, 0])
+    pick = FifoPicker(V98, max_table_files_size=2, ttl=3).pick(tree, (), 4.0)
+    assert isinstance(pick, Drop)
+    assert (pick.reason, len(pick.inputs[0][1])) == ("FIFOMaxSize", 4)
+
+
+@pytest.mark.parametrize(("version", "score"), [(V78, 2.0), (V98, 1.2)])
+def test_score(version: Version, score: float) -> None:
+    """7.8 takes the largest part; later versions look at the file count only while the size part is below 1."""
+    picker = FifoPicker(version, max_table_files_size=5, allow_compaction=True, level0_file_num_compaction_trigger=3)
+    assert pytest.approx(score) == picker.scores(l0_tree([1] * 6))[0]
+
+
+def test_score_of_expired_files_queues_the_store() -> None:
+    """The number of expired free files is part of the score once the time is known."""
+    tree = l0_tree([1, 1], [5, 0])
+    picker = FifoPicker(V98, ttl=3)
+    assert [picker.needs_compaction(tree, now_s) for now_s in (0.0, 3.0, 4.0)] == [False, False, True]
+
+
+def test_merge_guard() -> None:
+    """Files of 0.82 memtables merge from the trigger on; files of one whole memtable only twelve at a time."""
+    small = FifoPicker(V98, allow_compaction=True, write_buffer_size=100)
+    pick = small.pick(l0_tree([82] * 4), (), 0.0)
+    assert isinstance(pick, Merge)
+    assert (pick.reason, pick.output_level, len(pick.inputs[0][1])) == ("FIFOReduceNumFiles", 0, 4)
+    merged = [isinstance(small.pick(l0_tree([100] * n), (), 0.0), Merge) for n in (4, 11, 12)]
+    assert merged == [False, False, True]
+
+
+def test_merge_ends_before_a_merged_a_busy_or_one_file_too_many() -> None:
+    """A merged file raises the work per file, a busy file ends the block, max_compaction_bytes limits it."""
+    options: dict[str, Any] = {"allow_compaction": True, "write_buffer_size": 100}
+    mixed = FifoPicker(V98, **options).pick(l0_tree([10] * 5 + [40, 40]), (), 0.0)
+    assert isinstance(mixed, Merge)
+    assert len(mixed.inputs[0][1]) == 5
+    tree = l0_tree([10] * 7)
+    tree.mark(0, [tree.l0[5]], busy=True)
+    beside = FifoPicker(V98, **options).pick(tree, (RunningJob(0, 0, 0, 99, intra_l0=True),), 0.0)
+    assert isinstance(beside, Merge)
+    assert len(beside.inputs[0][1]) == 5
+    limited = FifoPicker(V98, max_compaction_bytes=40, **options).pick(l0_tree([10] * 9), (), 0.0)
+    assert isinstance(limited, Merge)
+    assert len(limited.inputs[0][1]) == 4
+
+
+def test_deletions_wait_for_running_jobs() -> None:
+    """While a merge runs an oversized or expired store deletes nothing."""
+    tree = l0_tree([10, 10, 10])
+    picker = FifoPicker(V98, max_table_files_size=15, ttl=3)
+    assert isinstance(picker.pick(tree, (), 100.0), Drop)
+    assert picker.pick(tree, (RunningJob(0, 0, 0, 99, intra_l0=True),), 100.0) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("version", "limit", "dropped"),
+    [(Version(7, 10), 25, [1]), (Version(7, 10), 30, []), (V78, 30, [1]), (Version(7, 7), 5, [7])],
+)
+def test_multi_level_store_is_drained(version: Version, limit: int, dropped: list[int]) -> None:
+    """From 7.8 on the deepest level goes first, in key order; 7.8 and 7.9 delete a file even without an excess."""
+    last = [SortedFile(1, 0, 9, 10), SortedFile(2, 10, 19, 10)]
+    tree = Tree(l0=[SortedFile(7, 0, 99, 10)], levels=[Level(last if n == 3 else []) for n in range(7)])
+    pick = FifoPicker(version, max_table_files_size=limit).pick(tree, (), 0.0)
+    assert dropped == ([f.number for _, group in pick.inputs for f in group] if isinstance(pick, Drop) else [])
+
+
+def test_zero_limit_deletes_everything() -> None:
+    """db_bench's default of max_table_files_size 0: whatever is flushed is deleted."""
+    picker = FifoPicker(V98, max_table_files_size=0, allow_compaction=True)
+    assert sizes_after_flushes(picker, 3) == [[], [], []]
+    assert not picker.needs_compaction(l0_tree([]), 0.0)
+
+
+@pytest.mark.parametrize("name", ["age_for_warm", "max_data_files_size", "use_kv_ratio_compaction"])
+def test_what_is_not_modelled_is_refused(name: str) -> None:
+    """Temperatures and separated blobs raise InputError that names the option."""
+    options: dict[str, Any] = {name: 1}
+    with pytest.raises(InputError, match=name):
+        FifoPicker(V98, **options)

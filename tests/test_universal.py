@@ -1,0 +1,203 @@
+"""Universal compaction (rocksdb_universal_fifo_leveldb.md §1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import DoNothing, Merge, Move, RunningJob
+from lsmlab.models.policies.universal import UNLIMITED_BYTES, UniversalPicker, sorted_runs
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+GOLDEN = Path(__file__).parent / "testdata" / "compaction" / "universal.txt"
+LETTER = {"UniversalSizeAmplification": "A", "UniversalSizeRatio": "R", "UniversalSortedRunNum": "N"}
+V78, V87 = Version(7, 8), Version(8, 7)
+
+
+def blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
+    """Read the golden file: name -> (options, states)."""
+    found: dict[str, tuple[dict[str, str], list[str]]] = {}
+    states: list[str] = []
+    for line in GOLDEN.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            name, _, options = line[1:].partition("] ")
+            states = []
+            found[name] = (dict(item.split("=") for item in options.split()), states)
+        elif line and not line.startswith("#"):
+            states.append(line)
+    return found
+
+
+def without_rules(only: str | None) -> dict[str, Any]:
+    """Options that leave a single check of §1.4 able to fire; a run number that is never reached stands for no N."""
+    return {None: {}, "A": {"max_merge_width": 1}, "R": {"max_size_amplification_percent": 2**31}}[only]
+
+
+def build_tree(num_levels: int, l0: list[int], levels: dict[int, int] | None = None) -> Tree:
+    """Build a tree of files that all overlap: L0 sizes newest first, one file per level below."""
+    files = [SortedFile(100 + len(l0) - i, 0, 99, size) for i, size in enumerate(l0)]
+    below = {n: [SortedFile(n, 0, 99, size)] for n, size in (levels or {}).items()}
+    return Tree(num_levels=num_levels, l0=files, levels=[Level(below.get(n, ())) for n in range(num_levels)])
+
+
+def apply(tree: Tree, pick: Merge, number: int) -> None:
+    """Replace the inputs by one file."""
+    size = sum(f.size_bytes for _, group in pick.inputs for f in group)
+    tree.install(pick.inputs, [(pick.output_level, [SortedFile(number, 0, 99, size)])])
+
+
+def run_states(picker: UniversalPicker, wanted: int, only: str | None) -> list[str]:
+    """States after each merge of the sequential model."""
+    tree, states, number = build_tree(picker.num_levels, []), [], 0
+    while len(states) < wanted and number < 10_000:
+        number += 1
+        tree.install((), [(0, [SortedFile(number, 0, 99, 1)])])
+        while len(states) < wanted and isinstance(pick := picker.pick(tree, (), 0.0), Merge):
+            if only not in (None, LETTER[pick.reason]):
+                break  # run number: not part of the example
+            number += 1
+            apply(tree, pick, number)
+            states.append(" ".join([LETTER[pick.reason], *(str(r.size_bytes) for r in sorted_runs(tree))]))
+    return states
+
+
+@pytest.mark.parametrize("name", blocks())
+def test_worked_sequences(name: str) -> None:
+    """Every merge of the specification's worked sequences, in order, with its reason and the runs that it leaves."""
+    options, states = blocks()[name]
+    version, only = Version.parse(options.pop("version")), options.pop("only", None)
+    values: dict[str, Any] = {key: int(value) for key, value in options.items()} | without_rules(only)
+    assert states == run_states(UniversalPicker(version, **values), len(states), only)
+
+
+@pytest.mark.parametrize(
+    ("merged", "output"),
+    [([1, 2, 3], 4), ([0, 1, 2], 3), ([0, 1], 0), ([0, 1, 2, 3, 4], 5), ([3, 4], 5), ([2, 3], 4)],
+)
+def test_placement(merged: list[int], output: int) -> None:
+    """A job goes to the deepest level that keeps the order of age: runs f2 f1 f0, L4, L5 of six levels (§1.12, 9)."""
+    picker = UniversalPicker(V78, num_levels=6)
+    runs = sorted_runs(build_tree(6, [1, 1, 1], {4: 10, 5: 100}))
+    assert output == picker.output_level(runs, merged[-1] + 1)
+
+
+def test_output_above_an_occupied_first_level_is_l0() -> None:
+    """When level 1 is occupied, merges of newer runs pile up in level 0, as one file of unlimited size."""
+    tree = build_tree(3, [1, 1, 1, 1], {1: 1000, 2: 100_000})
+    pick = UniversalPicker(V78, num_levels=3).pick(tree, (), 0.0)
+    assert isinstance(pick, Merge)
+    assert (pick.output_level, pick.max_output_bytes, pick.reason) == (0, UNLIMITED_BYTES, "UniversalSizeRatio")
+    assert pick.inputs == ((0, tuple(tree.l0)),)
+
+
+def test_full_merge_lists_every_level_once() -> None:
+    """The inputs of a size amplification job: all of L0 newest first, then each level; the output is the last level."""
+    tree = build_tree(7, [3, 3, 3], {5: 5, 6: 6})
+    pick = UniversalPicker(V78).pick(tree, (), 0.0)
+    assert isinstance(pick, Merge)
+    assert [level for level, _ in pick.inputs] == [0, 5, 6]
+    assert (tuple(tree.l0), 0, 6, None) == (
+        pick.inputs[0][1],
+        pick.start_level,
+        pick.output_level,
+        pick.max_output_bytes,
+    )
+
+
+def test_score_counts_free_runs_and_stalls_count_all() -> None:
+    """Queueing looks at free runs, the pick at all runs, stalls at L0 files plus non-empty levels (§1.3, §1.10)."""
+    tree = build_tree(7, [1, 1, 100], {6: 1000})
+    picker = UniversalPicker(V78)
+    assert (picker.needs_compaction(tree, 0.0), picker.scores(tree)[0]) == (True, 1.0)
+    tree.mark(6, tree.levels[6].files, busy=True)
+    assert (picker.needs_compaction(tree, 0.0), picker.stall_run_count(tree), picker.scores(tree)[0]) == (
+        False,
+        4,
+        0.75,
+    )
+    pick = picker.pick(tree, (), 0.0)
+    assert isinstance(pick, Merge)
+    assert (len(pick.inputs[0][1]), pick.output_level, picker.pending_bytes(tree)) == (2, 0, 0)
+
+
+def test_merge_beside_a_busy_run_ends_before_it() -> None:
+    """While a job holds the level below, merges of newer runs go to the level above it."""
+    tree = build_tree(7, [1, 1, 1, 1], {6: 100})
+    tree.mark(6, tree.levels[6].files, busy=True)
+    pick = UniversalPicker(V78).pick(tree, (RunningJob(0, 6, 0, 99),), 0.0)
+    assert isinstance(pick, Merge)
+    assert pick.output_level == 5
+    blocked = UniversalPicker(V78).pick(tree, (RunningJob(0, 5, 0, 99),), 0.0)
+    assert DoNothing() == blocked
+
+
+@pytest.mark.parametrize(("version", "expected"), [(V78, None), (V87, 2)])
+def test_busy_run_in_front_of_the_oldest(version: Version, expected: int | None) -> None:
+    """Size amplification: 7.8 gives up at a busy run behind a free one, newer versions take the block behind it."""
+    tree = build_tree(7, [100, 100, 1, 300], {6: 10})
+    tree.mark(0, [tree.l0[2]], busy=True)
+    picker = UniversalPicker(version, max_merge_width=1)
+    pick = picker.pick(tree, (), 0.0)
+    assert expected == (len([f for _, g in pick.inputs for f in g]) if isinstance(pick, Merge) else None)
+
+
+def test_run_limit_of_max_read_amp() -> None:
+    """max_read_amp: automatic (256 MiB memtables, ratio 10, 20 GiB run -> 8), a number, and -1 = the trigger."""
+    mib = 1 << 20
+    size = {"write_buffer_size": 256 * mib, "size_ratio": 10}
+    limits = [
+        UniversalPicker(Version(*version), max_read_amp=amp, **size).run_limit(20 * 1024 * mib)
+        for version, amp in (((9, 4), 0), ((9, 4), 6), ((9, 4), -1), ((9, 3), 0))
+    ]
+    assert limits == [8, 6, 4, 4]
+
+
+def test_periodic_takes_all_free_runs_to_the_last_level() -> None:
+    """An old file makes the free runs behind the last busy one go to the last level, also below the trigger."""
+    tree = build_tree(7, [1, 1], {6: 10})
+    picker = UniversalPicker(V78, periodic_compaction_seconds=100)
+    assert (False, DoNothing()) == (picker.needs_compaction(tree, 100.0), picker.pick(tree, (), 100.0))
+    tree.mark(0, [tree.l0[0]], busy=True)
+    pick = picker.pick(tree, (), 101.0)
+    assert isinstance(pick, Merge)
+    assert (picker.needs_compaction(tree, 101.0), pick.reason, pick.output_level) == (True, "PeriodicCompaction", 6)
+    assert [len(group) for _, group in pick.inputs] == [1, 1]
+
+
+def test_trivial_move_of_disjoint_runs() -> None:
+    """With allow_trivial_move, disjoint inputs change their level; files on the output level stay; overlap merges."""
+    l0 = [SortedFile(9 - i, 100 * i, 100 * i + 50, 10) for i in range(4)]
+    last = SortedFile(1, 1000, 1050, 10)
+    tree = Tree(l0=l0, levels=[Level([last] if n == 6 else []) for n in range(7)])
+    move = UniversalPicker(V78, allow_trivial_move=True).pick(tree, (), 0.0)
+    assert isinstance(move, Move)
+    assert (((0, tuple(l0)),), 6) == (move.inputs, move.output_level)
+    assert isinstance(UniversalPicker(V78).pick(tree, (), 0.0), Merge)
+    l0[3].hi = 1000
+    assert isinstance(UniversalPicker(V78, allow_trivial_move=True).pick(tree, (), 0.0), Merge)
+
+
+def test_compression_size_percent() -> None:
+    """Outputs of ratio and number jobs are left uncompressed when enough of the store is older than they (§1.6)."""
+    tree = build_tree(7, [1, 1, 1, 1], {6: 96})
+    answers = []
+    for percent in (-1, 95, 96, 97):
+        picker = UniversalPicker(V78, compression_size_percent=percent)
+        pick = picker.pick(tree, (), 0.0)
+        assert isinstance(pick, Merge)
+        answers.append(picker.compresses(tree, pick))
+    assert answers == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "options", [{"incremental": True}, {"max_read_amp": 3}, {"level0_file_num_compaction_trigger": 0}]
+)
+def test_what_is_not_modelled_is_refused(options: dict[str, Any]) -> None:
+    """Incremental mode and impossible limits raise InputError."""
+    with pytest.raises(InputError, match=next(iter(options))):
+        UniversalPicker(Version(9, 8), **options)
