@@ -103,7 +103,7 @@ def _story(runs: Sequence[RunData], names: Sequence[str], left_out: int) -> list
     facts = [{fact.key: fact for fact in headline(run)} for run in runs]
     sentences = []
     for key, text in (
-        ("ops_per_s", "{best} was the fastest with {value}, {factor} times {worst}."),
+        ("ops_per_s", "{best} was the fastest with {value}, {factor} times as fast as {worst}."),
         ("write_p99", "The lowest write P99 had {best}: {value}; the highest, {factor} times that, {worst}."),
         ("w_amp", "{best} wrote least per user byte ({value}), {worst} {factor} times as much."),
     ):

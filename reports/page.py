@@ -8,9 +8,9 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from lsmlab.models.errors import InputError
+from lsmlab.reports import numbers
 from lsmlab.reports.figures.amplification import amplification
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.device import device_bandwidth
@@ -18,7 +18,7 @@ from lsmlab.reports.figures.jobs import jobs_gantt
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
 from lsmlab.reports.figures.throughput import tail_over_time, throughput
-from lsmlab.reports.headline import headline
+from lsmlab.reports.headline import headline, number
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.tables import configuration
 from lsmlab.reports.timeline import Timeline
@@ -49,7 +49,7 @@ def run_page(run: RunData) -> str:
         f'<div class="headline">{cards}</div>{paragraphs(story(run))}'
         f"{''.join(section(figure) for figure in figures)}{configuration(run)}"
     )
-    return assemble(f"LSMLab run: {run.name}", _subtitle(run), body, figures, footer([run]))
+    return assemble(_title(run), _subtitle(run), body, figures, footer([run]))
 
 
 def section(figure: Figure) -> str:
@@ -114,12 +114,22 @@ def _asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def _subtitle(run: RunData) -> str:
-    parts: list[Any] = [run.summary.get(key) for key in ("engine", "workload")]
+def _title(run: RunData) -> str:
+    """Such as "rocksdb on nvme, fillrandom"; the directory's name where the summary does not say."""
     device = run.summary.get("device")
-    if isinstance(device, dict):
-        parts.insert(1, device.get("name"))
-    return ", ".join(str(part) for part in parts if isinstance(part, str) and part)
+    engine, workload = run.summary.get("engine"), run.summary.get("workload")
+    if not isinstance(engine, str) or not isinstance(workload, str):
+        return f"LSMLab run: {run.name}"
+    name = device.get("name") if isinstance(device, dict) else None
+    return f"{engine} on {name}, {workload}" if name else f"{engine}, {workload}"
+
+
+def _subtitle(run: RunData) -> str:
+    keys = run.summary.get("keys")
+    sampled = isinstance(keys, dict) and keys.get("mode") == "sampled"
+    rate = number(keys, "rate")
+    sample = f", keys sampled at {numbers.percent(rate)}" if sampled and rate else ""
+    return f"LSMLab run {run.name}: {numbers.duration(run.duration_s)} simulated{sample}"
 
 
 def footer(runs: Sequence[RunData]) -> str:

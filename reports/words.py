@@ -114,7 +114,7 @@ def _device(run: RunData) -> str:
 
 def _amplification(run: RunData) -> str:
     w_amp = number(run.summary, "write_amplification")
-    if w_amp is None:
+    if not w_amp:
         return ""
     text = f"Each byte of user data was written {numbers.ratio(w_amp)} times"
     years = endurance_years(run)

@@ -36,7 +36,7 @@ def write_run(
     job_rows = _jobs(random, seconds, jobs)
     stall_rows = _stalls(random, seconds, stalls, job_rows)
     series = _series(random, seconds, stall_rows, job_rows, reads, speed)
-    latency = _latency(random, series, reads)
+    latency = _latency(series, reads, speed)
     summary = _summary(series, stall_rows, latency, seconds, seed, device)
     directory.mkdir(parents=True, exist_ok=True)
     config = CONFIG.format(cap=f"{speed:g}GB/s", seed=seed)
@@ -168,14 +168,14 @@ def _series(
     return series
 
 
-def _latency(random: np.random.Generator, series: dict[str, np.ndarray], reads: bool) -> list[dict[str, Any]]:
+def _latency(series: dict[str, np.ndarray], reads: bool, speed: float) -> list[dict[str, Any]]:
     upper = np.geomspace(1e-6, 20, 700)
     rows = []
-    for op, middle in (("write", 4e-6), ("read", 9e-5)):
+    for op, middle in (("write", 4e-6 / speed), ("read", 9e-5 / speed)):
         if op == "read" and not reads:
             continue
         body = np.exp(-0.5 * (np.log(upper / middle) / 0.35) ** 2)
-        tail = 6e-4 * np.exp(-0.5 * (np.log(upper / 0.02) / 2.0) ** 2)
+        tail = 6e-4 * np.exp(-0.5 * (np.log(upper / 0.02 * speed) / 2.0) ** 2)
         count = np.round((body + tail) / (body + tail).sum() * series[f"{op}_ops"].sum())
         rows += [{"op": op, "upper_s": float(u), "count": float(c)} for u, c in zip(upper, count, strict=True) if c]
     return rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Mark, Trace, marks, packed, time_axis
 from lsmlab.reports.headline import number
@@ -12,7 +14,7 @@ from lsmlab.reports.timeline import Timeline
 
 def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
     """Stacked areas of bytes per second by consumer."""
-    traces = _stack(run, timeline, "write", "y") + _stack(run, timeline, "read", "y2")
+    writes, reads = _stack(run, timeline, "write", "y"), _stack(run, timeline, "read", "y2")
     caption = "Bytes per second that each consumer moved, stacked: the top edge is the device's whole traffic."
     if timeline.grouped:
         caption += f" A point is the mean of {timeline.rows_per_point} s."
@@ -23,12 +25,17 @@ def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
         peak = _peak(run, kind)
         if limit and peak and limit < 3 * peak:  # a limit far above would flatten the data
             limits.append(Mark(limit, f"{kind} limit: {numbers.rate(limit)}", TRIGGERS["stop"], axis))
+    layout: dict[str, Any] = {"xaxis": time_axis(anchor="y2" if reads else "y"), **marks(limits)}
     rate = {"tickformat": ".3~s", "ticksuffix": "B/s", "rangemode": "tozero"}
+    domains = ([0.54, 1], [0, 0.46]) if writes and reads else ([0, 1], [0, 1])
+    for traces, axis, title, domain in (
+        (writes, "yaxis", "writes", domains[0]),
+        (reads, "yaxis2", "reads", domains[1]),
+    ):
+        layout[axis] = {**rate, "domain": domain, "title": {"text": title}, "visible": bool(traces)}
     return Figure(
-        "device-bandwidth", "Device bandwidth by consumer", caption, traces,
-        {"xaxis": time_axis(anchor="y2"), "yaxis": {**rate, "domain": [0.54, 1], "title": {"text": "writes"}},
-         "yaxis2": {**rate, "domain": [0, 0.46], "title": {"text": "reads"}}, **marks(limits)},
-        height_px=520, timeline=True, empty="The device was not used.",
+        "device-bandwidth", "Device bandwidth by consumer", caption, writes + reads, layout,
+        height_px=520 if writes and reads else 340, timeline=True, empty="The device was not used.",
     )  # fmt: skip
 
 

@@ -13,11 +13,13 @@ from lsmlab.reports.timeline import Timeline
 def throughput(run: RunData, timeline: Timeline) -> Figure:
     """Operations per second, writes and reads, with stall bands by cause."""
     traces = stall_bands(run)
+    caption = "Writers were never slowed or stopped."
+    if traces:
+        caption = "A coloured band marks the time in which writers were slowed or stopped; its colour says why."
     for op, color in (("write", WRITE), ("read", READ)):
         values = run.column(f"{op}_ops")
         if values.any():
             traces += _with_envelope(timeline, values, f"{op}s", color)
-    caption = "A coloured band marks the time in which writers were slowed or stopped; its colour says why."
     if not exact_bands(run):
         caption += " There are so many that a band's height is the stalled share of its time."
     if timeline.grouped:

@@ -1,0 +1,287 @@
+"""The pages of runs and comparisons: complete, offline, true to the run's numbers, and without errors in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.reports import numbers
+from lsmlab.reports.compare_page import finish_compare
+from lsmlab.reports.headline import headline
+from lsmlab.reports.run_data import load_run
+from lsmlab.reports.timeline import MOST_POINTS, Timeline
+from lsmlab.reports.verbs import finish, report
+from lsmlab.reports.words import story
+
+sys.path.insert(0, str(Path(__file__).parent))
+from report_fixture import write_run
+
+FIGURES = (
+    "throughput", "latency-over-time", "device-bandwidth", "l0-files", "level-sizes", "jobs", "latency-distribution",
+    "amplification",
+)  # fmt: skip
+COMPARED = ("throughput", "latency-over-time", "latency-distribution", "stalls", "amplification")
+MOST_BYTES = 8_000_000
+"""What a page may weigh, Plotly (4.8 MB) included."""
+
+
+def page_of(directory: Path) -> str:
+    """The text of a run's page, freshly drawn."""
+    path = finish(directory)
+    assert path is not None
+    return path.read_text(encoding="utf-8")
+
+
+def own_part(page: str) -> str:
+    """A page without the Plotly library."""
+    return "".join(part for part in re.split(r"(?=<script)", page) if "plotly.js v" not in part[:200])
+
+
+def figures_of(page: str) -> dict[str, dict[str, object]]:
+    """The figures' data by id."""
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return {figure["id"]: figure for figure in json.loads(found.group(1))}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with reads, stalls and jobs."""
+    return write_run(tmp_path_factory.mktemp("runs") / "whole")
+
+
+def test_page_is_one_file(run: Path) -> None:
+    """Nothing on the page comes from elsewhere, and the page forbids its browser to look."""
+    page = page_of(run)
+
+    own = own_part(page)
+    assert re.findall(r"""(?:src|href)\s*=|url\(|@import|https?://""", own) == []
+    assert "default-src 'none'" in own
+    assert [p.name for p in run.iterdir() if p.suffix in (".js", ".css")] == []
+
+
+def test_page_holds_every_figure(run: Path) -> None:
+    """Each figure has data and a place, and the configuration is there."""
+    page = page_of(run)
+
+    figures = figures_of(page)
+    assert list(FIGURES) == list(figures)
+    assert [name for name in FIGURES if not figures[name]["traces"] or f'id="{name}"' not in page] == []
+    assert 'id="configuration"' in page
+    assert "write_buffer_size: 64MiB" in page
+
+
+def test_page_states_the_headline_numbers(run: Path) -> None:
+    """Throughput, latencies, stalls, amplification, device and endurance stand on the page as the summary has them."""
+    page, summary = page_of(run), json.loads((run / "summary.json").read_text())
+
+    write = summary["write_latency_s"]
+    expected = [
+        numbers.per_second(summary["ops_per_s"]), *(numbers.seconds(write[key]) for key in ("p99", "p999", "max")),
+        numbers.seconds(summary["read_latency_s"]["p99"]), numbers.percent(summary["stall_fraction"]),
+        numbers.ratio(summary["write_amplification"]), numbers.ratio(summary["space_amplification"]),
+        numbers.percent(summary["device"]["utilisation"]), numbers.years(summary["device"]["years_left"]),
+    ]  # fmt: skip
+    assert expected == [re.sub(r"<.*?>", "", text) for text in re.findall(r"<b>(.*?)</b>", own_part(page))]
+
+
+def test_story_names_what_dominated(run: Path) -> None:
+    """The sentence on stalls names the share, the longest cause and the longest stall."""
+    data = load_run(run)
+
+    sentence = next(text for text in story(data) if text.startswith("Writers were held back"))
+    longest = float((data.stalls["end_s"] - data.stalls["start_s"]).max())
+    assert numbers.percent(data.summary["stall_fraction"]) in sentence
+    assert "level 0 had reached 20 files" in sentence
+    assert f"the longest stall lasted {numbers.seconds(longest)}" in sentence
+
+
+def test_stalls_are_offered_longest_first(run: Path) -> None:
+    """The selector lists the stalls by length, each with its chain as stalls.parquet has it and inside its window."""
+    data = load_run(run)
+
+    offered = figures_of(page_of(run))["jobs"]["extra"]["stalls"]  # type: ignore[index]
+    lengths = sorted((float(x) for x in data.stalls["end_s"] - data.stalls["start_s"]), reverse=True)
+    assert lengths == pytest.approx([stall["end"] - stall["start"] for stall in offered])
+    starts = list(data.stalls["start_s"])
+    assert [data.chain(starts.index(stall["start"])) for stall in offered] == [stall["jobs"] for stall in offered]
+    assert [s for s in offered if not s["window"][0] < s["start"] <= s["end"] < s["window"][1]] == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({"reads": False}, "Writers were held back"),
+        ({"stalls": 0}, "Writers were never held back."),
+        ({"stalls": 0, "jobs": 0}, "No background job ran."),
+        ({"stalls": 0, "jobs": 0, "reads": False}, "No level ever held a file."),
+        ({"seconds": 1, "stalls": 1, "jobs": 1}, "Writers were held back"),
+    ],
+    ids=["no reads", "no stalls", "no jobs", "writes only", "one second"],
+)  # fmt: skip
+def test_page_of_a_run_that_lacks_something(tmp_path: Path, parts: dict[str, int], text: str) -> None:
+    """A run without reads, stalls or jobs has all its sections, and says what is missing."""
+    page = page_of(write_run(tmp_path / "run", **parts))
+
+    assert text in page
+    assert [name for name in FIGURES if f'id="{name}"' not in page] == []
+    if not parts.get("reads", True):
+        assert "read P99" not in page
+    if parts.get("stalls", 1) == 0:
+        assert '<select id="stall">' not in page
+
+
+def test_page_of_a_day_stays_small(tmp_path: Path) -> None:
+    """24 hours with 100,000 jobs and 20,000 stalls: lines are thinned, the longest stalls keep their chains."""
+    page = page_of(write_run(tmp_path / "day", seconds=86_400, stalls=20_000, jobs=100_000))
+
+    figures = figures_of(page)
+    drawn = {row[0] for trace in figures["jobs"]["traces"] for row in trace["customdata"]}  # type: ignore[attr-defined]
+    chains = {job for stall in figures["jobs"]["extra"]["stalls"][:20] for job in stall["jobs"]}  # type: ignore[index]
+    assert len(page.encode()) < MOST_BYTES
+    assert set() == chains - drawn
+    assert "of 100,000 jobs" in page
+
+
+def test_thinned_lines_keep_extremes() -> None:
+    """Thinning keeps the lowest and highest value, and the mean weighs every row."""
+    import numpy as np
+
+    values = np.zeros(86_400)
+    values[40_000] = 7.0
+
+    timeline = Timeline.of(np.arange(86_400.0))
+
+    assert len(timeline.t_s) <= MOST_POINTS
+    assert (timeline.low(values).min(), timeline.high(values).max()) == (0.0, 7.0)
+    assert pytest.approx(7.0 / timeline.rows_per_point) == timeline.mean(values).max()
+
+
+def test_same_run_same_page(run: Path) -> None:
+    """Drawing a run again gives the same bytes."""
+    assert page_of(run) == page_of(run)
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    """Text of a run cannot become markup or end the page's data."""
+    directory = write_run(tmp_path / "run")
+    summary = json.loads((directory / "summary.json").read_text())
+    summary["workload"] = "</script><img src=x>"
+    (directory / "summary.json").write_text(json.dumps(summary))
+
+    assert "<img" not in page_of(directory)
+
+
+def test_report_of_a_run_elsewhere(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`lsmlab report DIR --out FILE` writes the page there and prints where."""
+    out = tmp_path / "page.html"
+
+    assert report([str(run), "--out", str(out)]) == 0
+    assert f"{out}\n" == capsys.readouterr().out
+    assert page_of(run) == out.read_text(encoding="utf-8")
+
+
+def test_report_of_several_runs(tmp_path: Path) -> None:
+    """A directory with several runs becomes one comparison page with a column per run."""
+    for name, speed in (("fast", 1.0), ("slow", 0.5)):
+        write_run(tmp_path / name, speed=speed, jobs=40)
+
+    assert report([str(tmp_path)]) == 0
+
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert list(COMPARED) == list(figures_of(page))
+    assert "device.write_cap" in page
+
+
+def test_comparison_marks_the_best(tmp_path: Path) -> None:
+    """The faster run's throughput is marked, the slower one's is not; what is neither good nor bad has no mark."""
+    runs = [write_run(tmp_path / name, speed=speed) for name, speed in (("fast", 1.0), ("slow", 0.5))]
+
+    page = finish_compare(tmp_path, runs).read_text(encoding="utf-8")
+
+    facts = [{fact.key: fact for fact in headline(load_run(run))} for run in runs]
+    fast, slow = (mine["ops_per_s"].text for mine in facts)
+    assert f'<td class="number best">{fast}</td>' in page
+    assert f'<td class="number">{slow}</td>' in page
+    assert f'best">{facts[0]["device_use"].text}' not in page
+
+
+def test_comparison_of_more_runs_than_colours(tmp_path: Path) -> None:
+    """Of ten runs the first eight are shown, and the page says so."""
+    runs = [write_run(tmp_path / str(i), seconds=5, stalls=1, jobs=2, seed=i) for i in range(10)]
+
+    page = finish_compare(tmp_path, runs).read_text(encoding="utf-8")
+
+    assert "The first 8 runs are shown; 2 more are not." in page
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda d: None, "no such directory; give the directory"),
+        (lambda d: d.mkdir(), "no finished run here"),
+        (lambda d: write_run(d / "only"), "it holds one run: lsmlab report"),
+        (
+            lambda d: (write_run(d) / "jobs.parquet").unlink(),
+            "jobs.parquet: missing from the run directory; run it again",
+        ),
+        (lambda d: (write_run(d) / "stalls.parquet").write_bytes(b"PAR1"), "stalls.parquet: cannot be read as Parquet"),
+        (lambda d: (write_run(d) / "summary.json").write_text("{"), "summary.json: cannot be read as JSON"),
+    ],
+    ids=["nothing", "empty", "one run inside", "no jobs file", "broken table", "broken summary"],
+)
+def test_directory_without_a_run(tmp_path: Path, make: object, message: str) -> None:
+    """What cannot be drawn is one clear line that names the place and the remedy."""
+    directory = tmp_path / "place"
+    make(directory)  # type: ignore[operator]
+
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        report([str(directory)])
+
+    assert "\n" not in str(error.value)
+
+
+def browser() -> str | None:
+    """A Chromium to look with, if there is one."""
+    return next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
+
+
+def seen(page: Path, profile: Path) -> tuple[str, str]:
+    """(the page's root element after its script ran, what the browser logged), without a network."""
+    command = [
+        str(browser()), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--window-size=1280,2400",
+        "--virtual-time-budget=8000", "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--v=0",
+        "--dump-dom", page.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=True, env={**os.environ, "HOME": str(profile)}
+    )
+    root = re.search(r"<html[^>]*>", done.stdout)
+    assert root is not None
+    return root.group(0), done.stderr
+
+
+@pytest.mark.skipif(browser() is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("kind", ["whole", "writes only", "comparison"])
+def test_page_opens_without_errors(tmp_path: Path, kind: str) -> None:
+    """The page's script reaches its end in a browser without a network, and nothing is logged as an error."""
+    if kind == "comparison":
+        page = finish_compare(tmp_path, [write_run(tmp_path / name, seed=i) for i, name in enumerate(("a", "b"))])
+    else:
+        some = {} if kind == "whole" else {"stalls": 0, "jobs": 0, "reads": False}
+        page = finish(write_run(tmp_path / "run", **some)) or tmp_path
+
+    root, log = seen(page, tmp_path / "profile")
+
+    assert 'data-ready="true"' in root
+    assert "data-error" not in root
+    assert [line for line in log.splitlines() if "CONSOLE" in line] == []
