@@ -1,0 +1,74 @@
+"""Policies made from RocksDB options: the pickers of the universal and FIFO styles, and the rate limiter."""
+
+from __future__ import annotations
+
+from lsmlab.models.engines.options import CompactionStyle, RocksDbOptions, StopStyle
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.fifo import FifoPicker
+from lsmlab.models.policies.rate_limiter import RateLimiter
+from lsmlab.models.policies.universal import UniversalPicker
+from lsmlab.models.version import Version
+
+
+def universal_picker(options: RocksDbOptions, version: Version) -> UniversalPicker:
+    """Picker of `compaction_style` universal. Raises InputError for what is not modelled (incremental mode)."""
+    style = options.compaction_options_universal
+    return UniversalPicker(
+        version=version,
+        num_levels=options.num_levels,
+        level0_file_num_compaction_trigger=options.level0_file_num_compaction_trigger,
+        level0_stop_writes_trigger=options.level0_stop_writes_trigger,
+        size_ratio=style.size_ratio,
+        min_merge_width=style.min_merge_width,
+        max_merge_width=style.max_merge_width,
+        max_size_amplification_percent=style.max_size_amplification_percent,
+        compression_size_percent=style.compression_size_percent,
+        similar_size=style.stop_style is StopStyle.SIMILAR_SIZE,
+        allow_trivial_move=style.allow_trivial_move,
+        incremental=style.incremental,
+        max_read_amp=style.max_read_amp,
+        write_buffer_size=options.write_buffer_size,
+        periodic_compaction_seconds=options.periodic_compaction_seconds,
+        disable_auto_compactions=options.disable_auto_compactions,
+    )
+
+
+def fifo_picker(options: RocksDbOptions, version: Version) -> FifoPicker:
+    """Picker of `compaction_style` FIFO. Raises InputError for what is not modelled (temperatures, blobs)."""
+    style = options.compaction_options_fifo
+    return FifoPicker(
+        version=version,
+        max_table_files_size=style.max_table_files_size,
+        allow_compaction=style.allow_compaction,
+        ttl=options.ttl,
+        level0_file_num_compaction_trigger=options.level0_file_num_compaction_trigger,
+        write_buffer_size=options.write_buffer_size,
+        max_compaction_bytes=options.max_compaction_bytes,
+        age_for_warm=style.age_for_warm,
+        max_data_files_size=style.max_data_files_size,
+        use_kv_ratio_compaction=style.use_kv_ratio_compaction,
+        disable_auto_compactions=options.disable_auto_compactions,
+    )
+
+
+def tiered_picker(options: RocksDbOptions, version: Version) -> UniversalPicker | FifoPicker:
+    """Picker of a style that is not levelled."""
+    if options.compaction_style is CompactionStyle.UNIVERSAL:
+        return universal_picker(options, version)
+    if options.compaction_style is CompactionStyle.FIFO:
+        return fifo_picker(options, version)
+    raise InputError(f"engine.options.compaction_style: {options.compaction_style.value} is neither universal nor FIFO")
+
+
+def rate_limiter(options: RocksDbOptions, version: Version) -> RateLimiter | None:
+    """Rate limiter of the store; None without one."""
+    if options.rate_limiter_bytes_per_sec == 0:
+        return None
+    return RateLimiter(
+        version=version,
+        rate_bytes_per_s=options.rate_limiter_bytes_per_sec,
+        auto_tuned=options.rate_limiter_auto_tuned,
+        refill_period_s=options.rate_limiter_refill_period_us / 1e6,
+        fairness=options.rate_limiter_fairness,
+        buffer_bytes=options.writable_file_max_buffer_size,
+    )

@@ -1,0 +1,67 @@
+"""Policies made from resolved options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lsmlab.models.engines.options import RocksDbOptions, resolve_options
+from lsmlab.models.engines.parts import rate_limiter, tiered_picker
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.fifo import FifoPicker
+from lsmlab.models.policies.universal import UniversalPicker
+from lsmlab.models.version import Version
+
+V78 = Version(7, 8)
+
+
+def options_of(**overrides: Any) -> RocksDbOptions:
+    """Options of a 7.8 store."""
+    return resolve_options(V78, "library", overrides).options
+
+
+def test_default_options_give_default_pickers() -> None:
+    """The pickers' own defaults are the library's; only the periodic age of universal comes from sanitising."""
+    universal = tiered_picker(options_of(compaction_style="universal"), V78)
+    assert UniversalPicker(V78, periodic_compaction_seconds=30 * 86_400) == universal
+    assert FifoPicker(V78) == tiered_picker(options_of(compaction_style="fifo"), V78)
+
+
+def test_overrides_reach_the_picker() -> None:
+    """Members of the style's struct and the options beside it arrive under their own names."""
+    struct = {"size_ratio": 20, "min_merge_width": 3, "stop_style": "kCompactionStopStyleSimilarSize"}
+    options = options_of(
+        compaction_style="universal",
+        level0_file_num_compaction_trigger=8,
+        num_levels=1,
+        ttl=0,
+        compaction_options_universal=struct,
+    )
+    expected = UniversalPicker(
+        V78,
+        size_ratio=20,
+        min_merge_width=3,
+        similar_size=True,
+        level0_file_num_compaction_trigger=8,
+        num_levels=1,
+    )
+    assert expected == tiered_picker(options, V78)
+
+
+def test_levelled_style_is_not_made_here() -> None:
+    """The levelled picker has its own maker."""
+    with pytest.raises(InputError, match="compaction_style"):
+        tiered_picker(options_of(), V78)
+
+
+def test_rate_limiter_from_options() -> None:
+    """No rate, no limiter; otherwise rate, period and half of the maximum at the start of an auto-tuned one."""
+    assert rate_limiter(options_of(), V78) is None
+    made = rate_limiter(
+        options_of(
+            rate_limiter_bytes_per_sec="20MB/s", rate_limiter_auto_tuned=True, rate_limiter_refill_period_us=50_000
+        ),
+        V78,
+    )
+    assert made is not None
+    assert (made.rate_bytes_per_s, made.refill_period_s, made.refill_bytes) == (10_000_000, 0.05, 500_000)
