@@ -33,19 +33,19 @@ MOST_BYTES = 8_000_000
 
 
 def page_of(directory: Path) -> str:
-    """The text of a run's page, freshly drawn."""
+    """Text of a run's page, freshly drawn."""
     path = finish(directory)
     assert path is not None
     return path.read_text(encoding="utf-8")
 
 
 def own_part(page: str) -> str:
-    """A page without the Plotly library."""
+    """Page without the Plotly library."""
     return "".join(part for part in re.split(r"(?=<script)", page) if "plotly.js v" not in part[:200])
 
 
 def figures_of(page: str) -> dict[str, dict[str, object]]:
-    """The figures' data by id."""
+    """Figure data by id."""
     found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     return {figure["id"]: figure for figure in json.loads(found.group(1))}
@@ -53,7 +53,7 @@ def figures_of(page: str) -> dict[str, dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with reads, stalls and jobs."""
+    """Run with reads, stalls and jobs."""
     return write_run(tmp_path_factory.mktemp("runs") / "whole")
 
 
@@ -249,16 +249,17 @@ def test_directory_without_a_run(tmp_path: Path, make: object, message: str) -> 
 
 
 def browser() -> str | None:
-    """A Chromium to look with, if there is one."""
+    """Chromium to look with, if there is one."""
     return next(
         (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
     )
 
 
 def seen(page: Path, profile: Path) -> tuple[str, str]:
-    """(the page's root element after its script ran, what the browser logged), without a network."""
+    """Root element of a page after its script ran, and what the browser logged; without a network."""
     command = [
-        str(browser()), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--window-size=1280,2400",
+        str(browser()), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
+        "--window-size=1280,2400",
         "--virtual-time-budget=8000", "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--v=0",
         "--dump-dom", page.as_uri(),
     ]  # fmt: skip
