@@ -111,7 +111,8 @@ class Sine:
     """rate(t) = amplitude · sin(frequency · t + phase) + mean, held for `interval_s`, never below `floor_per_s`.
 
     mixgraph's --sine_a, _b, _c, _d and --sine_mix_rate_interval_milliseconds (rocksdb.md §11.3); a day is frequency
-    2π / 86 400 s. `noise` n multiplies the rate of every interval by a factor drawn uniformly from [1 - n, 1 + n].
+    2π / 86 400 s. Every interval's rate is shifted by up to ± `noise` · amplitude / 2 (--sine_mix_rate_noise), unless
+    that would make it negative.
     """
 
     amplitude_per_s: float
@@ -129,9 +130,11 @@ class Sine:
     def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """One segment per interval, with the rate of the interval's start."""
         starts = np.arange(_count(until_s / self.interval_s), dtype=np.float64) * self.interval_s
-        rates: FloatArray = self.amplitude_per_s * np.sin(self.frequency_rad_per_s * starts + self.phase_rad) + self.mean_per_s
+        angle = self.frequency_rad_per_s * starts + self.phase_rad
+        rates: FloatArray = self.amplitude_per_s * np.sin(angle) + self.mean_per_s
         if self.noise:
-            rates = rates * (1.0 + self.noise * rng.uniform(-1.0, 1.0, len(starts)))
+            shifted = rates + self.noise * self.amplitude_per_s * rng.uniform(-0.5, 0.5, len(starts))
+            rates = np.where(shifted < 0, rates, shifted)
         return starts, np.maximum(rates, self.floor_per_s)
 
 

@@ -61,8 +61,8 @@ class Chooser(Protocol):
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
         """State for one tree."""
 
-    def popularity(self, population: int, keys_per_block: float) -> Popularity:
-        """Access probabilities of blocks of adjacent keys, for caches."""
+    def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:
+        """Access probabilities of blocks of adjacent keys, for caches; `ordered`: key order is number order."""
 
 
 def share_of(population: int, share: float) -> int:
@@ -115,7 +115,7 @@ class UniformKeys:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1 or self.threads < 1:
-            raise InputError(f"uniform keys: share {self.share} must lie in (0, 1], threads {self.threads} be 1 or more")
+            raise InputError(f"uniform keys: share {self.share} must lie in (0, 1], threads {self.threads} be >= 1")
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002 - the protocol's signature
         """None."""
@@ -130,7 +130,7 @@ class UniformKeys:
             return _DbBenchState(sample, threads, items)
         return _UniformState(sample, items)
 
-    def popularity(self, population: int, keys_per_block: float) -> Popularity:
+    def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
         """One class: all blocks alike."""
         blocks = max(1.0, share_of(population, self.share) / keys_per_block)
         return Popularity(np.array([1.0 / blocks]), np.array([blocks]))
@@ -206,7 +206,7 @@ class SequentialKeys:
         """State for one tree: it moves `cursor`."""
         return _SequentialState(sample, cursor, self.repeats)
 
-    def popularity(self, population: int, keys_per_block: float) -> Popularity:
+    def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
         """Like uniform: over a whole pass each block is read as often as any other."""
         return UniformKeys().popularity(population, keys_per_block)
 

@@ -1,0 +1,146 @@
+"""db_bench's benchmarks that read (tools/db_bench_tool.cc, rocksdb.md §11).
+
+They run on a store that holds all `num` keys, or on an empty one with `use_existing_db: false`. Rate limits apply where
+db_bench applies them: to the writer of readwhilewriting and to plain reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsmlab.models.units import quantity
+from lsmlab.models.workloads.arrivals import ClosedLoop
+from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload
+from lsmlab.models.workloads.choosers import Chooser, UniformKeys
+from lsmlab.models.workloads.db_bench import DbBench
+from lsmlab.models.workloads.ranks import LogUniform
+from lsmlab.models.workloads.skewed import RankedKeys
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingBench(DbBench):
+    """Flags of the benchmarks that read."""
+
+    reads: int | None = quantity("count", None, low=1)
+    """Operations per thread instead of `num`."""
+    use_existing_db: bool = True
+    read_random_exp_range: float = quantity("ratio", 0.0, high=40.0)
+    """Skew of the keys: num · e^(-u · range), hashed; 0 for uniform."""
+
+    def read_keys(self) -> Chooser:
+        """db_bench's `GetRandomKey`."""
+        return RankedKeys(LogUniform(self.read_random_exp_range)) if self.read_random_exp_range else UniformKeys()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadRandom(ReadingBench):
+    """readrandom: gets of random keys."""
+
+    benchmark_read_rate_limit: float = quantity("per_s", 0.0)
+    """Operations per second of all threads together; 0 for no limit."""
+
+    def workload(self) -> Workload:
+        """The workload."""
+        readers = Clients(
+            "readrandom",
+            self.threads,
+            Mix(read=1.0),
+            ClosedLoop(limit_ops_per_s=self.benchmark_read_rate_limit or None),
+            read_keys=self.read_keys(),
+            operations=self.operations(self.reads),
+        )
+        return self.make("readrandom", readers, preload=self.use_existing_db)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeekRandom(ReadingBench):
+    """seekrandom: a seek to a random key, and `seek_nexts` steps from there."""
+
+    seek_nexts: int = quantity("count", 0)
+
+    def workload(self) -> Workload:
+        """The workload."""
+        readers = Clients(
+            "seekrandom",
+            self.threads,
+            Mix(scan=1.0),
+            read_keys=self.read_keys(),
+            scan_length=ScanLength(mean=float(max(1, self.seek_nexts))),
+            operations=self.operations(self.reads),
+        )
+        return self.make("seekrandom", readers, preload=self.use_existing_db)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadWhileWriting(ReadRandom):
+    """readwhilewriting: `threads` readers, and one more thread that puts random keys until they have finished."""
+
+    benchmark_write_rate_limit: float = quantity("bytes_per_s", 0.0)
+    """Keys and values that the writer puts per second; 0 for no limit."""
+    sync: bool = False
+
+    def workload(self) -> Workload:
+        """The workload. The writer does not count in the throughput."""
+        readers = Clients(
+            "readers",
+            self.threads,
+            Mix(read=1.0),
+            ClosedLoop(limit_ops_per_s=self.benchmark_read_rate_limit or None),
+            read_keys=self.read_keys(),
+            operations=self.operations(self.reads),
+        )
+        writer = Clients(
+            "writer",
+            1,
+            Mix(update=1.0),
+            ClosedLoop(limit_bytes_per_s=self.benchmark_write_rate_limit or None),
+            write_keys=UniformKeys(),
+            sync=self.sync,
+            background=True,
+        )
+        return self.make("readwhilewriting", readers, writer, preload=self.use_existing_db)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedBench(ReadingBench):
+    """Flags of the benchmarks whose threads both read and write."""
+
+    writes: int | None = quantity("count", None, low=1)
+    """Like `reads`; the larger of the two counts."""
+    sync: bool = False
+
+    def mixed(self, name: str, mix: Mix) -> Workload:
+        """One group that does both, on the same keys (db_bench's `readwrites_`)."""
+        given = [n for n in (self.reads, self.writes) if n is not None]
+        clients = Clients(
+            name,
+            self.threads,
+            mix,
+            write_keys=self.read_keys(),
+            read_keys=self.read_keys(),
+            operations=self.operations(max(given) if given else None),
+            sync=self.sync,
+        )
+        return self.make(name, clients, preload=self.use_existing_db)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadRandomWriteRandom(MixedBench):
+    """readrandomwriterandom: `readwritepercent` gets, then puts, over and over."""
+
+    readwritepercent: float = quantity("ratio", 90.0, high=100.0)
+    """Gets in a hundred operations; a plain number, not a fraction."""
+
+    def workload(self) -> Workload:
+        """The workload."""
+        reads = self.readwritepercent / 100.0
+        return self.mixed("readrandomwriterandom", Mix(read=reads, update=1.0 - reads))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateRandom(MixedBench):
+    """updaterandom: get a random key, then put it."""
+
+    def workload(self) -> Workload:
+        """The workload."""
+        return self.mixed("updaterandom", Mix(read_modify_write=1.0))

@@ -1,0 +1,174 @@
+"""mixgraph's keys: ranges of unlike heat, and a power law of hashed keys within each (FAST'20; rocksdb.md §11.3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.files import NO_KEYS, KeyArray
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.merge import unique_sorted
+from lsmlab.models.workloads.choosers import ChooserState, HotPresence, InsertCursor, Owed, Popularity
+from lsmlab.models.workloads.mt19937 import Mt19937x64
+from lsmlab.models.workloads.popularity import condense, scattered_blocks
+from lsmlab.models.workloads.ranks import PowerLaw
+from lsmlab.models.workloads.skewed import scatter
+
+FloatArray = NDArray[np.float64]
+
+
+def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[float, ...]:
+    """Chance of each key range, in key order: a · e^(b i) + c · e^(d i) for i = ranges … 1, shuffled.
+
+    `GenerateTwoTermExpKeys::InitiateExpDistribution`: chances become whole shares of the smallest one, and the shuffle
+    is drawn from a generator that is seeded with the sum of the shares.
+    """
+    order = range(ranges, 0, -1)
+    try:
+        chances = [a * math.exp(b * i) + c * math.exp(d * i) for i in order]
+    except OverflowError:
+        chances = [math.inf]
+    chances = [p if p >= 1e-16 else 0.0 for p in chances]
+    first = next((p for p in chances if p > 0), 0.0)
+    if not first or not math.isfinite(sum(chances)):
+        raise InputError("keyrange_dist_a, _b, _c, _d give no key range a chance above 0, or an infinite one")
+    amplify = math.floor(1.0 / first) + 1
+    shares = [math.floor(amplify * p) for p in chances]
+    total = sum(shares)
+    if not total:
+        raise InputError("keyrange_dist_a, _b, _c, _d give no key range a share")
+    for i, at in enumerate((Mt19937x64(total).take(ranges) % np.uint64(ranges)).tolist()):
+        shares[i], shares[at] = shares[at], shares[i]
+    return tuple(share / total for share in shares)
+
+
+@dataclass(frozen=True)
+class RangedKeys:
+    """A range by its share, then a key in it: by a power law over hashed seeds, or evenly (`law` None).
+
+    A seed has the same place in every range, as in db_bench; the hash is FNV-1a here, the first output of a Mersenne
+    Twister there.
+    """
+
+    shares: tuple[float, ...] = (1.0,)
+    law: PowerLaw | None = None
+
+    def hot_numbers(self, population: int, stride: int) -> KeyArray:
+        """Numbers of the most popular (range, seed) pairs of the first group of seeds: twice the stride of them."""
+        if stride == 1 or self.law is None:
+            return NO_KEYS
+        pairs = self.hot_pairs(population, stride)
+        return np.unique(self.numbers(pairs[0], pairs[1], population))
+
+    def hot_pairs(self, population: int, stride: int) -> tuple[KeyArray, KeyArray]:
+        """(ranges, seeds) of the hot keys."""
+        assert self.law is not None
+        seeds = self.law.heads(population, stride)
+        mass = np.outer(self.shares, np.diff(self.law.cdf(np.arange(seeds + 1, dtype=np.float64), population)))
+        flat = np.argsort(-mass, axis=None, kind="stable")[: 2 * stride]
+        flat = flat[mass.ravel()[flat] > 0]
+        return flat // seeds, flat % seeds
+
+    def numbers(self, ranges: KeyArray, seeds: KeyArray, population: int) -> KeyArray:
+        """Key numbers of (range, seed) pairs."""
+        size = self.range_size(population)
+        return ranges * size + scatter(seeds, size)
+
+    def range_size(self, population: int) -> int:
+        """Keys of one range."""
+        size = population // len(self.shares)
+        if size < 1:
+            raise InputError(f"keyrange_num: {len(self.shares)} ranges do not fit in {population} keys")
+        return size
+
+    def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:  # noqa: ARG002
+        """State for one tree."""
+        return _RangedState(self, sample)
+
+    def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
+        """The blocks of one range, once for each range with its share."""
+        size = self.range_size(population)
+        if self.law is None:
+            blocks = max(1.0, size / keys_per_block)
+            one = Popularity(np.array([1.0 / blocks]), np.array([blocks]))
+        else:
+            one = scattered_blocks(self.law, size, keys_per_block)
+        shares = np.array(self.shares)
+        return condense(np.outer(shares, one.probability).ravel(), np.tile(one.blocks, len(shares)))
+
+
+class _RangedState:
+    def __init__(self, chooser: RangedKeys, sample: KeySample) -> None:
+        self._chooser = chooser
+        self._sample = sample
+        self._population = sample.population
+        self._size = chooser.range_size(sample.population)
+        self._cells = max(1, -(-self._size // sample.stride))
+        self._edges = np.cumsum(chooser.shares)[:-1]
+        self._owed = Owed()
+        self._is_hot: NDArray[np.bool_] = np.zeros((len(chooser.shares), 0), dtype=np.bool_)
+        self._hot = HotPresence(NO_KEYS, 0.0)
+        self._cold_share = 1.0
+        if chooser.law is not None and len(sample.hot):
+            self._carry(chooser.law)
+
+    def _carry(self, law: PowerLaw) -> None:
+        ranges, seeds = self._chooser.hot_pairs(self._population, self._sample.stride)
+        numbers = self._chooser.numbers(ranges, seeds, self._population)
+        hot = self._sample.hot
+        if not np.isin(numbers, hot).all():
+            return  # a sample that was made for others
+        heads = int(seeds.max()) + 1
+        law_mass = np.diff(law.cdf(np.arange(heads + 1, dtype=np.float64), self._population))
+        self._is_hot = np.zeros((len(self._chooser.shares), heads), dtype=np.bool_)
+        self._is_hot[ranges, seeds] = True
+        carried, where = np.unique(numbers, return_inverse=True)
+        chance = np.zeros(len(carried))
+        np.add.at(chance, where, np.array(self._chooser.shares)[ranges] * law_mass[seeds])
+        self._hot = HotPresence(self._sample.hot_codes[hot.searchsorted(carried)], chance)
+        self._cold_share = max(0.0, 1.0 - float(chance.sum()))
+
+    def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
+        weight = self._sample.weight
+        wanted = self._owed.take(count * self._cold_share / weight) if weight else 0
+        parts: list[KeyArray] = []
+        missing = wanted
+        while missing > 0:  # draw from all pairs and leave out the hot ones: what remains has the cold ones' law
+            tries = int(1.1 * missing / max(self._cold_share, 0.01)) + 8
+            ranges, seeds = self._draw(rng.random(tries), rng.random(tries))
+            cold = np.flatnonzero(~self._carried(ranges, seeds))[:missing]
+            parts.append(self._group_codes(ranges[cold], seeds[cold]))
+            missing -= len(cold)
+        parts.append(self._hot.touched(count, rng))
+        return unique_sorted(np.concatenate(parts))
+
+    def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
+        ranges, seeds = self._draw((np.arange(k) + rng.random(k)) / max(1, k), rng.random(k))
+        codes = self._group_codes(ranges, seeds)
+        if self._chooser.law is not None:
+            first = seeds < self._sample.stride
+            numbers = self._chooser.numbers(ranges[first], seeds[first], self._population)
+            codes[first] = self._sample.number_codes(numbers)
+        return codes
+
+    def _draw(self, u: FloatArray, v: FloatArray) -> tuple[KeyArray, KeyArray]:
+        """Ranges, and seeds of the law or places in the range."""
+        ranges = self._edges.searchsorted(u, side="right").astype(np.int64)
+        law = self._chooser.law
+        return ranges, (v * self._size).astype(np.int64) if law is None else law.draw(v, self._population)
+
+    def _carried(self, ranges: KeyArray, seeds: KeyArray) -> NDArray[np.bool_]:
+        heads = self._is_hot.shape[1]
+        if not heads:
+            return np.zeros(len(seeds), dtype=np.bool_)
+        return np.logical_and(seeds < heads, self._is_hot[ranges, np.minimum(seeds, heads - 1)])
+
+    def _group_codes(self, ranges: KeyArray, seeds: KeyArray) -> KeyArray:
+        groups = seeds >> self._sample.shift
+        if self._chooser.law is not None:
+            groups = scatter(groups, self._cells)
+        return self._sample.group_codes(((ranges * self._size) >> self._sample.shift) + groups)

@@ -1,0 +1,105 @@
+"""db_bench's mixgraph: the workloads that Facebook's production traces were modelled by (FAST'20; rocksdb.md §11.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import quantity
+from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop, Sine
+from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload
+from lsmlab.models.workloads.choosers import Chooser, UniformKeys
+from lsmlab.models.workloads.db_bench import DbBench
+from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
+from lsmlab.models.workloads.ranks import PowerLaw
+from lsmlab.models.workloads.values import ParetoSize, ValueSizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixGraph(DbBench):
+    """Gets, puts and seeks by shares; keys by ranges and a power law; Pareto sizes; a sine rate.
+
+    `value_size` and its distribution are not used: sizes are generalized Pareto.
+    """
+
+    reads: int | None = quantity("count", None, low=1)
+    """Operations per thread instead of `num`."""
+    use_existing_db: bool = True
+    mix_get_ratio: float = quantity("ratio", 1.0)
+    mix_put_ratio: float = quantity("ratio", 0.0)
+    mix_seek_ratio: float = quantity("ratio", 0.0)
+    mix_max_scan_len: int = quantity("count", 10_000, low=1)
+    mix_max_value_size: float = quantity("bytes", 1024.0, low=1)
+    key_dist_a: float = 0.0
+    key_dist_b: float = 0.0
+    keyrange_num: int = quantity("count", 1, low=1, high=100_000)
+    keyrange_dist_a: float = 0.0
+    keyrange_dist_b: float = 0.0
+    keyrange_dist_c: float = 0.0
+    keyrange_dist_d: float = 0.0
+    value_theta: float = 0.0
+    value_k: float = 0.2615
+    value_sigma: float = 25.45
+    iter_theta: float = 0.0
+    iter_k: float = 2.517
+    iter_sigma: float = 14.236
+    sine_mix_rate: bool = False
+    sine_mix_rate_interval_milliseconds: float = quantity("count", 10_000.0, low=1)
+    sine_mix_rate_noise: float = quantity("ratio", 0.0, high=1.0)
+    sine_a: float = 1.0
+    sine_b: float = 1.0
+    sine_c: float = 0.0
+    sine_d: float = 1.0
+
+    def values(self) -> ValueSizes:
+        """Generalized Pareto sizes."""
+        return ParetoSize(self.value_theta, self.value_k, self.value_sigma, self.mix_max_value_size)
+
+    @property
+    def uses_ranges(self) -> bool:
+        """Whether any keyrange_dist_* flag is set: db_bench's prefix modelling."""
+        return any((self.keyrange_dist_a, self.keyrange_dist_b, self.keyrange_dist_c, self.keyrange_dist_d))
+
+    def keys(self) -> tuple[Chooser, bool]:
+        """The key chooser, and whether half of its keys lie outside 0 … num - 1."""
+        law = PowerLaw(self.key_dist_a, self.key_dist_b) if self.key_dist_a and self.key_dist_b else None
+        if self.uses_ranges:
+            shares = range_shares(
+                self.keyrange_dist_a, self.keyrange_dist_b, self.keyrange_dist_c, self.keyrange_dist_d,
+                self.keyrange_num,
+            )  # fmt: skip
+            return RangedKeys(shares, law), False
+        # without ranges db_bench takes the hash as a signed number, and negative keys end up far behind all others
+        return (RangedKeys((1.0,), law), True) if law else (UniformKeys(), False)
+
+    def scan_length(self) -> ScanLength:
+        """Pareto lengths modulo mix_max_scan_len, without the lower bound of 10 that values have."""
+        law = ParetoSize(self.iter_theta, self.iter_k, self.iter_sigma, float(self.mix_max_scan_len), min_bytes=0.0)
+        return ScanLength(mean=max(1.0, law.mean_bytes), maximum=float(self.mix_max_scan_len), distribution="pareto")
+
+    def arrivals(self) -> Arrivals:
+        """A closed loop, or the sine rate.
+
+        db_bench's threads stay a closed loop under the sine rate, which only slows them; here the sine rate is an
+        open loop, so that a store that falls behind shows it in its latency.
+        """
+        if not self.sine_mix_rate:
+            return ClosedLoop()
+        interval_s = self.sine_mix_rate_interval_milliseconds / 1000.0
+        return Sine(self.sine_a, self.sine_b, self.sine_c, self.sine_d, interval_s, self.sine_mix_rate_noise)
+
+    def workload(self) -> Workload:
+        """The workload."""
+        ratios = np.array([self.mix_get_ratio, self.mix_put_ratio, self.mix_seek_ratio])
+        if ratios.sum() <= 0:
+            raise InputError("mix_get_ratio, mix_put_ratio, mix_seek_ratio: one of them must be above 0")
+        get, put, seek = (ratios / ratios.sum()).tolist()
+        keys, signed = self.keys()
+        clients = Clients(
+            "mixgraph", self.threads, Mix(read=get, update=put, scan=seek), self.arrivals(), write_keys=keys,
+            read_keys=keys, scan_length=self.scan_length(), operations=self.operations(self.reads),
+        )  # fmt: skip
+        workload = self.make("mixgraph", clients, preload=self.use_existing_db)
+        return replace(workload, population=2 * self.num) if signed else workload

@@ -1,0 +1,250 @@
+"""Laws of popularity by rank: rank 0 is the most popular (or, for recency, the newest).
+
+A law has a distribution function in closed form, so that drawing, truncating and integrating all cost the same however
+many items there are. `n` is the number of keys in question.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lsmlab.models.errors import InputError
+
+FloatArray = NDArray[np.float64]
+Int64Array = NDArray[np.int64]
+
+YCSB_CONSTANT: Final = 0.99
+"""YCSB's skew, `ZipfianGenerator.ZIPFIAN_CONSTANT`."""
+YCSB_SCRAMBLED_ITEMS: Final = 10_000_000_000
+"""Items that the ranks run over, whatever the record count (YCSB's `ScrambledZipfianGenerator.ITEM_COUNT`)."""
+
+
+class RankLaw(Protocol):
+    """A distribution over ranks 0, 1, 2 …"""
+
+    def items(self, n: int) -> int:
+        """Ranks there are."""
+
+    def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
+        """Chance of a rank below each of `ranks`; 0 at 0, 1 at `items(n)`. Same shape."""
+
+    def draw(self, u: FloatArray, n: int) -> Int64Array:
+        """The rank at each fraction `u` of [0, 1). Same shape."""
+
+    def heads(self, n: int, stride: int) -> int:
+        """How many of the first ranks are too unlike each other to share groups of `stride`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zipf:
+    """P(rank r) ∝ 1 / (r + 1)^constant, as YCSB draws it.
+
+    YCSB uses the method of Gray et al. (SIGMOD 1994): exact for the first two ranks, then
+    rank = n (η u - η + 1)^(1 / (1 - constant)). Its distribution function is the inverse of that. `item_count` None
+    means as many ranks as keys.
+    """
+
+    constant: float = YCSB_CONSTANT
+    item_count: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.constant <= 10:
+            raise InputError(f"a Zipfian constant of {self.constant} is out of range; it must lie in (0, 10]")
+
+    def items(self, n: int) -> int:
+        """Ranks there are."""
+        return n if self.item_count is None else self.item_count
+
+    def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
+        """Chance of a rank below each of `ranks`."""
+        count = self.items(n)
+        power, zeta, eta = self._parameters(count)
+        inner = np.clip(ranks, min(2.0, count), count)
+        above = 1.0 + ((inner / count) ** power - 1.0) / eta if count > 2 else np.ones_like(inner)
+        below = np.where(ranks < 1, 0.0, 1.0 / zeta)
+        return np.where(ranks >= count, 1.0, np.where(ranks < 2, below, above))
+
+    def draw(self, u: FloatArray, n: int) -> Int64Array:
+        """The rank at each fraction."""
+        count = self.items(n)
+        power, zeta, eta = self._parameters(count)
+        if count <= 2:
+            return (u * zeta >= 1.0).astype(np.int64) * (count - 1)
+        with np.errstate(divide="ignore"):  # rounding may take the base to 0 at the first two ranks, set below
+            ranks = count * np.maximum(eta * u - eta + 1.0, 0.0) ** (1.0 / power)
+        drawn = np.minimum(np.nan_to_num(ranks, posinf=count), count - 1).astype(np.int64)
+        drawn = np.where(u * zeta < 1.0 + 0.5**self.constant, 1, np.maximum(drawn, 2))
+        return np.where(u * zeta < 1.0, 0, drawn)
+
+    def heads(self, n: int, stride: int) -> int:
+        """The first group: beyond it neighbours differ by less than a factor 2^constant within a group."""
+        return min(stride, self.items(n))
+
+    def _parameters(self, count: int) -> tuple[float, float, float]:
+        constant = self.constant
+        if abs(constant - 1.0) < 1e-6:  # the exponent has a pole; the law is continuous across it
+            constant = 1.0 - 1e-6
+        zeta = _zeta(count, self.constant)
+        power = 1.0 - constant
+        first_two = 1.0 + 0.5**self.constant
+        if count <= 2:
+            return power, zeta, 1.0
+        return power, zeta, (1.0 - (2.0 / count) ** power) / (1.0 - first_two / zeta)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLaw:
+    """P(rank < r) = a · r^b: mixgraph's key hotness (--key_dist_a, --key_dist_b; rocksdb.md §11.3)."""
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        if self.a <= 0 or self.b <= 0:
+            raise InputError(f"key_dist_a {self.a} and key_dist_b {self.b} must both be above 0, or one of them 0")
+        if math.log(1.0 / self.a) / self.b > math.log(2.0**62):
+            raise InputError(f"key_dist_a {self.a} and key_dist_b {self.b} spread accesses over more than 2^62 seeds")
+
+    def items(self, n: int) -> int:  # noqa: ARG002 - the seeds do not depend on the number of keys
+        """Seeds that ceil((u/a)^(1/b)) can give."""
+        return max(1, math.ceil(math.pow(1.0 / self.a, 1.0 / self.b)))
+
+    def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
+        """Chance of a rank below each of `ranks`."""
+        return np.where(ranks >= self.items(n), 1.0, np.minimum(1.0, self.a * np.maximum(ranks, 0.0) ** self.b))
+
+    def draw(self, u: FloatArray, n: int) -> Int64Array:
+        """The seed at each fraction, less one."""
+        seeds = np.ceil((u / self.a) ** (1.0 / self.b)).astype(np.int64)
+        return np.clip(seeds - 1, 0, self.items(n) - 1)
+
+    def heads(self, n: int, stride: int) -> int:
+        """The first group, as for a Zipfian law with constant 1 - b."""
+        return min(stride, self.items(n))
+
+
+@dataclass(frozen=True, slots=True)
+class LogUniform:
+    """rank = n · e^(-u · spread): db_bench's --read_random_exp_range."""
+
+    spread: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.spread <= 40:
+            raise InputError(f"read_random_exp_range: {self.spread} is out of range; it must lie in (0, 40]")
+
+    def items(self, n: int) -> int:
+        """As many as keys."""
+        return n
+
+    def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
+        """Chance of a rank below each of `ranks`."""
+        return np.clip(1.0 - np.log(n / np.maximum(ranks, 1e-300)) / self.spread, 0.0, 1.0)
+
+    def draw(self, u: FloatArray, n: int) -> Int64Array:
+        """The rank at each fraction (ascending in u, unlike db_bench's formula; the law is the same)."""
+        ranks: FloatArray = np.minimum(n * np.exp((u - 1.0) * self.spread), n - 1)
+        return ranks.astype(np.int64)
+
+    def heads(self, n: int, stride: int) -> int:
+        """The first group, unless the ranks begin well beyond it."""
+        return min(stride, n) if n * math.exp(-self.spread) < stride else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """P(rank >= r) = e^(-r/s), cut off at n: `percentile` of the accesses fall on the first `fraction` of the keys.
+
+    YCSB's `exponential` request distribution (exponential.percentile 95, exponential.frac 0.8571428571).
+    """
+
+    percentile: float = 95.0
+    fraction: float = 0.8571428571
+
+    def __post_init__(self) -> None:
+        if not (0 < self.percentile < 100 and 0 < self.fraction <= 1):
+            raise InputError("exponential keys: the percentile must lie in (0, 100) and the fraction in (0, 1]")
+
+    def items(self, n: int) -> int:
+        """As many as keys."""
+        return n
+
+    def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
+        """Chance of a rank below each of `ranks`."""
+        decay = self._decay(n)
+        return np.minimum(1.0, np.expm1(-np.maximum(ranks, 0.0) * decay) / math.expm1(-n * decay))
+
+    def draw(self, u: FloatArray, n: int) -> Int64Array:
+        """The rank at each fraction."""
+        decay = self._decay(n)
+        return np.minimum(-np.log1p(u * math.expm1(-n * decay)) / decay, n - 1).astype(np.int64)
+
+    def heads(self, n: int, stride: int) -> int:
+        """None, unless most accesses fall on a few groups."""
+        length = 1.0 / self._decay(n)
+        return min(n, math.ceil(5 * length)) if length < stride else 0
+
+    def _decay(self, n: int) -> float:
+        return -math.log(1.0 - self.percentile / 100.0) / (self.fraction * n)
+
+
+@dataclass(frozen=True, slots=True)
+class Hotspot:
+    """A share of the operations goes evenly to a share of the keys, the rest evenly to the others.
+
+    YCSB's `hotspot` (hotspotdatafraction 0.2, hotspotopnfraction 0.8).
+    """
+
+    data_fraction: float = 0.2
+    operation_fraction: float = 0.8
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.data_fraction <= 1 and 0 <= self.operation_fraction <= 1):
+            raise InputError("hotspot keys: both fractions must lie in [0, 1]")
+
+    def items(self, n: int) -> int:
+        """As many as keys."""
+        return n
+
+    def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
+        """Chance of a rank below each of `ranks`."""
+        hot, share = self._hot(n)
+        inside = share * np.clip(ranks, 0, hot) / hot
+        return inside + (1.0 - share) * np.clip(ranks - hot, 0, n - hot) / max(1, n - hot)
+
+    def draw(self, u: FloatArray, n: int) -> Int64Array:
+        """The rank at each fraction."""
+        hot, share = self._hot(n)
+        inside = u * hot / share if share > 0 else np.zeros_like(u)
+        outside = hot + (u - share) * (n - hot) / (1.0 - share) if share < 1 else np.zeros_like(u)
+        return np.minimum(np.where(u < share, inside, outside), n - 1).astype(np.int64)
+
+    def heads(self, n: int, stride: int) -> int:
+        """The hot set, where it is no more than a few groups."""
+        hot, _ = self._hot(n)
+        return hot if hot < 8 * stride else 0
+
+    def _hot(self, n: int) -> tuple[int, float]:
+        hot = min(n, max(1, round(n * self.data_fraction)))
+        return hot, (1.0 if hot == n else self.operation_fraction)
+
+
+@lru_cache(maxsize=256)
+def _zeta(count: int, constant: float) -> float:
+    """Sum of 1 / i^constant for i = 1 … count: the head term by term, the tail by Euler and Maclaurin."""
+    head = min(count, 10_000)
+    total = float(np.sum(np.arange(1, head + 1, dtype=np.float64)[::-1] ** -constant))
+    if count > head:
+        power = 1.0 - constant
+        integral = (
+            math.log(count / head) if abs(power) < 1e-12 else (float(count) ** power - float(head) ** power) / power
+        )
+        ends = (float(count) ** -constant - float(head) ** -constant) / 2
+        total += integral + ends
+    return total

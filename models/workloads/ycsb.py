@@ -1,0 +1,158 @@
+"""YCSB's core workloads, with its properties as names (site.ycsb.workloads.CoreWorkload).
+
+Record and operation counts are totals, not per thread. YCSB's throttle (`target`) is a closed loop in YCSB unless
+measurement.interval=intended; here `target` is an open loop at a constant rate, so that latency counts from the
+intended start (no coordinated omission).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered
+from lsmlab.models.units import quantity
+from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop, ConstantRate
+from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload
+from lsmlab.models.workloads.choosers import Chooser, UniformKeys
+from lsmlab.models.workloads.ranks import YCSB_CONSTANT, YCSB_SCRAMBLED_ITEMS, Exponential, Hotspot, Zipf
+from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
+from lsmlab.models.workloads.values import FixedSize
+
+INSERT_ROOM = 2.0
+"""Key space per record where a workload inserts for a duration instead of an operation count: a guess, with room for as
+many inserts as there are records. Further inserts go between the keys that are there."""
+
+
+class Requests(Enum):
+    """requestdistribution."""
+
+    UNIFORM = "uniform"
+    ZIPFIAN = "zipfian"
+    LATEST = "latest"
+    HOTSPOT = "hotspot"
+    EXPONENTIAL = "exponential"
+    SEQUENTIAL = "sequential"
+
+
+class InsertOrder(Enum):
+    """insertorder: whether records are inserted under hashed keys or in key order."""
+
+    HASHED = "hashed"
+    ORDERED = "ordered"
+
+
+class ScanLengths(Enum):
+    """scanlengthdistribution."""
+
+    UNIFORM = "uniform"
+    ZIPFIAN = "zipfian"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ycsb:
+    """A core workload. The proportions are relative: they are divided by their sum, as in YCSB."""
+
+    name: str = "ycsb"
+    recordcount: int = quantity("count", 1_000_000, low=1)
+    """Records in the store (load: to be inserted)."""
+    operationcount: int | None = quantity("count", 1_000_000, low=1)
+    """Operations of all threads; None runs for `duration`."""
+    readproportion: float = quantity("ratio", 0.95)
+    updateproportion: float = quantity("ratio", 0.05)
+    insertproportion: float = quantity("ratio", 0.0)
+    scanproportion: float = quantity("ratio", 0.0)
+    readmodifywriteproportion: float = quantity("ratio", 0.0)
+    requestdistribution: Requests = Requests.UNIFORM
+    zipfian_constant: float = YCSB_CONSTANT
+    """Skew of zipfian and latest. YCSB has it compiled in."""
+    hotspotdatafraction: float = quantity("ratio", 0.2, high=1.0)
+    hotspotopnfraction: float = quantity("ratio", 0.8, high=1.0)
+    insertorder: InsertOrder = InsertOrder.HASHED
+    minscanlength: int = quantity("count", 1, low=1)
+    maxscanlength: int = quantity("count", 1000, low=1)
+    scanlengthdistribution: ScanLengths = ScanLengths.UNIFORM
+    fieldcount: int = quantity("count", 10, low=1)
+    fieldlength: float = quantity("bytes", 100.0)
+    value_size: float | None = quantity("bytes", None)
+    """Value size instead of fieldcount · fieldlength."""
+    key_size: float = quantity("bytes", 23.0, low=1)
+    """"user" and a hash of about 19 digits."""
+    threads: int = quantity("count", 1, low=1, high=10_000)
+    target: float | None = quantity("per_s", None)
+    """Operations per second of all threads, open loop; None or 0 for a closed loop at full speed."""
+    load: bool = False
+    """The load phase: insert all records into an empty store, and nothing else."""
+    duration: float | None = quantity("seconds", None)
+    regions: int = quantity("count", 1, low=1, high=1000)
+
+    def mix(self) -> Mix:
+        """Fractions that sum to 1."""
+        if self.load:
+            return Mix(insert=1.0)
+        shares = {
+            "read": self.readproportion, "update": self.updateproportion, "insert": self.insertproportion,
+            "scan": self.scanproportion, "read_modify_write": self.readmodifywriteproportion,
+        }  # fmt: skip
+        total = sum(shares.values())
+        if total <= 0:
+            raise InputError("readproportion and the other proportions: one of them must be above 0")
+        return Mix(**{name: share / total for name, share in shares.items()})
+
+    def population(self, mix: Mix) -> int:
+        """Records and the inserts to come."""
+        if self.load or not mix.insert:
+            return self.recordcount
+        if self.operationcount is None or self.duration:
+            return math.ceil(INSERT_ROOM * self.recordcount)
+        return self.recordcount + math.ceil(self.operationcount * mix.insert)
+
+    def requests(self, population: int) -> Chooser:
+        """The keys that reads, updates and scans ask for. Only `latest` and `exponential` see inserted records."""
+        share = min(1.0, self.recordcount / population)
+        kind = self.requestdistribution
+        if kind is Requests.ZIPFIAN:
+            # YCSB hashes the ranks of a law over 10^10 items onto the records; with another constant it does the same
+            return RankedKeys(Zipf(self.zipfian_constant, YCSB_SCRAMBLED_ITEMS), share=share)
+        if kind is Requests.LATEST:
+            return RecentKeys(Zipf(self.zipfian_constant))
+        if kind is Requests.EXPONENTIAL:
+            return RecentKeys(Exponential())
+        if kind is Requests.HOTSPOT:
+            law = Hotspot(self.hotspotdatafraction, self.hotspotopnfraction)
+            return RankedKeys(law, scattered=False, share=share)
+        return UniformKeys(share=share)  # sequential requests meet every record equally often too
+
+    def scan_length(self) -> ScanLength:
+        """Entries per scan."""
+        low, high = self.minscanlength, self.maxscanlength
+        if low > high:
+            raise InputError(f"minscanlength {low} must not exceed maxscanlength {high}")
+        if self.scanlengthdistribution is ScanLengths.UNIFORM:
+            return ScanLength((low + high) / 2, float(high), "uniform")
+        count = high - low + 1
+        ranks = range(1, count + 1)
+        zeta = sum(r**-YCSB_CONSTANT for r in ranks)
+        mean = low - 1 + sum(r ** (1 - YCSB_CONSTANT) for r in ranks) / zeta
+        return ScanLength(mean, float(high), "zipfian")
+
+    def workload(self) -> Workload:
+        """The workload."""
+        mix = self.mix()
+        population = self.population(mix)
+        order: KeyOrder = Hashed() if self.insertorder is InsertOrder.HASHED else Ordered()
+        arrivals: Arrivals = ConstantRate(self.target) if self.target else ClosedLoop()
+        operations = self.recordcount if self.load else None if self.duration else self.operationcount
+        requests = self.requests(population)
+        clients = Clients(
+            self.name, self.threads, mix, arrivals, write_keys=requests, read_keys=requests,
+            scan_length=self.scan_length(), operations=operations,
+        )  # fmt: skip
+        size = self.fieldcount * self.fieldlength if self.value_size is None else self.value_size
+        return Workload(
+            self.name, (clients,), self.key_size, FixedSize(size), population=population,
+            preload_keys=0 if self.load else self.recordcount, duration_s=self.duration or None,
+            regions=self.regions, key_order=order,
+        )  # fmt: skip
