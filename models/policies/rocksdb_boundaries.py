@@ -1,0 +1,132 @@
+"""Where a merged key stream crosses the file boundaries of its grandparent level (rocksdb.md §6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.tree.files import KeyArray
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossings:
+    """The steps of the stream that pass a boundary, in order. All lists have one element per such step.
+
+    The boundary of the first key is none: nothing has been seen before it.
+    """
+
+    position: list[int]
+    """Position of the key whose arrival passes the boundaries."""
+    count: list[int]
+    """File starts and file ends passed by this step."""
+    entered_bytes: list[int]
+    """Bytes of the grandparent files entered by this step, those entered and left at once included."""
+    inside_bytes: list[int]
+    """Size of the grandparent file that contains the key; 0 in a gap."""
+    first_inside_bytes: int
+    """The same for the first key of the stream."""
+
+
+def crossings(keys: KeyArray, context: CutContext) -> Crossings:
+    """Find all crossings at once (what UpdateGrandparentBoundaryInfo finds key by key)."""
+    n, sizes = len(keys), context.grandparent_size
+    if not len(sizes):
+        return Crossings([], [], [], [], 0)
+    passed = np.empty(2 * len(sizes), dtype=np.int64)  # start, end, start, end …
+    passed[0::2] = keys.searchsorted(context.grandparent_lo, side="left")
+    passed[1::2] = keys.searchsorted(context.grandparent_hi, side="right")
+    begin = int(passed.searchsorted(0, side="right"))
+    end = int(passed.searchsorted(n, side="left"))
+    first_inside = int(sizes[begin // 2]) if begin % 2 else 0
+    if begin == end:
+        return Crossings([], [], [], [], first_inside)
+    steps = np.flatnonzero(np.diff(passed[begin:end], prepend=-1))  # first boundary of each step
+    last = np.append(steps[1:], end - begin) + begin - 1
+    weights = np.zeros(2 * len(sizes), dtype=np.int64)
+    weights[0::2] = sizes
+    return Crossings(
+        position=passed[last].tolist(),
+        count=np.diff(last, prepend=begin - 1).tolist(),
+        entered_bytes=np.add.reduceat(weights[begin:end], steps).tolist(),
+        inside_bytes=weights[last].tolist(),
+        first_inside_bytes=first_inside,
+    )
+
+
+def ends(keys: KeyArray, context: CutContext) -> tuple[list[int], list[int]]:
+    """(position, bytes): keys at which grandparent files have been passed, and the bytes of the files passed.
+
+    As RocksDB up to 7.7 counts them: it looks at the stream from its second key on, and the files passed by then do
+    not count.
+    """
+    sizes = context.grandparent_size
+    if not len(sizes):
+        return [], []
+    passed = keys.searchsorted(context.grandparent_hi, side="right")
+    begin, end = int(passed.searchsorted(1, side="right")), int(passed.searchsorted(len(keys), side="left"))
+    if begin == end:
+        return [], []
+    steps = np.flatnonzero(np.diff(passed[begin:end], prepend=-1))
+    return passed[begin:end][steps].tolist(), np.add.reduceat(sizes[begin:end], steps).tolist()
+
+
+class SampledGrowth:
+    """Size of an output file as it grows, read off the stream's cumulative bytes."""
+
+    __slots__ = ("_base", "_cumulative")
+
+    def __init__(self, cumulative: NDArray[np.float64], start: int) -> None:
+        self._cumulative = cumulative
+        self._base = float(cumulative.item(start))
+
+    def before(self, position: int) -> float:
+        """Bytes of the file when the key at `position` arrives."""
+        return float(self._cumulative.item(position)) - self._base
+
+    def reach(self, size: float) -> int:
+        """First position at which the file has at least `size` bytes; the stream's length or more if none."""
+        return int(self._cumulative.searchsorted(self._base + size, side="left"))
+
+    def exceed(self, size: float) -> int:
+        """First position at which the file has more than `size` bytes."""
+        return int(self._cumulative.searchsorted(self._base + size, side="right"))
+
+
+class BlockGrowth:
+    """Size of an output file as it grows by finished blocks: what RocksDB looks at, exactly.
+
+    `first[k]` is the first entry that arrives when blocks 0 to k are finished, `size[k]` their bytes together.
+    """
+
+    __slots__ = ("_end", "_first", "_size")
+
+    def __init__(self, first: IntArray, size: IntArray, end: int) -> None:
+        """`end` is the stream's length."""
+        self._first, self._size, self._end = first, size, end
+
+    def before(self, position: int) -> float:
+        """Bytes of the finished blocks when the key at `position` arrives."""
+        k = int(self._first.searchsorted(position, side="right"))
+        return float(self._size[k - 1]) if k else 0.0
+
+    def reach(self, size: float) -> int:
+        """First position at which the finished blocks have at least `size` bytes; `end` if none."""
+        return self._at(int(self._size.searchsorted(size, side="left")))
+
+    def exceed(self, size: float) -> int:
+        """First position at which the finished blocks have more than `size` bytes; `end` if none."""
+        return self._at(int(self._size.searchsorted(size, side="right")))
+
+    def _at(self, k: int) -> int:
+        return int(self._first[k]) if k < len(self._first) else self._end
+
+
+Growth = SampledGrowth | BlockGrowth
+FinishedBlocks = Callable[[int], tuple[IntArray, IntArray]]
+"""For a file that begins at an entry: (first, size) of `BlockGrowth`, as `BlockLayout.finished` gives them."""
