@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,27 @@ class UniformKeys:
         return Popularity(np.array([1.0 / blocks]), np.array([blocks]))
 
 
+def quantile_groups(drawn: int, writes: float, groups: int, rng: np.random.Generator) -> KeyArray:
+    """`drawn` groups that stand for `writes` uniform writes, with the noise that so many writes really have.
+
+    Independent draws would put the sampling noise of a few hundred keys into every file boundary, where the store has
+    that of tens of thousands. So the groups are quantiles of the store's own keys: one at random in each of `drawn`
+    equal strata, displaced by a Brownian bridge over the square root of `writes` (the limit of the empirical quantile
+    process, Donsker's theorem). Ascending up to a few neighbours; a group may come twice at a border of two strata.
+    """
+    if drawn == 0:
+        return NO_KEYS
+    place = (np.arange(drawn) + rng.random(drawn)) / drawn
+    walk = np.cumsum(rng.standard_normal(drawn)) / math.sqrt(drawn)
+    place += (walk - place * walk[-1]) / math.sqrt(max(1.0, writes))
+    groups_ = (place * groups).astype(np.int64)
+    return np.clip(groups_, 0, groups - 1, out=groups_)
+
+
+_DENSE: Final = 0.125
+"""Writes per group from which keys are drawn one by one: strata would be too narrow to hold distinct groups."""
+
+
 class _UniformState:
     def __init__(self, sample: KeySample, items: int) -> None:
         self._sample = sample
@@ -149,8 +170,13 @@ class _UniformState:
         self._owed = Owed()
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
-        drawn = self._owed.take(count * self._draws_per_write)
-        codes = self._sample.group_codes(rng.integers(0, self._groups, drawn))
+        draws = count * self._draws_per_write
+        if self._sample.exact or draws > _DENSE * self._groups:
+            groups = rng.integers(0, self._groups, self._owed.take(draws))
+        else:
+            touched = -self._groups * math.expm1(count * math.log1p(-1.0 / self._items))
+            groups = quantile_groups(self._owed.take(touched), count, self._groups, rng)
+        codes = self._sample.group_codes(groups)
         if self._any_hot:
             codes = np.concatenate((codes, self._hot.touched(count, rng)))
         return unique_sorted(codes)

@@ -165,7 +165,9 @@ class _RangedState:
         heads = self._is_hot.shape[1]
         if not heads:
             return np.zeros(len(seeds), dtype=np.bool_)
-        return np.logical_and(seeds < heads, self._is_hot[ranges, np.minimum(seeds, heads - 1)])
+        hot: NDArray[np.bool_] = self._is_hot[ranges, np.minimum(seeds, heads - 1)]
+        hot[seeds >= heads] = False
+        return hot
 
     def _group_codes(self, ranges: KeyArray, seeds: KeyArray) -> KeyArray:
         groups = seeds >> self._sample.shift

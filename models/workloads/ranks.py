@@ -26,7 +26,7 @@ YCSB_SCRAMBLED_ITEMS: Final = 10_000_000_000
 
 
 class RankLaw(Protocol):
-    """A distribution over ranks 0, 1, 2 …"""
+    """A distribution over the ranks from 0 on."""
 
     def items(self, n: int) -> int:
         """Ranks there are."""
