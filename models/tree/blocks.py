@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.tree.memtable import SEQNO_BYTES, varint_length
+from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 

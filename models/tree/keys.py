@@ -12,12 +12,11 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.key_order import KeyOrder, Ordered
 from lsmlab.models.tree.merge import unique_sorted
+from numpy.typing import NDArray
 
 
 def choose_rate(entries_per_file: float, samples_per_file: float, population: int) -> float:

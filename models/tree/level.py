@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.tree.files import SortedFile
+from numpy.typing import NDArray
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-
 from lsmlab.models.tree.blocks import (
     BLOCK_TRAILER_BYTES,
     DEFAULT_FORMAT,

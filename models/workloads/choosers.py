@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import unique_sorted
 from lsmlab.models.workloads.mt19937 import FillRandomKeys
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 

@@ -1,0 +1,44 @@
+"""An engine: five decisions over one store, and the options that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from lsmlab.models.engines.options import RocksDbOptions
+from lsmlab.models.host import Host
+from lsmlab.models.policies.decisions import Cutter, Merge, Picker, Throttle
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+
+class Engine(Protocol):
+    """What the simulation asks of an engine. `lsmlab.models.engines.rocksdb` is the first."""
+
+    name: str
+    version: Version
+    options: RocksDbOptions
+    notes: Sequence[str]
+    """What sanitising changed, for the reader of the result."""
+    picker: Picker
+    throttle: Throttle
+    cutter: Cutter
+
+    def slots(self, speedup: bool) -> tuple[int, int]:
+        """(flush slots, compaction slots) now."""
+
+    def target_file_bytes(self, tree: Tree, output_level: int) -> int:
+        """Target file size of a level."""
+
+    def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
+        """The level whose files guide the cutting of outputs; None if there is none below."""
+
+    def subcompaction_bounds(self, tree: Tree, pick: Merge, keys: KeyArray) -> Sequence[int]:
+        """Ascending positions in the merged `keys` at which the job is split into parallel parts."""
+
+    def bottommost_bytes(self, tree: Tree) -> int:
+        """Bytes of files with nothing below them, for throttles that ask for it (8.10+); else 0."""
+
+    def compression_cpu_s(self, host: Host, written_raw_bytes: float, read_raw_bytes: float) -> float:
+        """Core time to compress what is written and decompress what is read; 0 without compression."""

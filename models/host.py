@@ -1,0 +1,57 @@
+"""The host: cores, and what each piece of a store's work costs one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsmlab.models.units import quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Cores shared by clients, flushes, compactions and compression; CPU costs per operation, entry and byte.
+
+    A parameter set belongs to a machine; `configs/host/*.yaml` name theirs and where each number comes from.
+    All times are seconds of one core unless said otherwise.
+    """
+
+    cores: float = quantity("count", 16, low=0.1)
+    memory: float = quantity("bytes", 64 * 2**30)
+    write_op: float = quantity("seconds", 2.15e-6)
+    """One write by a single client thread: batch, log record, memtable insert."""
+    write_byte: float = quantity("seconds", 0.0)
+    """Further cost of a write per byte of key and value."""
+    write_serial: float = quantity("ratio", 0.55, high=1.0)
+    """Share of a write that only one thread at a time can do (log, group leadership); the rest runs in parallel."""
+    write_spread: float = quantity("ratio", 0.45)
+    """Standard deviation of the logarithm of an undisturbed write's time."""
+    read_op: float = quantity("seconds", 1.5e-6)
+    """CPU of a point read apart from the files it probes."""
+    read_run: float = quantity("seconds", 0.6e-6)
+    """CPU per sorted run probed: filter, index search."""
+    read_block: float = quantity("seconds", 2.0e-6)
+    """CPU per data block searched: checksum, decompression, binary search."""
+    read_spread: float = quantity("ratio", 0.45)
+    """Standard deviation of the logarithm of an undisturbed read's time."""
+    scan_entry: float = quantity("seconds", 0.3e-6)
+    """CPU per entry that an iterator passes."""
+    flush_record: float = quantity("seconds", 0.35e-6)
+    flush_byte: float = quantity("seconds", 1.0e-9)
+    compaction_record: float = quantity("seconds", 0.28e-6)
+    compaction_byte: float = quantity("seconds", 1.2e-9)
+    compress_byte: float = quantity("seconds", 2.0e-9)
+    """CPU per uncompressed byte written, when the store compresses."""
+    decompress_byte: float = quantity("seconds", 0.7e-9)
+    """CPU per uncompressed byte read, when the store compresses."""
+    job_start: float = quantity("seconds", 4e-3)
+    """Wall time from the decision to start a job to its first byte."""
+    file_overhead: float = quantity("seconds", 2e-3)
+    """Wall time to finish an output file beyond its data: metadata fsync, reopening."""
+    unlink: float = quantity("seconds", 0.1e-3)
+    """Wall time to delete one input file."""
+    switch: float = quantity("seconds", 0.3e-3)
+    """Wall time for which a memtable switch holds the write group leader."""
+    sleep_step: float = quantity("seconds", 1.06e-3)
+    """Length of one sleep of a delayed writer: 1.001 ms asked for, plus timer slack (lessons.md §3.7)."""
+    dirty_expire: float = quantity("seconds", 30.0)
+    """Age at which the kernel writes dirty pages back (vm.dirty_expire_centisecs = 3000)."""

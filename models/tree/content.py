@@ -1,0 +1,125 @@
+"""What keys weigh: entries and bytes that the carried keys stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from lsmlab.models.policies.decisions import MergedStream
+from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.merge import Tombstones
+from numpy.typing import NDArray
+
+
+class KeyWeights(Protocol):
+    """How many entries each carried key stands for (`lsmlab.models.tree.keys.KeySample`)."""
+
+    def weights(self, codes: KeyArray) -> NDArray[np.float64] | float:
+        """One number for all keys, or an array of shape (len(codes),)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryBytes:
+    """Bytes on the device per entry, averaged over blocks (rocksdb.md §6.4)."""
+
+    put: float
+    """Data-block bytes of a put, compressed if the store compresses."""
+    tombstone: float
+    """Data-block bytes of a delete."""
+    tail: float
+    """Index and filter bytes per entry."""
+    fixed: float
+    """Footer, properties and metaindex per file (about 970 B)."""
+    raw_put: float
+    """Uncompressed key and value bytes of a put: what compaction CPU has to move."""
+
+
+class Content:
+    """Turns key arrays into files with sizes. One per run: every store of the run shares it."""
+
+    def __init__(self, sample: KeyWeights, entry: EntryBytes, values: Any = None, mean_value_bytes: float = 0.0) -> None:
+        """`values.of(codes)` gives value sizes where they vary with the key; None where all puts are alike."""
+        self.sample = sample
+        self.entry = entry
+        self._values = values
+        self._mean_value = mean_value_bytes
+        weight = sample.weights(np.zeros(1, dtype=np.int64))
+        self._uniform: float | None = float(weight) if values is None and np.ndim(weight) == 0 else None
+
+    def entries(self, keys: KeyArray) -> float:
+        """Entries that `keys` stand for."""
+        if self._uniform is not None:
+            return len(keys) * self._uniform
+        weights = self.sample.weights(keys)
+        return float(np.sum(weights)) if np.ndim(weights) else float(weights) * len(keys)
+
+    def stream(self, keys: KeyArray, tombstones: Tombstones) -> tuple[MergedStream, NDArray[np.float64]]:
+        """The merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,)."""
+        n = len(keys)
+        if self._uniform is not None and tombstones is None:
+            steps = np.arange(n + 1, dtype=np.float64)
+            entries = steps * self._uniform
+            return MergedStream(keys, entries * self.entry.put), entries
+        weights = np.broadcast_to(np.asarray(self.sample.weights(keys), dtype=np.float64), (n,))
+        sizes = np.full(n, self.entry.put)
+        if self._values is not None:
+            # the block overhead of an entry does not depend on its value, so sizes differ by the value alone
+            sizes += (np.asarray(self._values.of(keys), dtype=np.float64) - self._mean_value) * self._value_scale()
+        if tombstones is not None:
+            sizes[tombstones] = self.entry.tombstone
+        entries = np.zeros(n + 1)
+        np.cumsum(weights, out=entries[1:])
+        data = np.zeros(n + 1)
+        np.cumsum(weights * np.maximum(sizes, 1.0), out=data[1:])
+        return MergedStream(keys, data), entries
+
+    def file_bytes(self, entries: float, data_bytes: float) -> int:
+        """Size of a file that holds `entries` in `data_bytes` of blocks."""
+        return max(1, round(data_bytes + entries * self.entry.tail + self.entry.fixed))
+
+    def files(
+        self,
+        stream: MergedStream,
+        entries: NDArray[np.float64],
+        tombstones: Tombstones,
+        cuts: Sequence[int],
+        numbers: Iterator[int],
+        now_s: float,
+    ) -> list[SortedFile]:
+        """Files that end at `cuts` (ascending positions; 0 and the end are implied)."""
+        keys = stream.keys
+        n = len(keys)
+        files: list[SortedFile] = []
+        start = 0
+        data = stream.cumulative_bytes
+        for end in (*cuts, n):
+            if end <= start:
+                continue
+            part = keys[start:end].copy()  # a view would keep the whole job's keys alive
+            count = float(entries[end] - entries[start])
+            size = self.file_bytes(count, float(data[end] - data[start]))
+            file = SortedFile(
+                number=next(numbers), lo=int(part[0]), hi=int(part[-1]), size_bytes=size, entries=count, keys=part,
+                created_s=now_s,
+            )  # fmt: skip
+            if tombstones is not None:
+                self._note_tombstones(file, tombstones[start:end])
+            files.append(file)
+            start = end
+        return files
+
+    def _note_tombstones(self, file: SortedFile, flags: NDArray[np.bool_]) -> None:
+        if not flags.any():
+            return
+        file.tombstones = flags.copy()
+        file.deletions = self.entries(file.keys[flags])
+        extra = 2.0 * file.deletions - file.entries
+        if extra >= 0.0:  # compensated size: rocksdb.md §4.3
+            puts = max(1.0, file.entries - file.deletions)
+            mean_value = self._mean_value * puts / file.entries
+            file.compensated_bytes = file.size_bytes + round(extra * mean_value * 2.0)
+
+    def _value_scale(self) -> float:
+        return self.entry.put / max(1.0, self.entry.raw_put)

@@ -1,0 +1,69 @@
+"""Merging sorted files: the newest version of each key survives (rocksdb.md §6.2, no snapshots)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
+from lsmlab.models.tree.tree import Tree
+from numpy.typing import NDArray
+
+Tombstones = NDArray[np.bool_] | None
+
+
+def unique_sorted(keys: KeyArray) -> KeyArray:
+    """Distinct values of `keys` in ascending order. `keys` is sorted in place."""
+    if len(keys) < 2:
+        return keys
+    keys.sort()
+    keep = np.empty(len(keys), dtype=np.bool_)
+    keep[0] = True
+    np.not_equal(keys[1:], keys[:-1], out=keep[1:])
+    return keys[keep]
+
+
+def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, Tombstones]:
+    """Merge sorted runs given newest first; of equal keys the newest wins, tombstone or not."""
+    runs = [run for run in runs if len(run[0])]
+    if not runs:
+        return NO_KEYS, None
+    if len(runs) == 1:
+        return runs[0]
+    keys = np.concatenate([k for k, _ in runs])
+    if all(t is None for _, t in runs):
+        return unique_sorted(keys), None
+    flags = np.concatenate([np.zeros(len(k), dtype=np.bool_) if t is None else t for k, t in runs])
+    order = keys.argsort(kind="stable")  # stable: among equal keys the newest run's comes first
+    keys, flags = keys[order], flags[order]
+    keep = np.empty(len(keys), dtype=np.bool_)
+    keep[0] = True
+    np.not_equal(keys[1:], keys[:-1], out=keep[1:])
+    keys, flags = keys[keep], flags[keep]
+    return keys, (flags if flags.any() else None)
+
+
+def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[KeyArray, Tombstones]:
+    """Merge the inputs of a job, given as (level, files) shallowest first and L0 newest first."""
+    return merge_runs([(f.keys, f.tombstones) for _, files in inputs for f in files])
+
+
+def drop_dead_tombstones(
+    keys: KeyArray, tombstones: Tombstones, tree: Tree, output_level: int
+) -> tuple[KeyArray, Tombstones]:
+    """Drop tombstones that no deeper file can need: those whose key lies in no file below `output_level`.
+
+    Not applied to intra-L0 outputs (`CompactionIterator`, KeyNotExistsBeyondOutputLevel).
+    """
+    if tombstones is None or output_level == 0:
+        return keys, tombstones
+    needed = np.zeros(len(keys), dtype=np.bool_)
+    for level in tree.levels[output_level + 1 :]:
+        if len(level):
+            place = level.hi.searchsorted(keys, side="left")
+            inside = place < len(level)
+            inside[inside] = level.lo[place[inside]] <= keys[inside]
+            needed |= inside
+    keep = ~tombstones | needed
+    keys, tombstones = keys[keep], tombstones[keep]
+    return keys, (tombstones if tombstones.any() else None)

@@ -1,0 +1,140 @@
+"""The command line: finds the verb that is called, runs it, and turns errors into one clear line.
+
+Verbs are entry points of the group "lsmlab.verbs", each a function `(argv: list[str]) -> int`; any installed package
+may bring more. Only the verb that is called is imported, so `lsmlab --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from importlib.metadata import EntryPoint, entry_points, version
+from pathlib import Path
+
+from lsmlab.models.errors import InputError
+
+_PURPOSE = {
+    "run": "simulate one configuration (-m for many)",
+    "compare": "simulate combinations side by side: compare engine=a,b device=x,y",
+    "list": "list engines, devices, workloads, hosts or experiments",
+    "show": "show one entry with its numbers and their sources",
+    "report": "draw the page of a finished run again",
+}
+EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; `argv` is what follows the program's name. Returns the exit code.
+
+    0 done, 1 failed, 2 bad input (one line on stderr says what and how to mend it), 130 interrupted, 141 the reader of
+    our output went away. LSMLAB_TRACEBACK=1 shows where an error came from.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+        return EXIT_PIPE
+    except KeyboardInterrupt:
+        sys.stderr.write("\nInterrupted. Runs that were finished before are untouched.\n")
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        return _explain(error)
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(_help())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        sys.stdout.write(f"lsmlab {version('lsmlab')}\n")
+        return 0
+    name, *rest = arguments
+    if name == "--shell-completion":
+        from lsmlab.sim.completion import script
+
+        sys.stdout.write(script(rest, list(_verbs())))
+        return 0
+    verbs = _verbs()
+    if name not in verbs:
+        import difflib
+
+        near = difflib.get_close_matches(name, verbs, n=1)
+        remedy = f"did you mean 'lsmlab {near[0]}'?" if near else f"known verbs: {', '.join(verbs)}"
+        raise InputError(f"{name}: no such verb; {remedy}")
+    verb = verbs[name].load()
+    return int(verb(rest))
+
+
+def _verbs() -> dict[str, EntryPoint]:
+    found = {point.name: point for point in entry_points(group="lsmlab.verbs")}
+    ours = [name for name in _PURPOSE if name in found]
+    return {name: found[name] for name in [*ours, *sorted(found.keys() - _PURPOSE.keys())]}
+
+
+def _help() -> str:
+    lines = [
+        "LSMLab simulates an LSM-tree store's compactions and write stalls on a storage device.",
+        "",
+        "usage: lsmlab VERB [key=value ...] [options]",
+        "",
+    ]
+    lines += [f"  {name:<12}{_PURPOSE.get(name, point.module)}" for name, point in _verbs().items()]
+    lines += [
+        "",
+        "  lsmlab VERB --help             what a verb takes",
+        "  lsmlab --version               the version",
+        "  lsmlab --shell-completion bash completion for bash, zsh or fish",
+        "",
+        "example: lsmlab run device=sata_ssd workload=fillrandom workload.duration=60s",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _explain(error: Exception) -> int:
+    """Print one line for an error that a user can mend, and return its exit code; raise every other error again."""
+    from lsmlab.sim.messages import one_line
+
+    if os.environ.get("LSMLAB_TRACEBACK", "0") not in ("", "0"):
+        import traceback
+
+        traceback.print_exc()
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = f" ({error.filename})" if error.filename else ""
+        text = f"the disk is full{place}; earlier results are untouched: free space or choose another --out DIR"
+        code = EXIT_FAILED
+    elif isinstance(error, OSError) and not isinstance(error, InputError):
+        text, code = f"{error.filename or 'input or output'}: {error.strerror or error}", EXIT_FAILED
+    else:
+        message = one_line(error)
+        if message is None:
+            raise error
+        text, code = message, EXIT_INPUT
+    _abandon_stdout_if_full()
+    sys.stderr.write(f"lsmlab: {text}\n")
+    return code
+
+
+def _abandon_stdout() -> None:
+    """Point stdout at nothing, so that the interpreter's last flush does not complain."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    with Path(os.devnull).open("w") as nothing:
+        os.dup2(nothing.fileno(), descriptor)
+
+
+def _abandon_stdout_if_full() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _abandon_stdout()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

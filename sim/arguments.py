@@ -1,0 +1,108 @@
+"""The options of `run` and `compare`, kept apart from Hydra's overrides and flags."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NoReturn
+
+from lsmlab.models.errors import InputError
+
+_HYDRA_FLAGS: Final = {
+    "-h": 0, "--help": 0, "--hydra-help": 0, "-c": 1, "--cfg": 1, "--resolve": 0, "-p": 1, "--package": 1,
+    "-r": 0, "--run": 0, "-m": 0, "--multirun": 0, "-sc": 0, "--shell-completion": 0, "-cp": 1, "--config-path": 1,
+    "-cn": 1, "--config-name": 1, "--experimental-rerun": 1, "-i": 1, "--info": 1,
+}  # fmt: skip
+"""Hydra's own flags and how many values each takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What stands on the command line of `run` or `compare`, sorted."""
+
+    overrides: list[str]
+    hydra_flags: list[str] = field(default_factory=list)
+    """Flags that Hydra handles itself (--multirun, --cfg, --help …), with their values."""
+    json: bool = False
+    report: bool | None = None
+    """None: as the configuration says."""
+    out: Path | None = None
+    options_file: Path | None = None
+    replications: int | None = None
+    jobs: int | None = None
+    config_dirs: list[Path] = field(default_factory=list)
+    allow_packages: list[str] = field(default_factory=list)
+
+    @property
+    def multirun(self) -> bool:
+        """Whether many runs are asked for."""
+        return bool({"-m", "--multirun"} & set(self.hydra_flags))
+
+
+def parse(argv: Sequence[str]) -> Arguments:
+    """Sort a command line. Raises InputError for an unknown option (naming the nearest) or a bad value."""
+    parser = _parser()
+    known, rest = parser.parse_known_args(list(argv))
+    overrides, flags = _split(rest, [s for a in parser._actions for s in a.option_strings])
+    if known.replications is not None and known.replications < 1:
+        raise InputError(f"--replications {known.replications}: at least 1 run is needed")
+    if known.jobs is not None and known.jobs < 1:
+        raise InputError(f"--jobs {known.jobs}: at least 1 process is needed")
+    return Arguments(
+        overrides=overrides,
+        hydra_flags=flags,
+        json=known.json,
+        report=False if known.no_report else None,
+        out=known.out,
+        options_file=known.options,
+        replications=known.replications,
+        jobs=known.jobs,
+        config_dirs=known.config_dir or [],
+        allow_packages=known.allow_package or [],
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that raises InputError instead of printing its usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message.removeprefix('argument ')}; see 'lsmlab run --help'")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(add_help=False, allow_abbrev=False, usage="lsmlab run|compare [key=value ...] [options]")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--no-report", action="store_true")
+    parser.add_argument("--out", type=Path, metavar="DIR")
+    parser.add_argument("--options", type=Path, metavar="FILE")
+    parser.add_argument("--replications", type=int, metavar="N")
+    parser.add_argument("-j", "--jobs", type=int, metavar="N")
+    parser.add_argument("-cd", "--config-dir", type=Path, action="append", metavar="DIR")
+    parser.add_argument("--allow-package", action="append", metavar="NAME")
+    return parser
+
+
+def _split(rest: list[str], own: list[str]) -> tuple[list[str], list[str]]:
+    """Sort the leftovers into overrides and Hydra's flags."""
+    overrides: list[str] = []
+    flags: list[str] = []
+    pending = iter(rest)
+    for text in pending:
+        name, equals, _ = text.partition("=")
+        if not text.startswith("-"):
+            overrides.append(text)
+        elif name in _HYDRA_FLAGS:
+            flags.append(text)
+            if _HYDRA_FLAGS[name] and not equals:
+                value = next(pending, None)
+                if value is None and name not in ("-i", "--info"):
+                    raise InputError(f"{text}: a value is missing; see 'lsmlab run --help'")
+                flags += [value] if value is not None else []
+        else:
+            near = difflib.get_close_matches(name, [*own, *_HYDRA_FLAGS], n=1)
+            remedy = f"did you mean {near[0]}?" if near else "see 'lsmlab run --help'"
+            raise InputError(f"{text}: no such option; {remedy}")
+    return overrides, flags

@@ -1,0 +1,397 @@
+"""Clients as a fluid: between two changes their rates are constant, so the next memtable switch is computed, not stepped to.
+
+Each group of clients has a demand (its arrivals, or as fast as it can), a capacity (threads, CPU, device reads) and
+what the store lets through (stops, the delayed write rate). Every change of one of them is one event here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import simpy
+from lsmlab.models.host import Host
+from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.workloads.arrivals import ClosedLoop
+from lsmlab.models.workloads.base import Clients
+from lsmlab.sim.latency import Pieces, Undisturbed
+from lsmlab.sim.machine import Machine
+from lsmlab.sim.recorder import CAUSES
+from lsmlab.sim.stations import Alarm
+from lsmlab.sim.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.reads import TreeReads
+
+_NEVER: Final = math.inf
+_OPS_EPSILON: Final = 1e-6
+"""Operations: less than this is rounding."""
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """One group of clients in time."""
+
+    spec: Clients
+    write_share: float
+    """Write operations per operation."""
+    read_share: float
+    scan_share: float
+    closed: bool
+    limit_per_s: float
+    """Operations per second a closed-loop client allows itself; infinity if none."""
+    starts: list[float]
+    rates: list[float]
+    operations: float
+    segment: int = 0
+    arriving: float = 0.0
+    """Present arrival rate, ops/s (open loop)."""
+    backlog: float = 0.0
+    capacity: float = 0.0
+    served_rate: float = 0.0
+    arrived: float = 0.0
+    served: float = 0.0
+    finished: bool = False
+    curve: array[float] = field(default_factory=lambda: array("d"))
+    """Rows of (time, arrived, served)."""
+    write_pieces: Pieces = field(default_factory=Pieces)
+    read_pieces: Pieces = field(default_factory=Pieces)
+    undisturbed: dict[tuple[int, int, int], float] = field(default_factory=dict)
+    """Operations by (write 0 / read 1 / scan 2, bucket of the mean, bucket of the utilisation)."""
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """Writes, point reads and scans per operation."""
+        return self.write_share, self.read_share, self.scan_share
+
+
+@dataclass(frozen=True, slots=True)
+class WriteShape:
+    """Sizes of the average write, in the places where RocksDB counts them (rocksdb.md §2.1)."""
+
+    batch_bytes: float
+    """Write-batch bytes per write: what the delay bucket counts."""
+    user_bytes: float
+    """Key and value bytes per write."""
+    log_bytes: float
+    """Bytes per write in the log file; 0 without a log."""
+    memtable_entries: float
+    """Writes that fill a memtable."""
+
+
+class ClientLoad:
+    """All clients of a run, spread evenly over its stores.
+
+    A thread that meets a stopped store waits there, so soon all threads do: with several stores the slowest one sets
+    the pace of every group that writes.
+    """
+
+    BUCKETS_PER_OCTAVE: Final = 16
+
+    def __init__(
+        self, env: simpy.Environment, groups: Sequence[Clients], stores: Sequence[Store], machine: Machine,
+        shape: WriteShape, until_s: float, rng: np.random.Generator, reads: TreeReads | None,
+        on_finished: Callable[[], None], log_reaches_device: bool = False,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.stores = stores
+        self.machine = machine
+        self.shape = shape
+        self._host: Host = machine.host
+        self._rng = rng
+        self._reads = reads
+        self._on_finished = on_finished
+        self._log_reaches_device = log_reaches_device
+        self.groups = [_group(g, until_s, rng, shape) for g in groups]
+        self._last_s = 0.0
+        self._written = 0.0
+        """Writes per store so far."""
+        self._switch_at = [(self._filling(), i) for i in range(len(stores))]
+        heapq.heapify(self._switch_at)
+        self._alarm = Alarm(env, self._wake)
+        self._planning = False
+        self._stall: StallCause | None = None
+        self._waiting_share = 0.0
+        """Share of time that the leading writer spends waiting now."""
+        self._stop_since = -1.0
+        self.waits = array("d")
+        """Rows of (from, to, cause, share of the time spent waiting)."""
+        self.longest_wait_s = 0.0
+        for store in stores:
+            store.on_stall_change = self.refresh
+        machine.cores.on_change = self.refresh
+        if reads is not None:
+            machine.device.on_change = lambda _grant: self.refresh()
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin at time 0."""
+        self._plan()
+
+    def refresh(self) -> None:
+        """Something that the clients depend on has changed."""
+        if not self._planning:
+            self._advance()
+            self._plan()
+
+    def settle(self) -> None:
+        """Bring the accounts up to now; the run is over."""
+        self._advance()
+        for group in self.groups:
+            group.curve.extend((self.env.now, group.arrived, group.served))
+        if self._stop_since >= 0.0:
+            self._end_stop()
+
+    def _wake(self) -> None:
+        self._advance()
+        self._switch_full_memtables()
+        self._plan()
+
+    def _switch_full_memtables(self) -> None:
+        self._planning = True  # a switch recomputes stalls, which would plan again for each store
+        tolerance = 1e-9 * max(1.0, self._written) + 1e-6
+        while self._switch_at[0][0] <= self._written + tolerance:
+            at, number = self._switch_at[0]
+            heapq.heapreplace(self._switch_at, (at + self._filling(), number))
+            entries = self.shape.memtable_entries
+            for group in self.groups:
+                if group.write_share > 0:
+                    group.write_pieces.add(self.env.now, min(group.spec.threads, 1), self._host.switch, self._host.switch)
+            self.stores[number].switch_memtable(entries, entries * self.shape.log_bytes)
+        self._planning = False
+
+    def _filling(self) -> float:
+        """Writes until a store's next switch, as counted by the average store: with several, keys fall unevenly."""
+        entries = self.shape.memtable_entries
+        if len(self.stores) == 1:
+            return entries
+        spread = math.sqrt(entries * (1.0 - 1.0 / len(self.stores)))
+        return max(1.0, entries + spread * float(self._rng.standard_normal()))
+
+    # --- the past: integrate what the present rates have done -----------------------------------------------------------
+
+    def _advance(self) -> None:
+        now_s = self.env.now
+        elapsed_s = now_s - self._last_s
+        if elapsed_s <= 0.0:
+            return
+        start_s, self._last_s = self._last_s, now_s
+        for group in self.groups:
+            done = group.served_rate * elapsed_s
+            group.served += done
+            if not group.closed:
+                group.arrived += group.arriving * elapsed_s
+                group.backlog = max(0.0, group.arrived - group.served)
+            self._written += done * group.write_share / len(self.stores)
+            if done > 0.0 and group.backlog <= _OPS_EPSILON:
+                self._note_undisturbed(group, done)
+        if self._stall is not None and self._waiting_share > 0.0:
+            self.waits.extend((start_s, now_s, CAUSES.index(self._stall), self._waiting_share))
+            if not self._stall.stops:
+                self._note_sleeps(elapsed_s)
+
+    def _note_undisturbed(self, group: Group, done: float) -> None:
+        busy = round(20.0 * min(1.0, group.served_rate / group.capacity)) if not group.closed else 0
+        for kind, share in enumerate(group.shares):
+            if share > 0.0:
+                for part, mean_s in self._times_of(kind):
+                    key = (kind, round(math.log2(mean_s) * self.BUCKETS_PER_OCTAVE), busy)
+                    group.undisturbed[key] = group.undisturbed.get(key, 0.0) + done * share * part
+
+    def _note_sleeps(self, elapsed_s: float) -> None:
+        """Delayed closed-loop writers sleep in whole steps; each sleep holds every thread's next write (§3.6, §3.7)."""
+        rate = min(s.throttle.rate_bytes_per_s for s in self.stores if s.throttle.delayed)
+        step = self._host.sleep_step
+        sleep_s = step * max(1.0, math.ceil(self.shape.batch_bytes / max(1.0, rate) / step))
+        for group in self.groups:
+            if group.closed and group.write_share > 0.0:
+                sleeps = elapsed_s * self._waiting_share / sleep_s
+                written = group.served_rate * group.write_share * elapsed_s
+                group.write_pieces.add(self.env.now, min(written, sleeps * group.spec.threads), sleep_s, sleep_s)
+
+    # --- the future: rates until something changes ----------------------------------------------------------------------
+
+    def _plan(self) -> None:
+        now_s = self.env.now
+        for group in self.groups:
+            self._arrivals(group, now_s)
+            group.capacity = self._capacity(group)
+        self._note_stop()
+        allowed, cause = self._allowed_writes()
+        wanted = sum(self._demand(g) * g.write_share for g in self.groups)
+        factor = 1.0 if wanted <= allowed else allowed / wanted
+        self._stall = cause
+        self._waiting_share = 0.0
+        for group in self.groups:
+            demand = self._demand(group)
+            if group.write_share > 0.0:
+                if cause is not None and demand > 0.0 and factor < 1.0:
+                    self._waiting_share = max(self._waiting_share, 1.0 - factor * demand / group.capacity)
+                demand *= factor
+            group.served_rate = demand
+            group.curve.extend((now_s, group.arrived, group.served))
+        self._use_machine()
+        self._alarm.set(self._next_change())
+
+    def _arrivals(self, group: Group, now_s: float) -> None:
+        if group.closed:
+            return
+        starts, rates = group.starts, group.rates
+        while group.segment < len(starts) and starts[group.segment] <= now_s + 1e-12:
+            group.arriving = rates[group.segment]
+            group.segment += 1
+
+    def _demand(self, group: Group) -> float:
+        if group.finished:
+            return 0.0
+        if group.closed:
+            return min(group.capacity, group.limit_per_s)
+        return group.capacity if group.backlog > _OPS_EPSILON else min(group.arriving, group.capacity)
+
+    def _allowed_writes(self) -> tuple[float, StallCause | None]:
+        """Writes per second over all stores that the stores let through, and why not more."""
+        allowed, cause = _NEVER, None
+        for store in self.stores:
+            if store.blocked:
+                return 0.0, store.throttle.cause if store.throttle.stopped else self._stall or StallCause.MEMTABLE_STOP
+            if store.throttle.delayed:
+                rate = store.throttle.rate_bytes_per_s / self.shape.batch_bytes * len(self.stores)
+                if rate < allowed:
+                    allowed, cause = rate, store.throttle.cause
+        return allowed, cause
+
+    def _note_stop(self) -> None:
+        stopped = any(store.blocked for store in self.stores)
+        if stopped and self._stop_since < 0.0:
+            self._stop_since = self.env.now
+        elif not stopped and self._stop_since >= 0.0:
+            self._end_stop()
+
+    def _end_stop(self) -> None:
+        length_s = self.env.now - self._stop_since
+        self._stop_since = -1.0
+        self.longest_wait_s = max(self.longest_wait_s, length_s)
+        for group in self.groups:
+            if group.closed and group.write_share > 0.0 and not group.finished:
+                group.write_pieces.add(self.env.now, group.spec.threads, length_s, length_s)
+
+    def _capacity(self, group: Group) -> float:
+        """Operations per second with nothing in the way but the machine."""
+        if group.finished:
+            return 1.0
+        mean_s = sum(share * self._time_of(kind) for kind, share in enumerate(group.shares) if share > 0.0)
+        capacity = group.spec.threads / mean_s
+        if group.write_share > 0.0:
+            serial_s = self._time_of(0) * (self._host.write_serial if group.spec.threads > 1 else 1.0)
+            capacity = min(capacity, 1.0 / (serial_s * group.write_share))
+        return capacity
+
+    def _time_of(self, kind: int) -> float:
+        """Mean time of one undisturbed write (0), read (1) or scan (2)."""
+        host, share = self._host, self.machine.cores.share
+        if kind == 0:
+            switch_s = host.switch / self.shape.memtable_entries
+            return (host.write_op + host.write_byte * self.shape.user_bytes) / share + switch_s
+        assert self._reads is not None
+        cost = self._reads.costs()[kind - 1]
+        return cost.cpu_s / share + cost.device_reads * self.machine.device.grant.client_read_latency_s
+
+    def _times_of(self, kind: int) -> list[tuple[float, float]]:
+        """(share, mean time): reads that need the device and reads that do not are far apart."""
+        if kind == 0:
+            return [(1.0, self._time_of(0))]
+        assert self._reads is not None
+        cost = self._reads.costs()[kind - 1]
+        cpu_s = cost.cpu_s / self.machine.cores.share
+        away = 1.0 - cost.memory_share
+        if away <= 0.0:
+            return [(1.0, cpu_s)]
+        device_s = cost.device_reads / away * self.machine.device.grant.client_read_latency_s
+        return [(cost.memory_share, cpu_s), (away, cpu_s + device_s)]
+
+    def _use_machine(self) -> None:
+        runnable = read_iops = 0.0
+        threads = 0.0
+        for group in self.groups:
+            busy_s = 0.0
+            for kind, share in enumerate(group.shares):
+                if share == 0.0:
+                    continue
+                if kind == 0:
+                    busy_s += share * (self._host.write_op + self._host.write_byte * self.shape.user_bytes)
+                else:
+                    assert self._reads is not None
+                    cost = self._reads.costs()[kind - 1]
+                    busy_s += share * cost.cpu_s
+                    read_iops += group.served_rate * share * cost.device_reads
+                    threads = max(threads, group.spec.threads)
+            runnable += min(group.spec.threads, group.served_rate * busy_s)
+        log = sum(g.served_rate * g.write_share for g in self.groups) * self.shape.log_bytes
+        self._planning = True
+        self.machine.cores.set_clients(runnable)
+        self.machine.device.set_clients(read_iops, 4096.0, max(1.0, threads), log if self._log_reaches_device else 0.0)
+        self._planning = False
+
+    def _next_change(self) -> float:
+        now_s = self.env.now
+        soonest = _NEVER
+        write_rate = sum(g.served_rate * g.write_share for g in self.groups) / len(self.stores)
+        if write_rate > 0.0:
+            soonest = max(0.0, self._switch_at[0][0] - self._written) / write_rate
+        for group in self.groups:
+            if group.finished:
+                continue
+            if group.served_rate > 0.0 and group.operations < _NEVER:
+                left = group.operations - group.served
+                if left <= _OPS_EPSILON:
+                    self._finish(group)
+                    continue
+                soonest = min(soonest, left / group.served_rate)
+            if not group.closed:
+                if group.segment < len(group.starts):
+                    soonest = min(soonest, group.starts[group.segment] - now_s)
+                if group.backlog > _OPS_EPSILON and group.served_rate > group.arriving:
+                    soonest = min(soonest, group.backlog / (group.served_rate - group.arriving))
+        return max(0.0, soonest)
+
+    def _finish(self, group: Group) -> None:
+        group.finished = True
+        group.served_rate = 0.0
+        if all(g.finished or g.spec.background for g in self.groups):
+            self._on_finished()
+
+    def undisturbed(self, group: Group, kind: int) -> list[tuple[Undisturbed, float]]:
+        """Operations of `kind` (0 write, 1 read, 2 scan) that waited for no stall, with the utilisation they met."""
+        spread = self._host.write_spread if kind == 0 else self._host.read_spread
+        return [
+            (Undisturbed(count, 2.0 ** (bucket / self.BUCKETS_PER_OCTAVE), spread), busy / 20.0)
+            for (k, bucket, busy), count in group.undisturbed.items()
+            if k == kind
+        ]
+
+
+def _group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> Group:
+    mix = spec.mix
+    writes = mix.update + mix.insert + mix.delete + mix.read_modify_write
+    reads = mix.read + mix.read_modify_write
+    arrivals = spec.arrivals
+    limit, starts, rates = _NEVER, [], []
+    if isinstance(arrivals, ClosedLoop):
+        if arrivals.limit_bytes_per_s:
+            limit = arrivals.limit_bytes_per_s / shape.user_bytes / max(writes, 1e-12)
+        if arrivals.limit_ops_per_s:
+            limit = min(limit, arrivals.limit_ops_per_s)
+    else:
+        times, values = arrivals.segments(until_s, rng)
+        starts, rates = times.tolist(), values.tolist()
+    return Group(
+        spec=spec, write_share=writes, read_share=reads, scan_share=mix.scan,
+        closed=isinstance(arrivals, ClosedLoop), limit_per_s=limit, starts=starts, rates=rates,
+        operations=_NEVER if spec.operations is None else float(spec.operations),
+    )  # fmt: skip

@@ -1,0 +1,240 @@
+"""Latency of every operation from two curves, without simulating operations (DESIGN §5).
+
+Clients produce *pieces*: a number of operations whose extra delay (waiting, on top of an undisturbed operation) rises
+or falls linearly from one value to another, with the moment at which they completed. Percentiles follow from pieces
+exactly; the undisturbed time is a lognormal distribution of measured spread.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+_LOWEST_S: Final = 1e-8
+_GROWTH: Final = 1.02
+"""Width of a histogram bucket: percentiles are right to 1 % of their value."""
+EDGES: Final[Floats] = _LOWEST_S * _GROWTH ** np.arange(math.ceil(math.log(1e14) / math.log(_GROWTH)))
+"""Upper bounds of the buckets, 10 ns to about 11 days. Shape (b,)."""
+
+
+def lognormal_cdf(x: Floats, mean_s: float, spread: float) -> Floats:
+    """Distribution function of a lognormal with the given mean and standard deviation of the logarithm."""
+    if spread <= 0.0:
+        return (x >= mean_s).astype(np.float64)
+    location = math.log(mean_s) - 0.5 * spread * spread
+    return _normal_cdf((np.log(np.maximum(x, 1e-300)) - location) / spread)
+
+
+def _normal_cdf(z: Floats) -> Floats:
+    # Abramowitz and Stegun 7.1.26 by symmetry, |error| < 1.5e-7: SciPy's erf would cost 0.3 s of start-up
+    t = 1.0 / (1.0 + 0.3275911 * np.abs(z) / math.sqrt(2.0))
+    poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    tail = 0.5 * poly * np.exp(-0.5 * z * z)
+    return np.where(z >= 0, 1.0 - tail, tail)
+
+
+class Pieces:
+    """Operations with extra delay. Columns: completed at, count, delay at the beginning, delay at the end."""
+
+    def __init__(self) -> None:
+        self._rows = array("d")
+
+    def add(self, completed_s: float, count: float, low_s: float, high_s: float) -> None:
+        """`count` operations whose extra delay runs evenly between `low_s` and `high_s`, completed about then."""
+        if count > 0.0:
+            self._rows.extend((completed_s, count, low_s, high_s))
+
+    def extend(self, rows: Floats) -> None:
+        """Add rows of shape (n, 4)."""
+        self._rows.frombytes(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
+
+    def table(self) -> Floats:
+        """All pieces, shape (n, 4)."""
+        return np.frombuffer(self._rows, dtype=np.float64).reshape(-1, 4) if self._rows else np.empty((0, 4))
+
+
+def pieces_below(pieces: Floats, x: Floats, shift_s: float) -> Floats:
+    """How many operations of `pieces` took at most x, for each x; `shift_s` is added to every delay. Shape of x."""
+    if not len(pieces):
+        return np.zeros_like(x)
+    count = pieces[:, 1]
+    low = np.minimum(pieces[:, 2], pieces[:, 3]) + shift_s
+    high = np.maximum(pieces[:, 2], pieces[:, 3]) + shift_s
+    narrow = high <= low * _GROWTH
+    middle = 0.5 * (low[narrow] + high[narrow])
+    order = np.argsort(middle)
+    heights = np.concatenate(([0.0], np.cumsum(count[narrow][order])))
+    below = heights[np.searchsorted(middle[order], x, side="right")]
+    wide = ~narrow
+    if wide.any():
+        slope = count[wide] / (high[wide] - low[wide])
+        below = below + ramps(low[wide], slope, x) - ramps(high[wide], slope, x)
+    return below
+
+
+def ramps(start: Floats, slope: Floats, x: Floats) -> Floats:
+    """Sum over i of slope[i] · max(0, x − start[i]), for each x."""
+    order = np.argsort(start)
+    start, slope = start[order], slope[order]
+    a = np.concatenate(([0.0], np.cumsum(slope)))
+    b = np.concatenate(([0.0], np.cumsum(slope * start)))
+    index = np.searchsorted(start, x, side="right")
+    result: Floats = a[index] * x - b[index]
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Undisturbed:
+    """Operations that waited for nothing: how many, and how long one takes."""
+
+    count: float
+    mean_s: float
+    spread: float
+    """Standard deviation of the logarithm."""
+
+
+class LatencyDistribution:
+    """The distribution of one kind of operation over a run or a second of it."""
+
+    def __init__(self, undisturbed: list[Undisturbed], pieces: Floats) -> None:
+        """`undisturbed` may hold several stretches with different means; pieces shift by the overall mean."""
+        plain = sum(u.count for u in undisturbed)
+        mean_s = sum(u.count * u.mean_s for u in undisturbed) / plain if plain > 0 else 0.0
+        delayed = float(pieces[:, 1].sum()) if len(pieces) else 0.0
+        self.count = plain + delayed
+        below = pieces_below(pieces, EDGES, mean_s)
+        for part in undisturbed:
+            if part.count > 0:
+                below = below + part.count * lognormal_cdf(EDGES, part.mean_s, part.spread)
+        self._plain = (mean_s, max((u.spread for u in undisturbed), default=0.0), plain)
+        self._below = np.maximum.accumulate(np.clip(below, 0.0, self.count))
+        self.mean_s = 0.0
+        self.max_s = 0.0
+        if self.count > 0:
+            extra = float((pieces[:, 1] * 0.5 * (pieces[:, 2] + pieces[:, 3])).sum()) if len(pieces) else 0.0
+            self.mean_s = mean_s + extra / self.count
+            self.max_s = self.quantile(1.0 - 0.5 / max(1.0, self.count))
+            if len(pieces):
+                self.max_s = max(self.max_s, float(pieces[:, 2:].max()) + mean_s)
+
+    def quantile(self, q: float) -> float:
+        """Latency in seconds that a fraction `q` of the operations does not exceed; 0 for no operations."""
+        if self.count <= 0:
+            return 0.0
+        wanted = q * self.count
+        i = int(np.searchsorted(self._below, wanted, side="left"))
+        if i == 0:
+            return float(EDGES[0])
+        if i >= len(EDGES):
+            return float(EDGES[-1])
+        low, high = float(self._below[i - 1]), float(self._below[i])
+        part = (wanted - low) / (high - low) if high > low else 1.0
+        return float(EDGES[i - 1]) * _GROWTH**part
+
+    def undisturbed_quantiles(self) -> tuple[float, float, float]:
+        """(P50, P99, P99.99) in seconds of operations that waited for nothing."""
+        mean_s, spread, count = self._plain
+        if count <= 0.0:
+            return 0.0, 0.0, 0.0
+        median_s = mean_s * math.exp(-0.5 * spread * spread)
+        return median_s, median_s * math.exp(2.326 * spread), median_s * math.exp(3.719 * spread)
+
+    def summary(self) -> dict[str, float]:
+        """Percentiles, mean and maximum in seconds, as in summary.json; ordered by construction."""
+        result = {name: self.quantile(q) for name, q in QUANTILES.items()}
+        last = 0.0
+        for name, value in result.items():
+            last = result[name] = max(last, min(value, self.max_s) if self.max_s > 0 else value)
+        return {**result, "max": max(self.max_s, last), "mean": self.mean_s}
+
+    def histogram(self) -> tuple[Floats, Floats]:
+        """(upper bounds in seconds, operations per bucket) of the buckets in use."""
+        counts = np.diff(self._below, prepend=0.0)
+        used = np.flatnonzero(counts > 0)
+        if not len(used):
+            return np.empty(0), np.empty(0)
+        window = slice(used[0], used[-1] + 1)
+        return EDGES[window], counts[window]
+
+
+def queue_pieces(times: Floats, arrived: Floats, served: Floats, extra_breaks: Floats) -> Floats:
+    """Pieces of a first-come-first-served queue from its cumulative curves.
+
+    Args:
+        times: moments at which a rate changed, ascending, shape (n,).
+        arrived: operations that had arrived by then; piecewise linear between. Shape (n,).
+        served: operations that had been served by then. Shape (n,).
+        extra_breaks: further moments at which pieces end (the seconds of the series).
+
+    Returns:
+        Rows (completed at, count, delay at the piece's beginning, delay at its end) for operations that waited; those
+        not served by the end are left out.
+
+    """
+    if len(times) < 2:
+        return np.empty((0, 4))
+    marks = np.concatenate((served, np.interp(extra_breaks, times, served), np.minimum(arrived, served[-1])))
+    marks = np.unique(marks[(marks >= served[0]) & (marks <= served[-1])])
+    if len(marks) < 2:
+        return np.empty((0, 4))
+    middle = 0.5 * (marks[1:] + marks[:-1])
+    keep = np.diff(marks) > 1e-9 * max(1.0, float(marks[-1]))
+    lows, highs, middle = marks[:-1][keep], marks[1:][keep], middle[keep]
+    arrival = _inverse(times, arrived, middle)
+    completion = _inverse(times, served, middle)
+    begin = completion(lows) - arrival(lows)
+    end = completion(highs) - arrival(highs)
+    rows = np.column_stack((completion(middle), highs - lows, np.maximum(begin, 0.0), np.maximum(end, 0.0)))
+    return rows[np.maximum(begin, end) > 1e-9]
+
+
+class _inverse:  # noqa: N801 - used as a function that is set up once
+    """Inverse of a piecewise linear curve, each argument inside the segment that holds its piece's middle."""
+
+    def __init__(self, times: Floats, curve: Floats, middle: Floats) -> None:
+        segment = np.clip(np.searchsorted(curve, middle, side="left") - 1, 0, len(curve) - 2)
+        self._time = times[segment]
+        self._height = curve[segment]
+        rise = curve[segment + 1] - self._height
+        self._slope = np.divide(times[segment + 1] - self._time, rise, out=np.zeros_like(rise), where=rise > 0)
+
+    def __call__(self, height: Floats) -> Floats:
+        result: Floats = self._time + (height - self._height) * self._slope
+        return result
+
+
+def waiting_mixture(part: Undisturbed, utilisation: float, threads: int) -> tuple[Undisturbed, Floats]:
+    """Split operations of an open loop into those served at once and those that found all threads busy.
+
+    Poisson arrivals, service times of `part`: the share that waits is Erlang's C, the mean wait of those that do is
+    (1 + cv²)/2 · mean / (threads · (1 − utilisation)) (Pollaczek and Khinchine for one thread, Lee and Longton's
+    approximation for several); the wait is taken as exponential, given as pieces of equal probability.
+    """
+    if part.count <= 0.0 or utilisation <= 0.0:
+        return part, np.empty((0, 4))
+    rho = min(utilisation, 0.98)
+    share = erlang_c(threads, rho)
+    variation = math.expm1(part.spread**2)
+    mean_wait_s = 0.5 * (1.0 + variation) * part.mean_s / (threads * (1.0 - rho))
+    steps = np.concatenate((np.arange(0.0, 0.99, 0.03), 1.0 - np.logspace(-2.0, -6.0, 13)))
+    bounds = -np.log1p(-steps) * mean_wait_s
+    counts = np.diff(steps) * share * part.count
+    rows = np.column_stack((np.full(len(counts), -1.0), counts, bounds[:-1], bounds[1:]))
+    return Undisturbed(part.count - float(counts.sum()), part.mean_s, part.spread), rows
+
+
+def erlang_c(servers: int, utilisation: float) -> float:
+    """Probability that an arrival finds all servers busy (M/M/c); equals the utilisation for one server."""
+    load = servers * utilisation
+    blocking = 1.0
+    for n in range(1, servers + 1):
+        blocking = load * blocking / (n + load * blocking)  # Erlang B by recursion
+    return blocking / (1.0 - utilisation * (1.0 - blocking))

@@ -1,0 +1,177 @@
+"""The machine under a run: device, cores, page cache, rate limiter, and how a job's work passes through them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import simpy
+from lsmlab.models.host import Host
+from lsmlab.models.policies.rate_limiter import Priority
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.limiter import LimiterStation
+from lsmlab.sim.stations import CoreStation, DeviceStation
+
+
+class Consumer(IntEnum):
+    """Who uses the device, for the series by consumer."""
+
+    CLIENT = 0
+    FLUSH = 1
+    L0 = 2
+    """Compactions that start at L0."""
+    DEEPER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A stretch of a job: read, then compute, then write (RocksDB overlaps none of the three within one thread)."""
+
+    read_bytes: float
+    """Bytes that come from the device, not from the page cache."""
+    cpu_s: float
+    write_bytes: float
+
+
+class PageCache:
+    """Files that are in memory: least recently written or read out first, whole files, up to a stated size."""
+
+    def __init__(self, size_bytes: float) -> None:
+        self._room = size_bytes
+        self._files: OrderedDict[int, int] = OrderedDict()
+        self._used = 0
+
+    def wrote(self, file: SortedFile) -> None:
+        """A file was written through the cache."""
+        self._add(file)
+
+    def missing_bytes(self, files: Sequence[SortedFile]) -> int:
+        """Bytes of `files` that have to come from the device; they are in the cache afterwards."""
+        if self._room <= 0:
+            return sum(f.size_bytes for f in files)
+        missing = 0
+        for file in files:
+            if id(file) in self._files:
+                self._files.move_to_end(id(file))
+            else:
+                missing += file.size_bytes
+                self._add(file)
+        return missing
+
+    def deleted(self, file: SortedFile) -> None:
+        """A deleted file frees its pages."""
+        self._used -= self._files.pop(id(file), 0)
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of files now in memory."""
+        return self._used
+
+    def _add(self, file: SortedFile) -> None:
+        if self._room <= 0:
+            return
+        self._used += file.size_bytes - self._files.pop(id(file), 0)
+        self._files[id(file)] = file.size_bytes
+        while self._used > self._room:
+            _, size = self._files.popitem(last=False)
+            self._used -= size
+
+
+@dataclass(slots=True)
+class IoStyle:
+    """How background jobs do I/O, from the store's options."""
+
+    overlap_writes: bool
+    """bytes_per_sync > 0 and buffered: writeback runs while the merge goes on."""
+    overlap_reads: bool
+    """Buffered reads: the kernel reads ahead while the merge goes on."""
+
+
+class Machine:
+    """Everything that all stores of a run share."""
+
+    def __init__(
+        self, env: simpy.Environment, device: DeviceStation, cores: CoreStation, cache: PageCache, host: Host,
+        style: IoStyle, limiter: LimiterStation | None,
+    ) -> None:  # fmt: skip
+        self.env = env
+        self.device = device
+        self.cores = cores
+        self.cache = cache
+        self.host = host
+        self.style = style
+        self.limiter = limiter
+        self.trimmed_bytes = 0.0
+
+    @property
+    def contended(self) -> bool:
+        """Whether jobs on this machine wait for each other now: then their steps must be fine."""
+        return self.device.background_streams > 0 or self.device.grant.utilisation > 0.5 or self.cores.share < 1.0
+
+    def run_parts(self, parts: Sequence[Sequence[Step]], consumer: Consumer, urgent: bool) -> Iterator[simpy.Event]:
+        """Run subcompactions side by side, each in a thread of its own; ends with the slowest (§6.1)."""
+        if len(parts) == 1:
+            yield from self.run_steps(parts[0], consumer, urgent)
+            return
+        yield self.env.all_of([self.env.process(self.run_steps(steps, consumer, urgent)) for steps in parts])
+
+    def run_steps(self, steps: Sequence[Step], consumer: Consumer, urgent: bool) -> Iterator[simpy.Event]:
+        """Run the steps of one thread. `urgent`: its files were opened while writers were held back (§7.3)."""
+        style, device, cores = self.style, self.device, self.cores
+        for step in steps:
+            pending: simpy.Event | None = None
+            if step.read_bytes > 0:
+                reading = device.read(step.read_bytes, consumer)
+                if style.overlap_reads and step.cpu_s > 0:
+                    yield cores.work(step.cpu_s)
+                    yield reading
+                else:
+                    yield reading
+                    yield cores.work(step.cpu_s)
+            elif step.write_bytes > 0 and style.overlap_writes and self.limiter is None:
+                pending = device.write(step.write_bytes, consumer)
+                yield cores.work(step.cpu_s)
+            elif step.cpu_s > 0:
+                yield cores.work(step.cpu_s)
+            if pending is not None:
+                yield pending
+            elif step.write_bytes > 0:
+                if self.limiter is not None:
+                    yield self.limiter.request(step.write_bytes, self._priority(consumer, urgent))
+                yield device.write(step.write_bytes, consumer)
+
+    def start_job(self) -> Iterator[simpy.Event]:
+        """Fixed cost of starting a job."""
+        if self.host.job_start > 0:
+            yield self.env.timeout(self.host.job_start)
+
+    def finish_files(self, count: int) -> Iterator[simpy.Event]:
+        """Fixed cost of finishing `count` output files: fsync of the tail, directory, reopening (§6.6)."""
+        cost = count * self.host.file_overhead
+        if cost > 0:
+            yield self.env.timeout(cost)
+
+    def commit(self) -> Iterator[simpy.Event]:
+        """Append to the manifest and fsync it."""
+        yield self.env.timeout(self.device.device.fsync_s(self.device.state))
+
+    def unlink(self, count: int) -> Iterator[simpy.Event]:
+        """Delete obsolete input files; the job keeps its slot meanwhile."""
+        cost = count * self.host.unlink
+        if cost > 0:
+            yield self.env.timeout(cost)
+
+    def deleted(self, file: SortedFile) -> None:
+        """A file is gone: its pages are free and the device is told (TRIM)."""
+        self.cache.deleted(file)
+        self.device.trim(file.size_bytes)
+
+    def log_deleted(self, log_bytes: float) -> None:
+        """A write-ahead log is gone with its memtable."""
+
+    def _priority(self, consumer: Consumer, urgent: bool) -> Priority:
+        if urgent:
+            return Priority.USER
+        return Priority.HIGH if consumer is Consumer.FLUSH else Priority.LOW

@@ -1,0 +1,93 @@
+"""One clear line for every error that bad input causes: what is wrong, where, and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lsmlab.models.errors import InputError
+
+_LENGTH = 400
+"""Longest message in characters: one line stays one line on a wide terminal."""
+
+
+def one_line(error: BaseException) -> str | None:
+    """The message for a user, or None if the error is not about the input (then it is a bug, and must be seen)."""
+    if isinstance(error, InputError):
+        return _flat(str(error))
+    package = type(error).__module__.partition(".")[0]
+    if package not in ("hydra", "omegaconf", "yaml", "antlr4"):
+        return None
+    return _flat(_explain(error))
+
+
+def _explain(error: BaseException) -> str:
+    from hydra.errors import MissingConfigException, OverrideParseException
+
+    if isinstance(error, OverrideParseException):
+        return _unparsed(error.override, str(error))
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        return _missing(error.missing_cfg_file, error.options or ())
+    return _key_of(error) + _first_sentence(str(error))
+
+
+def _unparsed(override: str, text: str) -> str:
+    if "=" not in override and not override.startswith("~"):
+        return f"{override}: not an override; write key=value, such as device=nvme, or --help for the options"
+    reason = _after(text, ": ").splitlines()[0].strip()
+    return f"{override}: cannot be read ({reason}); put single quotes around a value with special characters"
+
+
+def _missing(name: str, options: Iterable[str]) -> str:
+    group, _, entry = name.rpartition("/")
+    known = sorted(options)
+    place = f"{group}={entry}" if group else name
+    near = difflib.get_close_matches(entry, known, n=1)
+    if near:
+        return f"{place}: no such entry; did you mean {group}={near[0]}?"
+    return f"{place}: no such entry; known: {', '.join(known) or 'none (see lsmlab list)'}"
+
+
+def unknown_key(key: str, config: Mapping[str, Any]) -> InputError:
+    """The error for an override of a key that `config` does not have, naming the nearest key that it has."""
+    known = list(flat_keys(config))
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.7)
+    if not near:  # a right name in the wrong place, such as max_background_jobs without engine.options
+        near = [k for k in known if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]
+    parent = key.rpartition(".")[0]
+    if near:
+        return InputError(f"{key}: no such key; did you mean {near[0]}?")
+    siblings = sorted({k[len(parent) + 1 :].partition(".")[0] for k in known if k.startswith(f"{parent}.")} if parent else config)
+    if siblings:
+        return InputError(f"{key}: no such key; {parent or 'the configuration'} has {', '.join(siblings)}")
+    return InputError(f"{key}: no such key; 'lsmlab run --cfg job' prints all keys")
+
+
+def flat_keys(config: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
+    """All keys of a nested mapping, written with dots, branches included."""
+    for key, value in config.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flat_keys(value, f"{prefix}{key}.")
+
+
+def _key_of(error: BaseException) -> str:
+    key = getattr(error, "full_key", None)
+    return f"{key}: " if key and str(key) not in str(error).splitlines()[0] else ""
+
+
+def _first_sentence(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines()]
+    kept = [x for x in lines if x and not re.match(r"(full_key|object_type|reference_type|See https?)", x)]
+    return " ".join(kept)
+
+
+def _after(text: str, mark: str) -> str:
+    return text.partition(mark)[2] or text
+
+
+def _flat(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LENGTH else line[: _LENGTH - 1] + "…"

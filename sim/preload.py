@@ -1,0 +1,79 @@
+"""A store that was filled before the run: its keys settled into levels."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from lsmlab.models.policies.decisions import MergedStream
+from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.workloads.base import Workload
+from lsmlab.sim.store import Store
+
+_FULLNESS: Final = 0.9
+"""How full upper levels of a settled store are, as a share of their targets: between just compacted and just due."""
+
+
+def settled_tree(
+    store: Store, workload: Workload, sample: KeySample, rng: np.random.Generator
+) -> list[tuple[int, list[SortedFile]]]:
+    """Files per level of a store that holds the workload's preloaded keys once each, with no compaction due.
+
+    The deepest level in use takes what the levels above, filled to 90 % of their targets, do not hold; which keys lie
+    where is random, as after a load in random order.
+    """
+    keys = workload.preloaded(sample)
+    if not len(keys):
+        return []
+    stream, entries = store.content.stream(keys, None)
+    total = store.content.file_bytes(float(entries[-1]), float(stream.cumulative_bytes[-1]))
+    sizes = _level_sizes(store, total)
+    shares = np.array([size for _, size in sizes], dtype=np.float64)
+    place = rng.choice(len(sizes), size=len(keys), p=shares / shares.sum()) if len(sizes) > 1 else np.zeros(len(keys), int)
+    return [
+        (level, _files(store, keys[place == i], level)) for i, (level, _) in enumerate(sizes) if bool((place == i).any())
+    ]
+
+
+def _level_sizes(store: Store, total_bytes: float) -> list[tuple[int, float]]:
+    """(level, bytes) from shallow to deep."""
+    options = store.options
+    base, multiplier = options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier
+    last = options.num_levels - 1
+    if last < 1:
+        return [(0, total_bytes)]
+    if options.level_compaction_dynamic_level_bytes:
+        sizes = [(last, total_bytes)]
+        size, level = total_bytes / multiplier, last - 1
+        while level >= 1 and size > base / multiplier:
+            sizes.insert(0, (level, min(size, size) * _FULLNESS))
+            size, level = size / multiplier, level - 1
+        return _take_from_last(sizes, total_bytes)
+    sizes, target, left = [], float(base), total_bytes
+    for level in range(1, last + 1):
+        if left <= target or level == last:
+            sizes.append((level, left))
+            break
+        sizes.append((level, target * _FULLNESS))
+        left -= target * _FULLNESS
+        target *= multiplier
+    return sizes
+
+
+def _take_from_last(sizes: list[tuple[int, float]], total_bytes: float) -> list[tuple[int, float]]:
+    above = sum(size for _, size in sizes[:-1])
+    return [*sizes[:-1], (sizes[-1][0], max(total_bytes - above, 0.5 * total_bytes))]
+
+
+def _files(store: Store, keys: KeyArray, level: int) -> list[SortedFile]:
+    stream, entries = store.content.stream(keys, None)
+    target = store.engine.target_file_bytes(store.tree, level)
+    cuts = _even_cuts(stream, target)
+    return store.content.files(stream, entries, None, cuts, store.file_numbers, 0.0)
+
+
+def _even_cuts(stream: MergedStream, target_bytes: int) -> list[int]:
+    data = stream.cumulative_bytes
+    bounds = np.arange(target_bytes, float(data[-1]), target_bytes)
+    return [int(i) for i in np.unique(np.searchsorted(data, bounds)) if 0 < i < len(stream.keys)]

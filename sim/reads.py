@@ -1,0 +1,194 @@
+"""What a read costs on the trees as they are: files probed, blocks touched, blocks that come from the device.
+
+A sample of the clients' own read keys is looked up in the carried keys, level by level, as `Version::Get` does
+(rocksdb.md §8); nothing about hit levels is assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import simpy
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.sst import expected_entries_per_block
+from lsmlab.models.workloads.base import Clients
+from lsmlab.models.workloads.choosers import ChooserState, Popularity
+from lsmlab.models.workloads.reads import bloom_false_positive_rate, cache_hit_rate
+from lsmlab.sim.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.run import Setup
+
+SAMPLE: Final = 96
+"""Read keys looked up per refresh: their mean is right to about 1/sqrt(96) of its spread, averaged over refreshes."""
+REFRESH_S: Final = 1.0
+"""Shortest simulated time between two looks at the trees: level populations move slowly against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCost:
+    """What one read costs on the trees as they are now."""
+
+    cpu_s: float = 0.0
+    device_reads: float = 0.0
+    """Blocks that come from the device, on average."""
+    memory_share: float = 1.0
+    """Share of reads that need no block from the device."""
+    blocks: float = 0.0
+    """Data blocks touched, wherever they come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """Averages over sampled lookups."""
+
+    runs: float
+    """Sorted runs whose range holds the key, until it was found."""
+    found: float
+    """Share of lookups that found their key in a file."""
+    in_memory: float
+    """Share found in a memtable."""
+
+
+class TreeReads:
+    """Costs of point reads and scans, refreshed as the trees change."""
+
+    def __init__(self, env: simpy.Environment, stores: Sequence[Store], setup: Setup, rng: np.random.Generator) -> None:
+        self._env = env
+        self._stores = stores
+        self._setup = setup
+        self._rng = rng
+        options = setup.engine.options
+        self._false_positive = bloom_false_positive_rate(options.bloom_bits) if options.bloom_bits > 0 else 1.0
+        self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
+        cursor = setup.workload.cursor()
+        self._choosers: list[ChooserState] = [c.read_keys.start(setup.sample, cursor) for c in self._readers]
+        population = float(setup.workload.region().population)
+        self.entries_per_block = expected_entries_per_block(
+            round(setup.workload.key_size), setup.workload.value_bytes, population=population, entries=population,
+            block_format=setup.engine.block_format,
+        )  # fmt: skip
+        self._popularity: list[Popularity] = [
+            c.read_keys.popularity(round(population), self.entries_per_block) for c in self._readers
+        ]
+        self.hit_rate = self._hit_rate()
+        self._next_s = -1.0
+        self._costs = (ReadCost(), ReadCost())
+        self._block_sum = self._block_weight = 0.0
+        self.lookups = Lookups(0.0, 0.0, 0.0)
+
+    def costs(self) -> tuple[ReadCost, ReadCost]:
+        """(point read, scan) now."""
+        if self._env.now >= self._next_s:
+            self._next_s = self._env.now + REFRESH_S
+            self._costs = self._measure()
+        return self._costs
+
+    def mean_blocks_per_read(self) -> float:
+        """Data blocks per point read over the run: the read amplification in blocks."""
+        return self._block_sum / self._block_weight if self._block_weight else 0.0
+
+    def facts(self) -> dict[str, Any]:
+        """Block cache and filter as they act on this workload."""
+        return {
+            "hit_rate": self.hit_rate,
+            "size_bytes": self._setup.engine.options.cache_size,
+            "bloom_false_positive_rate": self._false_positive if self._setup.engine.options.bloom_bits > 0 else None,
+            "found_share": self.lookups.found + self.lookups.in_memory,
+            "runs_per_read": self.lookups.runs,
+        }
+
+    def _hit_rate(self) -> float:
+        options = self._setup.engine.options
+        share = options.cache_size / self._setup.workload.regions
+        capacity = share / max(1, options.block_size)
+        rates = [cache_hit_rate(p, capacity) for p in self._popularity]
+        weights = [c.threads for c in self._readers]
+        return float(np.average(rates, weights=weights))
+
+    def _measure(self) -> tuple[ReadCost, ReadCost]:
+        host = self._setup.host
+        store = self._stores[int(self._rng.integers(len(self._stores)))]
+        self.lookups = found = self._look_up(store)
+        extra = found.runs - found.found  # runs probed in vain
+        blocks = found.found + self._false_positive * extra
+        self._block_sum += blocks
+        self._block_weight += 1.0
+        miss = (1.0 - self.hit_rate) * (1.0 - self._cached_share(store))
+        get = ReadCost(
+            cpu_s=host.read_op + found.runs * host.read_run + blocks * host.read_block,
+            device_reads=blocks * miss,
+            memory_share=(1.0 - miss) ** blocks,
+            blocks=blocks,
+        )
+        runs = float(len(store.tree.l0) + sum(len(level) > 0 for level in store.tree.levels[1:]))
+        length = self._scan_length()
+        touched = runs + length / self.entries_per_block
+        scan = ReadCost(
+            cpu_s=host.read_op + runs * (host.read_run + host.read_block) + length * host.scan_entry,
+            device_reads=touched * miss,
+            memory_share=(1.0 - miss) ** touched,
+            blocks=touched,
+        )
+        return get, scan
+
+    def _scan_length(self) -> float:
+        lengths = [c.scan_length.mean for c in self._readers if c.mix.scan > 0]
+        return float(np.mean(lengths)) if lengths else 0.0
+
+    def _cached_share(self, store: Store) -> float:
+        """Share of the store's bytes that the page cache holds."""
+        live = sum(s.tree.total_bytes() for s in self._stores)
+        return min(1.0, store.machine.cache.used_bytes / live) if live else 1.0
+
+    def _look_up(self, store: Store) -> Lookups:
+        codes = np.sort(self._sample_codes())
+        missing = np.ones(len(codes), dtype=np.bool_)
+        runs = 0
+        for memtable in reversed(store.immutables):
+            missing &= ~_contains(memtable.keys, codes)
+        in_memory = len(codes) - int(missing.sum())
+        for file in store.tree.l0:
+            covered = missing & (codes >= file.lo) & (codes <= file.hi)
+            runs += int(covered.sum())
+            missing &= ~(covered & _contains(file.keys, codes))
+        for level in store.tree.levels[1:]:
+            if not len(level):
+                continue
+            wanted = np.flatnonzero(missing)
+            place = level.hi.searchsorted(codes[wanted], side="left")
+            inside = place < len(level)
+            inside[inside] = level.lo[place[inside]] <= codes[wanted][inside]
+            runs += int(inside.sum())
+            for index, at in zip(wanted[inside].tolist(), place[inside].tolist(), strict=True):
+                keys, code = level.files[at].keys, codes[index]
+                position = int(keys.searchsorted(code))
+                if position < len(keys) and keys[position] == code:
+                    missing[index] = False
+        n = len(codes)
+        return Lookups(runs / n, (n - in_memory - int(missing.sum())) / n, in_memory / n)
+
+    def _sample_codes(self) -> KeyArray:
+        weights = np.array([_reads(c) for c in self._readers])
+        counts = self._rng.multinomial(SAMPLE, weights / weights.sum())
+        parts = [
+            chooser.sample_reads(int(count), self._rng)
+            for chooser, count in zip(self._choosers, counts, strict=True)
+            if count
+        ]
+        return np.concatenate(parts)
+
+
+def _reads(clients: Clients) -> float:
+    return (clients.mix.gets + clients.mix.scan) * clients.threads
+
+
+def _contains(keys: KeyArray, codes: KeyArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    if not len(keys):
+        return np.zeros(len(codes), dtype=np.bool_)
+    at = np.minimum(keys.searchsorted(codes), len(keys) - 1)
+    result: np.ndarray[Any, np.dtype[np.bool_]] = keys[at] == codes
+    return result

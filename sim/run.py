@@ -1,0 +1,300 @@
+"""One run: a pure function of its configuration and seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import simpy
+from lsmlab.models.devices.make import DeviceSetup, make_device
+from lsmlab.models.engines.engine import Engine
+from lsmlab.models.engines.make import make_engine
+from lsmlab.models.errors import InputError
+from lsmlab.models.host import Host
+from lsmlab.models.tree.content import Content, EntryBytes
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.memtable import batch_bytes, mean_node_bytes, memtable_capacity
+from lsmlab.models.tree.merge import Tombstones
+from lsmlab.models.tree.sst import TAIL_BYTES, expected_entry_bytes, expected_file_bytes
+from lsmlab.models.units import build, quantity
+from lsmlab.models.workloads.arrivals import ClosedLoop
+from lsmlab.models.workloads.base import Workload, WriteStream, fill_together
+from lsmlab.models.workloads.make import make_workload
+from lsmlab.models.workloads.values import FixedSize, KeyedSizes
+from lsmlab.sim.clients import ClientLoad, WriteShape
+from lsmlab.sim.limiter import LimiterStation
+from lsmlab.sim.machine import IoStyle, Machine, PageCache
+from lsmlab.sim.preload import settled_tree
+from lsmlab.sim.progress import Progress
+from lsmlab.sim.recorder import StoreRecorder
+from lsmlab.sim.results import Result, collect
+from lsmlab.sim.stations import CoreStation, DeviceStation
+from lsmlab.sim.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.reads import TreeReads
+
+_PROGRESS_STEPS: Final = 100
+_WAL_HEADER_BYTES: Final = 7
+"""Per record fragment of the write-ahead log (rocksdb.md §2.1)."""
+_LONGEST_RUN_S: Final = 1e8
+"""About three years: a run that would last longer is taken for a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySettings:
+    """The `keys` group: how many keys a run carries."""
+
+    mode: str = "sampled"
+    """"sampled", or "exact": every key, and db_bench's own key sequence."""
+    samples_per_file: float | None = quantity("count", None, low=16)
+    """Sampled keys per file of target size; None: as many as keep the whole run within `sampled_writes`."""
+    sampled_writes: float = quantity("count", 400_000, low=1000)
+    """Sampled keys that a run may write in all, where `samples_per_file` is computed: about 0.1 s of sorting."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("sampled", "exact"):
+            raise InputError(f"keys.mode: {self.mode!r} is not one of sampled, exact")
+
+
+@dataclass(slots=True)
+class Setup:
+    """Everything that a run is made of, before it starts."""
+
+    engine: Engine
+    workload: Workload
+    host: Host
+    sample: KeySample
+    content: Content
+    shape: WriteShape
+    machine: Machine
+    page_cache_bytes: float
+    device_setup: DeviceSetup
+    log_reaches_device: bool
+    keys: KeySettings
+
+
+LEAST_SAMPLES, MOST_SAMPLES = 400, 4096
+"""Range of computed samples per file: below 400, W-Amp of a small tree falls by 1 %; above 4096 nothing changes."""
+
+
+class Fills:
+    """Contents of memtables, store by store: one random stream and one set of cursors for each."""
+
+    def __init__(self, workload: Workload, sample: KeySample, seeds: list[np.random.SeedSequence]) -> None:
+        writers = [c for c in workload.clients if c.mix.writes > 0]
+        total = sum(c.mix.writes * c.threads for c in writers)
+        self._shares = [c.mix.writes * c.threads / total for c in writers]
+        self._rngs = [np.random.default_rng(s) for s in seeds]
+        self._streams: list[list[WriteStream]] = []
+        for _ in seeds:
+            cursor = workload.cursor()
+            self._streams.append([c.start(sample, cursor) for c in writers])
+
+    def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
+        """Distinct keys that the next `entries` writes of store number `store` touch, newest version each."""
+        streams, rng = self._streams[store], self._rngs[store]
+        if len(streams) == 1:
+            return streams[0].fill(entries, rng)
+        return fill_together(streams, [entries * s for s in self._shares], rng)
+
+
+def run(config: Mapping[str, Any], progress: Progress | None = None) -> Result:
+    """Simulate one resolved configuration.
+
+    Args:
+        config: plain mapping with the groups engine, device, host, workload, keys, and `seed`, `checks`.
+        progress: called now and then with the simulated time and its end, in seconds; results do not depend on it.
+
+    Returns:
+        The run's tables and summary.
+
+    Raises:
+        InputError: for a configuration that cannot be simulated; the message names the key.
+
+    """
+    seed = config.get("seed", 1)
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise InputError(f"seed: {seed!r} must be a whole number, 0 or more")
+    env = simpy.Environment()
+    root = np.random.SeedSequence(seed)
+    # one stream per component, in fixed order: engines that are compared meet the same clients and keys
+    arrivals_seed, keys_seed, limiter_seed, reads_seed, preload_seed = root.spawn(5)
+    setup = _set_up(config, env, np.random.default_rng(limiter_seed))
+    workload, machine = setup.workload, setup.machine
+    fills = Fills(workload, setup.sample, keys_seed.spawn(workload.regions))
+    stores = [
+        Store(
+            number, env, setup.engine, setup.content, machine, fills,
+            StoreRecorder(number, setup.engine.options.num_levels), checks=bool(config.get("checks", False)),
+        )
+        for number in range(workload.regions)
+    ]  # fmt: skip
+    if workload.preload_keys > 0:
+        for store, place in zip(stores, preload_seed.spawn(len(stores)), strict=True):
+            store.preload(settled_tree(store, workload, setup.sample, np.random.default_rng(place)))
+    until_s = workload.duration_s if workload.duration_s is not None else _LONGEST_RUN_S
+    finished = env.event()
+    reads = _reads(env, stores, setup, np.random.default_rng(reads_seed))
+    clients = ClientLoad(
+        env, workload.clients, stores, machine, setup.shape, until_s, np.random.default_rng(arrivals_seed), reads,
+        on_finished=finished.succeed, log_reaches_device=setup.log_reaches_device,
+    )  # fmt: skip
+    clients.start()
+    _advance(env, until_s, finished, progress)
+    clients.settle()
+    machine.device.settle()
+    machine.cores.settle()
+    for store in stores:
+        store.recorder.close(env.now)
+    return collect(config, setup, stores, clients, reads, env.now)
+
+
+def _advance(env: simpy.Environment, until_s: float, finished: simpy.Event, progress: Progress | None) -> None:
+    deadline = env.timeout(until_s)
+    end = env.any_of([finished, deadline])
+    if progress is None:
+        env.run(until=end)
+        return
+    # drive the bar from outside the event loop, so that results are the same with and without it
+    step_s = min(until_s, 86400.0) / _PROGRESS_STEPS
+    while not end.processed:
+        target_s = min(env.now + step_s, until_s)
+        while env.peek() <= target_s and not end.processed:
+            env.step()
+        progress(min(target_s, env.peek()), until_s)
+        if env.peek() > target_s:
+            step_s = max(step_s, env.peek() - env.now)
+
+
+def _reads(env: simpy.Environment, stores: list[Store], setup: Setup, rng: np.random.Generator) -> TreeReads | None:
+    if not any(c.mix.gets + c.mix.scan > 0 for c in setup.workload.clients):
+        return None
+    from lsmlab.sim.reads import TreeReads
+
+    return TreeReads(env, stores, setup, rng)
+
+
+def _set_up(config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator) -> Setup:
+    engine = make_engine(_group(config, "engine"))
+    workload = make_workload(_group(config, "workload"))
+    host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _ABOUT}, "host")
+    keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _ABOUT}, "keys")
+    device_setup = make_device(_group(config, "device"))
+    options = engine.options
+    shape = _shape(engine, workload)
+    per_file = _entries_per_file(engine, workload, shape)
+    sample = workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
+    content = _content(engine, workload, sample)
+    direct_reads = options.use_direct_reads or device_setup.direct_io
+    direct_writes = options.use_direct_io_for_flush_and_compaction or device_setup.direct_io
+    station = DeviceStation(
+        env, device_setup.device,
+        read_request_bytes=float(options.compaction_readahead_size or (2**21 if direct_reads else 2**17)),
+        write_request_bytes=float(options.writable_file_max_buffer_size),
+        queue_depth=1.0 if direct_writes else 8.0,
+    )  # fmt: skip
+    limiter = LimiterStation(env, engine, limiter_rng) if options.rate_limiter_bytes_per_sec else None
+    machine = Machine(
+        env, station, CoreStation(env, host.cores), PageCache(device_setup.page_cache_bytes), host,
+        IoStyle(
+            overlap_writes=not direct_writes and options.bytes_per_sync > 0, overlap_reads=not direct_reads
+        ),
+        limiter,
+    )  # fmt: skip
+    return Setup(
+        engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape, machine=machine,
+        page_cache_bytes=device_setup.page_cache_bytes, device_setup=device_setup,
+        log_reaches_device=not options.disable_wal and (options.sync or options.wal_bytes_per_sync > 0),
+        keys=keys,
+    )  # fmt: skip
+
+
+_ABOUT: Final = ("description", "source", "sources", "assumptions")
+"""Keys of a group that inform readers and configure nothing."""
+
+
+def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    group = config.get(name)
+    if not isinstance(group, Mapping):
+        raise InputError(f"{name}: the configuration has no such group; choose one, such as {name}=...")
+    return group
+
+
+def _shape(engine: Engine, workload: Workload) -> WriteShape:
+    options = engine.options
+    key, value = round(workload.key_size), round(workload.value_bytes)
+    deletes = _delete_share(workload)
+    per_batch = max(c.batch_size for c in workload.clients)
+    batch = (batch_bytes(key, value, puts=per_batch)) / per_batch
+    capacity = memtable_capacity(
+        options.write_buffer_size, version=engine.version, arena_block_size=options.arena_block_size
+    )
+    node = (1.0 - deletes) * mean_node_bytes(key, value, version=engine.version)
+    node += deletes * mean_node_bytes(key, 0, version=engine.version)
+    return WriteShape(
+        batch_bytes=batch - deletes * value,
+        user_bytes=key + (1.0 - deletes) * workload.value_bytes,
+        log_bytes=0.0 if options.disable_wal else batch + _WAL_HEADER_BYTES,
+        memtable_entries=max(1.0, capacity / node),
+    )
+
+
+def _delete_share(workload: Workload) -> float:
+    writes = sum(c.mix.writes * c.threads for c in workload.clients)
+    return sum(c.mix.delete * c.threads for c in workload.clients) / writes if writes else 0.0
+
+
+def _entries_per_file(engine: Engine, workload: Workload, shape: WriteShape) -> float:
+    """Entries of the smallest file that should keep its overlaps: a memtable's or a target-sized file's."""
+    per_file = engine.smallest_file_bytes / max(1.0, workload.entry_bytes * engine.compression_ratio)
+    return max(1.0, min(per_file, shape.memtable_entries))
+
+
+def _samples_per_file(keys: KeySettings, workload: Workload, entries_per_file: float) -> float:
+    if keys.samples_per_file is not None:
+        return keys.samples_per_file
+    writes = _expected_writes(workload) + workload.preload_keys
+    return float(min(MOST_SAMPLES, max(LEAST_SAMPLES, keys.sampled_writes * entries_per_file / max(1.0, writes))))
+
+
+def _expected_writes(workload: Workload) -> float:
+    """Entries that the run may write, from its operations or its rate and length; infinity if neither is known."""
+    total = 0.0
+    for group in workload.clients:
+        share = group.mix.writes
+        if share == 0.0:
+            continue
+        most = math.inf if group.operations is None else group.operations * share
+        limit = group.arrivals.limit_bytes_per_s if isinstance(group.arrivals, ClosedLoop) else None
+        if limit and workload.duration_s is not None:
+            most = min(most, limit / workload.entry_bytes * workload.duration_s)
+        total += most
+    return total
+
+
+def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
+    key, value = round(workload.key_size), workload.value_bytes
+    population = float(workload.region().population)
+    # most bytes live in the deepest level, which holds most of the keys that exist
+    entries = population * (1.0 - np.exp(-1.0))
+    block = engine.block_format
+    common: dict[str, Any] = {"population": population, "entries": entries, "block_format": block}
+    put = expected_entry_bytes(key, value, **common)
+    tombstone = expected_entry_bytes(key, 0.0, **common)
+    many = 100_000.0
+    whole = expected_file_bytes(
+        many, key, value, bits_per_key=engine.options.bloom_bits, format_version=engine.options.format_version, **common
+    )
+    ratio = engine.compression_ratio
+    entry = EntryBytes(
+        put=put * ratio, tombstone=tombstone * ratio, tail=max(0.0, (whole - many * put - TAIL_BYTES) / many),
+        fixed=TAIL_BYTES, raw_put=workload.entry_bytes,
+    )  # fmt: skip
+    varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
+    return Content(sample, entry, varied, value)
+

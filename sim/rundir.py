@@ -1,0 +1,58 @@
+"""Directories of results: filled out of sight, then published in one step, so that a reader never sees half a run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+_TRIES: Final = 1000
+"""How many names with a running number are tried before giving up."""
+
+
+class RunDirectory:
+    """A place where a run's files are gathered before they appear in `target`.
+
+    Used as a context manager: write into `staging`, then call `publish`. If anything fails before that (a full disk,
+    Ctrl-C), the target is as it was and the staging folder is removed.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target.resolve()
+        self.staging = self.target.with_name(f".{self.target.name}.partial-{os.getpid()}")
+
+    def __enter__(self) -> RunDirectory:
+        self.staging.mkdir(parents=True, exist_ok=True)  # early: a place that cannot be written fails before the work
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        shutil.rmtree(self.staging, ignore_errors=True)
+
+    def publish(self) -> Path:
+        """Move the files to the target, replacing files of the same name there; returns the target."""
+        try:
+            self.staging.rename(self.target)
+        except OSError:  # the target exists and is not empty
+            self.target.mkdir(parents=True, exist_ok=True)
+            for path in sorted(self.staging.iterdir()):
+                path.replace(self.target / path.name)
+        return self.target
+
+
+def fresh(directory: Path) -> Path:
+    """`directory`, or the first of directory_2, directory_3 … that does not exist yet; it is created.
+
+    Two runs that start in the same second get two places.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1, _TRIES):
+        candidate = directory if number == 1 else directory.with_name(f"{directory.name}_{number}")
+        try:
+            candidate.mkdir()
+        except FileExistsError:
+            continue
+        return candidate
+    raise FileExistsError(f"{directory}: {_TRIES} runs of this name exist")
+

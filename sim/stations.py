@@ -1,0 +1,296 @@
+"""Devices and cores as shared stations: everything between two changes of the load is arithmetic.
+
+A station serves all its customers at once (processor sharing). Each queue keeps one virtual clock, the service that
+every present customer has had so far; a customer that needs `amount` leaves when the clock has moved on by `amount`.
+So an arrival or departure costs a heap operation and a new rate, however many customers there are.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from array import array
+from collections.abc import Callable
+from typing import Any, Final
+
+import simpy
+from lsmlab.models.devices.base import Device, Flow, Grant, Load
+
+_EPSILON: Final = 1e-9
+"""Relative slack for "has had its service": a float clock never lands exactly."""
+
+
+class SharedQueue:
+    """Customers that share one rate equally. `rate` is what each of them gets per second."""
+
+    __slots__ = ("_heap", "_sequence", "clock", "rate")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, simpy.Event]] = []
+        self._sequence = itertools.count()
+        self.clock = 0.0
+        self.rate = 0.0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def join(self, amount: float, event: simpy.Event) -> None:
+        """Let a customer in who leaves, and triggers `event`, after `amount` of service."""
+        heapq.heappush(self._heap, (self.clock + amount, next(self._sequence), event))
+
+    def advance(self, elapsed_s: float) -> float:
+        """Move the clock; returns the service given to all customers together."""
+        step = self.rate * elapsed_s
+        self.clock += step
+        return step * len(self._heap)
+
+    def release(self) -> None:
+        """Trigger everyone whose service is complete. With nobody left the clock starts over (keeps it precise)."""
+        heap = self._heap
+        limit = self.clock * (1.0 + _EPSILON) + 1e-12
+        while heap and heap[0][0] <= limit:
+            heapq.heappop(heap)[2].succeed()
+        if not heap:
+            self.clock = 0.0
+
+    def next_departure_s(self) -> float:
+        """Time until the next customer leaves at the present rate; infinity if none does."""
+        if not self._heap or self.rate <= 0.0:
+            return math.inf
+        return max(0.0, (self._heap[0][0] - self.clock) / self.rate)
+
+
+class Alarm:
+    """One pending wake-up that can be moved: SimPy has no way to take a timeout back."""
+
+    __slots__ = ("_action", "_due", "_env")
+
+    def __init__(self, env: simpy.Environment, action: Callable[[], None]) -> None:
+        self._env = env
+        self._action = action
+        self._due = math.inf
+
+    def set(self, delay_s: float) -> None:
+        """Wake after `delay_s` instead of whenever it was before; infinity means never."""
+        if delay_s == math.inf:
+            self._due = math.inf
+            return
+        due = self._env.now + delay_s
+        if due == self._due:
+            return
+        self._due = due
+        timeout = self._env.timeout(delay_s, due)
+        assert timeout.callbacks is not None
+        timeout.callbacks.append(self._fire)
+
+    def _fire(self, event: simpy.Event) -> None:
+        if event.value == self._due:
+            self._due = math.inf
+            self._action()
+
+
+class DeviceStation:
+    """A device shared by background streams and clients.
+
+    Background jobs call `read` and `write`; the clients' fluid demand is set with `set_clients`. `on_change` is called
+    after each new grant so that clients can react to it.
+    """
+
+    def __init__(self, env: simpy.Environment, device: Device, read_request_bytes: float, write_request_bytes: float,
+                 queue_depth: float) -> None:  # fmt: skip
+        self._env = env
+        self.device = device
+        self.state: Any = device.initial()
+        self._readers = SharedQueue()
+        self._writers = SharedQueue()
+        self._last_s = 0.0
+        self._alarm = Alarm(env, self._wake)
+        self._shape = (read_request_bytes, write_request_bytes, queue_depth)
+        self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
+        self._trimmed_bytes = 0.0
+        self._grants: dict[tuple[Any, ...], Grant] = {}
+        self._stateless = self.state is None
+        self.grant = self._allocate()
+        self.read_bytes = 0.0
+        self.write_bytes = 0.0
+        self.busy_s = 0.0
+        self.on_change: Callable[[Grant], None] | None = None
+        self.log = TransferLog()
+
+    def read(self, size_bytes: float, consumer: int) -> simpy.Event:
+        """Read sequentially; the event fires when the last byte has arrived."""
+        return self._join(self._readers, size_bytes, consumer)
+
+    def write(self, size_bytes: float, consumer: int) -> simpy.Event:
+        """Write sequentially; the event fires when the last byte is on the device."""
+        return self._join(self._writers, size_bytes, consumer + TransferLog.WRITE)
+
+    def set_clients(self, read_iops: float, read_bytes: float, depth: float, write_bytes_per_s: float) -> None:
+        """Change the clients' demand on the device."""
+        demand = (read_iops, read_bytes, depth, write_bytes_per_s)
+        if demand != self._clients:
+            self._sync()
+            self._clients = demand
+            self._replan()
+
+    def trim(self, size_bytes: float) -> None:
+        """Tell the device that a file was deleted (accounted with the next stretch of time)."""
+        self._trimmed_bytes += size_bytes
+
+    @property
+    def background_streams(self) -> int:
+        """Transfers in progress."""
+        return len(self._readers) + len(self._writers)
+
+    def settle(self) -> None:
+        """Bring the accounts up to now."""
+        self._sync()
+
+    def _join(self, queue: SharedQueue, size_bytes: float, consumer: int) -> simpy.Event:
+        event = self._env.event()
+        self._sync()
+        queue.join(size_bytes, event)
+        self.log.start(event, consumer, self._env.now, size_bytes)
+        self._replan()
+        return event
+
+    def _sync(self) -> None:
+        elapsed_s = self._env.now - self._last_s
+        if elapsed_s <= 0.0:
+            return
+        self._last_s = self._env.now
+        background_read = self._readers.advance(elapsed_s)
+        background_write = self._writers.advance(elapsed_s)
+        iops, client_bytes, _, client_write = self._clients
+        grant = self.grant
+        reads = iops * grant.client_read_share * elapsed_s
+        read_bytes = background_read + reads * client_bytes
+        write_bytes = background_write + client_write * grant.client_write_share * elapsed_s
+        self.read_bytes += read_bytes
+        self.write_bytes += write_bytes
+        self.busy_s += grant.utilisation * elapsed_s
+        if not self._stateless:
+            read_request, write_request, _ = self._shape
+            flow = Flow(read_bytes, write_bytes, background_read / read_request + reads, write_bytes / write_request,
+                        self._trimmed_bytes)  # fmt: skip
+            self._trimmed_bytes = 0.0
+            self.state = self.device.advance(self.state, elapsed_s, flow)
+
+    def _wake(self) -> None:
+        self._sync()
+        self._replan()
+
+    def _replan(self) -> None:
+        self._readers.release()
+        self._writers.release()
+        grant = self._allocate()
+        self._readers.rate = grant.read_bytes_per_s
+        self._writers.rate = grant.write_bytes_per_s
+        changed = grant is not self.grant
+        self.grant = grant
+        self._alarm.set(min(self._readers.next_departure_s(), self._writers.next_departure_s(), grant.valid_for_s))
+        if changed and self.on_change is not None:
+            self.on_change(grant)
+
+    def _allocate(self) -> Grant:
+        key = (len(self._readers), len(self._writers), self._clients)
+        if self._stateless:
+            known = self._grants.get(key)
+            if known is not None:
+                return known
+        read_request, write_request, depth = self._shape
+        iops, client_bytes, client_depth, client_write = self._clients
+        grant = self.device.allocate(
+            self.state,
+            Load(
+                readers=key[0], writers=key[1], read_request_bytes=read_request, write_request_bytes=write_request,
+                queue_depth=depth, client_read_iops=iops, client_read_bytes=client_bytes,
+                client_read_depth=client_depth, client_write_bytes_per_s=client_write,
+            ),
+        )  # fmt: skip
+        if self._stateless:
+            self._grants[key] = grant
+        return grant
+
+
+class TransferLog:
+    """When each background transfer ran, for the per-second series. Columns: consumer, start, end, bytes."""
+
+    WRITE: Final = 16
+    """Added to a consumer's number for writes."""
+
+    def __init__(self) -> None:
+        self.rows = array("d")
+
+    def start(self, event: simpy.Event, consumer: int, now_s: float, size_bytes: float) -> None:
+        """Note a transfer; its row is written when `event` fires."""
+        rows = self.rows
+
+        def end(done: simpy.Event) -> None:
+            rows.extend((consumer, now_s, done.env.now, size_bytes))
+
+        assert event.callbacks is not None
+        event.callbacks.append(end)
+
+
+class CoreStation:
+    """The host's cores, shared by background threads and clients; a thread never runs faster than one core."""
+
+    def __init__(self, env: simpy.Environment, cores: float) -> None:
+        self._env = env
+        self.cores = cores
+        self._queue = SharedQueue()
+        self._last_s = 0.0
+        self._alarm = Alarm(env, self._wake)
+        self._clients = 0.0
+        self.busy_s = 0.0
+        """Core-seconds used by background work."""
+        self.share = 1.0
+        """What one runnable thread gets of a core."""
+        self.on_change: Callable[[], None] | None = None
+        self._queue.rate = 1.0
+
+    def work(self, cpu_s: float) -> simpy.Event:
+        """Compute for `cpu_s` seconds of one core."""
+        event = self._env.event()
+        self._sync()
+        self._queue.join(cpu_s, event)
+        self._replan()
+        return event
+
+    def set_clients(self, runnable: float) -> None:
+        """Client threads that want a core now (a mean, so any non-negative number)."""
+        if runnable != self._clients:
+            self._sync()
+            self._clients = runnable
+            self._replan()
+
+    @property
+    def background_threads(self) -> int:
+        """Background threads that compute now."""
+        return len(self._queue)
+
+    def settle(self) -> None:
+        """Bring the accounts up to now."""
+        self._sync()
+
+    def _sync(self) -> None:
+        elapsed_s = self._env.now - self._last_s
+        if elapsed_s > 0.0:
+            self._last_s = self._env.now
+            self.busy_s += self._queue.advance(elapsed_s)
+
+    def _wake(self) -> None:
+        self._sync()
+        self._replan()
+
+    def _replan(self) -> None:
+        self._queue.release()
+        wanted = len(self._queue) + self._clients
+        share = 1.0 if wanted <= self.cores else self.cores / wanted
+        changed = share != self.share
+        self.share = self._queue.rate = share
+        self._alarm.set(self._queue.next_departure_s())
+        if changed and self.on_change is not None:
+            self.on_change()

@@ -1,0 +1,282 @@
+"""The numbers of a run: what goes into summary.json, each from the records that the run left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from lsmlab.models.tree.merge import merge_runs
+from lsmlab.sim.chains import Chain
+from lsmlab.sim.clients import ClientLoad, Group
+from lsmlab.sim.latency import Floats, LatencyDistribution, Undisturbed, waiting_mixture
+from lsmlab.sim.recorder import CAUSES, JobRecord, StallInterval
+from lsmlab.sim.series import waiting_pieces
+from lsmlab.sim.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.run import Setup
+
+_GIB: Final = 2.0**30
+_MIB: Final = 2.0**20
+_YEAR_S: Final = 365.25 * 86400.0
+
+
+def latency_of(clients: ClientLoad, kinds: Sequence[int], seconds: Floats) -> tuple[LatencyDistribution | None, Floats]:
+    """Distribution of writes (kind 0) or reads (1, scans 2) over the run, and its pieces; None if there were none."""
+    undisturbed: list[Undisturbed] = []
+    tables: list[Floats] = []
+    for group in clients.groups:
+        share = sum(group.shares[k] for k in kinds)
+        if share == 0.0:
+            continue
+        pieces = _group_pieces(group, kinds, seconds, share)
+        counted = [(u, busy) for kind in kinds for u, busy in clients.undisturbed(group, kind)]
+        total = group.served * share
+        excess = sum(u.count for u, _ in counted) + float(pieces[:, 1].sum()) - total
+        plain = sum(u.count for u, _ in counted)
+        scale = max(0.0, 1.0 - excess / plain) if plain > 0 else 0.0
+        for part, busy in counted:
+            scaled = Undisturbed(part.count * scale, part.mean_s, part.spread)
+            if group.closed:
+                undisturbed.append(scaled)
+            else:
+                plain_part, waiting = waiting_mixture(scaled, busy, group.spec.threads)
+                undisturbed.append(plain_part)
+                tables.append(waiting)
+        tables.append(pieces)
+    if not undisturbed and not tables:
+        return None, np.empty((0, 4))
+    pieces = np.concatenate(tables) if tables else np.empty((0, 4))
+    distribution = LatencyDistribution(undisturbed, pieces)
+    return (distribution if distribution.count > 0 else None), pieces
+
+
+def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: float) -> Floats:
+    own = group.write_pieces.table() if 0 in kinds else group.read_pieces.table()
+    queued = waiting_pieces(group, seconds)
+    if len(queued):
+        queued = queued.copy()
+        queued[:, 1] *= share  # all operations of a group wait in one line, reads behind stalled writes
+    return np.concatenate((own, queued))
+
+
+def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+    """Everything in summary.json but latencies, chains and what the caller knows (seed, version)."""
+    jobs = [j for s in stores for j in s.recorder.jobs]
+    flushes = [j for j in jobs if j.kind == "flush"]
+    merges = [j for j in jobs if j.kind == "compaction"]
+    writes = sum(g.served * g.write_share for g in clients.groups)
+    reads = sum(g.served * (g.read_share + g.scan_share) for g in clients.groups)
+    reported = sum(g.served for g in clients.groups if not g.spec.background)
+    flush_bytes = sum(j.write_bytes for j in flushes)
+    compaction_write = sum(j.write_bytes for j in merges)
+    waits = np.frombuffer(clients.waits, dtype=np.float64).reshape(-1, 4) if clients.waits else np.empty((0, 4))
+    stall_seconds = {
+        cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == i].sum())
+        for i, cause in enumerate(CAUSES)
+    }
+    device = setup.machine.device
+    live, unique = _space(stores)
+    return {
+        "duration_s": duration_s,
+        "ops_per_s": reported / duration_s,
+        "write_ops_per_s": writes / duration_s,
+        "read_ops_per_s": reads / duration_s,
+        "operations": reported,
+        "user_bytes_written": writes * clients.shape.user_bytes,
+        "flush_count": len(flushes),
+        "flush_bytes": flush_bytes,
+        "compaction_count": len(merges),
+        "trivial_move_count": sum(j.kind == "trivial_move" for j in jobs),
+        "drop_count": sum(j.kind == "drop" for j in jobs),
+        "compaction_read_bytes": sum(j.read_bytes for j in merges),
+        "compaction_write_bytes": compaction_write,
+        "write_amplification": (flush_bytes + compaction_write) / flush_bytes if flush_bytes else 1.0,
+        "read_amplification": None,
+        "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
+        "live_bytes": live,
+        "device_bytes_written": device.write_bytes,
+        "device_bytes_read": device.read_bytes,
+        "stall_fraction": sum(stall_seconds.values()) / duration_s,
+        "stall_seconds": stall_seconds,
+        "stall_count": {
+            cause.value: sum(s.recorder.stall_counts[cause] for s in stores) for cause in CAUSES
+        },
+        "longest_stall_s": clients.longest_wait_s,
+        "files_per_level": [sum(s.tree.file_count(i) for s in stores) for i in range(stores[0].tree.num_levels)],
+        "levels": level_rows(stores, jobs),
+        "compaction_stats": compaction_stats(stores, jobs),
+        "device": _device_facts(setup, live, duration_s),
+        "cpu": {
+            "cores": setup.machine.cores.cores,
+            "background_core_seconds": setup.machine.cores.busy_s,
+            "background_busy_cores": setup.machine.cores.busy_s / duration_s,
+        },
+    }  # fmt: skip
+
+
+def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
+    """Chain bytes, levels and width over all stalls that had a chain."""
+    chains = [c for _, c in found if c.jobs]
+    if not chains:
+        return {
+            "chain_bytes": {"mean": 0.0, "max": 0.0},
+            "chain_levels": {"mean": 0.0, "max": 0, "distribution": {}},
+            "chain_width_bytes": {"mean": 0.0, "max": 0.0},
+        }
+    sizes = [c.size_bytes for c in chains]
+    widths = [c.size_bytes / len(c.jobs) for c in chains]
+    levels = [c.levels for c in chains]
+    return {
+        "chain_bytes": {"mean": float(np.mean(sizes)), "max": float(max(sizes))},
+        "chain_levels": {
+            "mean": float(np.mean(levels)),
+            "max": max(levels),
+            "distribution": {str(n): levels.count(n) for n in sorted(set(levels))},
+        },
+        "chain_width_bytes": {"mean": float(np.mean(widths)), "max": float(max(widths))},
+    }
+
+
+def _space(stores: Sequence[Store]) -> tuple[float, float]:
+    """(bytes of all files, bytes that the newest version of each key would take by itself)."""
+    live = unique = 0.0
+    for store in stores:
+        files = [*store.tree.l0, *(f for level in store.tree.levels[1:] for f in level)]
+        live += sum(f.size_bytes for f in files)
+        keys, tombstones = merge_runs([(f.keys, f.tombstones) for f in files])
+        if tombstones is not None:
+            keys = keys[~tombstones]
+        stream, entries = store.content.stream(keys, None)
+        if len(keys):
+            unique += store.content.file_bytes(float(entries[-1]), float(stream.cumulative_bytes[-1]))
+    return live, unique
+
+
+def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[str, Any]:
+    station = setup.machine.device
+    facts = station.device.facts(station.state, live_bytes)
+    written_per_s = station.write_bytes / duration_s
+    years = None
+    if facts.endurance_bytes is not None and written_per_s > 0:
+        years = facts.endurance_bytes / written_per_s / _YEAR_S
+    return {
+        "name": station.device.name,
+        "utilisation": station.busy_s / duration_s,
+        "read_bytes_per_s": station.read_bytes / duration_s,
+        "write_bytes_per_s": written_per_s,
+        "page_cache_bytes": setup.page_cache_bytes,
+        "flash_write_amplification": facts.flash_write_amplification,
+        "endurance_bytes": facts.endurance_bytes,
+        "endurance_used": station.write_bytes / facts.endurance_bytes if facts.endurance_bytes else None,
+        "years_left": years,
+    }
+
+
+def level_rows(stores: Sequence[Store], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
+    """One row per level that holds or received anything."""
+    rows = []
+    for level in range(stores[0].tree.num_levels):
+        row = _level_row(level, stores, jobs)
+        if row["files"] or row["write_bytes"] or row["moved_bytes"] or level == 0:
+            rows.append(row)
+    return rows
+
+
+def _level_row(level: int, stores: Sequence[Store], jobs: Sequence[JobRecord]) -> dict[str, Any]:
+    into = [j for j in jobs if j.output_level == level and j.kind in ("compaction", "flush")]
+    merges = [j for j in into if j.kind == "compaction"]
+    flushed = sum(j.write_bytes for j in into if j.kind == "flush")
+    read_above = sum(j.read_bytes - j.read_bytes_output_level for j in merges if j.start_level != level)
+    read_same = sum(j.read_bytes_output_level if j.start_level != level else j.read_bytes for j in merges)
+    written = sum(j.write_bytes for j in into)
+    base = flushed if level == 0 else read_above
+    target = sum(float(s.engine.picker.level_targets(s.tree)[level]) for s in stores) if level else math.inf
+    return {
+        "level": level,
+        "files": sum(s.tree.file_count(level) for s in stores),
+        "bytes": sum(s.tree.size_bytes(level) for s in stores),
+        "target_bytes": target if math.isfinite(target) else None,
+        "score": max(_score(s, level) for s in stores),
+        "read_bytes": read_above + read_same,
+        "read_upper_bytes": read_above,
+        "read_output_bytes": read_same,
+        "write_bytes": written,
+        "moved_bytes": sum(j.moved_bytes for j in jobs if j.kind == "trivial_move" and j.output_level == level),
+        "w_amp": written / base if base else 0.0,
+        "jobs": len(into),
+        "busy_s": sum(j.merged_s - j.start_s for j in into),
+        "cpu_s": sum(j.cpu_s for j in into),
+        "entries_in": sum(j.entries_in for j in merges),
+        "entries_dropped": sum(j.entries_in - j.entries_out for j in merges),
+        "files_busy": sum(int(f.busy) for s in stores for f in (s.tree.l0 if level == 0 else s.tree.levels[level])),
+    }
+
+
+def _score(store: Store, level: int) -> float:
+    scores = store.engine.picker.scores(store.tree)
+    return float(scores[level]) if level < len(scores) else 0.0  # the last level has none
+
+
+def compaction_stats(stores: Sequence[Store], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
+    """RocksDB's "Compaction Stats" table, in its own columns (rocksdb.md §9.5); the last row is Sum."""
+    levels = level_rows(stores, jobs)
+    rows = [_stats_row(f"L{r['level']}", r, r["w_amp"]) for r in levels]
+    total: dict[str, Any] = {key: sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
+    total["score"] = 0.0
+    flushed = sum(j.write_bytes for j in jobs if j.kind == "flush")
+    rows.append(_stats_row("Sum", total, total["write_bytes"] / flushed if flushed else 0.0))
+    return rows
+
+
+def _stats_row(name: str, r: dict[str, Any], w_amp: float) -> dict[str, Any]:
+    busy = r["busy_s"]
+    return {
+        "Level": name,
+        "Files": f"{r['files']}/{r['files_busy']}",
+        "Size": r["bytes"],
+        "Score": r["score"],
+        "Read(GB)": r["read_bytes"] / _GIB,
+        "Rn(GB)": r["read_upper_bytes"] / _GIB,
+        "Rnp1(GB)": r["read_output_bytes"] / _GIB,
+        "Write(GB)": r["write_bytes"] / _GIB,
+        "Wnew(GB)": (r["write_bytes"] - r["read_output_bytes"]) / _GIB,
+        "Moved(GB)": r["moved_bytes"] / _GIB,
+        "W-Amp": w_amp,
+        "Rd(MB/s)": r["read_bytes"] / _MIB / busy if busy else 0.0,
+        "Wr(MB/s)": r["write_bytes"] / _MIB / busy if busy else 0.0,
+        "Comp(sec)": busy,
+        "CompMergeCPU(sec)": r["cpu_s"],
+        "Comp(cnt)": r["jobs"],
+        "Avg(sec)": busy / r["jobs"] if r["jobs"] else 0.0,
+        "KeyIn": r["entries_in"],
+        "KeyDrop": r["entries_dropped"],
+    }
+
+
+def stall_rows(found: Sequence[tuple[StallInterval, Chain]]) -> list[dict[str, Any]]:
+    """Rows of stalls.parquet."""
+    return [
+        {
+            **{k: v for k, v in asdict(stall).items() if k not in ("cause", "ended_by")},
+            "stall": number,
+            "cause": stall.cause.value,
+            "chain_jobs": list(chain.jobs),
+            "chain_levels": chain.levels,
+            "chain_bytes": chain.size_bytes,
+        }
+        for number, (stall, chain) in enumerate(found)
+    ]
+
+
+def last_second(curve_end_s: float) -> int:
+    """Number of one-second intervals that cover a run."""
+    return max(1, math.ceil(curve_end_s - 1e-9))
+
+
+__all__ = [
+    "chain_summary", "compaction_stats", "last_second", "latency_of", "stall_rows", "summarise",
+]  # fmt: skip

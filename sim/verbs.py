@@ -1,0 +1,262 @@
+"""The verbs `run` and `compare`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim import finishers
+from lsmlab.sim.arguments import Arguments, parse
+from lsmlab.sim.batch import Job, Outcome, run_all, simulate
+from lsmlab.sim.compose import Composition, allow_packages, composer, prepare, with_search_path
+from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.options_input import options_overrides
+from lsmlab.sim.progress import progress_bar
+from lsmlab.sim.rundir import fresh
+
+_INTERRUPTED = 130
+
+
+def run(argv: list[str]) -> int:
+    """Simulate one configuration, several seeds of it (--replications), or a sweep (--multirun)."""
+    given = parse(argv)
+    allow_packages(given.allow_packages)
+    overrides = _with_options_file(given)
+    if given.hydra_flags:
+        return _through_hydra(given, overrides)
+    with composer(given.config_dirs) as compose:
+        composition = compose(overrides)
+    config = composition.config
+    config["json"] = given.json or bool(config.get("json"))
+    count = given.replications or _whole(config.get("replications", 1), "replications")
+    if count > 1:
+        return _replicate(given, composition, count)
+    return _single(given, composition)
+
+
+def _single(given: Arguments, composition: Composition) -> int:
+    from lsmlab.sim.summary_text import summary_text
+
+    config = composition.config
+    directory, made = _directory(given, composition)
+    try:
+        with progress_bar(quiet=config["json"]) as progress:
+            summary = simulate(config, directory, progress)
+    except BaseException as error:
+        _remove_if_empty(directory, made)
+        if isinstance(error, KeyboardInterrupt):
+            sys.stderr.write("\nInterrupted before the end; this run left no files. Earlier results are untouched.\n")
+            return _INTERRUPTED
+        raise
+    if config["json"]:
+        sys.stdout.write(to_json(summary))
+    else:
+        sys.stdout.write(summary_text(summary))
+        sys.stdout.write(f"\nSaved in {_shown(directory)}\n")
+    sys.stdout.flush()
+    return _finish(given, config, finishers.RUN, directory)
+
+
+def _replicate(given: Arguments, composition: Composition, count: int) -> int:
+    from lsmlab.sim.replications import combine, seeded
+    from lsmlab.sim.summary_text import summary_text
+
+    config = composition.config
+    directory, _ = _directory(given, composition)
+    outcomes = _run_all(seeded(config, count, directory), given, directory)
+    if outcomes is None:
+        return _INTERRUPTED
+    summaries = [o.summary for o in outcomes if o.summary is not None]
+    failed = _report_failures(outcomes)
+    if failed:
+        return failed
+    combined = combine(summaries)
+    write_json(directory / "summary.json", combined)
+    if config["json"]:
+        sys.stdout.write(to_json(combined))
+    else:
+        sys.stdout.write(summary_text(combined))
+        sys.stdout.write(f"\nSaved in {_shown(directory)}, one folder per seed\n")
+    sys.stdout.flush()
+    return _finish(given, config, finishers.RUN, outcomes[0].job.directory)
+
+
+def _through_hydra(given: Arguments, overrides: list[str]) -> int:
+    from lsmlab.sim.sweep import sweep_overrides, through_hydra
+
+    if given.replications is not None and given.multirun:
+        raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
+    ours = sweep_overrides(
+        {"json": given.json or None, "report": given.report}, given.out, quiet=given.json or not sys.stderr.isatty()
+    )
+    return through_hydra(with_search_path(prepare([*overrides, *ours]), given.config_dirs), given.hydra_flags)
+
+
+def compare(argv: list[str]) -> int:
+    """Simulate all combinations of the comma lists among the overrides, in parallel, and show them side by side."""
+    given = parse(argv)
+    if given.hydra_flags:
+        if {"-h", "--help"} & set(given.hydra_flags):
+            sys.stdout.write(_COMPARE_HELP)
+            return 0
+        raise InputError(f"{given.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
+    allow_packages(given.allow_packages)
+    combinations = expand(_with_options_file(given))
+    with composer(given.config_dirs) as compose:
+        composed = [compose([*fixed, *(f"{k}={v}" for k, v in chosen.items())]) for fixed, chosen in combinations]
+    json_wanted = given.json or bool(composed[0].config.get("json"))
+    directory, _ = _directory(given, composed[0])
+    names = _folder_names([chosen for _, chosen in combinations])
+    jobs = [
+        Job(name, {**c.config, "json": json_wanted}, directory / name, _bare(chosen))
+        for name, c, (_, chosen) in zip(names, composed, combinations, strict=True)
+    ]
+    outcomes = _run_all(jobs, given, directory)
+    if outcomes is None:
+        return _INTERRUPTED
+    done = [o for o in outcomes if o.summary is not None]
+    if done:
+        _show(done, directory, json_wanted=json_wanted)
+    failed = _report_failures(outcomes)
+    drawn = _finish(given, jobs[0].config, finishers.COMPARISON, directory, [o.job.directory for o in done]) if done else 0
+    return failed or drawn
+
+
+def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
+    """All combinations of the sweeps in `overrides`: for each, the fixed overrides and the choices by key.
+
+    >>> [c for _, c in expand(["engine=a,b", "seed=1", "device=x"])]
+    [{'engine': 'a'}, {'engine': 'b'}]
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    fixed: list[str] = []
+    swept: dict[str, list[str]] = {}
+    for text, parsed in zip(prepared := prepare(overrides), OverridesParser.create().parse_overrides(prepared), strict=True):
+        if parsed.is_sweep_override():
+            if not parsed.is_discrete_sweep():
+                raise InputError(f"{text}: compare needs a list of values, such as a,b,c")
+            swept[parsed.get_key_element()] = list(parsed.sweep_string_iterator())
+        else:
+            fixed.append(text)
+    combinations = itertools.product(*swept.values())
+    return [(fixed, dict(zip(swept, values, strict=True))) for values in combinations]
+
+
+def _run_all(jobs: list[Job], given: Arguments, directory: Path) -> list[Outcome] | None:
+    """Run the jobs; None if the user interrupted, after saying what is there."""
+    try:
+        return run_all(jobs, given.jobs)
+    except KeyboardInterrupt:
+        finished = [job.name for job in jobs if (job.directory / "summary.json").exists()]
+        where = f"{', '.join(finished)} in {_shown(directory)}" if finished else "none"
+        sys.stderr.write(f"\nInterrupted. Finished runs that can be read: {where}\n")
+        return None
+
+
+def _show(done: list[Outcome], directory: Path, *, json_wanted: bool) -> None:
+    from lsmlab.sim.comparison_text import comparison_text
+    from lsmlab.sim.index import IndexedRun, write_index
+
+    runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}) for o in done]
+    rows = [{"name": r.name, "overrides": r.choices, "summary": r.summary} for r in runs]
+    write_json(directory / "runs.json", {"runs": rows})
+    write_index(directory / "runs.parquet", runs)
+    if json_wanted:
+        sys.stdout.write(to_json({"runs": rows}))
+    else:
+        sys.stdout.write(comparison_text([(r.label, r.summary) for r in runs]))
+        sys.stdout.write(f"\nSaved in {_shown(directory)}: one folder per run, runs.parquet lists them\n")
+    sys.stdout.flush()
+
+
+def _report_failures(outcomes: Sequence[Outcome]) -> int:
+    failed = [o for o in outcomes if o.error is not None]
+    for outcome in failed:
+        sys.stderr.write(f"lsmlab: {outcome.job.name}: {outcome.error}\n")
+    return 0 if not failed else 2 if all(o.bad_input for o in failed) else 1
+
+
+def _finish(given: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
+    if not finishers.wanted(config, json=config["json"], report=given.report):
+        return 0
+    pages, well = finishers.finish(group, *where)
+    if not config["json"]:
+        for page in pages:
+            sys.stdout.write(f"Report: {_shown(page)}\n")
+    return 0 if well else 1
+
+
+def _with_options_file(given: Arguments) -> list[str]:
+    """The overrides, after those that a RocksDB options file brings."""
+    if given.options_file is None:
+        return given.overrides
+    from_file, notes = options_overrides(given.options_file, given.overrides)
+    for note in notes:
+        sys.stderr.write(f"lsmlab: {note}\n")
+    return [*from_file, *given.overrides]
+
+
+def _directory(given: Arguments, composition: Composition) -> tuple[Path, bool]:
+    """Where the results go, and whether that folder was made for them."""
+    if given.out is not None:
+        if given.out.exists() and not given.out.is_dir():
+            raise InputError(f"--out {given.out}: this is a file; name a folder")
+        existed = given.out.is_dir()
+        given.out.mkdir(parents=True, exist_ok=True)
+        return given.out, not existed
+    return fresh(composition.directory), True
+
+
+def _remove_if_empty(directory: Path, made: bool) -> None:
+    if made and directory.is_dir() and not any(directory.iterdir()):
+        directory.rmdir()
+
+
+def _folder_names(choices: list[dict[str, str]]) -> list[str]:
+    """A readable folder name per combination: entries by name, other values as key=value."""
+    names = []
+    for number, chosen in enumerate(choices):
+        parts = [v if "." not in k else f"{k.rpartition('.')[2]}={v}" for k, v in _bare(chosen).items()]
+        name = re.sub(r"[^\w.=+-]+", "-", "_".join(parts)).strip("-.") or f"run_{number}"
+        names.append(name if name not in names else f"{name}_{number}")
+    return names
+
+
+def _bare(chosen: dict[str, str]) -> dict[str, str]:
+    return {key: value.strip("'\"") for key, value in chosen.items()}
+
+
+def _whole(value: object, key: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    raise InputError(f"{key}: {value!r} must be a whole number of at least 1")
+
+
+def _shown(path: Path) -> str:
+    """A path as short as it can be typed from here."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+_COMPARE_HELP = """\
+Simulate all combinations of comma lists and show them side by side.
+
+usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
+
+  --options FILE      take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win
+  --out DIR           where the results go (default: outputs/<date>/<time>)
+  -j, --jobs N        processes (default: one per core)
+  --json              print one JSON document and nothing else; draws no page unless report=true
+  --no-report         draw no comparison page
+  --config-dir DIR    a folder with configuration groups of your own
+
+example: lsmlab compare engine=rocksdb,universal device=nvme,sata_ssd workload.duration=60s
+"""

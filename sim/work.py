@@ -1,0 +1,159 @@
+"""What a job will do, worked out when it starts: its outputs, and the steps in which it reads, computes and writes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
+from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
+from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.machine import Step
+
+if TYPE_CHECKING:
+    from lsmlab.sim.store import Store
+
+FINE_STEPS: Final = 12
+"""Steps of a job while jobs contend: finer changes throughput by less than 1 % (docs/background/time.md)."""
+COARSE_STEPS: Final = 3
+"""Steps of a job that has the machine to itself."""
+
+
+@dataclass(slots=True)
+class FlushWork:
+    """A flush: its output file (None if nothing was left) and its steps."""
+
+    file: SortedFile | None
+    steps: list[Step]
+    cpu_s: float
+
+
+@dataclass(slots=True)
+class CompactionWork:
+    """A merge: its output files, and the steps of each subcompaction."""
+
+    outputs: list[SortedFile]
+    parts: list[list[Step]]
+    input_bytes: int
+    output_bytes: int
+    entries_in: float
+    entries_out: float
+    cpu_s: float
+
+
+def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
+    """Write memtables to one L0 file. Entries that an overwrite made obsolete are read but not written (§2.6)."""
+    content, host = store.content, store.machine.host
+    stream, entries = content.stream(keys, tombstones)
+    files = content.files(stream, entries, tombstones, (), store.file_numbers, store.env.now)
+    size = files[0].size_bytes if files else 0
+    cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
+    cpu_s += store.engine.compression_cpu_s(host, entries_in * content.entry.raw_put, 0)
+    count = _step_count(store, size)
+    steps = [Step(0.0, cpu_s / count, size / count)] * count
+    return FlushWork(files[0] if files else None, steps, cpu_s)
+
+
+def merge_work(store: Store, pick: Merge) -> CompactionWork:
+    """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
+    content, tree = store.content, store.tree
+    keys, tombstones = merge_files(pick.inputs)
+    keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level)
+    stream, entries = content.stream(keys, tombstones)
+    inputs = [f for _, files in pick.inputs for f in files]
+    input_bytes = sum(f.size_bytes for f in inputs)
+    entries_in = sum(f.entries for f in inputs)
+    bounds = store.engine.subcompaction_bounds(tree, pick, keys)
+    outputs: list[SortedFile] = []
+    groups: list[list[SortedFile]] = []
+    for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True):
+        part = _slice(stream, start, end)
+        cuts = _cuts(store, pick, part) if len(part.keys) else ()
+        flags = tombstones[start:end] if tombstones is not None else None
+        files = content.files(
+            part, entries[start : end + 1] - entries[start], flags, cuts, store.file_numbers, store.env.now
+        )
+        groups.append(files)
+        outputs.extend(files)
+    missing = store.machine.cache.missing_bytes(inputs)
+    cpu_s = _merge_cpu_s(store, entries_in)
+    total = sum(f.size_bytes for f in outputs)
+    parts = [
+        _steps(store, files, share * missing, share * cpu_s)
+        for files, share in zip(groups, _shares(groups, total), strict=True)
+    ]
+    return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum(f.entries for f in outputs), cpu_s)
+
+
+def _slice(stream: MergedStream, start: int, end: int) -> MergedStream:
+    if start == 0 and end == len(stream.keys):
+        return stream
+    data = stream.cumulative_bytes
+    return MergedStream(stream.keys[start:end], data[start : end + 1] - data[start])
+
+
+def _shares(groups: Sequence[Sequence[SortedFile]], total: int) -> list[float]:
+    if total == 0:
+        return [1.0 / len(groups)] * len(groups)
+    return [sum(f.size_bytes for f in files) / total for files in groups]
+
+
+def _merge_cpu_s(store: Store, entries_in: float) -> float:
+    host, raw = store.machine.host, entries_in * store.content.entry.raw_put
+    plain = entries_in * host.compaction_record + raw * host.compaction_byte
+    return plain + store.engine.compression_cpu_s(host, raw, raw)
+
+
+def _cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
+    if pick.output_level == 0:
+        return ()  # an L0 output is never split
+    engine, tree = store.engine, store.tree
+    lo, hi = int(part.keys[0]), int(part.keys[-1])
+    grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
+    empty = np.empty(0, dtype=np.int64)
+    glo = ghi = gsize = empty
+    if grandparents is not None:
+        level = tree.levels[grandparents]
+        i, j = level.overlapping(lo, hi)
+        glo, ghi, gsize = level.lo[i:j], level.hi[i:j], level.size[i:j]
+    target = pick.max_output_bytes or engine.target_file_bytes(tree, pick.output_level)
+    return engine.cutter.cuts(
+        part,
+        CutContext(
+            output_level=pick.output_level,
+            target_bytes=target,
+            max_compaction_bytes=engine.options.max_compaction_bytes,
+            bottommost=_bottommost(tree, pick.output_level, lo, hi),
+            grandparent_lo=glo,
+            grandparent_hi=ghi,
+            grandparent_size=gsize,
+        ),
+    )
+
+
+def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
+    for level in tree.levels[output_level + 1 :]:
+        i, j = level.overlapping(lo, hi)
+        if j > i:
+            return False
+    return True
+
+
+def _steps(store: Store, files: Sequence[SortedFile], read_bytes: float, cpu_s: float) -> list[Step]:
+    """Reads and computing spread over the outputs evenly, as the merge passes through its inputs."""
+    size = sum(f.size_bytes for f in files)
+    if size == 0:
+        return [Step(read_bytes, cpu_s, 0.0)]
+    count = _step_count(store, size)
+    step = Step(read_bytes / count, cpu_s / count, size / count)
+    return [step] * count
+
+
+def _step_count(store: Store, size_bytes: int) -> int:
+    """Fine where jobs wait for each other, coarse where not; a step is never smaller than one buffer write (1 MiB)."""
+    most = FINE_STEPS if store.machine.contended or store.throttle.speedup else COARSE_STEPS
+    return max(1, min(most, math.ceil(size_bytes / 2**20)))
