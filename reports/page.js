@@ -75,12 +75,13 @@
   }
 
   // ---- the chain of a stall -------------------------------------------------------------------------------------
+  const KEY = 9; // place of a job's key in its details; before it stands what people read
   const gantt = drawn.find((figure) => figure.id === "jobs");
   const choice = node("stall");
 
   function chainTable(stall) {
     const rows = new Map();
-    gantt.traces.forEach((trace) => trace.customdata.forEach((row) => rows.set(row[0], { row, color: trace.marker.color })));
+    gantt.traces.forEach((trace) => trace.customdata.forEach((row) => rows.set(row[KEY], { row, color: trace.marker.color })));
     const found = stall.jobs.filter((job) => rows.has(job)).map((job) => rows.get(job));
     const text = document.createElement("p");
     text.textContent = stall.text;
@@ -98,7 +99,7 @@
       const key = document.createElement("span");
       key.className = "key";
       key.style.background = color;
-      line.insertCell().append(key, String(row[0]));
+      line.insertCell().append(key, row[0]);
       for (const i of [1, 3, 4, 5, 6, 7, 8, 2]) line.insertCell().textContent = row[i];
     }
     const box = document.createElement("div");
@@ -112,7 +113,7 @@
     const chain = new Set(stall ? stall.jobs : []);
     const ink = css("--ink");
     for (const trace of gantt.traces) {
-      const inChain = trace.customdata.map((row) => chain.has(row[0]));
+      const inChain = trace.customdata.map((row) => chain.has(row[KEY]));
       trace.marker.opacity = stall ? inChain.map((yes) => (yes ? 1 : 0.35)) : 1;
       trace.marker.line = { color: stall ? inChain.map((yes) => (yes ? ink : trace.marker.color)) : trace.marker.color,
                             width: stall ? inChain.map((yes) => (yes ? 2 : 1)) : 1 };

@@ -115,13 +115,15 @@ def _asset(name: str) -> str:
 
 
 def _title(run: RunData) -> str:
-    """Such as "rocksdb on nvme, fillrandom"; the directory's name where the summary does not say."""
+    """Such as "rocksdb 8.11 on nvme, fillrandom"; the directory's name where the summary does not say."""
     device = run.summary.get("device")
     engine, workload = run.summary.get("engine"), run.summary.get("workload")
     if not isinstance(engine, str) or not isinstance(workload, str):
         return f"LSMLab run: {run.name}"
     name = device.get("name") if isinstance(device, dict) else None
-    return f"{engine} on {name}, {workload}" if name else f"{engine}, {workload}"
+    version = run.summary.get("engine_version")
+    store = f"{engine} {version}" if version else engine
+    return f"{store} on {name}, {workload}" if name else f"{store}, {workload}"
 
 
 def _subtitle(run: RunData) -> str:

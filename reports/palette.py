@@ -14,7 +14,7 @@ STALLS: Final = {
     "memtable_slowdown": "#E69F00",
     "l0_stop": "#0072B2",
     "l0_slowdown": "#56B4E9",
-    "pending_stop": "#A0297D",
+    "pending_stop": "#B0388C",
     "pending_slowdown": "#CC79A7",
 }
 """Colour by stall cause, in the order in which legends show them."""

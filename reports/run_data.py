@@ -17,15 +17,18 @@ Floats = npt.NDArray[np.float64]
 Column = npt.NDArray[Any]
 """Numbers, or Python strings in an object array."""
 
+_SHORTEST_S: Final = 0.1
+"""A last row that covers less has no meaningful rate."""
+
 _TABLES: Final = {
     "series.parquet": re.compile(
         r"t_s|(write|read)_(ops|p\d+_s|max_s|bytes_\w+)|user_bytes|stall_\w+_s|l0_files|immutables|pending_bytes"
         r"|level_bytes_\d+"
     ),
     "jobs.parquet": re.compile(
-        r"job|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes"
+        r"job|region|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes"
     ),
-    "stalls.parquet": re.compile(r"cause|start_s|end_s|chain_jobs"),
+    "stalls.parquet": re.compile(r"cause|start_s|end_s|region|chain_jobs"),
     "latency.parquet": re.compile(r"op|upper_s|count"),
 }
 """Tables of a run directory and the columns that pages are drawn from."""
@@ -42,12 +45,12 @@ class RunData:
     series: dict[str, Column]
     """Columns of series.parquet, one row per simulated second."""
     jobs: dict[str, Column]
-    """Columns of jobs.parquet, one row per job, by start time."""
+    """Columns of jobs.parquet, one row per job, by start time, and "key": the job's number among all regions."""
     stalls: dict[str, Column]
     """Columns of stalls.parquet but the chain."""
     chain_ends: npt.NDArray[np.int64]
-    """The chain of stall i is `chain_jobs[chain_ends[i] : chain_ends[i + 1]]`."""
-    chain_jobs: npt.NDArray[np.int64]
+    """The chain of stall i is `chain_keys[chain_ends[i] : chain_ends[i + 1]]`."""
+    chain_keys: npt.NDArray[np.int64]
     latency: dict[str, tuple[Floats, Floats]]
     """Histogram by operation ("write", "read"): upper bounds of the buckets, ascending, and counts."""
 
@@ -62,11 +65,11 @@ class RunData:
         stated = self.summary.get("duration_s")
         if isinstance(stated, int | float) and stated > 0:
             return float(stated)
-        return float(self.times_s[-1] + 1) if len(self.times_s) else 0.0
+        return float(self.times_s[-1]) if len(self.times_s) else 0.0
 
     @property
     def times_s(self) -> Floats:
-        """Start of each row of the series."""
+        """End of each row of the series; a row covers the second before it."""
         return self.column("t_s")
 
     @property
@@ -81,14 +84,29 @@ class RunData:
             return np.zeros(len(next(iter(self.series.values()), ())))
         return found
 
+    def rate(self, name: str) -> Floats:
+        """Column of amounts per row as amounts per second: the last row may cover less than a second."""
+        values = self.column(name).astype(float)
+        covered = self.duration_s - (self.times_s[-1] - 1) if len(values) else 1.0
+        if 0 < covered < 1:
+            values[-1] = values[-1] / covered if covered >= _SHORTEST_S else np.nan
+        return values
+
     def option(self, name: str) -> float | None:
         """Engine option if it is a number."""
         value = self.options.get(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def chain(self, stall: int) -> list[int]:
-        """Jobs that had to end before the stall with this row number could."""
-        return [int(j) for j in self.chain_jobs[self.chain_ends[stall] : self.chain_ends[stall + 1]]]
+        """Keys of the jobs that had to end before the stall with this row number could."""
+        return [int(j) for j in self.chain_keys[self.chain_ends[stall] : self.chain_ends[stall + 1]]]
+
+    def ranked_stalls(self) -> npt.NDArray[np.int64]:
+        """Row numbers of the stalls: stops before slowdowns, the longest of each first."""
+        if not len(self.stalls.get("start_s", ())):
+            return np.empty(0, dtype=np.int64)
+        stops = np.array([cause.endswith("_stop") for cause in self.stalls["cause"]])
+        return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], ~stops))
 
     def stall_seconds(self) -> dict[str, float]:
         """Seconds held back per cause, without causes that never occurred."""
@@ -117,16 +135,16 @@ def load_run(directory: Path) -> RunData:
         raise InputError(f"{path}: must hold a JSON object; run it again")
     series, jobs, stalls, latency = (_read_table(directory / name, wanted) for name, wanted in _TABLES.items())
     config = directory / "config.yaml"
-    chain_ends, chain_jobs = _chains(stalls)
+    chain_ends, chain_keys = _chains(stalls)
     return RunData(
         directory=directory,
         summary=summary,
         config_text=config.read_text(encoding="utf-8") if config.is_file() else "",
         series=_columns(series),
-        jobs=_sorted_by(_columns(jobs), "start_s"),
+        jobs=_with_keys(_sorted_by(_columns(jobs), "start_s")),
         stalls=_columns(stalls, without=("chain_jobs",)),
         chain_ends=chain_ends,
-        chain_jobs=chain_jobs,
+        chain_keys=chain_keys,
         latency=_histograms(_columns(latency)),
     )
 
@@ -154,6 +172,17 @@ def _sorted_by(columns: dict[str, Column], key: str) -> dict[str, Column]:
     return {name: values[order] for name, values in columns.items()} if order is not None else columns
 
 
+def _with_keys(jobs: dict[str, Column]) -> dict[str, Column]:
+    """Jobs are numbered within their region."""
+    if len(jobs.get("job", ())):
+        jobs["key"] = _key(jobs.get("region", np.zeros(1)), jobs["job"])
+    return jobs
+
+
+def _key(region: Column, job: Column) -> npt.NDArray[np.int64]:
+    return region.astype(np.int64) * 2**32 + job.astype(np.int64)
+
+
 def _chains(stalls: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     if stalls.num_rows == 0 or "chain_jobs" not in stalls.column_names:
         return np.zeros(stalls.num_rows + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -162,7 +191,9 @@ def _chains(stalls: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
     lengths = np.nan_to_num(pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(float))
     ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return ends, lists.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
+    jobs = lists.flatten().to_numpy(zero_copy_only=False)
+    regions = stalls["region"].to_numpy() if "region" in stalls.column_names else np.zeros(len(lists))
+    return ends, _key(np.repeat(regions, np.diff(ends)), jobs)
 
 
 def _histograms(latency: dict[str, Column]) -> dict[str, tuple[Floats, Floats]]:

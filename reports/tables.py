@@ -19,6 +19,9 @@ def configuration(run: RunData) -> str:
             for name, value in run.options.items()
         )
         parts.append(f'<h3>Engine options in force</h3><div class="columns">{rows}</div>')
+    notes = run.summary.get("notes")
+    if notes:
+        parts.append(f"<ul>{''.join(f'<li>{html.escape(str(note))}</li>' for note in notes)}</ul>")
     for title, key in (("Levels at the end", "levels"), ("Compaction statistics", "compaction_stats")):
         records = run.summary.get(key)
         if records:

@@ -16,18 +16,24 @@ MOST_POINTS = 1500
 class Timeline:
     """Consecutive rows of a series grouped so that at most `MOST_POINTS` groups remain."""
 
-    t_s: Floats
+    start_s: Floats
     """Start of each group."""
+    middle_s: Floats
+    """Middle of each group: where what happened during it is drawn."""
+    end_s: Floats
+    """End of each group: where the state at its end is drawn."""
     starts: npt.NDArray[np.int64]
     """First row of each group."""
     rows_per_point: int
 
     @classmethod
     def of(cls, t_s: Floats, most: int = MOST_POINTS) -> Timeline:
-        """Group the rows that start at `t_s`, each group of the same number of rows."""
+        """Group the one-second rows that end at `t_s`, each group of the same number of rows."""
         rows = max(1, -(-len(t_s) // most))
         starts = np.arange(0, len(t_s), rows)
-        return cls(t_s[starts], starts, rows)
+        start_s = t_s[starts] - 1.0
+        end_s = t_s[np.minimum(starts + rows, len(t_s)) - 1]
+        return cls(start_s, (start_s + end_s) / 2, end_s, starts, rows)
 
     @property
     def grouped(self) -> bool:

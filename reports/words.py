@@ -53,29 +53,25 @@ def _stalls(run: RunData) -> str:
     part = seconds[cause] / sum(seconds.values())
     mostly = "because" if part > 0.999 else "mostly because" if part > 0.5 else "most often because"
     text = f"Writers were held back {numbers.percent(stall_share(run))} of the time, {mostly} {why(cause, run)}"
-    lengths = _lengths(run)
-    if len(lengths):
-        longest = int(np.argmax(lengths))
-        when = float(run.stalls["start_s"][longest])
-        text += f"; the longest stall lasted {numbers.seconds(float(lengths[longest]))} and began at {when:,.1f} s"
+    ranked = run.ranked_stalls()
+    if len(ranked):
+        first = int(ranked[0])
+        start, end = float(run.stalls["start_s"][first]), float(run.stalls["end_s"][first])
+        what = "stop" if str(run.stalls["cause"][first]).endswith("_stop") else "slowdown"
+        text += f"; the longest {what} lasted {numbers.seconds(end - start)} and began at {start:,.1f} s"
     return text + "."
 
 
-def _lengths(run: RunData) -> np.ndarray:
-    if "start_s" not in run.stalls:
-        return np.empty(0)
-    return np.asarray(run.stalls["end_s"] - run.stalls["start_s"])
-
-
 def _longest_chain(run: RunData) -> str:
-    lengths = _lengths(run)
-    chain = set(run.chain(int(np.argmax(lengths)))) if len(lengths) else set()
-    mine = np.isin(run.jobs["job"], list(chain)) if chain and "job" in run.jobs else np.zeros(0, dtype=bool)
+    """Chain of the stall that `_stalls` names last."""
+    ranked = run.ranked_stalls()
+    chain = run.chain(int(ranked[0])) if len(ranked) else []
+    mine = np.isin(run.jobs["key"], chain) if chain and "key" in run.jobs else np.zeros(0, dtype=bool)
     if not mine.any():
         return ""
     moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
     jobs = "one job" if mine.sum() == 1 else f"a chain of {mine.sum()} jobs"
-    return f"Before that stall could end, {jobs} had to finish, reading and writing {numbers.size(moved)}."
+    return f"Before it could end, {jobs} had to finish, reading and writing {numbers.size(moved)}."
 
 
 def _tail(run: RunData) -> str:

@@ -128,7 +128,7 @@ def _series(
     random: np.random.Generator, seconds: int, stalls: list[dict[str, Any]], jobs: list[dict[str, Any]], reads: bool,
     speed: float,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    t = np.arange(seconds, dtype=float)
+    t = np.arange(1, seconds + 1, dtype=float)
     series: dict[str, np.ndarray] = {"t_s": t}
     for cause in CAUSES:
         mine = [s for s in stalls if s["cause"] == cause]
@@ -162,7 +162,7 @@ def _series(
     series["running_flushes"], series["running_compactions"] = np.round(stopped), np.round(slowed + 1)
     series["cpu_busy_cores"] = 1 + slowed
     for level, (size, grows) in enumerate([(6e8, 0), (2.7e8, 0), (2.6e9, 1), (2e10, 1)]):
-        growth = (t + 1) / seconds if grows else np.ones(seconds)
+        growth = t / seconds if grows else np.ones(seconds)
         series[f"level_bytes_{level}"] = size * growth * random.normal(1, 0.04, seconds) * bool(jobs)
         series[f"level_files_{level}"] = np.ceil(series[f"level_bytes_{level}"] / 2**26)
     return series
@@ -206,7 +206,8 @@ def _summary(
         for i, (target, bytes_) in enumerate(zip((0, 268435456, 2684354560), written, strict=True))
     ]  # fmt: skip
     return {
-        "version": "0.1.0", "seed": seed, "engine": "rocksdb", "workload": "fillrandom", "duration_s": float(seconds),
+        "version": "0.1.0", "seed": seed, "engine": "rocksdb", "engine_version": "8.11", 
+        "workload": "fillrandom", "duration_s": float(seconds),
         "ops": ops, "ops_per_s": ops / seconds, "user_bytes_written": user,
         "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},
         "stall_fraction": sum(lengths.values()) / seconds,
@@ -216,5 +217,6 @@ def _summary(
         "compaction_stats": [{"Level": f"L{r['level']}", "Files": r["files"], "Size": r["bytes"]} for r in levels],
         "device_bytes_written": sum(written),
         "device": {"name": device, "utilisation": 0.62, "years_left": 3.7},
+        "notes": ["max_background_jobs changed from 1 to 2: at least one slot for flushes"],
         "keys": {"mode": "sampled", "rate": 0.01, "error": 0.02},
     }  # fmt: skip

@@ -10,6 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
@@ -93,23 +96,25 @@ def test_page_states_the_headline_numbers(run: Path) -> None:
 
 
 def test_story_names_what_dominated(run: Path) -> None:
-    """The sentence on stalls names the share, the longest cause and the longest stall."""
+    """The sentence on stalls names the share, the longest cause and the longest stop."""
     data = load_run(run)
 
     sentence = next(text for text in story(data) if text.startswith("Writers were held back"))
-    longest = float((data.stalls["end_s"] - data.stalls["start_s"]).max())
+    stops = np.array([cause.endswith("_stop") for cause in data.stalls["cause"]])
+    longest = float((data.stalls["end_s"] - data.stalls["start_s"])[stops].max())
     assert numbers.percent(data.summary["stall_fraction"]) in sentence
     assert "level 0 had reached 20 files" in sentence
-    assert f"the longest stall lasted {numbers.seconds(longest)}" in sentence
+    assert f"the longest stop lasted {numbers.seconds(longest)}" in sentence
 
 
 def test_stalls_are_offered_longest_first(run: Path) -> None:
-    """The selector lists the stalls by length, each with its chain as stalls.parquet has it and inside its window."""
+    """The selector lists stops, then slowdowns, by length, each with its chain and inside its window."""
     data = load_run(run)
 
     offered = figures_of(page_of(run))["jobs"]["extra"]["stalls"]  # type: ignore[index]
-    lengths = sorted((float(x) for x in data.stalls["end_s"] - data.stalls["start_s"]), reverse=True)
-    assert lengths == pytest.approx([stall["end"] - stall["start"] for stall in offered])
+    rows = zip(data.stalls["cause"], data.stalls["start_s"], data.stalls["end_s"], strict=True)
+    expected = sorted((not cause.endswith("_stop"), start - end, start) for cause, start, end in rows)
+    assert [start for _, _, start in expected] == [stall["start"] for stall in offered]
     starts = list(data.stalls["start_s"])
     assert [data.chain(starts.index(stall["start"])) for stall in offered] == [stall["jobs"] for stall in offered]
     assert [s for s in offered if not s["window"][0] < s["start"] <= s["end"] < s["window"][1]] == []
@@ -143,7 +148,7 @@ def test_page_of_a_day_stays_small(tmp_path: Path) -> None:
     page = page_of(write_run(tmp_path / "day", seconds=86_400, stalls=20_000, jobs=100_000))
 
     figures = figures_of(page)
-    drawn = {row[0] for trace in figures["jobs"]["traces"] for row in trace["customdata"]}  # type: ignore[attr-defined]
+    drawn = {row[9] for trace in figures["jobs"]["traces"] for row in trace["customdata"]}  # type: ignore[attr-defined]
     chains = {job for stall in figures["jobs"]["extra"]["stalls"][:20] for job in stall["jobs"]}  # type: ignore[index]
     assert len(page.encode()) < MOST_BYTES
     assert set() == chains - drawn
@@ -152,16 +157,44 @@ def test_page_of_a_day_stays_small(tmp_path: Path) -> None:
 
 def test_thinned_lines_keep_extremes() -> None:
     """Thinning keeps the lowest and highest value, and the mean weighs every row."""
-    import numpy as np
-
     values = np.zeros(86_400)
     values[40_000] = 7.0
 
-    timeline = Timeline.of(np.arange(86_400.0))
+    timeline = Timeline.of(np.arange(1.0, 86_401.0))
 
-    assert len(timeline.t_s) <= MOST_POINTS
+    assert len(timeline.starts) <= MOST_POINTS
     assert (timeline.low(values).min(), timeline.high(values).max()) == (0.0, 7.0)
     assert pytest.approx(7.0 / timeline.rows_per_point) == timeline.mean(values).max()
+
+
+def test_jobs_of_regions_keep_apart(tmp_path: Path) -> None:
+    """Jobs are numbered within a region: a stall's chain means the jobs of its own region only."""
+    directory = write_run(tmp_path / "run", stalls=1, jobs=20)
+    for name in ("jobs", "stalls"):
+        table = pq.read_table(directory / f"{name}.parquet")
+        second = table.set_column(table.column_names.index("region"), "region", pa.array([1] * table.num_rows))
+        pq.write_table(pa.concat_tables([table, second]), directory / f"{name}.parquet")
+
+    data = load_run(directory)
+
+    first, second = set(data.chain(0)), set(data.chain(1))
+    assert first
+    assert first & second == set()
+    assert first | second <= set(data.jobs["key"].tolist())
+
+
+@pytest.mark.parametrize(("covered_s", "rate"), [(0.5, 200.0), (1.0, 100.0)])
+def test_last_partial_second_is_a_rate(tmp_path: Path, covered_s: float, rate: float) -> None:
+    """A run that ends within a second does not seem to slow down at its end."""
+    directory = write_run(tmp_path / "run", seconds=10, stalls=0, jobs=0)
+    summary = json.loads((directory / "summary.json").read_text())
+    summary["duration_s"] = 9.0 + covered_s
+    (directory / "summary.json").write_text(json.dumps(summary))
+    table = pq.read_table(directory / "series.parquet")
+    table = table.set_column(table.column_names.index("write_ops"), "write_ops", pa.array([100.0] * 10))
+    pq.write_table(table, directory / "series.parquet")
+
+    assert [100.0] * 9 + [rate] == load_run(directory).rate("write_ops").tolist()
 
 
 def test_same_run_same_page(run: Path) -> None:

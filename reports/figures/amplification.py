@@ -59,7 +59,10 @@ def _table(run: RunData) -> str:
             "Write amplification (flushes and compactions)",
             _maybe(number(run.summary, "write_amplification"), numbers.ratio),
         ),
-        ("Read amplification", _maybe(number(run.summary, "read_amplification"), numbers.ratio)),
+        (
+            "Read amplification (blocks read per lookup)",
+            _maybe(number(run.summary, "read_amplification"), numbers.ratio),
+        ),
         ("Space amplification", _maybe(number(run.summary, "space_amplification"), numbers.ratio)),
         ("Amplification inside the device", _maybe(number(device, "flash_write_amplification"), numbers.ratio)),
         ("Written to the device", _maybe(number(run.summary, "device_bytes_written"), numbers.size)),

@@ -62,13 +62,12 @@ def _exact(run: RunData) -> dict[str, tuple[Floats, Floats]]:
 def _shares(run: RunData) -> dict[str, tuple[Floats, Floats]]:
     """Boxes stacked by cause; their height is the share of a stretch of time that was spent in the cause."""
     stretch = Timeline.of(run.times_s, _STRETCHES)
-    below = np.zeros(len(stretch.t_s))
+    below = np.zeros(len(stretch.starts))
     result = {}
     for cause in _causes(run):
         share = np.minimum(stretch.mean(run.column(f"stall_{cause}_s")), 1 - below)
         some = share > 0
-        starts = stretch.t_s[some]
-        result[cause] = _boxes(starts, starts + stretch.rows_per_point, below[some], (below + share)[some])
+        result[cause] = _boxes(stretch.start_s[some], stretch.end_s[some], below[some], (below + share)[some])
         below = below + share
     return result
 

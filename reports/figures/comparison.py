@@ -22,8 +22,8 @@ def overlaid_throughput(runs: Sequence[RunData], names: Sequence[str]) -> Figure
     traces = []
     for run, name, color in zip(runs, names, RUNS, strict=False):
         timeline = Timeline.of(run.times_s, _POINTS)
-        total = run.column("write_ops") + run.column("read_ops")
-        traces.append(line(timeline.t_s, timeline.mean(total), name, color, hovertemplate="%{y:,.0f} /s"))
+        total = run.rate("write_ops") + run.rate("read_ops")
+        traces.append(line(timeline.middle_s, timeline.mean(total), name, color, hovertemplate="%{y:,.0f} /s"))
     caption = "Operations per second, reads and writes together; of long runs a point is the mean of several seconds."
     layout = {"xaxis": time_axis(), "yaxis": {"title": {"text": "operations / s"}, "rangemode": "tozero"}}
     return Figure("throughput", "Throughput", caption, traces, layout, height_px=420, timeline=True)
@@ -38,7 +38,7 @@ def overlaid_p99(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
         values = run.column(f"{op}_p99_s")
         y = timeline.high(np.where(values > 0, values, np.nan))
         if np.isfinite(y).any():
-            traces.append(line(timeline.t_s, y, name, color, hovertemplate="%{y:.3s}s"))
+            traces.append(line(timeline.middle_s, y, name, color, hovertemplate="%{y:.3s}s"))
     caption = "P99 of the writes of each second (of reads in a run without writes); of long runs the worst second."
     layout = {"xaxis": time_axis(), "yaxis": LATENCY_AXIS}
     return Figure("latency-over-time", "P99 latency per second", caption, traces, layout, height_px=420, timeline=True)

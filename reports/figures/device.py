@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Mark, Trace, marks, packed, time_axis
 from lsmlab.reports.headline import number
@@ -40,18 +41,18 @@ def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
 
 
 def _peak(run: RunData, kind: str) -> float:
-    total = sum(run.column(f"{kind}_bytes_{c}_per_s") for c in CONSUMERS)
-    return float(total.max()) if len(total) else 0.0  # type: ignore[union-attr,arg-type]
+    total = np.sum([run.column(f"{kind}_bytes_{c}_per_s") for c in CONSUMERS], axis=0)
+    return float(total.max(initial=0.0))
 
 
 def _stack(run: RunData, timeline: Timeline, kind: str, axis: str) -> list[Trace]:
     traces = []
     for consumer, color in CONSUMERS.items():
-        values = run.column(f"{kind}_bytes_{consumer}_per_s")
+        values = np.nan_to_num(run.rate(f"{kind}_bytes_{consumer}_per_s"))
         if not values.any():
             continue
         traces.append({
-            "type": "scatter", "mode": "lines", "x": packed(timeline.t_s, exact=True),
+            "type": "scatter", "mode": "lines", "x": packed(timeline.middle_s, exact=True),
             "y": packed(timeline.mean(values)), "yaxis": axis, "stackgroup": kind, "name": CONSUMER_NAMES[consumer],
             "line": {"width": 0.8, "color": color}, "fillcolor": translucent(color, 0.75), "legendgroup": consumer,
             "showlegend": kind == "write" or not run.column(f"write_bytes_{consumer}_per_s").any(),

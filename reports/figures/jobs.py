@@ -17,14 +17,14 @@ MOST_JOBS = 3000
 """Bars that a browser draws without delay."""
 
 MOST_STALLS = 100
-"""Stalls offered for selection, the longest first."""
+"""Stalls offered for selection: stops before slowdowns, the longest first."""
 
 _LANES = {"flush": "flush", "compaction": "compaction", "trivial_move": "moves", "drop": "moves"}
 
 
 def jobs_gantt(run: RunData) -> Figure:
     """One bar per job in lanes by running slot; the page's script highlights the chain of a selected stall."""
-    stalls = _longest_stalls(run)
+    stalls = [int(row) for row in run.ranked_stalls()[:MOST_STALLS]]
     windows = [_window(run, row) for row in stalls]
     shown = _choose(run, stalls, windows)
     lanes, names = _assign_lanes(run, shown)
@@ -58,17 +58,10 @@ def jobs_gantt(run: RunData) -> Figure:
     )  # fmt: skip
 
 
-def _longest_stalls(run: RunData) -> list[int]:
-    if not len(run.stalls.get("start_s", ())):
-        return []
-    lengths = run.stalls["end_s"] - run.stalls["start_s"]
-    return [int(row) for row in np.argsort(-lengths, kind="stable")[:MOST_STALLS]]
-
-
 def _window(run: RunData, row: int) -> tuple[float, float]:
     """Time that shows a stall and its chain, with a margin."""
     low, high = float(run.stalls["start_s"][row]), float(run.stalls["end_s"][row])
-    mine = np.isin(run.jobs["job"], run.chain(row))
+    mine = np.isin(run.jobs.get("key", np.empty(0)), run.chain(row))
     if mine.any():
         low, high = min(low, float(run.jobs["start_s"][mine].min())), max(high, float(run.jobs["end_s"][mine].max()))
     margin = max(0.06 * (high - low), 1e-3)
@@ -81,7 +74,7 @@ def _choose(run: RunData, stalls: list[int], windows: list[tuple[float, float]])
     if len(starts) <= MOST_JOBS:
         return np.arange(len(starts))
     lengths = ends - starts
-    chosen = np.isin(run.jobs["job"], [job for row in stalls[:20] for job in run.chain(row)])
+    chosen = np.isin(run.jobs.get("key", np.empty(0)), [job for row in stalls[:20] for job in run.chain(row)])
     for low, high in windows:
         room = MOST_JOBS - int(chosen.sum())
         if room <= 0:
@@ -167,17 +160,19 @@ def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
         return [0] * len(rows) if values is None else values[rows].tolist()
 
     names = ("job", "kind", "start_level", "output_level", "start_s", "end_s", "queued_s", "read_bytes", "write_bytes",
-             "reason", "input_files", "input_files_output_level", "output_files")  # fmt: skip
+             "reason", "input_files", "input_files_output_level", "output_files", "region", "key")  # fmt: skip
+    many = bool(run.jobs["region"].any()) if "region" in run.jobs else False
     details = []
-    for job, kind, low, high, start, end, queued, read, wrote, reason, files, below, out in zip(
+    for job, kind, low, high, start, end, queued, read, wrote, reason, files, below, out, region, key in zip(
         *map(column, names), strict=True
     ):
         levels = f"memtable→L{int(high)}" if kind == "flush" else f"L{int(low)}→L{int(high)}"
         inputs = f"{int(files)} + {int(below)}" if below else f"{int(files)}"
         details.append([
-            int(job), f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}",
+            f"{int(region)}.{int(job)}" if many else str(int(job)),
+            f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}",
             numbers.seconds(end - start), numbers.seconds(max(0.0, start - queued)), numbers.size(read),
-            numbers.size(wrote), f"{inputs} → {int(out)} files",
+            numbers.size(wrote), f"{inputs} → {int(out)} files", int(key),
         ])  # fmt: skip
     return details
 
@@ -189,14 +184,15 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
         str(run.stalls["cause"][row]),
     )
     chain = run.chain(row)
-    mine = np.isin(run.jobs["job"], chain)
+    mine = np.isin(run.jobs.get("key", np.empty(0)), chain)
     moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
+    levels = " and ".join(f"L{level:.0f}" for level in np.unique(run.jobs["output_level"][mine]) if level >= 0)
     jobs = "no job" if not chain else "1 job" if len(chain) == 1 else f"{len(chain)} jobs"
     return {
         "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {stall_name(cause)}, {jobs}",
         "text": f"{stall_name(cause)} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
-        + (f"{jobs[0].upper()}{jobs[1:]} had to end first, reading and writing {numbers.size(moved)} in all." if chain
-           else "It waited for no background job."),
+        + (f"Before it could end, {jobs} had to finish, into {levels}, reading and writing {numbers.size(moved)}."
+           if mine.any() else "It waited for no background job."),
         "start": start, "end": end, "color": stall_color(cause), "window": list(window), "jobs": chain,
     }  # fmt: skip
 
@@ -206,7 +202,7 @@ def _selector(choices: list[dict[str, Any]]) -> str:
         return ""
     options = "".join(f'<option value="{i}">{html.escape(c["label"])}</option>' for i, c in enumerate(choices))
     return (
-        '<div class="selector"><label for="stall">Stall</label> <button id="previous" title="longer stall">◀</button>'
+        '<div class="selector"><label for="stall">Stall</label> <button id="previous" title="previous stall">◀</button>'
         f'<select id="stall"><option value="-1">whole run</option>{options}</select>'
-        '<button id="next" title="shorter stall">▶</button></div>'
+        '<button id="next" title="next stall">▶</button></div>'
     )

@@ -54,7 +54,7 @@ def level_sizes(run: RunData, timeline: Timeline) -> Figure:
     sizes = {level: y for level, y in sizes.items() if y.any()}
     unit_bytes, unit = byte_unit(max((float(np.nanmax(y)) for y in sizes.values()), default=0.0))
     traces = [
-        line(timeline.t_s, np.where(y > 0, y, np.nan) / unit_bytes, f"L{level}", level_color(level), width=2.2,
+        line(timeline.end_s, np.where(y > 0, y, np.nan) / unit_bytes, f"L{level}", level_color(level), width=2.2,
              hovertemplate=f"%{{y:.3~g}} {unit}")
         for level, y in sizes.items()
     ]  # fmt: skip
@@ -100,12 +100,13 @@ def _targets(run: RunData, levels: list[int], unit_bytes: float) -> list[Mark]:
 
 
 def _steps(timeline: Timeline, values: np.ndarray, name: str, color: str, width: float) -> list[Trace]:
-    mean = line(timeline.t_s, timeline.mean(values), name, color, width=width, yaxis="y2", hovertemplate="%{y:.3~g}")
+    times = timeline.middle_s if timeline.grouped else timeline.end_s
+    mean = line(times, timeline.mean(values), name, color, width=width, yaxis="y2", hovertemplate="%{y:.3~g}")
     if not timeline.grouped:
         mean["line"]["shape"] = "hv"
         return [mean]
     low, high = timeline.low(values), timeline.high(values)
-    return [*envelope(timeline.t_s, low, high, name, color, yaxis="y2", showlegend=False), mean]
+    return [*envelope(timeline.middle_s, low, high, name, color, yaxis="y2", showlegend=False), mean]
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _debt(run: RunData, timeline: Timeline) -> _Debt | None:
         if limit and limit < 3 * highest:  # a limit far above would flatten the line
             limits.append(Mark(limit / unit_bytes, f"{name} limit: {numbers.size(limit)}", TRIGGERS[kind], "y2"))
     trace = line(
-        timeline.t_s, timeline.high(values) / unit_bytes, "pending compaction bytes", STALLS["pending_stop"],
+        timeline.end_s, timeline.high(values) / unit_bytes, "pending compaction bytes", STALLS["pending_stop"],
         yaxis="y2",
         hovertemplate=f"%{{y:.3~g}} {unit}",
     )  # fmt: skip

@@ -17,8 +17,8 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
     if traces:
         caption = "A coloured band marks the time in which writers were slowed or stopped; its colour says why."
     for op, color in (("write", WRITE), ("read", READ)):
-        values = run.column(f"{op}_ops")
-        if values.any():
+        values = run.rate(f"{op}_ops")
+        if np.nan_to_num(values).any():
             traces += _with_envelope(timeline, values, f"{op}s", color)
     if not exact_bands(run):
         caption += " There are so many that a band's height is the stalled share of its time."
@@ -49,7 +49,7 @@ def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
         values = np.where(values > 0, values, np.nan)  # a second without operations has no percentile
         if np.isfinite(values).any():
             y = timeline.high(values)
-            traces.append(line(timeline.t_s, y, name, color, yaxis="y2", hovertemplate="%{y:.3s}s", **style))
+            traces.append(line(timeline.middle_s, y, name, color, yaxis="y2", hovertemplate="%{y:.3s}s", **style))
     caption = "Latency of each second on a logarithmic scale: each labelled line is ten times the one below it."
     if timeline.grouped:
         caption += f" A point is the worst of {timeline.rows_per_point} seconds."
@@ -72,8 +72,8 @@ LATENCY_AXIS = {
 
 
 def _with_envelope(timeline: Timeline, values: np.ndarray, name: str, color: str) -> list[Trace]:
-    mean = line(timeline.t_s, timeline.mean(values), name, color, yaxis="y2", hovertemplate="%{y:,.0f} /s")
+    mean = line(timeline.middle_s, timeline.mean(values), name, color, yaxis="y2", hovertemplate="%{y:,.0f} /s")
     if not timeline.grouped:
         return [mean]
     low, high = timeline.low(values), timeline.high(values)
-    return [*envelope(timeline.t_s, low, high, name, color, yaxis="y2", showlegend=False), mean]
+    return [*envelope(timeline.middle_s, low, high, name, color, yaxis="y2", showlegend=False), mean]
