@@ -40,6 +40,10 @@ class Load:
     """Client reads that may be outstanding at once (client threads)."""
     client_write_bytes_per_s: float = 0.0
     """Log bytes that clients want to write per second."""
+    read_limit_bytes_per_s: float = math.inf
+    """Most that one background reader may take: set by a throttle above the device."""
+    write_limit_bytes_per_s: float = math.inf
+    """Most that one background writer may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,9 @@ class DeviceFacts:
 class Device(Protocol):
     """A storage device. Implementations are frozen dataclasses of physical parameters, one class per file."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What results call the device."""
 
     def initial(self) -> Any:
         """State at time 0 (an immutable value; None for a device without memory)."""

@@ -1,0 +1,261 @@
+"""What all flash drives have in common: garbage collection, the SLC cache, TRIM and wear.
+
+Sources: garbage collection after Xiang and Kurkoski, "An Improved Analytical Expression for Write Amplification in NAND
+Flash", ICNC 2012 (arXiv:1110.4245); the figures of the drives are in docs/reference/devices.md.
+"""
+
+# ruff: noqa: ARG002 -- the Device protocol fixes the arguments
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple
+
+from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.sharing import INTERLEAVE_BYTES, Service, share
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import quantity
+from scipy.special import lambertw
+
+SMALL_REQUEST_BYTES: Final = 4096.0
+"""Request size of every IOPS rating used here (4 KB or 4 KiB random; the sheets do not tell them apart)."""
+SECONDS_PER_YEAR: Final = 365.0 * 86400.0
+_UTILISATION_STEPS: Final = 500
+"""Write amplification is looked up for utilisation in steps of 0.2 %: rates stay constant between steps."""
+_EMPTY_S: Final = 1e-6
+"""Shorter time to the next change of state than this is taken as now: below any request's latency."""
+
+
+@lru_cache(maxsize=4096)
+def greedy_write_amplification(utilisation: float) -> float:
+    """Bytes programmed per byte written, for uniformly random page writes and greedy garbage collection.
+
+    `utilisation` is valid bytes / physical bytes u, in [0, 1). With a = 1/u the share of valid pages in the collected
+    block is v = -W(-a e^-a) / a (principal branch of Lambert's W) and the amplification 1 / (1 - v), for blocks of many
+    pages (Xiang and Kurkoski 2012, equation for the improved expression). Raises InputError outside the range.
+    """
+    if not 0.0 <= utilisation < 1.0:
+        raise InputError(f"flash utilisation {utilisation:g} must be in [0, 1); give the drive some over-provisioning")
+    if utilisation < 0.01:  # the valid share is below e^-100
+        return 1.0
+    a = 1.0 / utilisation
+    valid = -float(lambertw(-a * math.exp(-a)).real) / a
+    return 1.0 / (1.0 - valid)
+
+
+class FlashState(NamedTuple):
+    """What a flash drive remembers."""
+
+    live_bytes: float = 0.0
+    """Bytes that the host keeps on it (written and not trimmed)."""
+    host_bytes: float = 0.0
+    """Bytes that the host has written since time 0."""
+    flash_bytes: float = 0.0
+    """Bytes programmed since time 0, garbage collection and the SLC cache's copies included."""
+    slc_used_bytes: float = 0.0
+    slc_full: bool = False
+    """The cache has been full and has not yet drained to `slc_resume`: writes go directly to the final cells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashDrive:
+    """A flash drive: bandwidth, IOPS and latency, SLC cache, garbage collection, wear. Base of Nvme and SataSsd."""
+
+    name: str
+    read_bandwidth: float = quantity("bytes_per_s", low=1.0)
+    write_bandwidth: float = quantity("bytes_per_s", low=1.0)
+    """Sustained, after any cache is full and before garbage collection."""
+    read_iops: float | None = quantity("per_s", None, low=1.0)
+    """Small random reads per second at a deep queue; None: unknown, only bandwidth limits."""
+    write_iops: float | None = quantity("per_s", None, low=1.0)
+    """Small random writes per second at a deep queue, without garbage collection; None: unknown."""
+    read_latency: float = quantity("seconds")
+    """One small random read on the idle drive."""
+    stream_read_latency: float | None = quantity("seconds", None)
+    """One request of a sequential reader, without its transfer; None: as `read_latency`."""
+    write_latency: float = quantity("seconds")
+    """One write on the idle drive, without its transfer."""
+    stream_read_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
+    """Transfer rate of a single request; None: the drive's own (a request is striped over all channels)."""
+    stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
+    fsync_latency: float = quantity("seconds")
+    interleave: float = quantity("bytes", INTERLEAVE_BYTES, low=4096)
+    capacity: float = quantity("bytes", low=1.0)
+    over_provisioning: float = quantity("ratio", low=0.01)
+    """Physical bytes / capacity - 1."""
+    filled: float = quantity("bytes", 0.0)
+    """Other data on the drive that stays as it is."""
+    trim: bool = True
+    """Deleted files are trimmed at once (mount option discard); if not, their pages stay valid until overwritten."""
+    steady_state: bool = True
+    """Garbage collection runs from the start; if not, only once the physical capacity has been written."""
+    gc_random_share: float = quantity("ratio", 1.0, high=1.0)
+    """How far the closed form for random writes applies: amplification is 1 + share * (closed form - 1)."""
+    slc_cache: float = quantity("bytes", 0.0)
+    slc_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
+    """Write rate while the cache has room; required with `slc_cache`."""
+    slc_resume: float = quantity("ratio", 0.5, high=1.0)
+    """Part of the cache that must be free again before it takes new writes."""
+    endurance: float | None = quantity("bytes", None)
+    """Rated host bytes written (TBW); None: unknown."""
+
+    def __post_init__(self) -> None:
+        if self.slc_cache > 0 and self.slc_write_bandwidth is None:
+            raise InputError("slc_write_bandwidth: a value is required with slc_cache")
+        if self.filled > self.capacity:
+            raise InputError("filled: must not exceed capacity")
+
+    @property
+    def physical_bytes(self) -> float:
+        """Flash of the drive, spare blocks included."""
+        return self.capacity * (1.0 + self.over_provisioning)
+
+    @property
+    def contention(self) -> float:
+        """How far reads and writes exclude each other (see `Service.contention`)."""
+        return 1.0
+
+    def initial(self) -> FlashState:
+        """Start with an empty cache and no data but `filled`."""
+        return FlashState()
+
+    def allocate(self, state: FlashState, load: Load) -> Grant:
+        """How much each asker gets under `load`; valid until the SLC cache changes its mode."""
+        service = self._service(self._amplification(state), state.slc_full)
+        grant = share(service, load)
+        if not self.slc_cache:
+            return grant
+        read_rate = load.readers * grant.read_bytes_per_s
+        read_rate += load.client_read_iops * grant.client_read_share * load.client_read_bytes
+        write_rate = load.writers * grant.write_bytes_per_s + load.client_write_bytes_per_s * grant.client_write_share
+        valid_s = self._cache_change_s(state, service, read_rate, write_rate)
+        if math.isinf(valid_s):
+            return grant
+        return Grant(
+            grant.read_bytes_per_s,
+            grant.write_bytes_per_s,
+            grant.client_read_share,
+            grant.client_read_latency_s,
+            grant.client_write_share,
+            grant.utilisation,
+            max(valid_s, _EMPTY_S),
+        )
+
+    def advance(self, state: FlashState, elapsed_s: float, flow: Flow) -> FlashState:
+        """Account for data written, trimmed and drained from the cache in `elapsed_s`."""
+        amplification = self._amplification(state)
+        removed = flow.trimmed_bytes if self.trim else 0.0
+        live = max(0.0, min(self.capacity - self.filled, state.live_bytes + flow.write_bytes - removed))
+        programmed = flow.write_bytes * amplification
+        used, full = state.slc_used_bytes, state.slc_full
+        if self.slc_cache and elapsed_s > 0:
+            service = self._service(amplification, full)
+            if not full:
+                used += flow.write_bytes
+                programmed += flow.write_bytes  # once into the cache, once out of it
+            idle = _idle(service, flow.read_bytes / elapsed_s, flow.write_bytes / elapsed_s)
+            used = max(0.0, used - elapsed_s * idle * self.write_bandwidth / amplification)
+            used = min(used, self.slc_cache)
+            full = self._cache_full(used, full)
+        return FlashState(live, state.host_bytes + flow.write_bytes, state.flash_bytes + programmed, used, full)
+
+    def fsync_s(self, state: FlashState) -> float:
+        """Time of one cache flush: next to nothing with power-loss protection."""
+        return self.fsync_latency
+
+    def facts(self, state: FlashState, live_bytes: float) -> DeviceFacts:
+        """Amplification so far (of `live_bytes` where nothing was written) and the rated endurance."""
+        if state.host_bytes > 0:
+            amplification = state.flash_bytes / state.host_bytes
+        else:
+            amplification = self._amplification(state._replace(live_bytes=live_bytes))
+        return DeviceFacts(flash_write_amplification=amplification, endurance_bytes=self.endurance)
+
+    def _amplification(self, state: FlashState) -> float:
+        physical = self.physical_bytes
+        if not self.steady_state and self.filled + state.host_bytes < physical:
+            return 1.0
+        live = min(self.capacity, self.filled + state.live_bytes)
+        utilisation = round(live / physical * _UTILISATION_STEPS) / _UTILISATION_STEPS
+        return 1.0 + self.gc_random_share * (greedy_write_amplification(min(utilisation, 0.998)) - 1.0)
+
+    def _cache_full(self, used: float, full: bool) -> bool:
+        """Mode of the cache: full at the brim, in use again when `slc_resume` of it is free."""
+        if full:
+            return used > self.slc_cache * (1.0 - self.slc_resume) * (1 + 1e-12)
+        return used >= self.slc_cache * (1 - 1e-12)
+
+    def _cache_change_s(self, state: FlashState, service: Service, read_rate: float, write_rate: float) -> float:
+        """Time until the cache is full, or may be used again, at these rates."""
+        drain = _idle(service, read_rate, write_rate) * self.write_bandwidth / self._amplification(state)
+        if state.slc_full:
+            excess = state.slc_used_bytes - self.slc_cache * (1.0 - self.slc_resume)
+            return excess / drain if drain > 0 and write_rate > 0 else math.inf
+        growth = write_rate - drain
+        return (self.slc_cache - state.slc_used_bytes) / growth if growth > 0 else math.inf
+
+    @cached_property
+    def _services(self) -> dict[tuple[float, bool], Service]:
+        return {}
+
+    def _service(self, amplification: float, slc_full: bool) -> Service:
+        """Describe the drive at this write amplification, with or without room in its cache."""
+        key = (amplification, slc_full)
+        found = self._services.get(key)
+        if found is None:
+            found = self._services[key] = self._make_service(amplification, slc_full)
+        return found
+
+    def _make_service(self, amplification: float, slc_full: bool) -> Service:
+        write_bandwidth = self.write_bandwidth / amplification
+        if self.slc_cache and not slc_full and self.slc_write_bandwidth is not None:
+            write_bandwidth = self.slc_write_bandwidth  # the cache collects nothing; draining it does
+        stream = self.stream_read_latency
+        return Service(
+            read_bandwidth=self.read_bandwidth,
+            write_bandwidth=write_bandwidth,
+            read_request_s=request_s(self.read_iops, self.read_bandwidth),
+            write_request_s=request_s(self.write_iops, self.write_bandwidth) * amplification,
+            log_request_s=request_s(self.write_iops, self.write_bandwidth) * amplification,
+            client_read_request_s=request_s(self.read_iops, self.read_bandwidth),
+            read_latency_s=self.read_latency if stream is None else stream,
+            write_latency_s=self.write_latency,
+            client_read_latency_s=self.read_latency,
+            stream_read_bandwidth=min(self.stream_read_bandwidth or math.inf, self.read_bandwidth),
+            stream_write_bandwidth=min(self.stream_write_bandwidth or math.inf, write_bandwidth),
+            contention=self.contention,
+            interleave_bytes=self.interleave,
+        )
+
+
+def request_s(iops: float | None, bandwidth: float) -> float:
+    """Device time of a request beside its transfer, so that small requests reach exactly `iops` (0 if unknown)."""
+    return max(0.0, 1.0 / iops - SMALL_REQUEST_BYTES / bandwidth) if iops is not None else 0.0
+
+
+def _idle(service: Service, read_rate: float, write_rate: float) -> float:
+    """Share of the time in which the drive could empty its cache."""
+    return max(0.0, 1.0 - read_rate / service.read_bandwidth - write_rate / service.write_bandwidth)
+
+
+@dataclass(frozen=True, slots=True)
+class Wear:
+    """Wear of a drive by a run."""
+
+    used_ratio: float
+    """Part of the rated endurance that the run has used."""
+    years_left: float
+    """Time until the rated endurance is used up at the run's rate; infinite for a run that writes nothing."""
+
+
+def wear(endurance_bytes: float | None, host_bytes: float, elapsed_s: float) -> Wear | None:
+    """Rated bytes used by `host_bytes`, and years until the rest is gone at the same rate; None if unrated.
+
+    Ratings count bytes written by the host, under the vendor's own mix: internal amplification is part of the rating.
+    """
+    if endurance_bytes is None or endurance_bytes <= 0:
+        return None
+    left = max(0.0, endurance_bytes - host_bytes)
+    years = left * elapsed_s / host_bytes / SECONDS_PER_YEAR if host_bytes > 0 else math.inf
+    return Wear(used_ratio=host_bytes / endurance_bytes, years_left=years)

@@ -1,0 +1,80 @@
+"""Hard disks: one arm, so every change of stream costs a seek and half a revolution."""
+
+# ruff: noqa: ARG002 -- the Device protocol fixes the arguments
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.sharing import Service, share
+from lsmlab.models.units import quantity
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hdd:
+    """A hard disk with conventional recording.
+
+    One stream alone is sequential. With two or more, each turn of a stream (its outstanding requests, one after the
+    other) begins with a seek. A client read or log write always seeks, and where it drives a lone stream's head away it
+    pays for the way back too. No gain from reordering of queued reads is assumed.
+    """
+
+    name: str = "hdd"
+    read_bandwidth: float = quantity("bytes_per_s", low=1.0)
+    write_bandwidth: float = quantity("bytes_per_s", low=1.0)
+    rpm: float = quantity("count", low=1.0)
+    """Revolutions per minute."""
+    seek: float = quantity("seconds")
+    """Mean seek between two files."""
+    fsync_latency: float = quantity("seconds")
+    capacity: float | None = quantity("bytes", None)
+
+    @property
+    def switch_s(self) -> float:
+        """Seek plus half a revolution."""
+        return self.seek + 30.0 / self.rpm
+
+    def initial(self) -> None:
+        """Return no state: a disk remembers nothing that matters here."""
+
+    def allocate(self, state: None, load: Load) -> Grant:
+        """How much each asker gets under `load`."""
+        key = (min(load.readers + load.writers, 2), load.queue_depth if load.queue_depth > 1.0 else 1.0)
+        service = self._services.get(key)
+        if service is None:
+            service = self._services[key] = self._make_service(*key)
+        return share(service, load)
+
+    def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
+        """Nothing to remember."""
+
+    def fsync_s(self, state: None) -> float:
+        """Time of one journal commit."""
+        return self.fsync_latency
+
+    def facts(self, state: None, live_bytes: float) -> DeviceFacts:
+        """Nothing: no flash, and no rated wear by writing."""
+        return DeviceFacts()
+
+    @cached_property
+    def _services(self) -> dict[tuple[int, float], Service]:
+        return {}
+
+    def _make_service(self, streams: int, turn: float) -> Service:
+        per_request_s = self.switch_s / turn if streams > 1 else 0.0
+        visit_s = self.switch_s * (2.0 if streams == 1 else 1.0)
+        return Service(
+            read_bandwidth=self.read_bandwidth,
+            write_bandwidth=self.write_bandwidth,
+            read_request_s=per_request_s,
+            write_request_s=per_request_s,
+            log_request_s=visit_s if streams else 0.0,
+            client_read_request_s=visit_s,
+            read_latency_s=0.0,  # the arm's time is all there is
+            write_latency_s=0.0,
+            client_read_latency_s=self.switch_s,
+            stream_read_bandwidth=self.read_bandwidth,
+            stream_write_bandwidth=self.write_bandwidth,
+            interleave_bytes=float("inf"),  # a request is not interrupted
+        )

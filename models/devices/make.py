@@ -1,0 +1,117 @@
+"""From the `device` group of a configuration to a device: what the simulation calls, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.models.devices.base import Device
+from lsmlab.models.devices.throttled import IO_BYTES, SLICE_S, Throttled
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import build, quantity
+
+METADATA: Final = ("description", "source", "assumptions")
+"""Keys of a device's YAML that inform readers and build nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSettings:
+    """What every device's configuration accepts beside the parameters of its own class."""
+
+    write_cap: float | None = quantity("bytes_per_s", None, low=1.0)
+    """Cap on all writes together, as a block cgroup sets it; None: no cap."""
+    read_cap: float | None = quantity("bytes_per_s", None, low=1.0)
+    iops_cap: float | None = quantity("per_s", None, low=1.0)
+    """Cap on operations per second, for reads and for writes separately."""
+    throttle_slice: float = quantity("seconds", SLICE_S, low=1e-3)
+    """Slice of the throttle: the burst after a pause is cap x slice."""
+    throttle_io: float = quantity("bytes", IO_BYTES, low=512)
+    """Most bytes that the throttle counts as one operation."""
+    page_cache: float = quantity("bytes", 0.0)
+    """0: direct I/O. Else the size of the page cache: recently written files are read from memory within it."""
+    price_usd: float | None = quantity("count", None)
+
+
+@dataclass(frozen=True)
+class DeviceSetup:
+    """A device, ready for use, and what belongs to it."""
+
+    device: Device
+    page_cache_bytes: float
+    capacity_bytes: float | None
+    """None: unknown or without limit."""
+    settings: DeviceSettings
+    target: str
+    """Dotted name of the device's class."""
+
+    @property
+    def direct_io(self) -> bool:
+        """Whether every read and write goes to the device."""
+        return self.page_cache_bytes == 0
+
+
+def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: str = "device") -> DeviceSetup:
+    """Build the device that `mapping` describes, under its caps if it has any.
+
+    `_target_` names a frozen dataclass that implements `Device`, inside lsmlab or one of the packages in `allowed`.
+    Raises InputError for any other target, unknown keys and bad values.
+    """
+    target = mapping.get("_target_")
+    cls = _import(target, ("lsmlab", *allowed), where)
+    own = {f.name for f in dataclasses.fields(cls) if f.init}
+    common = {f.name for f in dataclasses.fields(DeviceSettings)}
+    device_values: dict[str, Any] = {}
+    settings_values: dict[str, Any] = {}
+    for key in mapping:
+        if key in METADATA or key == "_target_":
+            continue
+        if key not in own and key not in common:
+            near = difflib.get_close_matches(str(key), sorted(own | common), n=1)
+            hint = f"did you mean {where}.{near[0]}?" if near else f"known keys: {', '.join(sorted(own | common))}"
+            raise InputError(f"{where}.{key}: no such key; {hint}")
+        if key in own:
+            device_values[key] = mapping[key]
+        if key in common:
+            settings_values[key] = mapping[key]
+    settings = build(DeviceSettings, settings_values, where)
+    device: Device = build(cls, device_values, where)
+    return DeviceSetup(
+        device=_throttle(device, settings),
+        page_cache_bytes=settings.page_cache,
+        capacity_bytes=getattr(device, "capacity", None),
+        settings=settings,
+        target=str(target),
+    )
+
+
+def _throttle(device: Device, settings: DeviceSettings) -> Device:
+    if settings.write_cap is None and settings.read_cap is None and settings.iops_cap is None:
+        return device
+    return Throttled(
+        device,
+        write_cap=settings.write_cap,
+        read_cap=settings.read_cap,
+        iops_cap=settings.iops_cap,
+        slice_s=settings.throttle_slice,
+        io_bytes=settings.throttle_io,
+    )
+
+
+def _import(target: Any, packages: Sequence[str], where: str) -> type[Any]:
+    """Find the class that a dotted name stands for."""
+    if not isinstance(target, str) or "." not in target:
+        raise InputError(f"{where}._target_: {target!r} is not a class; write it like lsmlab.models.devices.nvme.Nvme")
+    if not any(target.startswith(f"{package}.") for package in packages):
+        raise InputError(f"{where}._target_: {target} is outside the allowed packages ({', '.join(packages)})")
+    module, _, name = target.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{where}._target_: cannot load {target}: {error}") from None
+    if not isinstance(found, type) or not dataclasses.is_dataclass(found) or not hasattr(found, "allocate"):
+        raise InputError(f"{where}._target_: {target} is not a device; a frozen dataclass with allocate() is needed")
+    return found

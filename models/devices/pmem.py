@@ -1,0 +1,131 @@
+"""Persistent memory: bandwidth by number of threads and size of access, as measured.
+
+Source of both tables: [P2] Yang et al., "An Empirical Guide to the Behavior and Use of Scalable Persistent Memory",
+FAST 2020, data sets 04 (threads) and 05 (access size) of NVSL/OptaneStudy; Intel Optane DC PMM 256 GB, GB/s.
+"""
+
+# ruff: noqa: ARG002 -- the Device protocol fixes the arguments
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.sharing import Service, share
+from lsmlab.models.units import quantity
+
+_READ_BY_THREADS: Final = {
+    "interleaved6": (2.88, 5.75, 8.94, 11.63, 14.31, 16.63, 18.94, 21.13, 23.25, 24.94, 26.88, 28.75,
+                     30.56, 32.13, 33.69, 34.88, 35.69, 36.56, 37.06, 37.19, 37.25, 37.63, 37.56, 37.56),
+    "single": (2.92, 5.66, 6.45, 6.52, 6.51, 6.50, 6.50, 6.46, 6.39, 6.29, 6.14, 5.91,
+               5.60, 5.25, 4.97, 4.73, 4.59, 4.30, 4.16, 4.10, 4.02, 3.97, 3.91, 3.89),
+}  # fmt: skip
+"""GB/s of 1..24 reading threads."""
+_WRITE_BY_THREADS: Final = {
+    "interleaved6": (4.13, 8.19, 11.81, 12.50, 12.50, 12.31, 12.25, 12.00, 11.81, 11.63, 11.38, 10.69,
+                     10.56, 10.00, 9.38, 10.00, 9.56, 9.00, 9.13, 8.75, 7.88, 8.25, 8.19, 7.50),
+    "single": (2.22, 2.21, 2.21, 2.20, 2.12, 1.96, 1.73, 1.53, 1.37, 1.25, 1.16, 1.12,
+               1.02, 0.98, 0.94, 0.94, 0.93, 0.84, 0.89, 0.86, 0.84, 0.78, 0.81, 0.80),
+}  # fmt: skip
+"""GB/s of 1..24 writing threads on the best store path: the interleaved file's two write columns are probably swapped
+(its companion by access size names them the other way round), so the better one is taken for non-temporal stores."""
+_SIZES: Final = (64, 128, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 2097152)
+_READ_BY_SIZE: Final = {
+    "interleaved6": (9.67, 18.75, 33.65, 34.23, 32.29, 25.98, 29.33, 33.79, 36.52, 37.75, 37.93),
+    "single": (1.675, 3.344, 6.505, 6.530, 6.519, 6.559, 6.502, 6.558, 6.520, 6.562, 6.511),
+}
+"""GB/s by bytes of one access, at the best number of threads."""
+_WRITE_BY_SIZE: Final = {
+    "interleaved6": (3.166, 5.833, 12.188, 11.875, 11.354, 9.438, 10.958, 12.166, 12.583, 12.63, 12.65),
+    "single": (0.555, 1.098, 2.207, 2.209, 2.223, 2.231, 2.233, 2.216, 2.217, 2.210, 2.210),
+}
+
+
+class Layout(Enum):
+    """How the modules are used."""
+
+    INTERLEAVED6 = "interleaved6"
+    """Six modules, interleaved in pieces of 4 KiB."""
+    SINGLE = "single"
+    """One module."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pmem:
+    """Persistent memory behind a file system: total bandwidth rises with threads, then, for writes, falls."""
+
+    name: str = "pmem"
+    layout: Layout = Layout.INTERLEAVED6
+    read_latency: float = quantity("seconds")
+    """One random load, idle."""
+    write_latency: float = quantity("seconds")
+    """One store, idle."""
+    fsync_latency: float = quantity("seconds")
+    """Software time of one synchronous log write through the file system."""
+    contention: float = quantity("ratio", 1.0, high=1.0)
+    """How far reads and writes exclude each other at the memory controller."""
+    capacity: float | None = quantity("bytes", None)
+    endurance: float | None = quantity("bytes", None)
+
+    def initial(self) -> None:
+        """Return no state: persistent memory remembers nothing that matters here."""
+
+    def allocate(self, state: None, load: Load) -> Grant:
+        """How much each asker gets under `load`."""
+        depth = max(1.0, load.queue_depth)
+        readers = load.readers * depth + (min(load.client_read_depth, 1e3) if load.client_read_iops > 0 else 0.0)
+        writers = load.writers * depth + (1.0 if load.client_write_bytes_per_s > 0 else 0.0)
+        key = (round(max(1.0, readers)), round(max(1.0, writers)), load.read_request_bytes, load.write_request_bytes)
+        service = self._services.get(key)
+        if service is None:
+            service = self._services[key] = self._make_service(*key)
+        return share(service, load)
+
+    def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
+        """Nothing to remember."""
+
+    def fsync_s(self, state: None) -> float:
+        """Time of one synchronous write of metadata."""
+        return self.fsync_latency
+
+    def facts(self, state: None, live_bytes: float) -> DeviceFacts:
+        """Rated endurance; the media's own amplification (256-byte lines) is not modelled."""
+        return DeviceFacts(endurance_bytes=self.endurance)
+
+    @cached_property
+    def _services(self) -> dict[tuple[int, int, float, float], Service]:
+        return {}
+
+    def _make_service(self, readers: int, writers: int, read_bytes: float, write_bytes: float) -> Service:
+        layout = self.layout.value
+        read_share = _by_size(_READ_BY_SIZE[layout], read_bytes)
+        write_share = _by_size(_WRITE_BY_SIZE[layout], write_bytes)
+        read, write = _READ_BY_THREADS[layout], _WRITE_BY_THREADS[layout]
+        return Service(
+            read_bandwidth=_by_threads(read, readers) * read_share,
+            write_bandwidth=_by_threads(write, writers) * write_share,
+            read_request_s=0.0,
+            write_request_s=0.0,
+            log_request_s=0.0,
+            client_read_request_s=0.0,
+            read_latency_s=self.read_latency,
+            write_latency_s=self.write_latency,
+            client_read_latency_s=self.read_latency,
+            stream_read_bandwidth=_by_threads(read, 1) * read_share,
+            stream_write_bandwidth=_by_threads(write, 1) * write_share,
+            contention=self.contention,
+            interleave_bytes=4096.0,  # [P2]: interleaving size of the modules
+        )
+
+
+def _by_threads(curve: tuple[float, ...], threads: int) -> float:
+    """Bytes per second of `threads` threads; beyond the measured 24 the last point holds."""
+    return curve[min(threads, len(curve)) - 1] * 1e9
+
+
+def _by_size(curve: tuple[float, ...], size_bytes: float) -> float:
+    """Bandwidth at this size of access as a share of the best, interpolated over the logarithm of the size."""
+    return float(np.interp(np.log2(max(size_bytes, 1.0)), np.log2(_SIZES), curve)) / max(curve)

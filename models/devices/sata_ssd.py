@@ -1,0 +1,24 @@
+"""SATA solid-state drives: flash behind a half-duplex link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsmlab.models.devices.flash import FlashDrive
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import quantity
+
+
+@dataclass(frozen=True, kw_only=True)
+class SataSsd(FlashDrive):
+    """A SATA drive. One frame at a time crosses the link, in one direction: reads and writes share its time fully."""
+
+    name: str = "sata"
+    interface_bandwidth: float = quantity("bytes_per_s", 600e6, low=1.0)
+    """SATA revision 3: 6 Gb/s with 10 line bits per byte."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key in ("read_bandwidth", "write_bandwidth"):
+            if getattr(self, key) > self.interface_bandwidth:
+                raise InputError(f"{key}: must not exceed interface_bandwidth, {self.interface_bandwidth:g} B/s")

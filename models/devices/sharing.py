@@ -1,0 +1,174 @@
+"""How a device's time is divided between those who ask for it.
+
+Every device is described, in its present state, by a `Service`: what a request costs of the time of the shared medium
+(channels, link, arm, memory controller) and how fast a single stream can ask. `share` then divides the medium's time
+max-min fairly: nobody gets less than a fair share unless it asked for less. Units are SI.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from lsmlab.models.devices.base import Grant, Load
+
+INTERLEAVE_BYTES: Final = 128.0 * 2**10
+"""Piece in which a solid-state device alternates between requests: 128 KiB, the smallest common NVMe transfer limit
+(MDTS 5 with 4 KiB pages). Assumption `interleave`: it sets how long a small read waits behind a large request."""
+
+
+class Service(NamedTuple):
+    """What a device can do in its present state."""
+
+    read_bandwidth: float
+    """Bytes per second of the medium when it only reads."""
+    write_bandwidth: float
+    """Bytes per second of the medium when it only writes."""
+    read_request_s: float
+    """Time of the medium that one background read request costs beside its transfer."""
+    write_request_s: float
+    """The same of one background write request."""
+    log_request_s: float
+    """The same of one log write (of `write_request_bytes`)."""
+    client_read_request_s: float
+    """The same of one client read."""
+    read_latency_s: float
+    """Time that one background read request spends outside the medium (a stream waits for it, others do not)."""
+    write_latency_s: float
+    """The same of a background write request."""
+    client_read_latency_s: float
+    """Time of one client read on the idle device, without its transfer."""
+    stream_read_bandwidth: float
+    """Transfer rate of a single read request."""
+    stream_write_bandwidth: float
+    """Transfer rate of a single write request."""
+    contention: float = 1.0
+    """How far reads and writes exclude each other: 1 share one medium, 0 are independent."""
+    interleave_bytes: float = INTERLEAVE_BYTES
+    """Piece in which the device alternates between requests."""
+
+
+def fair_level(askers: list[tuple[float, float]], capacity: float) -> float:
+    """Max-min fair share: the most that one asker gets, or infinity if all demands fit.
+
+    `askers` are (how many, demand of each). The result t satisfies sum of count * min(demand, t) = capacity.
+    """
+    if math.fsum(n * d for n, d in askers) <= capacity:
+        return math.inf
+    left = capacity
+    count = sum(n for n, _ in askers)
+    for n, demand in sorted(askers, key=_demand):
+        if demand * count >= left:
+            return left / count
+        left -= n * demand
+        count -= n
+    return math.inf
+
+
+def _demand(asker: tuple[float, float]) -> float:
+    return asker[1]
+
+
+@lru_cache(maxsize=8192)
+def share(service: Service, load: Load) -> Grant:
+    """Divide the medium's time between background streams, client reads and log writes.
+
+    A stream's own rate is depth * size / (latency + size / stream bandwidth). Client reads count as `client_read_depth`
+    askers, the log as one. `valid_for_s` is left infinite: a service does not age.
+    """
+    s = service
+    read_bytes, write_bytes = load.read_request_bytes, load.write_request_bytes
+    depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
+    read_byte_s = 1.0 / s.read_bandwidth + s.read_request_s / read_bytes
+    write_byte_s = 1.0 / s.write_bandwidth + s.write_request_s / write_bytes
+    log_byte_s = 1.0 / s.write_bandwidth + s.log_request_s / write_bytes
+    read_own = min(
+        depth * read_bytes / (s.read_latency_s + read_bytes / s.stream_read_bandwidth), load.read_limit_bytes_per_s
+    )
+    write_own = min(
+        depth * write_bytes / (s.write_latency_s + write_bytes / s.stream_write_bandwidth), load.write_limit_bytes_per_s
+    )
+    wanted = load.client_read_iops
+    client_depth = load.client_read_depth if load.client_read_depth > 1.0 else 1.0
+    client_s = s.client_read_request_s + load.client_read_bytes / s.read_bandwidth
+    idle_s = s.client_read_latency_s + load.client_read_bytes / s.stream_read_bandwidth
+    reading = min(wanted, client_depth / idle_s)
+    log = load.client_write_bytes_per_s
+
+    reads = [(float(load.readers), read_own * read_byte_s), (client_depth, reading * client_s / client_depth)]
+    writes = [(float(load.writers), write_own * write_byte_s), (1.0, log * log_byte_s)]
+    capacity = 2.0 - s.contention
+    read_level, write_level = _levels(reads, writes, capacity)
+
+    read_rate = min(read_own, read_level / read_byte_s) if load.readers else 0.0
+    write_rate = min(write_own, write_level / write_byte_s) if load.writers else 0.0
+    log_rate = min(log, write_level / log_byte_s)
+    served = min(reading, read_level * client_depth / client_s)
+    used = load.readers * read_rate * read_byte_s + load.writers * write_rate * write_byte_s + log_rate * log_byte_s
+    wait = _waiting(s, load, read_byte_s, write_byte_s, client_s)
+    latency_s = idle_s
+    if wanted > 0.0:
+        served = min(served, _closed_rate(client_depth, idle_s, client_s / capacity, used / capacity, wait))
+        free = 1.0 - (used + served * client_s) / capacity
+        queued_s = (used * wait.piece_s + served * client_s * client_s) / capacity / 2.0 / max(free, 1e-12)
+        latency_s += min(wait.most_s, queued_s)
+        if served < wanted:  # all reads that may be outstanding are: Little's law gives their time
+            latency_s = max(latency_s, client_depth / served)
+    return Grant(
+        read_bytes_per_s=read_rate,
+        write_bytes_per_s=write_rate,
+        client_read_share=served / wanted if wanted > 0.0 else 1.0,
+        client_read_latency_s=latency_s,
+        client_write_share=log_rate / log if log > 0.0 else 1.0,
+        utilisation=min(1.0, (used + served * client_s) / capacity),
+    )
+
+
+def _levels(
+    reads: list[tuple[float, float]], writes: list[tuple[float, float]], capacity: float
+) -> tuple[float, float]:
+    """Fair shares of the medium's time for one reader and one writer; either side has at most 1 of `capacity`."""
+    if capacity <= 1.0:
+        level = fair_level(reads + writes, capacity)
+        return level, level
+    read_level, write_level = fair_level(reads, 1.0), fair_level(writes, 1.0)
+    both = [(n, min(d, read_level)) for n, d in reads] + [(n, min(d, write_level)) for n, d in writes]
+    level = fair_level(both, capacity)
+    return min(read_level, level), min(write_level, level)
+
+
+class _Waiting(NamedTuple):
+    """What a client read may find in front of it."""
+
+    piece_s: float
+    """Time of the piece of background work in progress."""
+    most_s: float
+    """One piece of every other asker: the device takes turns, and no more than that is outstanding."""
+
+
+def _waiting(s: Service, load: Load, read_byte_s: float, write_byte_s: float, client_s: float) -> _Waiting:
+    """What a client read may wait for under `load`."""
+    read_piece_s = min(load.read_request_bytes, s.interleave_bytes) * read_byte_s
+    write_piece_s = min(load.write_request_bytes, s.interleave_bytes) * write_byte_s
+    writers = load.writers + (load.client_write_bytes_per_s > 0.0)
+    others = load.readers * read_piece_s + writers * write_piece_s
+    streams = load.readers + writers
+    clients = max(0.0, load.client_read_depth - 1.0) * client_s
+    return _Waiting(others / streams if streams else 0.0, others + clients)
+
+
+def _closed_rate(depth: float, idle_s: float, client_s: float, background: float, wait: _Waiting) -> float:
+    """Client reads per second if each of `depth` askers issues the next read when its last one is done.
+
+    Solves x (idle + W(x)) = depth with Pollaczek-Khinchine's wait for fixed service times, W(x) = (x S^2 + B p) / 2 /
+    (1 - B - x S) for client service time S, background load B and its piece p. The wait never exceeds `wait.most_s`.
+    """
+    free = 1.0 - background
+    at_least = depth / (idle_s + wait.most_s)
+    if free <= 0.0:
+        return at_least
+    b = idle_s * free + background * wait.piece_s / 2.0 + depth * client_s
+    c = depth * free
+    root = math.sqrt(max(0.0, b * b - 4.0 * client_s * (idle_s - client_s / 2.0) * c))
+    return max(at_least, 2.0 * c / (b + root))

@@ -1,0 +1,189 @@
+"""Caps over any device, as the Linux block cgroup sets them: a token bucket for each direction.
+
+Source: Linux block/blk-throttle.c. A cap gives cap x slice of credit; what is not used in one slice is dropped when the
+slice is trimmed, so credit never exceeds one slice; an idle group starts its next slice with all of it. The slice
+(DFL_THROTL_SLICE_HD) is 100 ms, and 20 ms for solid-state disks only where the kernel has the "low" limit compiled in.
+The same code serves cgroup v1 (blkio.throttle.*) and v2 (io.max).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from lsmlab.models.devices.base import Device, DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.sharing import fair_level
+from lsmlab.models.errors import InputError
+
+SLICE_S: Final = 0.1
+"""DFL_THROTL_SLICE_HD, block/blk-throttle.c."""
+IO_BYTES: Final = 512.0 * 2**10
+"""Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two (specs/lessons.md, 3.9)."""
+_EMPTY_S: Final = 1e-3
+"""Credit earned in less time than this is kept, but not yet spent: one timer tick (HZ = 1000) of the throttle."""
+_SLACK: Final = 1.0 + 1e-9
+"""Rates equal to the cap are within it."""
+
+
+class ThrottleState(NamedTuple):
+    """Credit left in each bucket, and the state of the device below."""
+
+    inner: Any
+    read_bytes: float
+    write_bytes: float
+    read_ios: float
+    write_ios: float
+
+
+class _Direction(NamedTuple):
+    """One direction of a load: the streams, the clients, and the limits that empty buckets have set so far."""
+
+    streams: int
+    request_bytes: float
+    clients: float
+    """Askers among the clients."""
+    client_unit_bytes: float
+    """Bytes of one client request."""
+    limit: float
+    """Bytes per second of one stream."""
+    client_limit: float
+    """Share of the clients' demand."""
+
+
+@dataclass(frozen=True)
+class Throttled:
+    """A device under caps. While there is credit, everybody runs as fast as the device; then all share the cap.
+
+    `iops_cap` holds for reads and for writes separately, like riops and wiops.
+    """
+
+    device: Device
+    write_cap: float | None = None
+    """Bytes per second."""
+    read_cap: float | None = None
+    """Bytes per second."""
+    iops_cap: float | None = None
+    """Operations per second."""
+    slice_s: float = SLICE_S
+    io_bytes: float = IO_BYTES
+
+    def __post_init__(self) -> None:
+        for key in ("write_cap", "read_cap", "iops_cap"):
+            cap = getattr(self, key)
+            if cap is not None and cap <= 0:
+                raise InputError(f"{key}: must be above 0, or null for no cap")
+
+    @property
+    def name(self) -> str:
+        """Name of the device below."""
+        return self.device.name
+
+    def initial(self) -> ThrottleState:
+        """All buckets full."""
+        slice_s, ios = self.slice_s, (self.iops_cap or 0.0) * self.slice_s
+        return ThrottleState(
+            self.device.initial(), (self.read_cap or 0.0) * slice_s, (self.write_cap or 0.0) * slice_s, ios, ios
+        )
+
+    def allocate(self, state: ThrottleState, load: Load) -> Grant:
+        """How much each asker gets; valid until a bucket is empty."""
+        read = _Direction(
+            load.readers, load.read_request_bytes, max(1.0, load.client_read_depth), load.client_read_bytes,
+            load.read_limit_bytes_per_s, 1.0,
+        )  # fmt: skip
+        write = _Direction(
+            load.writers, load.write_request_bytes, 1.0, load.write_request_bytes, load.write_limit_bytes_per_s, 1.0
+        )
+        limited = load
+        while True:
+            grant = self.device.allocate(state.inner, limited)
+            reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
+            logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
+            new_read, read_s = self._bind(
+                read, grant.read_bytes_per_s, reads, self.read_cap, state.read_bytes, state.read_ios
+            )
+            new_write, write_s = self._bind(
+                write, grant.write_bytes_per_s, logged, self.write_cap, state.write_bytes, state.write_ios
+            )
+            if new_read is read and new_write is write:
+                return self._answer(load, grant, read, write, min(read_s, write_s))
+            read, write = new_read, new_write
+            limited = Load(
+                load.readers, load.writers, load.read_request_bytes, load.write_request_bytes, load.queue_depth,
+                load.client_read_iops * read.client_limit, load.client_read_bytes, load.client_read_depth,
+                load.client_write_bytes_per_s * write.client_limit, read.limit, write.limit,
+            )  # fmt: skip
+
+    def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
+        """Credit earned and spent, and the device's own state."""
+        slice_s = self.slice_s
+        read_ios = max(flow.reads, flow.read_bytes / self.io_bytes)
+        write_ios = max(flow.writes, flow.write_bytes / self.io_bytes)
+        return ThrottleState(
+            self.device.advance(state.inner, elapsed_s, flow),
+            _refill(state.read_bytes, self.read_cap, slice_s, elapsed_s, flow.read_bytes),
+            _refill(state.write_bytes, self.write_cap, slice_s, elapsed_s, flow.write_bytes),
+            _refill(state.read_ios, self.iops_cap, slice_s, elapsed_s, read_ios),
+            _refill(state.write_ios, self.iops_cap, slice_s, elapsed_s, write_ios),
+        )
+
+    def fsync_s(self, state: ThrottleState) -> float:
+        """As the device below: the throttle does not count cache flushes."""
+        return self.device.fsync_s(state.inner)
+
+    def facts(self, state: ThrottleState, live_bytes: float) -> DeviceFacts:
+        """As the device below."""
+        return self.device.facts(state.inner, live_bytes)
+
+    def _bind(
+        self, side: _Direction, stream_rate: float, client_rate: float, cap: float | None, credit: float, ios: float
+    ) -> tuple[_Direction, float]:
+        """Tighten the limits of one direction by its empty buckets; else the time until one is empty."""
+        valid_s = math.inf
+        for bucket_cap, left, stream_unit, client_unit in (
+            (cap, credit, 1.0, 1.0),
+            (
+                self.iops_cap,
+                ios,
+                1.0 / min(side.request_bytes, self.io_bytes),
+                1.0 / min(side.client_unit_bytes, self.io_bytes),
+            ),
+        ):
+            if bucket_cap is None:
+                continue
+            stream, client = stream_rate * stream_unit, client_rate * client_unit
+            rate = side.streams * stream + client
+            if rate <= bucket_cap * _SLACK:
+                continue
+            if left > bucket_cap * _EMPTY_S:
+                valid_s = min(valid_s, left / (rate - bucket_cap))
+                continue
+            each = fair_level([(float(side.streams), stream), (side.clients, client / side.clients)], bucket_cap)
+            factor = min(1.0, each * side.clients / client) if client > 0 else 1.0
+            side = side._replace(limit=min(side.limit, each / stream_unit), client_limit=side.client_limit * factor)
+            stream_rate, client_rate = min(stream_rate, side.limit), client_rate * factor
+        return side, valid_s
+
+    def _answer(self, load: Load, grant: Grant, read: _Direction, write: _Direction, valid_s: float) -> Grant:
+        if read.client_limit == 1.0 and write.client_limit == 1.0 and valid_s >= grant.valid_for_s:
+            return grant
+        served = grant.client_read_share * read.client_limit
+        latency_s = grant.client_read_latency_s
+        if served < 1.0 and load.client_read_iops > 0:  # Little's law, as all reads that may be outstanding are
+            latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
+        return Grant(
+            read_bytes_per_s=grant.read_bytes_per_s,
+            write_bytes_per_s=grant.write_bytes_per_s,
+            client_read_share=served,
+            client_read_latency_s=latency_s,
+            client_write_share=grant.client_write_share * write.client_limit,
+            utilisation=grant.utilisation,
+            valid_for_s=min(valid_s, grant.valid_for_s),
+        )
+
+
+def _refill(credit: float, cap: float | None, slice_s: float, elapsed_s: float, spent: float) -> float:
+    if cap is None:
+        return 0.0
+    return min(cap * slice_s, max(0.0, credit + cap * elapsed_s - spent))
