@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.errors import InputError
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 

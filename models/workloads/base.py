@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 
 import numpy as np
-
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import KeyOrder, Ordered

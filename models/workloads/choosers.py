@@ -82,6 +82,10 @@ class Owed:
         self.fraction = total - whole
         return whole
 
+    def put_back(self, keys: int) -> None:
+        """Owe `keys` again that were taken and not used."""
+        self.fraction += keys
+
 
 class HotPresence:
     """Which hot keys `count` writes touch, when one write touches each with its own probability."""
@@ -174,7 +178,9 @@ class _UniformState:
             groups = rng.integers(0, self._groups, self._owed.take(draws))
         else:
             touched = -self._groups * math.expm1(count * math.log1p(-1.0 / self._items))
-            groups = quantile_groups(self._owed.take(touched), count, self._groups, rng)
+            taken = self._owed.take(touched)
+            groups = unique_sorted(quantile_groups(taken, count, self._groups, rng))
+            self._owed.put_back(taken - len(groups))  # `touched` counts distinct groups already
         codes = self._sample.group_codes(groups)
         if self._any_hot:
             codes = np.concatenate((codes, self._hot.touched(count, rng)))

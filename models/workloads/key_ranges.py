@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
@@ -16,7 +14,8 @@ from lsmlab.models.workloads.choosers import ChooserState, HotPresence, InsertCu
 from lsmlab.models.workloads.mt19937 import Mt19937x64
 from lsmlab.models.workloads.popularity import condense, scattered_blocks
 from lsmlab.models.workloads.ranks import PowerLaw
-from lsmlab.models.workloads.skewed import scatter
+from lsmlab.models.workloads.skewed import scatter, scatter_groups
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
@@ -171,6 +170,8 @@ class _RangedState:
 
     def _group_codes(self, ranges: KeyArray, seeds: KeyArray) -> KeyArray:
         groups = seeds >> self._sample.shift
-        if self._chooser.law is not None:
-            groups = scatter(groups, self._cells)
+        if self._chooser.law is not None and self._sample.exact:
+            groups = scatter(groups, self._size)
+        elif self._chooser.law is not None:
+            groups = scatter_groups(groups, self._cells)
         return self._sample.group_codes(((ranges * self._size) >> self._sample.shift) + groups)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop, Sine

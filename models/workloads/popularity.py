@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.workloads.choosers import Popularity
-from lsmlab.models.workloads.fnv import fnv1a_64
+from lsmlab.models.workloads.hashes import splitmix_64
 from lsmlab.models.workloads.ranks import RankLaw
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
 _CLASSES: Final = 256  # classes a popularity is condensed to: hit rates move by less than 0.1 % beyond 100
 _BINS: Final = 1 << 17  # blocks that are looked at one by one; more are sampled
-_HEADS: Final = 1 << 16  # ranks taken one by one where blocks are sampled
+_HEADS: Final = 1 << 13  # ranks in blocks of their own where blocks are sampled: few beside 2^17, so that few would meet
 _PER_BIN: Final = 4  # rank groups spread over each bin; the mass of deeper ranks is even to within 1 / sqrt(4 · 2^17)
 
 
@@ -34,7 +33,7 @@ def scattered_blocks(law: RankLaw, n: int, keys_per_block: float) -> Popularity:
     groups = min(_PER_BIN * bins, int((items - heads) / step) + 1)
     edges: FloatArray = heads + np.arange(groups + 1, dtype=np.float64) * step
     mass = np.diff(law.cdf(edges, n))
-    placed = np.bincount((fnv1a_64(np.arange(groups)) % np.uint64(bins)).astype(np.int64), mass, bins)
+    placed = np.bincount((splitmix_64(np.arange(groups)) % np.uint64(bins)).astype(np.int64), mass, bins)
     head_mass = np.diff(law.cdf(np.arange(heads + 1, dtype=np.float64), n))
     rest = max(0.0, 1.0 - float(mass.sum()) - float(head_mass.sum()))
     return condense(

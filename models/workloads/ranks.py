@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.errors import InputError
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 Int64Array = NDArray[np.int64]

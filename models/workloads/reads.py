@@ -8,10 +8,9 @@ from enum import Enum
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.errors import InputError
 from lsmlab.models.workloads.choosers import Popularity
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
@@ -19,9 +17,10 @@ from lsmlab.models.workloads.choosers import (
     Popularity,
     share_of,
 )
-from lsmlab.models.workloads.fnv import fnv1a_64
+from lsmlab.models.workloads.hashes import fnv1a_64, splitmix_64
 from lsmlab.models.workloads.popularity import adjacent_blocks, scattered_blocks
 from lsmlab.models.workloads.ranks import RankLaw
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
@@ -29,6 +28,11 @@ FloatArray = NDArray[np.float64]
 def scatter(ranks: KeyArray, n: int) -> KeyArray:
     """Key numbers of `ranks`: FNV-1a modulo n, as YCSB's scrambled Zipfian does; some ranks share a key."""
     return (fnv1a_64(ranks) % np.uint64(n)).astype(np.int64)
+
+
+def scatter_groups(groups: KeyArray, n: int) -> KeyArray:
+    """Places of groups of ranks among n groups of keys: with enough keys, FNV-1a scatters as evenly as this does."""
+    return (splitmix_64(groups) % np.uint64(n)).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -110,9 +114,12 @@ class _RankedState:
         return codes
 
     def _group_codes(self, ranks: KeyArray) -> KeyArray:
+        if self._sample.exact:
+            return self._sample.group_codes(self._chooser.numbers(ranks, self._n))
         groups = ranks >> self._sample.shift
-        groups = scatter(groups, self._groups) if self._chooser.scattered else np.minimum(groups, self._groups - 1)
-        return self._sample.group_codes(groups)
+        if self._chooser.scattered:
+            return self._sample.group_codes(scatter_groups(groups, self._groups))
+        return self._sample.group_codes(np.minimum(groups, self._groups - 1))
 
 
 @dataclass(frozen=True)

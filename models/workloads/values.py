@@ -8,11 +8,10 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import KeyArray
-from lsmlab.models.workloads.fnv import fnv1a_64
+from lsmlab.models.workloads.hashes import splitmix_64
+from numpy.typing import NDArray
 
 
 class ValueSizes(Protocol):
@@ -135,8 +134,8 @@ class KeyedSizes:
 
     def of(self, codes: KeyArray) -> NDArray[np.float64]:
         """Value sizes in bytes. Shape (len(codes),)."""
-        u = (fnv1a_64(codes) % np.uint64(1 << 53)).astype(np.float64) / float(1 << 53)
-        sizes = self.values.quantile(np.maximum(u, 2.0**-54))
+        u = ((splitmix_64(codes) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        sizes = self.values.quantile(u)
         return np.where(codes & 1, sizes, self.values.mean_bytes) if self.sampled else sizes
 
 

@@ -1,0 +1,273 @@
+"""Key choosers: sampled and exact runs agree with theory and with each other."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered, Sharded
+from lsmlab.models.tree.keys import KeySample, choose_rate
+from lsmlab.models.workloads.choosers import Chooser, InsertCursor, SequentialKeys, UniformKeys
+from lsmlab.models.workloads.hashes import fnv1a_64
+from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
+from lsmlab.models.workloads.mt19937 import fillrandom_keys
+from lsmlab.models.workloads.ranks import Exponential, Hotspot, LogUniform, PowerLaw, RankLaw, Zipf
+from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
+
+UDB_RANGES = range_shares(14.18, -2.917, 0.0164, -0.08082, 30)
+SKEWED = {
+    "uniform": UniformKeys(),
+    "scrambled zipfian": RankedKeys(Zipf(0.99, 10**10)),
+    "zipfian 2": RankedKeys(Zipf(2.0)),
+    "adjacent zipfian": RankedKeys(Zipf(0.99), scattered=False),
+    "hotspot": RankedKeys(Hotspot(0.01, 0.9), scattered=False),
+    "small hotspot": RankedKeys(Hotspot(0.0001, 0.5), scattered=False),
+    "log-uniform": RankedKeys(LogUniform(15.0)),
+    "mixgraph": RangedKeys(UDB_RANGES, PowerLaw(0.002312, 0.3467)),
+}
+
+
+def fills(chooser: Chooser, rate: float, fills: int = 30, size: int = 20_000, seed: int = 7) -> tuple[KeySample, list]:
+    """`fills` memtables of `size` writes over half a million keys."""
+    population = 500_000
+    sample = KeySample(population, rate, hot=chooser.hot_numbers(population, round(1 / rate)))
+    state = chooser.start(sample, InsertCursor())
+    rng = np.random.default_rng(seed)
+    return sample, [state.distinct(size, rng) for _ in range(fills)]
+
+
+@pytest.mark.parametrize("rate", [1.0, 2.0**-4, 2.0**-7])
+def test_uniform_fills_match_theory(rate: float) -> None:
+    """Uniform writes, n of them to N keys, leave N (1 - (1 - 1/N)^n) distinct keys, at any rate, within 5 errors."""
+    sample, runs = fills(UniformKeys(), rate, fills=200)
+    n, keys = 20_000, 500_000
+    expected = keys * -math.expm1(n * math.log1p(-1 / keys))
+    counts = np.array([sample.entries(r) for r in runs])
+    # Distinct keys of n draws vary by less than sqrt(n²/2N); in a sample by 1/rate times that of the sampled draws.
+    error = math.sqrt(n * n / (2 * keys) / rate) / math.sqrt(len(runs))
+    assert abs(counts.mean() - expected) < 5 * error + 1e-3 * expected
+
+
+@pytest.mark.parametrize("name", SKEWED)
+def test_sampled_fills_agree_with_exact_ones(name: str) -> None:
+    """Distinct keys of a memtable, what two memtables share, and what thirty leave: a sample gives the exact values.
+
+    The tolerance is three standard errors: a sampled key counts for 32, and thirty fills are averaged.
+    """
+    measures = []
+    for rate in (1.0, 2.0**-5):
+        sample, runs = fills(SKEWED[name], rate)
+        alone = np.mean([sample.entries(r) for r in runs])
+        shared = np.mean([sample.entries(np.intersect1d(a, b)) for a, b in itertools.pairwise(runs)])
+        union = sample.entries(np.unique(np.concatenate(runs)))
+        measures.append((alone, shared, union))
+    for exact, sampled, repeats in zip(*measures, (30, 29, 1), strict=True):
+        tolerance = 3 * math.sqrt(32 * exact / repeats)
+        assert abs(sampled - exact) < tolerance
+
+
+@pytest.mark.parametrize("name", SKEWED)
+@pytest.mark.parametrize("rate", [1.0, 2.0**-6])
+def test_fills_are_sorted_distinct_and_repeatable(name: str, rate: float) -> None:
+    """Codes ascend strictly, lie in the sample's preloaded set, and depend on the seed alone."""
+    sample, runs = fills(SKEWED[name], rate, fills=3)
+    _, again = fills(SKEWED[name], rate, fills=3)
+    everything = sample.codes()
+    for run, twin in zip(runs, again, strict=True):
+        assert (np.diff(run) > 0).all()
+        assert np.isin(run, everything).all()
+        assert run.tolist() == twin.tolist()
+
+
+def test_fractions_of_sampled_keys_are_carried_over() -> None:
+    """A hundred fills of 1.6 sampled keys each leave 160 keys, not 100 and not a random number."""
+    sample = KeySample(2**40, 2.0**-10)  # so many keys that no two writes meet
+    state = UniformKeys().start(sample, InsertCursor())
+    rng = np.random.default_rng(1)
+    keys = sum(len(state.distinct(1.6 * 1024, rng)) for _ in range(100))
+    assert keys in (159, 160)  # the last one may be owed still
+
+
+def test_exact_uniform_keys_are_db_bench_s() -> None:
+    """In an exact run with a seed, the fills are db_bench's own key sequence, cut where the fills end."""
+    sample = KeySample(1000)
+    state = UniformKeys(seed=42, threads=2).start(sample, InsertCursor())
+    rng = np.random.default_rng(1)
+    got = [state.distinct(101, rng), state.distinct(99, rng)]
+    one, two = fillrandom_keys(42, 1, 100, 1000), fillrandom_keys(42, 2, 100, 1000)
+    assert [k << 1 for k in sorted({*one[:51].tolist(), *two[:50].tolist()})] == got[0].tolist()
+    assert [k << 1 for k in sorted({*one[51:].tolist(), *two[50:].tolist()})] == got[1].tolist()
+
+
+@pytest.mark.parametrize("order", [Ordered(), Hashed(), Sharded(10)])
+@pytest.mark.parametrize("rate", [1.0, 2.0**-5])
+def test_inserts_write_every_key_once(order: KeyOrder, rate: float) -> None:
+    """Consecutive fills of inserts share no key and together are all keys, whatever the key order."""
+    sample = KeySample(10_000, rate, order)
+    state = SequentialKeys().start(sample, InsertCursor())
+    rng = np.random.default_rng(1)
+    runs = [state.distinct(312.5, rng) for _ in range(32)]
+    written = np.concatenate(runs)
+    assert len(written) == len(np.unique(written))
+    assert np.isin(sample.codes(), written).all()
+
+
+def test_sequential_fills_do_not_overlap() -> None:
+    """In key order each fill lies behind the one before; over shards each fill spans nearly the whole key space."""
+    rng = np.random.default_rng(1)
+    ordered = SequentialKeys().start(KeySample(10_000), InsertCursor())
+    first, second = ordered.distinct(100, rng), ordered.distinct(100, rng)
+    assert (first[0], first[-1]) == (0, 198)
+    assert (second[0], second[-1]) == (200, 398)
+    sharded = SequentialKeys().start(KeySample(10_000, order=Sharded(10)), InsertCursor())
+    assert [(shard * 1000 + i) << 1 for shard in range(10) for i in range(2)] == sharded.distinct(20, rng).tolist()
+
+
+@given(st.integers(1, 5000), st.sampled_from([Ordered(), Hashed(), Sharded(1), Sharded(7), Sharded(10_000)]))
+def test_key_orders_are_bijections(size: int, order: KeyOrder) -> None:
+    """Every key order gives each of `size` numbers a place of its own in [0, size)."""
+    assert list(range(size)) == np.sort(order.place(np.arange(size), size)).tolist()
+
+
+def test_hashed_order_is_even() -> None:
+    """The first tenth of hashed numbers spreads over the key space like random draws without replacement."""
+    places = Hashed().place(np.arange(100_000), 1_000_000)
+    counts = np.bincount(places // 10_000, minlength=100)
+    # hypergeometric: variance 1000 · 0.9; chi-squared over 100 bins has mean 99 and deviation 14
+    assert 99 - 5 * 14 < float(np.sum((counts - 1000) ** 2 / 900)) < 99 + 5 * 14
+
+
+@given(st.integers(1, 10**9), st.floats(1, 10**7), st.integers(1, 1000))
+def test_weights_sum_to_the_population(population: int, entries: float, samples: int) -> None:
+    """Whatever the rate, a sample has at least one key and its weights sum to the population."""
+    sample = KeySample(population, choose_rate(entries, samples, population))
+    assert sample.cells >= 1
+    assert population == pytest.approx(sample.cells * sample.weight)
+
+
+def test_rate_is_chosen_by_samples_per_file() -> None:
+    """460 000 entries at about 400 samples: 1 in 1024; a store smaller than a file keeps 400 keys as well."""
+    assert choose_rate(460_000, 400, 10**9) == 1 / 1024
+    assert choose_rate(460_000, 400, 1000) == 1 / 2
+    assert choose_rate(460_000, 400, 100) == 1.0
+    with pytest.raises(InputError):
+        choose_rate(460_000, 0, 100)
+
+
+def test_hot_keys_weigh_one() -> None:
+    """Hot keys weigh 1, the others share the rest; `entries` is the sum of `weights`."""
+    sample = KeySample(1024, 1 / 64, hot=np.array([3, 500]))
+    codes = sample.codes()
+    assert len(codes) == 16 + 2
+    assert pytest.approx(float(np.sum(sample.weights(codes)))) == 1024.0
+    assert pytest.approx(sample.entries(codes)) == 1024.0
+    assert np.unique(np.asarray(sample.weights(codes))).tolist() == [1.0, (1024 - 2) / 16]
+    assert sample.number_codes(np.array([3, 4])).tolist() == [(3 << 1) | 1, 0]
+
+
+LAWS: list[tuple[RankLaw, int]] = [
+    (Zipf(), 10_000), (Zipf(0.5), 1000), (Zipf(1.0), 1000), (Zipf(2.0), 1000), (Zipf(5.0), 1000), (Zipf(), 1),
+    (Zipf(), 2), (Zipf(), 3), (Zipf(0.99, 10**10), 1000), (PowerLaw(0.002312, 0.3467), 1000), (LogUniform(10.0), 10**6),
+    (Exponential(), 1000), (Hotspot(), 1000), (Hotspot(0.0, 1.0), 100), (Hotspot(1.0, 0.2), 100),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("law", "n"), LAWS, ids=str)
+def test_draws_follow_the_distribution_function(law: RankLaw, n: int) -> None:
+    """Ranks at evenly spaced fractions have exactly the law's distribution function, from 0 to 1."""
+    u = (np.arange(1_000_000) + 0.5) / 1_000_000
+    ranks = law.draw(u, n)
+    at = np.unique(np.minimum([0, 1, 2, 3, 7, 30, 200, 900, 1e9], law.items(n)))
+    share = np.array([np.mean(ranks < r) for r in at])
+    assert (np.abs(share - law.cdf(at, n)) <= 2e-6).all()
+    assert ranks.min() >= 0
+    assert ranks.max() < law.items(n)
+    assert law.cdf(np.array([0.0, law.items(n)]), n).tolist() == [0.0, 1.0]
+
+
+def test_zipfian_head() -> None:
+    """Rank r of N has the chance 1 / (r^0.99 ζ): exactly for the first two ranks, within 18 % for the next (Gray)."""
+    n = 1000
+    zeta = sum(i**-0.99 for i in range(1, n + 1))
+    chance = np.diff(Zipf().cdf(np.arange(11, dtype=np.float64), n))
+    exact = np.array([i**-0.99 for i in range(1, 11)]) / zeta
+    assert exact[:2].tolist() == pytest.approx(chance[:2].tolist())
+    assert exact[2:].tolist() == pytest.approx(chance[2:].tolist(), rel=0.18)
+
+
+def test_ycsb_constants() -> None:
+    """YCSB's precomputed ζ(10^10, 0.99) = 26.46902820178302, and its hash of 1."""
+    assert pytest.approx(float(Zipf(0.99, 10**10).cdf(np.array([1.0]), 1000)[0]), rel=1e-9) == 1 / 26.46902820178302
+    value = 0xCBF29CE484222325
+    for byte in (1, 0, 0, 0, 0, 0, 0, 0):
+        value = ((value ^ byte) * 1099511628211) % 2**64
+    signed = value - 2**64 if value >= 2**63 else value
+    assert abs(signed) == int(fnv1a_64(np.array([1]))[0])
+
+
+@pytest.mark.parametrize("name", SKEWED)
+def test_reads_are_drawn_as_writes_are(name: str) -> None:
+    """The share of reads on a sample's hot keys is their share of the law; all codes are ones the store holds."""
+    chooser = SKEWED[name]
+    exact, _ = fills(chooser, 1.0, fills=0)
+    sample, _ = fills(chooser, 2.0**-6, fills=0)
+    rng = np.random.default_rng(3)
+    one = chooser.start(exact, InsertCursor()).sample_reads(200_000, rng)
+    some = chooser.start(sample, InsertCursor()).sample_reads(200_000, rng)
+    assert np.isin(some, sample.codes()).all()
+    if len(sample.hot):
+        expected = np.mean(np.isin(one, sample.hot << 1))
+        error = math.sqrt(2 * expected * (1 - expected) / 200_000)
+        # ranks beyond the carried ones that hash onto a hot key count as hot in the exact run alone
+        assert expected == pytest.approx(np.mean(some & 1), abs=5 * error + 0.01)
+
+
+def test_latest_follows_the_cursor() -> None:
+    """Reads of recent keys reach exactly the newest keys, and move as keys are inserted."""
+    sample = KeySample(20_000, order=Ordered())
+    cursor = InsertCursor(10_000)
+    reads = RecentKeys(Zipf()).start(sample, cursor)
+    inserts = SequentialKeys().start(sample, cursor)
+    rng = np.random.default_rng(1)
+    assert int(reads.sample_reads(10_000, rng).max() >> 1) == 9_999
+    inserts.distinct(500, rng)
+    codes = reads.sample_reads(10_000, rng) >> 1
+    assert int(codes.max()) == 10_499
+    newest = float(Zipf().cdf(np.array([1.0]), 10_500)[0])
+    assert newest == pytest.approx(np.mean(codes == 10_499), abs=2e-4)
+
+
+def test_key_ranges_of_the_udb_trace() -> None:
+    """The published prefix_dist ranges: whole shares of the coldest one by the two-term law, rounded down, shuffled."""
+    law = [14.18 * math.exp(-2.917 * i) + 0.0164 * math.exp(-0.08082 * i) for i in range(1, 31)]
+    shares = [math.floor(p * (math.floor(1 / law[-1]) + 1)) for p in law]
+    assert sorted(share / sum(shares) for share in shares) == pytest.approx(sorted(UDB_RANGES))
+    assert sorted(UDB_RANGES) != list(UDB_RANGES)
+
+
+def test_key_ranges_get_their_shares() -> None:
+    """Reads fall on each range in proportion to its share."""
+    sample = KeySample(300_000)
+    codes = RangedKeys(UDB_RANGES).start(sample, InsertCursor()).sample_reads(100_000, np.random.default_rng(1))
+    assert list(UDB_RANGES) == pytest.approx((np.bincount((codes >> 1) // 10_000, minlength=30) / 100_000).tolist(), abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Zipf(0.0), lambda: Zipf(11.0), lambda: PowerLaw(0.0, 1.0), lambda: PowerLaw(1e-9, 0.01),
+        lambda: LogUniform(0.0), lambda: Exponential(100.0), lambda: Hotspot(1.1), lambda: UniformKeys(share=0.0),
+        lambda: SequentialKeys(repeats=0.5), lambda: range_shares(0, 0, 0, 0, 5), lambda: range_shares(1, 1e6, 0, 0, 5),
+        lambda: RankedKeys(Zipf(), share=2.0), lambda: KeySample(0), lambda: KeySample(10, 0.3),
+        lambda: RangedKeys((0.5, 0.5)).start(KeySample(1), InsertCursor()),
+    ],
+)  # fmt: skip
+def test_impossible_distributions_are_refused(make) -> None:
+    """Parameters that describe no distribution raise InputError."""
+    with pytest.raises(InputError):
+        make()
