@@ -116,6 +116,8 @@ class ClientLoad:
         self._alarm = Alarm(env, self._wake)
         self._planning = False
         self._stall: StallCause | None = None
+        self._allowed = _NEVER
+        """Writes per second that each store lets through."""
         self._waiting_share = 0.0
         """Share of time that the leading writer spends waiting now."""
         self._stop_since = -1.0
@@ -206,9 +208,8 @@ class ClientLoad:
 
     def _note_sleeps(self, elapsed_s: float) -> None:
         """Delayed closed-loop writers sleep in whole steps; each sleep holds every thread's next write (§3.6, §3.7)."""
-        rate = min(s.throttle.rate_bytes_per_s for s in self.stores if s.throttle.delayed)
         step = self._host.sleep_step
-        sleep_s = step * max(1.0, math.ceil(self.shape.batch_bytes / max(1.0, rate) / step))
+        sleep_s = step * max(1.0, math.ceil(1.0 / max(1e-9, self._allowed) / step))
         for group in self.groups:
             if group.closed and group.write_share > 0.0:
                 sleeps = elapsed_s * self._waiting_share / sleep_s
@@ -226,7 +227,7 @@ class ClientLoad:
         allowed, cause = self._allowed_writes()
         wanted = sum(self._demand(g) * g.write_share for g in self.groups)
         factor = 1.0 if wanted <= allowed else allowed / wanted
-        self._stall = cause
+        self._stall, self._allowed = cause, allowed / len(self.stores)
         self._waiting_share = 0.0
         for group in self.groups:
             demand = self._demand(group)
@@ -259,7 +260,7 @@ class ClientLoad:
         allowed, cause = _NEVER, None
         for store in self.stores:
             if store.blocked:
-                return 0.0, store.throttle.cause if store.throttle.stopped else self._stall or StallCause.MEMTABLE_STOP
+                return 0.0, store.blocked_by
             if store.throttle.delayed:
                 rate = store.throttle.rate_bytes_per_s / self.shape.batch_bytes * len(self.stores)
                 if rate < allowed:

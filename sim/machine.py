@@ -108,7 +108,7 @@ class Machine:
     @property
     def contended(self) -> bool:
         """Whether jobs on this machine wait for each other now: then their steps must be fine."""
-        return self.device.background_streams > 0 or self.device.grant.utilisation > 0.5 or self.cores.share < 1.0
+        return self.device.crowded or self.cores.share < 1.0
 
     def run_parts(self, parts: Sequence[Sequence[Step]], consumer: Consumer, urgent: bool) -> Iterator[simpy.Event]:
         """Run subcompactions side by side, each in a thread of its own; ends with the slowest (§6.1)."""

@@ -16,7 +16,7 @@ from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.sst import expected_entries_per_block
 from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, Popularity
-from lsmlab.models.workloads.reads import bloom_false_positive_rate, cache_hit_rate
+from lsmlab.models.workloads.reads import cached_blocks, false_positive_rate, lru_hit_rate, scan_block_reads
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class TreeReads:
         self._setup = setup
         self._rng = rng
         options = setup.engine.options
-        self._false_positive = bloom_false_positive_rate(options.bloom_bits) if options.bloom_bits > 0 else 1.0
+        self._false_positive = false_positive_rate(options.bloom_bits) if options.bloom_bits > 0 else 1.0
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
         cursor = setup.workload.cursor()
         self._choosers: list[ChooserState] = [c.read_keys.start(setup.sample, cursor) for c in self._readers]
@@ -104,8 +104,8 @@ class TreeReads:
     def _hit_rate(self) -> float:
         options = self._setup.engine.options
         share = options.cache_size / self._setup.workload.regions
-        capacity = share / max(1, options.block_size)
-        rates = [cache_hit_rate(p, capacity) for p in self._popularity]
+        capacity = cached_blocks(share, options.block_size)
+        rates = [lru_hit_rate(p, capacity) for p in self._popularity]
         weights = [c.threads for c in self._readers]
         return float(np.average(rates, weights=weights))
 
@@ -126,7 +126,7 @@ class TreeReads:
         )
         runs = float(len(store.tree.l0) + sum(len(level) > 0 for level in store.tree.levels[1:]))
         length = self._scan_length()
-        touched = runs + length / self.entries_per_block
+        touched = scan_block_reads(runs, length, self.entries_per_block)
         scan = ReadCost(
             cpu_s=host.read_op + runs * (host.read_run + host.read_block) + length * host.scan_entry,
             device_reads=touched * miss,

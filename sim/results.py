@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version as installed_version
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +158,8 @@ def _series(
 
 
 def _jobs_table(stores: Sequence[Store]) -> Table:
-    rows = [astuple(j) for s in stores for j in s.recorder.jobs]
+    row = attrgetter(*JOB_COLUMNS)
+    rows = [row(j) for s in stores for j in s.recorder.jobs]
     if not rows:
         return {name: np.empty(0) for name in JOB_COLUMNS}
     return {name: np.array(column) for name, column in zip(JOB_COLUMNS, zip(*rows, strict=True), strict=True)}

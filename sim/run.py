@@ -200,7 +200,7 @@ def _set_up(config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.r
     )  # fmt: skip
     limiter = LimiterStation(env, engine, limiter_rng) if options.rate_limiter_bytes_per_sec else None
     machine = Machine(
-        env, station, CoreStation(env, host.cores), PageCache(device_setup.page_cache_bytes), host,
+        env, station, CoreStation(env, host.cores, _most_threads(engine, workload)), PageCache(device_setup.page_cache_bytes), host,
         IoStyle(
             overlap_writes=not direct_writes and options.bytes_per_sync > 0, overlap_reads=not direct_reads
         ),
@@ -212,6 +212,13 @@ def _set_up(config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.r
         log_reaches_device=not options.disable_wal and (options.sync or options.wal_bytes_per_sync > 0),
         keys=keys,
     )  # fmt: skip
+
+
+def _most_threads(engine: Engine, workload: Workload) -> float:
+    """Threads that can want a core at once: clients, and in every tree its flushes and (sub)compactions."""
+    flushes, compactions = engine.slots(True)
+    per_tree = flushes + compactions * engine.options.max_subcompactions
+    return sum(c.threads for c in workload.clients) + workload.regions * per_tree
 
 
 _ABOUT: Final = ("description", "source", "sources", "assumptions")

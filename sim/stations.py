@@ -17,6 +17,10 @@ from typing import Any, Final
 import simpy
 from lsmlab.models.devices.base import Device, Flow, Grant, Load
 
+STATE_STEP_S: Final = 0.25
+"""Simulated seconds after which a device hears of what went through it, where nothing depends on it sooner."""
+_CROWDED: Final = 0.9
+"""Share of a lonely stream's rate below which streams are said to wait for each other."""
 _EPSILON: Final = 1e-9
 """Relative slack for "has had its service": a float clock never lands exactly."""
 
@@ -110,8 +114,10 @@ class DeviceStation:
         self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
         self._trimmed_bytes = 0.0
         self._grants: dict[tuple[Any, ...], Grant] = {}
-        self._stateless = self.state is None
-        self.grant = self._allocate()
+        self._owed_s = 0.0
+        self._owed = [0.0, 0.0, 0.0, 0.0]
+        """Bytes read, bytes written, reads and writes that the device's state has not heard of yet, over `_owed_s`."""
+        self.grant = self._alone = self._allocate()
         self.read_bytes = 0.0
         self.write_bytes = 0.0
         self.busy_s = 0.0
@@ -139,13 +145,19 @@ class DeviceStation:
         self._trimmed_bytes += size_bytes
 
     @property
-    def background_streams(self) -> int:
-        """Transfers in progress."""
-        return len(self._readers) + len(self._writers)
+    def crowded(self) -> bool:
+        """Whether a stream gets notably less than it would have alone."""
+        alone = self._alone
+        return (
+            self.grant.write_bytes_per_s < _CROWDED * alone.write_bytes_per_s
+            or self.grant.read_bytes_per_s < _CROWDED * alone.read_bytes_per_s
+            or self.grant.valid_for_s != math.inf
+        )
 
     def settle(self) -> None:
         """Bring the accounts up to now."""
         self._sync()
+        self._tell_device()
 
     def _join(self, queue: SharedQueue, size_bytes: float, consumer: int) -> simpy.Event:
         event = self._env.event()
@@ -170,12 +182,24 @@ class DeviceStation:
         self.read_bytes += read_bytes
         self.write_bytes += write_bytes
         self.busy_s += grant.utilisation * elapsed_s
-        if not self._stateless:
-            read_request, write_request, _ = self._shape
-            flow = Flow(read_bytes, write_bytes, background_read / read_request + reads, write_bytes / write_request,
-                        self._trimmed_bytes)  # fmt: skip
-            self._trimmed_bytes = 0.0
-            self.state = self.device.advance(self.state, elapsed_s, flow)
+        owed = self._owed
+        owed[0] += read_bytes
+        owed[1] += write_bytes
+        owed[2] += background_read / self._shape[0] + reads
+        owed[3] += write_bytes / self._shape[1]
+        self._owed_s += elapsed_s
+        if self._owed_s >= STATE_STEP_S or grant.valid_for_s != math.inf:
+            self._tell_device()
+
+    def _tell_device(self) -> None:
+        """Move the device's own state on. A state that does not change soon (valid_for_s infinite) may be a little old."""
+        flow = Flow(*self._owed, self._trimmed_bytes)
+        state = self.device.advance(self.state, self._owed_s, flow)
+        if state is not self.state:
+            self.state = state
+            self._grants.clear()
+        self._owed_s = self._trimmed_bytes = 0.0
+        self._owed = [0.0, 0.0, 0.0, 0.0]
 
     def _wake(self) -> None:
         self._sync()
@@ -195,10 +219,9 @@ class DeviceStation:
 
     def _allocate(self) -> Grant:
         key = (len(self._readers), len(self._writers), self._clients)
-        if self._stateless:
-            known = self._grants.get(key)
-            if known is not None:
-                return known
+        known = self._grants.get(key)
+        if known is not None:
+            return known
         read_request, write_request, depth = self._shape
         iops, client_bytes, client_depth, client_write = self._clients
         grant = self.device.allocate(
@@ -209,8 +232,7 @@ class DeviceStation:
                 client_read_depth=client_depth, client_write_bytes_per_s=client_write,
             ),
         )  # fmt: skip
-        if self._stateless:
-            self._grants[key] = grant
+        self._grants[key] = grant
         return grant
 
 
@@ -237,9 +259,11 @@ class TransferLog:
 class CoreStation:
     """The host's cores, shared by background threads and clients; a thread never runs faster than one core."""
 
-    def __init__(self, env: simpy.Environment, cores: float) -> None:
+    def __init__(self, env: simpy.Environment, cores: float, most_threads: float = math.inf) -> None:
+        """`most_threads`: how many threads the run can have; if each always finds a core, there is nothing to share."""
         self._env = env
         self.cores = cores
+        self._plenty = most_threads <= cores
         self._queue = SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
@@ -253,6 +277,9 @@ class CoreStation:
 
     def work(self, cpu_s: float) -> simpy.Event:
         """Compute for `cpu_s` seconds of one core."""
+        if self._plenty:
+            self.busy_s += cpu_s
+            return self._env.timeout(cpu_s)
         event = self._env.event()
         self._sync()
         self._queue.join(cpu_s, event)
@@ -261,15 +288,10 @@ class CoreStation:
 
     def set_clients(self, runnable: float) -> None:
         """Client threads that want a core now (a mean, so any non-negative number)."""
-        if runnable != self._clients:
+        if runnable != self._clients and not self._plenty:
             self._sync()
             self._clients = runnable
             self._replan()
-
-    @property
-    def background_threads(self) -> int:
-        """Background threads that compute now."""
-        return len(self._queue)
 
     def settle(self) -> None:
         """Bring the accounts up to now."""

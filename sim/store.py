@@ -80,6 +80,7 @@ class Store:
         self.immutables: list[Memtable] = []
         self.blocked = False
         """Writers wait: set by a stop, cleared at the end of the background job that lifted it (§3.7)."""
+        self.blocked_by: StallCause | None = None
         self.on_stall_change: Callable[[], None] = lambda: None
         self.file_numbers: Iterator[int] = itertools.count(1)
         self._source = source
@@ -143,21 +144,14 @@ class Store:
         if self.throttle.cause is not None:
             self.recorder.count_stall(self.throttle.cause)
         if self.throttle.stopped:
-            self.blocked = True
+            self.blocked, self.blocked_by = True, self.throttle.cause
         if before.cause is not self.throttle.cause or before.rate_bytes_per_s != self.throttle.rate_bytes_per_s:
-            self._stall_changed()
+            self.on_stall_change()
         if not self._compaction_queued and not self.options.disable_auto_compactions:
             self._compaction_queued = picker.needs_compaction(self.tree, self.env.now)
         if self.checks:
             self.tree.check()
         self._schedule()
-
-    def stall_cause(self) -> StallCause | None:
-        """Why writers are held now; a stop that was lifted holds until waiters are signalled."""
-        return self.throttle.cause
-
-    def _stall_changed(self) -> None:
-        self.on_stall_change()
 
     def _request_flush(self) -> None:
         waiting = sum(not m.in_progress for m in self.immutables)
@@ -185,7 +179,7 @@ class Store:
         if self.blocked and not self.throttle.stopped:
             self.blocked = False
             self.recorder.unblocked(self.env.now, job)
-            self._stall_changed()
+            self.on_stall_change()
 
     def _install_after(self, job: int) -> None:
         self._cause_job = job

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 FINE_STEPS: Final = 12
 """Steps of a job while jobs contend: finer changes throughput by less than 1 % (docs/background/time.md)."""
-COARSE_STEPS: Final = 3
-"""Steps of a job that has the machine to itself."""
+COARSE_STEP_S: Final = 0.5
+"""Length in seconds of a step of a job that has the machine to itself, as far as its computing goes."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     size = files[0].size_bytes if files else 0
     cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
     cpu_s += store.engine.compression_cpu_s(host, entries_in * content.entry.raw_put, 0)
-    count = _step_count(store, size)
+    count = _step_count(store, size, cpu_s)
     steps = [Step(0.0, cpu_s / count, size / count)] * count
     return FlushWork(files[0] if files else None, steps, cpu_s)
 
@@ -148,12 +148,13 @@ def _steps(store: Store, files: Sequence[SortedFile], read_bytes: float, cpu_s: 
     size = sum(f.size_bytes for f in files)
     if size == 0:
         return [Step(read_bytes, cpu_s, 0.0)]
-    count = _step_count(store, size)
+    count = _step_count(store, size, cpu_s)
     step = Step(read_bytes / count, cpu_s / count, size / count)
     return [step] * count
 
 
-def _step_count(store: Store, size_bytes: int) -> int:
+def _step_count(store: Store, size_bytes: int, cpu_s: float) -> int:
     """Fine where jobs wait for each other, coarse where not; a step is never smaller than one buffer write (1 MiB)."""
-    most = FINE_STEPS if store.machine.contended or store.throttle.speedup else COARSE_STEPS
-    return max(1, min(most, math.ceil(size_bytes / 2**20)))
+    crowded = store.machine.contended or store.throttle.cause is not None
+    wanted = FINE_STEPS if crowded else min(FINE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
+    return max(1, min(wanted, math.ceil(size_bytes / 2**20)))
