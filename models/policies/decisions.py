@@ -12,10 +12,9 @@ from enum import Enum
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Tree
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)

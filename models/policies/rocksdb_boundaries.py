@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.policies.decisions import CutContext
 from lsmlab.models.tree.files import KeyArray
+from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -179,7 +178,10 @@ class LevelRules:
         return scores
 
     def _l0_limit(self, targets: Targets) -> int:
-        """Bytes of L0 at which its score is 1; 6.13 to 7.4 let it grow with a base level that L0 has inflated."""
+        """Bytes of L0 at which its score is 1; 6.13 to 7.4 let it grow with a base level that L0 has inflated.
+
+        Source: RocksDB's pull request 7325 of August 2020, taken to be first in 6.13.
+        """
         if not self.dynamic or self.version < (6, 13) or targets.multiplier == 0.0:
             return self.max_bytes_for_level_base
         return max(self.max_bytes_for_level_base, int(targets.size_bytes[targets.base_level] / targets.multiplier))

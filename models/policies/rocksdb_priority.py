@@ -7,12 +7,11 @@ from enum import Enum
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
+from numpy.typing import NDArray
 
 SORTED_FILES: Final = 50
 """How many positions RocksDB sorts exactly (kNumberFilesToSort); this model sorts the rest too, when it gets there."""

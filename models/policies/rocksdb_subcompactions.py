@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.version import Version
+from numpy.typing import NDArray
 
 ANCHORS: Final = 128
 """Most anchors that a table offers (kMaxNumAnchors in BlockBasedTable::ApproximateKeyAnchors)."""
@@ -50,7 +49,11 @@ def subcompaction_keys(
 
 
 def _by_anchors(inputs: Inputs, most: int, target_file_bytes: int) -> list[int]:
-    """7.6+: cut where the sizes before the anchors of all files sum up to the next multiple of a part's size."""
+    """7.6+: cut where the sizes before the anchors of all files sum up to the next multiple of a part's size.
+
+    RocksDB drops an anchor that two files share together with its size. Real files hardly ever share one; sampled
+    files do, as they draw from one sample, so here the sizes add up.
+    """
     files = [f for _, level in inputs for f in level]
     anchors = [_anchors(f) for f in files]
     sizes = np.concatenate([np.full(len(a), f.size_bytes / len(a)) for a, f in zip(anchors, files, strict=True)])
@@ -58,8 +61,8 @@ def _by_anchors(inputs: Inputs, most: int, target_file_bytes: int) -> list[int]:
     part = max(total // most, target_file_bytes)
     if part >= total:
         return []
-    keys, first = np.unique(np.concatenate(anchors), return_index=True)  # an anchor found twice counts once
-    before = np.cumsum(sizes[first])
+    keys, place = np.unique(np.concatenate(anchors), return_inverse=True)
+    before = np.cumsum(np.bincount(place, weights=sizes))
     bounds: list[int] = []
     threshold, at = part, -1
     while len(bounds) + 1 < most:

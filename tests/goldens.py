@@ -1,0 +1,168 @@
+"""Golden texts of compaction policies, after Pebble's datadriven tests: commands, a line of dashes, the answer.
+
+A block is one command with arguments (`pick version=7.8`), lines that belong to it, `----`, and the expected answer up
+to an empty line. `#` begins a comment line between blocks. LSMLAB_REWRITE=1 in the environment writes the answers that
+the code gives into the file; review them as the test they are.
+
+A tree is written as one line per level, `L0: 7[10-90]=100 6[5-80]=120*`: file number, smallest and largest key, size;
+`*` marks a file held by a job, `~200` gives a compensated size and `@3-9` sequence numbers. L0 is newest first.
+`running: 0->1[5-90]` lists the jobs in progress.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, Move, Pick, Picker, RunningJob
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+
+Arguments = dict[str, str]
+Command = Callable[[Arguments, list[str]], str]
+PickerFactory = Callable[[Arguments], Picker]
+REWRITE = "LSMLAB_REWRITE"
+
+_FILE = re.compile(r"(\d+)\[(\d+)-(\d+)\]=(\d+)(?:~(\d+))?(?:@(\d+)-(\d+))?(\*?)$")
+_JOB = re.compile(r"(\d+)->(\d+)\[(\d+)-(\d+)\]$")
+
+
+def run_golden(path: Path, commands: Mapping[str, Command]) -> None:
+    """Run every block of `path` and compare the answers with those in the file."""
+    written: list[str] = []
+    failures: list[str] = []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if not line or line.startswith("#"):
+            written.append(line)
+            at += 1
+            continue
+        dashes = lines.index("----", at)
+        end = next((i for i in range(dashes + 1, len(lines)) if not lines[i]), len(lines))
+        name, *words = line.split()
+        answer = commands[name](dict(word.split("=", 1) for word in words), lines[at + 1 : dashes])
+        expected = "\n".join(lines[dashes + 1 : end])
+        if expected != answer:
+            failures.append(f"{path.name}:{at + 1}: {line}\n--- expected\n{expected}\n--- actual\n{answer}")
+        written += [*lines[at : dashes + 1], *answer.splitlines()]
+        at = end
+    if os.environ.get(REWRITE) == "1":
+        path.write_text("\n".join(written) + "\n", encoding="utf-8")
+    else:
+        assert not failures, "\n\n".join(failures)
+
+
+def parse_file(text: str) -> SortedFile:
+    """Read one file of a tree."""
+    match = _FILE.match(text)
+    assert match, f"not a file: {text!r}"
+    number, lo, hi, size = (int(match[i]) for i in range(1, 5))
+    return SortedFile(
+        number, lo, hi, size,
+        compensated_bytes=int(match[5]) if match[5] else -1,
+        smallest_seqno=int(match[6]) if match[6] else number,
+        largest_seqno=int(match[7]) if match[7] else number,
+        busy=bool(match[8]),
+    )  # fmt: skip
+
+
+def parse_tree(lines: Sequence[str], num_levels: int = 7) -> tuple[Tree, list[RunningJob]]:
+    """Read a tree and the jobs in progress."""
+    tree, running = Tree(num_levels), []
+    for line in lines:
+        head, _, rest = line.partition(":")
+        if head == "running":
+            for word in rest.split():
+                match = _JOB.match(word)
+                assert match, f"not a job: {word!r}"
+                start, output, lo, hi = (int(group) for group in match.groups())
+                running.append(RunningJob(start, output, lo, hi, intra_l0=output == 0))
+        elif head == "L0":
+            tree.l0 = [parse_file(word) for word in rest.split()]
+        else:
+            tree.levels[int(head[1:])].insert(sorted(map(parse_file, rest.split()), key=lambda f: f.lo))
+    tree.check()
+    return tree, running
+
+
+def show_pick(pick: Pick) -> str:
+    """Print a pick: what, from where to where, why, and the file numbers per level."""
+    if isinstance(pick, DoNothing):
+        return "nothing"
+    files = [f"  L{level}: {' '.join(str(f.number) for f in files)}" for level, files in pick.inputs]
+    if isinstance(pick, Drop):
+        return "\n".join([f"drop {pick.reason}", *files])
+    verb = "merge" if isinstance(pick, Merge) else "move"
+    head = f"{verb} L{pick.start_level}->L{pick.output_level} {pick.reason} score={pick.score:.4g}"
+    if pick.next_key is not None:
+        head += f" next={pick.next_key}"
+    return "\n".join([head, *files])
+
+
+@dataclass
+class PickerSession:
+    """The commands for pickers. Options of `options` hold until the next one, those of a command for it alone."""
+
+    factories: Mapping[str, PickerFactory]
+    """Picker by the name given as `picker=`."""
+    options: Arguments = field(default_factory=dict)
+    tree: Tree = field(default_factory=Tree)
+    running: list[RunningJob] = field(default_factory=list)
+
+    def commands(self) -> dict[str, Command]:
+        """All commands by name."""
+        return {
+            "options": self._options, "define": self._define, "pick": self._pick, "picks": self._picks,
+            "scores": self._scores, "targets": self._targets, "pending": self._pending,
+        }  # fmt: skip
+
+    def picker(self, arguments: Arguments) -> Picker:
+        """Make the picker that the options in force describe."""
+        asked = {**self.options, **arguments}
+        return self.factories[asked.pop("picker")](asked)
+
+    def _options(self, arguments: Arguments, lines: list[str]) -> str:
+        self.options = arguments
+        return ""
+
+    def _define(self, arguments: Arguments, lines: list[str]) -> str:
+        self.tree, self.running = parse_tree(lines, int(arguments.get("num_levels", "7")))
+        levels = [f"L{i}:{self.tree.size_bytes(i)}" for i in range(self.tree.num_levels) if self.tree.file_count(i)]
+        return " ".join(levels)
+
+    def _pick(self, arguments: Arguments, lines: list[str]) -> str:
+        return show_pick(self.picker(arguments).pick(self.tree, self.running, 0.0))
+
+    def _picks(self, arguments: Arguments, lines: list[str]) -> str:
+        """Pick until nothing is left, marking what each pick holds: the chain of parallel jobs."""
+        picker, shown = self.picker(arguments), []
+        while not isinstance(pick := picker.pick(self.tree, self.running, 0.0), DoNothing):
+            shown.append(show_pick(pick))
+            self._start(pick)
+        return "\n".join([*shown, "nothing"])
+
+    def _start(self, pick: Merge | Move | Drop) -> None:
+        for level, files in pick.inputs:
+            self.tree.mark(level, files, busy=True)
+        if isinstance(pick, Drop):
+            return
+        files = [f for _, level in pick.inputs for f in level]
+        lo, hi = min(f.lo for f in files), max(f.hi for f in files)
+        self.running.append(RunningJob(pick.start_level, pick.output_level, lo, hi, intra_l0=pick.output_level == 0))
+        if pick.cursor is not None:
+            self.tree.cursor[pick.start_level] = pick.cursor
+
+    def _scores(self, arguments: Arguments, lines: list[str]) -> str:
+        scores = self.picker(arguments).scores(self.tree)
+        return " ".join(f"L{i}:{score:.4g}" for i, score in enumerate(scores) if score)
+
+    def _targets(self, arguments: Arguments, lines: list[str]) -> str:
+        return " ".join(f"{target:.0f}" for target in self.picker(arguments).level_targets(self.tree))
+
+    def _pending(self, arguments: Arguments, lines: list[str]) -> str:
+        return str(self.picker(arguments).pending_bytes(self.tree))

@@ -1,0 +1,262 @@
+"""Where RocksDB cuts outputs (rocksdb.md §6.3) and splits jobs (§6.1), against key-by-key walks of its rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lsmlab.models.policies.decisions import CutContext, MergedStream
+from lsmlab.models.policies.rocksdb_cutter import RocksDbCutter
+from lsmlab.models.policies.rocksdb_subcompactions import ANCHORS, subcompaction_cuts, subcompaction_keys
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.version import Version
+from numpy.typing import NDArray
+
+V57, V75, V77, V78, V98 = (Version.parse(v) for v in ("5.7", "7.5", "7.7", "7.8", "9.8"))
+
+
+def stream(n: int, entry_bytes: float = 10.0, gap: int = 1) -> MergedStream:
+    """Keys 0, gap, 2 gap … of equal size."""
+    return MergedStream(np.arange(n, dtype=np.int64) * gap, np.arange(n + 1) * entry_bytes)
+
+
+def context(
+    files: list[tuple[int, int, int]], target: int = 100, most: int = 10_000, split_key: int | None = None, level: int = 2
+) -> CutContext:
+    """A job with these grandparent files (lo, hi, size)."""
+    lo, hi, size = (np.array([f[i] for f in files], dtype=np.int64) for i in range(3))
+    return CutContext(level, target, most, not files, lo, hi, size, split_key)
+
+
+def test_without_grandparents_all_files_have_the_target_size() -> None:
+    """At the bottom a file ends as soon as it has the target size, in every version."""
+    for version in (V57, V75, V78, V98):
+        assert RocksDbCutter(version).cuts(stream(40), context([])) == [10, 20, 30]
+
+
+def test_no_cut_in_l0() -> None:
+    """An L0 output is never split."""
+    assert RocksDbCutter(V78).cuts(stream(40), context([], level=0)) == []
+
+
+def test_first_boundary_at_55_percent() -> None:
+    """The first boundary passed ends a file from 55 % of the target on; each adds 5 %, up to 90 % (§6.3).
+
+    Two boundaries are passed at once where one grandparent file follows another.
+    """
+    cutter = RocksDbCutter(V78)
+    assert cutter.cuts(stream(12), context([(6, 50, 1)])) == [6]
+    assert cutter.cuts(stream(12), context([(5, 50, 1)])) == []
+    assert cutter.cuts(stream(12), context([(0, 5, 1), (6, 50, 1)])) == [6]
+    assert cutter.cuts(stream(12), context([(0, 4, 1), (5, 50, 1)])) == []
+    many = [(i, i, 1) for i in range(8)]  # nine boundaries passed before key 8 and with it: 90 %
+    assert cutter.cuts(stream(12), context([*many, (9, 50, 1)])) == [9]
+
+
+def test_twice_the_target_at_most() -> None:
+    """With grandparents, and no boundary in reach, a file grows to twice the target; up to 7.7 never."""
+    far = context([(0, 1000, 1)])
+    assert RocksDbCutter(V78).cuts(stream(50), far) == [20, 40]
+    assert RocksDbCutter(V77).cuts(stream(50), far) == [10, 20, 30, 40]
+    assert RocksDbCutter(V78, level_compaction_dynamic_file_size=False).cuts(stream(50), far) == [10, 20, 30, 40]
+
+
+def test_skipped_grandparent_file() -> None:
+    """A step over a whole grandparent file of more than an eighth of the target ends the output, however small."""
+    cutter = RocksDbCutter(V78)
+    keys = np.array([0, 1, 100, 101], dtype=np.int64)
+    merged = MergedStream(keys, np.arange(5) * 10.0)
+    assert cutter.cuts(merged, context([(50, 60, 13)])) == [2]  # from gap to gap: two boundaries
+    assert cutter.cuts(merged, context([(50, 60, 12)])) == []
+    assert cutter.cuts(merged, context([(0, 10, 1), (50, 60, 13), (90, 200, 1)])) == [2]
+    assert cutter.cuts(merged, context([(0, 10, 1), (90, 200, 13)])) == []  # nothing skipped: only two
+
+
+def test_overlap_limit() -> None:
+    """A file ends where it and the grandparent files it touches exceed max_compaction_bytes."""
+    files = [(i * 3, i * 3 + 2, 400) for i in range(4)]
+    assert RocksDbCutter(V78).cuts(stream(12), context(files, target=10_000, most=800)) == [3, 6, 9]
+    assert RocksDbCutter(V78).cuts(stream(12), context(files, target=10_000, most=1200))[:1] == [6]
+    # Up to 7.7 only files that have been passed count, and 5.7 looks between their ends as well.
+    assert RocksDbCutter(V75).cuts(stream(12), context(files, target=10_000, most=860)) == [9]
+    assert RocksDbCutter(V57).cuts(stream(12), context(files, target=10_000, most=860)) == [7]
+
+
+def test_round_robin_split() -> None:
+    """Round-robin compaction ends one file at the output level's cursor."""
+    assert RocksDbCutter(V78).cuts(stream(20), context([], split_key=7)) == [7, 17]
+    assert RocksDbCutter(V78).cuts(stream(20), context([], split_key=10)) == [10]
+
+
+def walk_aligned(merged: MergedStream, job: CutContext, aligned: bool) -> list[int]:
+    """7.8+ key by key: UpdateGrandparentBoundaryInfo and ShouldStopBefore."""
+    keys, cumulative = merged.keys, merged.cumulative_bytes
+    count, target = len(job.grandparent_size), job.target_bytes
+    most = target if job.bottommost or count == 0 or not aligned else 2 * target
+    at, gap, passed, overlap, start = 0, True, 0, 0, 0
+    cuts: list[int] = []
+    for i, key in enumerate(keys.tolist()):
+        before, crossed = overlap, 0
+        while at < count:
+            if key < job.grandparent_lo[at] if gap else key <= job.grandparent_hi[at]:
+                break
+            if i:
+                crossed += 1
+                overlap += int(job.grandparent_size[at]) if gap else 0
+            at += not gap
+            gap = not gap
+        inside = 0 if gap else int(job.grandparent_size[at])
+        passed += crossed
+        if i == 0:
+            overlap = inside
+            continue
+        size = cumulative[i] - cumulative[start]
+        share = (target + 99) // 100 * (50 + min(5 * passed, 40))
+        skipped = crossed >= (2 if gap else 3) and overlap - before > target // 8
+        full = crossed and (overlap + size > job.max_compaction_bytes or (aligned and (skipped or size >= share)))
+        if size >= most or full:
+            cuts.append(i)
+            start, passed, overlap = i, 0, inside
+    return cuts
+
+
+def walk_overlap(merged: MergedStream, job: CutContext, every_key: bool) -> list[int]:
+    """Up to 7.7 key by key: close at the target size, else ShouldStopBefore."""
+    keys, cumulative = merged.keys, merged.cumulative_bytes
+    at, overlap, start, seen = 0, 0, 0, False
+    cuts: list[int] = []
+    for i in range(1, len(keys)):
+        size = cumulative[i] - cumulative[start]
+        if size >= job.target_bytes:
+            cuts.append(i)
+            start = i
+            continue
+        switched = False
+        while at < len(job.grandparent_hi) and keys[i] > job.grandparent_hi[at]:
+            if seen:
+                overlap += int(job.grandparent_size[at])
+                switched = True
+            at += 1
+        seen = True
+        if (switched or every_key) and overlap + size > job.max_compaction_bytes:
+            cuts.append(i)
+            start, overlap = i, 0
+    return cuts
+
+
+def random_job(seed: int) -> tuple[MergedStream, CutContext]:
+    """Random keys and sizes over random grandparent files."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 250))
+    count, target = int(rng.integers(0, n)), int(rng.integers(100, 4000))
+    bounds = np.sort(rng.choice(4 * n, 2 * count, replace=False)).astype(np.int64)
+    keys = np.sort(rng.choice(4 * n, n, replace=False)).astype(np.int64)
+    merged = MergedStream(keys, np.concatenate((np.zeros(1), np.cumsum(rng.integers(1, 60, n)))))
+    sizes = rng.integers(1, 2 * target, count)
+    job = CutContext(2, target, int(target * rng.choice([2, 5, 25])), count == 0, bounds[0::2], bounds[1::2], sizes)
+    return merged, job
+
+
+@given(st.integers(0, 100_000))
+def test_cuts_equal_the_walk(seed: int) -> None:
+    """The vectorised cutter of every version cuts where the walk over all keys does."""
+    merged, job = random_job(seed)
+    assert walk_aligned(merged, job, aligned=True) == list(RocksDbCutter(V78).cuts(merged, job))
+    plain = RocksDbCutter(V78, level_compaction_dynamic_file_size=False)
+    assert walk_aligned(merged, job, aligned=False) == list(plain.cuts(merged, job))
+    assert walk_overlap(merged, job, every_key=False) == list(RocksDbCutter(V77).cuts(merged, job))
+    assert walk_overlap(merged, job, every_key=True) == list(RocksDbCutter(V57).cuts(merged, job))
+
+
+@given(st.integers(0, 100_000))
+def test_sizes_stay_in_bounds(seed: int) -> None:
+    """With grandparents no file exceeds twice the target by more than an entry; without them the target itself."""
+    merged, job = random_job(seed)
+    cuts = [0, *RocksDbCutter(V98).cuts(merged, job), len(merged.keys)]
+    sizes = np.diff(merged.cumulative_bytes[cuts])
+    assert sizes.max() < job.target_bytes * (1 if job.bottommost else 2) + 60
+
+
+def finished(entries: int, block_entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Blocks of equal entries of 10 bytes: finished when the entry behind the next one's first arrives."""
+    ends = np.arange(block_entries, entries, block_entries)
+    return ends + 1, ends * 10
+
+
+def test_cuts_by_blocks() -> None:
+    """What counts is the finished blocks of the file itself: blocks begin anew at each cut."""
+    n, cutter = 60, RocksDbCutter(V78)
+
+    def grown(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        first, size = finished(n - start, 4)
+        return first + start, size
+
+    # Without grandparents: three blocks of 40 bytes reach 100 bytes; they are finished before entry 13 of the file.
+    assert cutter.cuts_by_blocks(stream(n).keys, context([]), grown) == [13, 26, 39, 52]
+    # A boundary at 9 finds two finished blocks, 80 bytes and so beyond 55 %; one at 8 finds one.
+    assert cutter.cuts_by_blocks(stream(20).keys, context([(9, 500, 1)]), grown) == [9]
+    assert cutter.cuts_by_blocks(stream(24).keys, context([(8, 500, 1)]), grown) == [21]
+
+
+# ---- subcompactions ----
+
+
+def keyed(number: int, lo: int, hi: int, size: int, n: int = 400) -> SortedFile:
+    """A file that carries n evenly spread keys."""
+    keys = np.unique(np.linspace(lo, hi, n).astype(np.int64))
+    return SortedFile(number, lo, hi, size, entries=n, keys=keys)
+
+
+INPUTS = (
+    (0, tuple(keyed(10 - i, 0, 99_999, 25_000) for i in range(4))),
+    (1, tuple(keyed(20 + i, i * 10_000, i * 10_000 + 9_999, 10_000) for i in range(10))),
+)
+"""100 kB at L0 over 100 kB at L1, all spread evenly over keys 0 to 99,999."""
+KEYS = np.arange(0, 100_000, 10, dtype=np.int64)
+
+
+@pytest.mark.parametrize("version", ["7.6", "8.4", "9.8"])
+def test_parts_of_equal_size(version: str) -> None:
+    """7.6+: four parts of evenly spread data hold a quarter of the keys each, but for the grain of the anchors."""
+    cuts = subcompaction_cuts(INPUTS, KEYS, 4, 10_000, Version.parse(version))
+    assert pytest.approx([2500, 5000, 7500], abs=100) == cuts
+
+
+@pytest.mark.parametrize("version", ["5.7", "6.4", "7.5"])
+def test_parts_of_whole_ranges(version: str) -> None:
+    """Up to 7.5: ten ranges of 20 kB between file bounds are taken together until they pass the mean of 50 kB."""
+    assert subcompaction_cuts(INPUTS, KEYS, 4, 10_000, Version.parse(version)) == [3000, 6000, 9000]
+
+
+def test_two_parts_run_as_one() -> None:
+    """7.6 to 8.3 run a plan with a single boundary as one part (§6.1)."""
+    for version, parts in (("7.5", 2), ("7.6", 1), ("7.8", 1), ("8.3", 1), ("8.4", 2)):
+        assert parts - 1 == len(subcompaction_cuts(INPUTS, KEYS, 2, 10_000, Version.parse(version)))
+
+
+def test_parts_are_bounded_by_the_target_size() -> None:
+    """A part is at least one target file (7.6+); before, parts are at most as many as files filled to four fifths.
+
+    200 kB make seven such files of 40 kB: a mean of 28.6 kB, which two ranges of 20 kB pass.
+    """
+    assert len(subcompaction_keys(INPUTS, 20, 40_000, V98)) + 1 == 5
+    assert len(subcompaction_keys(INPUTS, 20, 200_000, V98)) + 1 == 1
+    assert subcompaction_keys(INPUTS, 20, 40_000, V75) == [20_000, 40_000, 60_000, 80_000]
+
+
+def test_which_jobs_are_split() -> None:
+    """Only jobs from L0; before 7.5 only with files of the output level; one part is no split."""
+    assert subcompaction_keys(INPUTS[1:], 4, 10_000, V98) == []
+    assert subcompaction_keys(INPUTS, 1, 10_000, V98) == []
+    alone = INPUTS[:1]
+    lengths = [len(subcompaction_keys(alone, 4, 10_000, Version.parse(v))) for v in ("5.7", "6.4", "7.6", "9.8")]
+    assert lengths == [0, 0, 3, 3]
+
+
+def test_files_without_keys() -> None:
+    """Files of which only the bounds are known count as evenly filled."""
+    bare = tuple((level, tuple(SortedFile(f.number, f.lo, f.hi, f.size_bytes) for f in files)) for level, files in INPUTS)
+    for version in (V75, V98):
+        with_keys = subcompaction_keys(INPUTS, 4, 10_000, version)
+        assert pytest.approx(with_keys, abs=100_000 / ANCHORS) == subcompaction_keys(bare, 4, 10_000, version)

@@ -1,0 +1,174 @@
+"""RocksDB's levelled picker (rocksdb.md §5): readable examples of each rule, and speed-independent properties."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lsmlab.models.policies.decisions import Merge, Move, Picker, RunningJob
+from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
+from lsmlab.models.policies.rocksdb_levels import LevelRules
+from lsmlab.models.policies.rocksdb_priority import SORTED_FILES, CompactionPri, PriorityLists, overlap_bytes
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+sys.path.insert(0, str(Path(__file__).parent))
+from goldens import Arguments, PickerSession, run_golden
+
+GOLDENS = sorted((Path(__file__).parent / "testdata" / "compaction").glob("rocksdb_leveled*.txt"))
+VERSIONS = [Version.parse(v) for v in ("5.7", "6.4", "7.5", "7.8", "8.3", "9.8", "11.8")]
+
+
+def rocksdb(asked: Arguments) -> Picker:
+    """A levelled picker from the words of a golden text."""
+    rules = LevelRules(
+        Version.parse(asked.pop("version")),
+        max_bytes_for_level_base=int(asked.pop("base", "1000")),
+        max_bytes_for_level_multiplier=float(asked.pop("multiplier", "10")),
+        level_compaction_dynamic_level_bytes=asked.pop("dynamic", "no") == "yes",
+        level0_file_num_compaction_trigger=int(asked.pop("trigger", "4")),
+        num_levels=int(asked.pop("num_levels", "7")),
+    )
+    picker = LeveledPicker(
+        rules,
+        max_compaction_bytes=int(asked.pop("max_compaction_bytes", "2500")),
+        compaction_pri=CompactionPri(asked.pop("pri", "kMinOverlappingRatio")),
+        ignore_max_compaction_bytes_for_input=asked.pop("ignore_max_compaction_bytes_for_input", "yes") == "yes",
+        compression_per_level=tuple(asked.pop("compression_per_level", "").split(",")) if asked.get(
+            "compression_per_level"
+        ) else (),
+    )
+    assert not asked, f"unknown options {asked}"
+    return picker
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda p: p.stem)
+def test_golden(path: Path) -> None:
+    """Every answer in the golden texts is what the picker answers."""
+    run_golden(path, PickerSession({"rocksdb": rocksdb}).commands())
+
+
+def random_tree(seed: int, counts: tuple[int, ...] = (3, 6, 40, 120)) -> Tree:
+    """A tree of disjoint files of random sizes, some of them held by jobs."""
+    rng = np.random.default_rng(seed)
+    tree, number = Tree(), 0
+    for level, count in enumerate(counts):
+        cuts = np.sort(rng.choice(100_000, 2 * count, replace=False)).tolist()
+        files = []
+        for i in range(count):
+            number += 1
+            lo, hi = (cuts[2 * i], cuts[2 * i + 1]) if level else (int(rng.integers(0, 500)), 99_000)
+            busy = level > 0 and bool(rng.random() < 0.1)
+            files.append(SortedFile(number, lo, hi, int(rng.integers(50, 150)), largest_seqno=number, busy=busy))
+        if level:
+            tree.levels[level].insert(files)
+        else:
+            tree.l0 = files[::-1]
+    return tree
+
+
+@given(st.integers(0, 10_000), st.sampled_from(VERSIONS), st.booleans(), st.sampled_from(list(CompactionPri)))
+def test_picks_respect_what_runs(seed: int, version: Version, dynamic: bool, pri: CompactionPri) -> None:
+    """Whatever is picked shares no file with a running job, and its output overlaps none of the same level."""
+    tree = random_tree(seed)
+    rules = LevelRules(version, max_bytes_for_level_base=300, level_compaction_dynamic_level_bytes=dynamic)
+    picker = LeveledPicker(rules, max_compaction_bytes=2000, compaction_pri=pri)
+    running: list[RunningJob] = []
+    for _ in range(12):
+        pick = picker.pick(tree, running, 0.0)
+        if not isinstance(pick, Merge | Move):
+            break
+        files = [f for _, level in pick.inputs for f in level]
+        assert not any(f.busy for f in files)
+        lo, hi = min(f.lo for f in files), max(f.hi for f in files)
+        same = [r for r in running if r.output_level == pick.output_level and r.lo <= hi and r.hi >= lo]
+        assert pick.output_level == 0 or same == []
+        for level, chosen in pick.inputs:
+            tree.mark(level, chosen, busy=True)
+        running.append(RunningJob(pick.start_level, pick.output_level, lo, hi))
+
+
+@given(st.integers(0, 10_000), st.sampled_from(VERSIONS), st.booleans())
+def test_merge_takes_all_that_overlaps(seed: int, version: Version, dynamic: bool) -> None:
+    """A merge leaves no file of the output level that overlaps its inputs, nor an L0 file that overlaps its L0 inputs."""
+    tree = random_tree(seed)
+    rules = LevelRules(version, max_bytes_for_level_base=300, level_compaction_dynamic_level_bytes=dynamic)
+    pick = LeveledPicker(rules, max_compaction_bytes=2000).pick(tree, [], 0.0)
+    if not isinstance(pick, Merge | Move) or pick.output_level == 0:
+        return
+    chosen = {f.number for _, files in pick.inputs for f in files}
+    start = pick.inputs[0][1]
+    lo, hi = min(f.lo for f in start), max(f.hi for f in start)
+    candidates = [*tree.levels[pick.output_level], *(tree.l0 if pick.start_level == 0 else ())]
+    assert [f for f in candidates if f.lo <= hi and f.hi >= lo and f.number not in chosen] == []
+
+
+def slow_overlaps(level: Level, below: Level) -> list[int]:
+    """The walk over both levels, file by file (SortFileByOverlappingRatio, internal keys in which newer comes first)."""
+    found, at, files = [], 0, below.files
+    for file in level:
+        total = 0
+        while at < len(files) and files[at].hi < file.lo:
+            at += 1
+        while at < len(files) and files[at].lo < file.hi:
+            total += files[at].size_bytes
+            if files[at].hi >= file.hi:
+                break
+            at += 1
+        found.append(total)
+    return found
+
+
+@given(st.integers(0, 10_000))
+def test_overlaps_equal_the_walk(seed: int) -> None:
+    """The vectorised overlap sums equal RocksDB's walk over both levels."""
+    tree = random_tree(seed)
+    assert slow_overlaps(tree.levels[2], tree.levels[3]) == overlap_bytes(tree.levels[2], tree.levels[3]).tolist()
+
+
+@pytest.mark.parametrize("pri", [p for p in CompactionPri if p is not CompactionPri.ROUND_ROBIN])
+def test_order_is_a_full_sort(pri: CompactionPri) -> None:
+    """The positions sorted at once and those sorted late form one permutation in the order of the sort key."""
+    tree = random_tree(1)
+    for file in tree.levels[3]:
+        file.smallest_seqno, file.largest_seqno = file.size_bytes, file.hi % 997
+    order = PriorityLists(pri, Version(7, 8)).of(tree, 3)
+    indices = [order[i] for i in range(len(order))]
+    assert sorted(indices) == list(range(len(tree.levels[3])))
+    assert len(indices) > SORTED_FILES
+    files = [tree.levels[3].files[i] for i in indices]
+    keys = {
+        CompactionPri.BY_COMPENSATED_SIZE: [-f.compensated_bytes for f in files],
+        CompactionPri.OLDEST_LARGEST_SEQ_FIRST: [f.largest_seqno for f in files],
+        CompactionPri.OLDEST_SMALLEST_SEQ_FIRST: [f.smallest_seqno for f in files],
+        CompactionPri.MIN_OVERLAPPING_RATIO: [f.lo for f in files],  # nothing below: all ratios are 0
+    }[pri]
+    assert sorted(keys) == keys
+
+
+def test_memo_follows_content() -> None:
+    """A change of either level gives a new order; the same content gives the same one."""
+    tree = random_tree(2)
+    lists = PriorityLists(CompactionPri.MIN_OVERLAPPING_RATIO, Version(7, 8))
+    before = lists.of(tree, 2)
+    assert before is lists.of(tree, 2)
+    tree.levels[3].remove(tree.levels[3].files[:60])
+    after = lists.of(tree, 2)
+    ratios = [o * 1024 // f.compensated_bytes for o, f in zip(
+        slow_overlaps(tree.levels[2], tree.levels[3]), tree.levels[2], strict=True
+    )]
+    assert sorted(range(len(ratios)), key=lambda i: (ratios[i], i)) == [after[i] for i in range(len(after))]
+
+
+def test_disabled() -> None:
+    """With disable_auto_compactions nothing is ever due."""
+    tree = random_tree(3)
+    rules = LevelRules(Version(7, 8), max_bytes_for_level_base=300)
+    assert LeveledPicker(rules).needs_compaction(tree, 0.0)
+    assert not LeveledPicker(rules, disable_auto_compactions=True).needs_compaction(tree, 0.0)
