@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
+from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
@@ -15,6 +16,9 @@ from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, SequentialKeys, UniformKeys
 from lsmlab.models.workloads.values import ValueSizes
+
+MOST_KEYS: Final = 1 << 60
+"""Largest key space: key codes are 64-bit integers with a bit to spare for inserts beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,8 @@ class Workload:
     def __post_init__(self) -> None:
         if not 1 <= self.regions <= 1000:
             raise InputError(f"regions: {self.regions} is out of range; it must be between 1 and 1000")
+        if not 1 <= self.population <= MOST_KEYS:
+            raise InputError(f"a key space of {self.population} keys is out of range; it must have 1 to 2^60")
         if self.regions > self.population:
             raise InputError(f"regions: {self.regions} trees cannot share a key space of {self.population} keys")
         if self.duration_s is None and all(c.operations is None for c in self.clients if not c.background):

@@ -100,5 +100,7 @@ class MixGraph(DbBench):
             "mixgraph", self.threads, Mix(read=get, update=put, scan=seek), self.arrivals(), write_keys=keys,
             read_keys=keys, scan_length=self.scan_length(), operations=self.operations(self.reads),
         )  # fmt: skip
+        if isinstance(keys, RangedKeys):
+            keys.range_size(self.num // self.regions)  # refuses more ranges than keys
         workload = self.make("mixgraph", clients, preload=self.use_existing_db)
         return replace(workload, population=2 * self.num) if signed else workload

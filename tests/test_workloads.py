@@ -1,0 +1,401 @@
+"""Workloads: configurations, builders, arrivals, values, and what a memtable is filled with."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.workloads.arrivals import ClosedLoop, ConstantRate, OnOff, PeaksValleys, Recorded, Sine, mean_rate
+from lsmlab.models.workloads.base import Clients, Mix, Workload, fill_together
+from lsmlab.models.workloads.choosers import InsertCursor, UniformKeys
+from lsmlab.models.workloads.generic import TraceColumn, read_trace
+from lsmlab.models.workloads.make import make_workload
+from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
+from lsmlab.models.workloads.values import FixedSize, KeyedSizes, NormalSize, ParetoSize, UniformSize
+
+ROOT = Path(__file__).resolve().parents[1]
+YCSB_FILES = ROOT.parent / "shared" / "data" / "ycsb"
+CONFIGS = {path.stem: path for path in sorted((ROOT / "configs" / "workload").glob("*.yaml"))}
+RNG = np.random.default_rng
+
+
+def configuration(name: str, **changes: Any) -> dict[str, Any]:
+    """The mapping of configs/workload/NAME.yaml with some keys changed; a trace gets a file."""
+    mapping: dict[str, Any] = yaml.safe_load(CONFIGS[name].read_text(encoding="utf-8"))
+    if name == "trace":
+        mapping["file"] = str(ROOT / "tests" / "testdata" / "arrivals.csv")
+    return mapping | changes
+
+
+def test_all_workloads_are_there() -> None:
+    """The db_bench family, YCSB, and the open-loop schedules."""
+    wanted = (
+        "fillrandom fillseq overwrite readrandom readwhilewriting readrandomwriterandom seekrandom updaterandom mixgraph "
+        "ycsb_load ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f constant peaks_valleys on_off diurnal trace"
+    )
+    assert set(wanted.split()) <= set(CONFIGS)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_configuration_lists_every_key_and_builds(name: str) -> None:
+    """A file lists exactly its class's fields, so that a typo fails when the configuration is composed; it builds."""
+    mapping = configuration(name)
+    module, _, cls = mapping["_target_"].rpartition(".")
+    fields = {f.name for f in dataclasses.fields(getattr(importlib.import_module(module), cls))}
+    assert fields == set(mapping) - {"_target_"}
+    workload = make_workload(mapping)
+    assert workload.name == name
+    assert workload.preload_keys <= workload.population
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_workload_takes_a_duration_and_regions(name: str) -> None:
+    """`duration` and `regions` reach the workload; each region has its share of the keys."""
+    workload = make_workload(configuration(name, duration="90s", regions=4))
+    assert workload.duration_s == 90.0
+    assert workload.region().population == math.ceil(workload.population / 4)
+    assert workload.region().preload_keys == math.ceil(workload.preload_keys / 4)
+
+
+def test_fillrandom_flags() -> None:
+    """The flags of the published rate-limited runs, with units."""
+    workload = make_workload(
+        configuration(
+            "fillrandom", duration="600s", num=48318382, benchmark_write_rate_limit="5MB/s", threads=1, key_size=16,
+            value_size=1000,
+        )
+    )  # fmt: skip
+    (clients,) = workload.clients
+    assert (workload.duration_s, workload.population, workload.preload_keys) == (600.0, 48_318_382, 0)
+    assert clients.arrivals == ClosedLoop(limit_bytes_per_s=5e6)
+    assert clients.mix == Mix(update=1.0)
+    assert clients.operations is None
+    assert workload.entry_bytes == 1016.0
+
+
+def test_operations_are_per_thread_in_db_bench() -> None:
+    """`num`, `writes` and `reads` count for every thread; a duration takes their place, except in fillseq."""
+    assert make_workload(configuration("fillrandom", threads=4)).clients[0].operations == 4_000_000
+    assert make_workload(configuration("overwrite", threads=2, writes="10k")).clients[0].operations == 20_000
+    assert make_workload(configuration("overwrite", duration=5)).clients[0].operations is None
+    assert make_workload(configuration("fillseq", duration=5)).clients[0].operations == 1_000_000
+    mixed = configuration("readrandomwriterandom", reads=10, writes=30, threads=2)
+    assert make_workload(mixed).clients[0].operations == 60
+
+
+def test_fillseq_threads_write_the_same_keys() -> None:
+    """Four threads make four times the operations on the same keys."""
+    workload = make_workload(configuration("fillseq", threads=4, num=1000))
+    sample = workload.sample(1000, 400, exact=True)
+    keys, _ = workload.clients[0].start(sample, workload.cursor()).fill(4000, RNG(1))
+    assert (keys >> 1).tolist() == list(range(1000))
+
+
+def test_readwhilewriting_has_a_background_writer() -> None:
+    """One writer beside the readers, under the write limit, not counted and without an end of its own."""
+    readers, writer = make_workload(
+        configuration("readwhilewriting", threads=8, benchmark_write_rate_limit="2MB/s")
+    ).clients
+    assert (readers.threads, readers.mix, readers.background) == (8, Mix(read=1.0), False)
+    assert (writer.threads, writer.mix, writer.background, writer.operations) == (1, Mix(update=1.0), True, None)
+    assert writer.arrivals == ClosedLoop(limit_bytes_per_s=2e6)
+
+
+@pytest.mark.skipif(not YCSB_FILES.is_dir(), reason="the YCSB definitions in ../shared/data/ycsb are not there")
+@pytest.mark.parametrize("letter", "abcdef")
+def test_ycsb_matches_the_core_definitions(letter: str) -> None:
+    """Proportions, request distribution and scan lengths are those of YCSB's own workload files."""
+    lines = (YCSB_FILES / f"workload{letter}").read_text(encoding="utf-8").splitlines()
+    pairs = [line.strip().split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
+    defined = {key: value for key, value in pairs if key not in ("recordcount", "operationcount", "workload")}
+    defined.pop("readallfields")
+    mapping = configuration(f"ycsb_{letter}")
+    for key, value in defined.items():
+        if key.endswith(("proportion", "length")):
+            assert float(mapping[key]) == float(value)
+        else:
+            assert mapping[key] == value
+    unnamed = {k for k in mapping if k.endswith("proportion") and k not in defined}
+    assert all(mapping[k] == 0 for k in unnamed)
+
+
+def test_ycsb_choosers() -> None:
+    """A to C and F prefer scrambled Zipfian keys, D the latest; D and E insert behind a million records."""
+    assert isinstance(make_workload(configuration("ycsb_a")).clients[0].write_keys, RankedKeys)
+    latest = make_workload(configuration("ycsb_d"))
+    assert isinstance(latest.clients[0].read_keys, RecentKeys)
+    assert (latest.population, latest.preload_keys) == (1_050_000, 1_000_000)
+    assert make_workload(configuration("ycsb_e")).clients[0].scan_length.mean == 50.5
+    load = make_workload(configuration("ycsb_load", recordcount=1000))
+    assert (load.clients[0].mix, load.clients[0].operations, load.preload_keys) == (Mix(insert=1.0), 1000, 0)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_ycsb_load_then_insert(exact: bool) -> None:
+    """What load writes is what the other workloads find; D's inserts are new keys, scattered among them."""
+    loaded = make_workload(configuration("ycsb_load", recordcount="100k"))
+    sample = loaded.sample(20_000, 400, exact)
+    keys, _ = loaded.clients[0].start(sample, loaded.cursor()).fill(100_000, RNG(1))
+    assert keys.tolist() == loaded.region().sample(20_000, 400, exact).codes().tolist()
+    latest = make_workload(configuration("ycsb_d", recordcount="100k", operationcount="200k"))
+    sample = latest.sample(20_000, 400, exact)
+    there = latest.preloaded(sample)
+    new, _ = latest.clients[0].start(sample, latest.cursor()).fill(10_000, RNG(1))
+    assert len(np.intersect1d(there, new)) == 0
+    assert sample.entries(np.concatenate((there, new))) == pytest.approx(110_000, rel=0.01)
+    assert new.min() < 20_000 < 180_000 < new.max()
+
+
+def test_mixgraph_puts_half_of_the_keys_elsewhere_without_ranges() -> None:
+    """The signed hash of db_bench: without key ranges half of the power-law keys lie outside the loaded ones."""
+    law = {"key_dist_a": 0.002312, "key_dist_b": 0.3467, "num": 100_000}
+    plain = dict.fromkeys(("keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"), 0.0)
+    for changes, share in ((plain, 0.5), ({}, 1.0)):
+        workload = make_workload(configuration("mixgraph", **law, **changes))
+        sample = workload.sample(10_000, 400, exact=True)
+        reads = workload.clients[0].read_keys.start(sample, workload.cursor()).sample_reads(100_000, RNG(2))
+        # rocksdb.md §11.3 measured 50 092 hits in 100 000; the hottest seeds weigh 0.2 % each
+        assert np.isin(reads, workload.preloaded(sample)).mean() == pytest.approx(share, abs=0.02)
+
+
+def test_deletes_are_marked() -> None:
+    """Of a memtable of half puts, half deletes, about half of the keys are tombstones; without deletes there are none."""
+    sample = KeySample(1_000_000)
+    mixed = Clients("c", mix=Mix(update=0.5, delete=0.5)).start(sample, InsertCursor())
+    keys, tombstones = mixed.fill(10_000, RNG(1))
+    assert tombstones is not None
+    assert (np.diff(keys) > 0).all()
+    assert tombstones.mean() == pytest.approx(0.5, abs=0.01)
+    assert Clients("c").start(sample, InsertCursor()).fill(100, RNG(1))[1] is None
+
+
+def test_put_and_delete_of_one_key() -> None:
+    """A key that is both put and deleted in a memtable ends as either, by the shares of puts and deletes."""
+    sample = KeySample(1000)
+    stream = Clients("c", mix=Mix(update=0.75, delete=0.25)).start(sample, InsertCursor())
+    keys, tombstones = stream.fill(100_000, RNG(1))  # every key is written many times
+    assert len(keys) == 1000
+    assert tombstones is not None
+    assert tombstones.mean() == pytest.approx(0.25, abs=5 * math.sqrt(0.25 * 0.75 / 1000))
+
+
+def test_clients_fill_a_memtable_together() -> None:
+    """Two groups' keys come out merged and distinct."""
+    sample = KeySample(1000)
+    cursor = InsertCursor()
+    streams = [
+        Clients("a", mix=Mix(insert=1.0)).start(sample, cursor),
+        Clients("b", mix=Mix(insert=0.5, update=0.5)).start(sample, cursor),
+    ]
+    keys, _ = fill_together(streams, [10, 20], RNG(1))
+    assert (keys[:20] >> 1).tolist() == list(range(20))
+    assert (np.diff(keys) > 0).all()
+    assert cursor.number == 20
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"num": 10}, {"_target_": 3}, {"_target_": "Ycsb"}, {"_target_": "os.path.join"},
+        {"_target_": "lsmlab.models.workloads.ycsb.Nothing"}, {"_target_": "lsmlab.models.nothing.Ycsb"},
+        {"_target_": "lsmlab.models.workloads.ycsb.Requests"}, {"_target_": "lsmlab.models.workloads.base.Mix"},
+    ],
+)  # fmt: skip
+def test_only_workloads_can_be_named(values: dict[str, Any]) -> None:
+    """A `_target_` outside the allowed packages, or that is no workload, is refused and not called."""
+    with pytest.raises(InputError, match=r"^workload\._target_: "):
+        make_workload(values)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("fillrandom", {"nums": 3}, r"workload\.nums: no such key; did you mean workload\.num\?"),
+        ("fillrandom", {"num": 0}, r"workload\.num: 0 is out of range"),
+        ("fillrandom", {"value_size": "1 parsec"}, r"workload\.value_size: .*unit 'parsec'"),
+        ("filluniquerandom", {"threads": 2}, r"workload: threads: .* one thread"),
+        ("fillrandom", {"num": 100, "regions": 101}, r"workload: regions: .*100 keys"),
+        ("fillrandom", {"value_size_distribution_type": "uniform", "value_size_min": "1GB"}, r"workload: value_size_min"),
+        ("ycsb_a", {"readproportion": 0, "updateproportion": 0}, r"workload: readproportion"),
+        ("ycsb_a", {"operationcount": None}, r"workload: duration: a value is required"),
+        ("ycsb_a", {"requestdistribution": "zipf"}, r"workload\.requestdistribution: 'zipf' is not one of uniform"),
+        ("ycsb_e", {"minscanlength": 200}, r"workload: minscanlength 200"),
+        ("mixgraph", {"mix_get_ratio": 0, "mix_put_ratio": 0, "mix_seek_ratio": 0}, r"workload: mix_get_ratio"),
+        ("mixgraph", {"num": 10}, r"workload: keyrange_num: 30 ranges do not fit in 10 keys"),
+        ("mixgraph", {"key_dist_a": -1, "key_dist_b": 1}, r"workload: key_dist_a"),
+        ("diurnal", {"low_rate": 2, "high_rate": 1}, r"workload: low_rate"),
+        ("peaks_valleys", {"peak": 0, "valley": 0}, r"workload: a valley and a peak"),
+        ("trace", {"file": ""}, r"workload: file: "),
+        ("trace", {"file": "no/such.csv"}, r"workload: no/such\.csv: cannot read"),
+    ],
+)
+def test_bad_input_names_the_key(name: str, changes: dict[str, Any], message: str) -> None:
+    """Bad input raises InputError with one line that names the key."""
+    with pytest.raises(InputError, match=message) as caught:
+        make_workload(configuration(name, **changes))
+    assert "\n" not in str(caught.value)
+
+
+ODD_VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-10, 10**6), st.floats(allow_nan=True, allow_infinity=True), st.text(max_size=5),
+    st.sampled_from(["64MiB", "5MB/s", "10s", "1k", "50%", "uniform", "zipfian", "latest", "hashed", "1e30", "", [], {}]),
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_any_values_build_or_are_refused(data: st.DataObject) -> None:
+    """Whatever stands in a configuration, it makes a workload that can be sampled, or raises InputError."""
+    mapping = configuration(data.draw(st.sampled_from(sorted(CONFIGS))))
+    keys = data.draw(st.lists(st.sampled_from(sorted(set(mapping) - {"_target_"})), max_size=3, unique=True))
+    mapping |= {key: data.draw(ODD_VALUES, label=key) for key in keys}
+    try:
+        workload = make_workload(mapping)
+        sample = workload.sample(60_000, 100)
+    except InputError:
+        return
+    assert workload.population >= workload.preload_keys >= 0
+    rng = RNG(1)
+    for clients in workload.clients:
+        cursor = workload.cursor()
+        if clients.mix.writes:
+            keys_, _ = clients.start(sample, cursor).fill(1000.5, rng)
+            assert (np.diff(keys_) > 0).all()
+        assert len(clients.read_keys.start(sample, cursor).sample_reads(10, rng)) == 10
+        if not isinstance(clients.arrivals, ClosedLoop):
+            starts, rates = clients.arrivals.segments(30.0, rng)
+            assert starts[0] == 0.0
+            assert (np.diff(starts) > 0).all()
+            assert rates.min() >= 0.0
+
+
+def test_peaks_and_valleys() -> None:
+    """A valley of 10 s and a peak of 5 s in turn, cut at the end."""
+    starts, rates = PeaksValleys(100.0, 10.0, 400.0, 5.0).segments(27.0, RNG(1))
+    assert starts.tolist() == [0.0, 10.0, 15.0, 25.0]
+    assert rates.tolist() == [100.0, 400.0, 100.0, 400.0]
+
+
+def test_on_off_lengths_are_lognormal() -> None:
+    """The logarithms of the lengths have the given deviation and the lengths the given mean; seeds repeat."""
+    arrivals = OnOff(1000.0, 20.0, 0.5, 10.0, 15.0, 0.3)
+    starts, rates = arrivals.segments(700_000.0, RNG(1))
+    lengths = np.diff(starts)
+    for first, mean_s, sigma in ((0, 15.0, 0.3), (1, 20.0, 0.5)):
+        part = lengths[first::2]
+        deviation = mean_s * math.sqrt(math.expm1(sigma**2))
+        assert part.mean() == pytest.approx(mean_s, abs=5 * deviation / math.sqrt(len(part)))
+        assert np.log(part).std() == pytest.approx(sigma, rel=5 / math.sqrt(2 * len(part)))
+    assert rates[:2].tolist() == [10.0, 1000.0]
+    assert starts.tolist() == arrivals.segments(700_000.0, RNG(1))[0].tolist()
+
+
+def test_sine() -> None:
+    """A day's mean is the sine's mean, its highest rate mean + amplitude; noise stays within half the amplitude."""
+    day = Sine(1000.0, 2 * math.pi / 86_400, 0.0, 4500.0, 60.0)
+    starts, rates = day.segments(86_400.0, RNG(1))
+    assert len(starts) == 1440
+    assert mean_rate(day, 86_400.0, RNG(1)) == pytest.approx(4500.0)
+    assert rates.max() == pytest.approx(5500.0)
+    noisy = dataclasses.replace(day, noise=0.4).segments(86_400.0, RNG(1))[1]
+    assert 150.0 < np.abs(noisy - rates).max() <= 200.0
+
+
+def test_rates_are_never_negative() -> None:
+    """A sine below zero is a pause."""
+    assert Sine(10.0, 1.0, 0.0, 0.0, 1.0).segments(7.0, RNG(1))[1].min() == 0.0
+
+
+def test_constant_rate() -> None:
+    """One segment."""
+    assert mean_rate(ConstantRate(7.0), 3.0, RNG(1)) == 7.0
+
+
+def test_trace_counts_operations_between_rows(tmp_path: Path) -> None:
+    """Operations per row become rates over the time to the next row; the last row lasts as long as the one before."""
+    path = tmp_path / "trace.csv"
+    path.write_text("seconds,operations\n100,50\n110,300\n# a remark\n112,40\n", encoding="utf-8")
+    recorded = read_trace(path, TraceColumn.OPERATIONS)
+    assert recorded == Recorded((0.0, 10.0, 12.0), (5.0, 150.0, 20.0), 14.0)
+    assert recorded.segments(20.0, RNG(1))[1].tolist() == [5.0, 150.0, 20.0, 0.0]
+    looped = read_trace(path, TraceColumn.RATE, loop=True, scale=2.0)
+    starts, rates = looped.segments(25.0, RNG(1))
+    assert starts.tolist() == [0.0, 10.0, 12.0, 14.0, 24.0]
+    assert rates.tolist() == [100.0, 600.0, 80.0, 100.0, 600.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0,1\n", "at least two rows"), ("0,1\n1,x\n", ":2: '1,x'"), ("0,1\n0,1\n", ":2: time 0 s"),
+        ("0,1\n1,-1\n", ":2: -1 is negative"), ("0,1\n1\n", ":2: '1' is not"), ("0,1\nnan,1\n", ":2: 'nan,1'"),
+    ],
+)  # fmt: skip
+def test_bad_traces_name_the_line(tmp_path: Path, text: str, message: str) -> None:
+    """A bad row raises InputError with the file and line."""
+    path = tmp_path / "trace.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_trace(path, TraceColumn.OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [FixedSize(100.0), UniformSize(100.0, 300.0), NormalSize(100.0, 400.0), ParetoSize(), ParetoSize(k=0.0),
+     ParetoSize(0.0, 2.517, 14.236, 10_000.0, 0.0)],
+)  # fmt: skip
+def test_mean_value_size(values: Any) -> None:
+    """The stated mean is the mean over evenly spaced fractions, and of the sizes that hashed keys get."""
+    u = (np.arange(2_000_000) + 0.5) / 2_000_000
+    sizes = values.quantile(u)
+    assert values.mean_bytes == pytest.approx(sizes.mean(), rel=2e-3)
+    keyed = KeyedSizes(values, sampled=False).of(np.arange(200_000, dtype=np.int64) << 1)
+    assert keyed.mean() == pytest.approx(values.mean_bytes, abs=5 * sizes.std() / math.sqrt(200_000) + 1e-9)
+
+
+def test_mixgraph_values() -> None:
+    """The published sizes: at least 10 B unless wrapped, at most 1024 B, a mean near 35 B (rocksdb.md §11.3)."""
+    sizes = ParetoSize().quantile((np.arange(100_000) + 0.5) / 100_000)
+    assert sizes.max() <= 1024
+    assert np.mean(sizes < 10) < 1e-3
+    assert ParetoSize().mean_bytes == pytest.approx(35.0, rel=0.05)
+
+
+def test_sampled_keys_have_the_mean_size() -> None:
+    """A code that stands for many keys has their mean size; a hot key its own, the same each time."""
+    sizes = KeyedSizes(ParetoSize(), sampled=True)
+    codes = np.array([8, 9], dtype=np.int64)
+    assert sizes.of(codes)[0] == ParetoSize().mean_bytes
+    assert sizes.of(codes).tolist() == sizes.of(codes).tolist()
+
+
+def test_workload_needs_an_end() -> None:
+    """Neither a duration nor a number of operations: refused."""
+    with pytest.raises(InputError, match="duration"):
+        Workload("endless", (Clients("c"),), 16, FixedSize(100), population=10)
+
+
+def test_mix_must_sum_to_one() -> None:
+    """Fractions that do not sum to 1 are refused; a read-modify-write is one get and one write."""
+    with pytest.raises(InputError):
+        Mix(read=0.5)
+    mix = Mix(read=0.5, read_modify_write=0.5)
+    assert (mix.gets, mix.writes) == (1.0, 0.5)
+
+
+def test_regions_draw_differently_in_exact_runs() -> None:
+    """Two regions of an exact run do not write the same sequence."""
+    chooser = UniformKeys(seed=1)
+    sample = KeySample(10_000)
+    one, two = (chooser.start(sample, InsertCursor(region=r)).distinct(100, RNG(1)) for r in (0, 1))
+    assert one.tolist() != two.tolist()
