@@ -1,0 +1,117 @@
+"""Arrival schedules and value sizes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.models.workloads.arrivals import ConstantRate, OnOff, PeaksValleys, Recorded, Sine, mean_rate
+from lsmlab.models.workloads.generic import TraceColumn, read_trace
+from lsmlab.models.workloads.values import FixedSize, KeyedSizes, NormalSize, ParetoSize, UniformSize
+
+RNG = np.random.default_rng
+
+
+def test_peaks_and_valleys() -> None:
+    """A valley of 10 s and a peak of 5 s in turn, cut at the end."""
+    starts, rates = PeaksValleys(100.0, 10.0, 400.0, 5.0).segments(27.0, RNG(1))
+    assert starts.tolist() == [0.0, 10.0, 15.0, 25.0]
+    assert rates.tolist() == [100.0, 400.0, 100.0, 400.0]
+
+
+def test_on_off_lengths_are_lognormal() -> None:
+    """The logarithms of the lengths have the given deviation and the lengths the given mean; seeds repeat."""
+    arrivals = OnOff(1000.0, 20.0, 0.5, 10.0, 15.0, 0.3)
+    starts, rates = arrivals.segments(700_000.0, RNG(1))
+    lengths = np.diff(starts)
+    for first, mean_s, sigma in ((0, 15.0, 0.3), (1, 20.0, 0.5)):
+        part = lengths[first::2]
+        deviation = mean_s * math.sqrt(math.expm1(sigma**2))
+        assert part.mean() == pytest.approx(mean_s, abs=5 * deviation / math.sqrt(len(part)))
+        assert np.log(part).std() == pytest.approx(sigma, rel=5 / math.sqrt(2 * len(part)))
+    assert rates[:2].tolist() == [10.0, 1000.0]
+    assert starts.tolist() == arrivals.segments(700_000.0, RNG(1))[0].tolist()
+
+
+def test_sine() -> None:
+    """A day's mean is the sine's mean, its highest rate mean + amplitude; noise stays within half the amplitude."""
+    day = Sine(1000.0, 2 * math.pi / 86_400, 0.0, 4500.0, 60.0)
+    starts, rates = day.segments(86_400.0, RNG(1))
+    assert len(starts) == 1440
+    assert mean_rate(day, 86_400.0, RNG(1)) == pytest.approx(4500.0)
+    assert rates.max() == pytest.approx(5500.0)
+    noisy = dataclasses.replace(day, noise=0.4).segments(86_400.0, RNG(1))[1]
+    assert 150.0 < np.abs(noisy - rates).max() <= 200.0
+
+
+def test_rates_are_never_negative() -> None:
+    """A sine below zero is a pause."""
+    assert Sine(10.0, 1.0, 0.0, 0.0, 1.0).segments(7.0, RNG(1))[1].min() == 0.0
+
+
+def test_constant_rate() -> None:
+    """One segment."""
+    assert mean_rate(ConstantRate(7.0), 3.0, RNG(1)) == 7.0
+
+
+def test_trace_counts_operations_between_rows(tmp_path: Path) -> None:
+    """Operations per row become rates over the time to the next row; the last row lasts as long as the one before."""
+    path = tmp_path / "trace.csv"
+    path.write_text("seconds,operations\n100,50\n110,300\n# a remark\n112,40\n", encoding="utf-8")
+    recorded = read_trace(path, TraceColumn.OPERATIONS)
+    assert recorded == Recorded((0.0, 10.0, 12.0), (5.0, 150.0, 20.0), 14.0)
+    assert recorded.segments(20.0, RNG(1))[1].tolist() == [5.0, 150.0, 20.0, 0.0]
+    looped = read_trace(path, TraceColumn.RATE, loop=True, scale=2.0)
+    starts, rates = looped.segments(25.0, RNG(1))
+    assert starts.tolist() == [0.0, 10.0, 12.0, 14.0, 24.0]
+    assert rates.tolist() == [100.0, 600.0, 80.0, 100.0, 600.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0,1\n", "at least two rows"), ("0,1\n1,x\n", ":2: '1,x'"), ("0,1\n0,1\n", ":2: time 0 s"),
+        ("0,1\n1,-1\n", ":2: -1 is negative"), ("0,1\n1\n", ":2: '1' is not"), ("0,1\nnan,1\n", ":2: 'nan,1'"),
+    ],
+)  # fmt: skip
+def test_bad_traces_name_the_line(tmp_path: Path, text: str, message: str) -> None:
+    """A bad row raises InputError with the file and line."""
+    path = tmp_path / "trace.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_trace(path, TraceColumn.OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [FixedSize(100.0), UniformSize(100.0, 300.0), NormalSize(100.0, 400.0), ParetoSize(), ParetoSize(k=0.0),
+     ParetoSize(0.0, 2.517, 14.236, 10_000.0, 0.0)],
+)  # fmt: skip
+def test_mean_value_size(values: Any) -> None:
+    """The stated mean is the mean over evenly spaced fractions, and of the sizes that hashed keys get."""
+    u = (np.arange(2_000_000) + 0.5) / 2_000_000
+    sizes = values.quantile(u)
+    assert values.mean_bytes == pytest.approx(sizes.mean(), rel=2e-3)
+    keyed = KeyedSizes(values, sampled=False).of(np.arange(200_000, dtype=np.int64) << 1)
+    assert keyed.mean() == pytest.approx(values.mean_bytes, abs=5 * sizes.std() / math.sqrt(200_000) + 1e-9)
+
+
+def test_mixgraph_values() -> None:
+    """The published sizes: at least 10 B unless wrapped, at most 1024 B, a mean near 35 B (rocksdb.md §11.3)."""
+    sizes = ParetoSize().quantile((np.arange(100_000) + 0.5) / 100_000)
+    assert sizes.max() <= 1024
+    assert np.mean(sizes < 10) < 1e-3
+    assert ParetoSize().mean_bytes == pytest.approx(35.0, rel=0.05)
+
+
+def test_sampled_keys_have_the_mean_size() -> None:
+    """A code that stands for many keys has their mean size; a hot key its own, the same each time."""
+    sizes = KeyedSizes(ParetoSize(), sampled=True)
+    codes = np.array([8, 9], dtype=np.int64)
+    assert sizes.of(codes)[0] == ParetoSize().mean_bytes
+    assert sizes.of(codes).tolist() == sizes.of(codes).tolist()
