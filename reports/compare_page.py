@@ -19,6 +19,9 @@ from lsmlab.reports.page import assemble, footer, paragraphs, section, write_pag
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.run_data import RunData, load_run
 
+_WORTH_SAYING = 1.02
+"""Ratio of the extremes below which runs are called alike."""
+
 MOST_RUNS = len(RUNS)
 """More lines than this in one figure cannot be told apart."""
 
@@ -93,9 +96,9 @@ def _link(run: RunData, name: str, home: Path) -> str:
 def _cell(row: Fact, fact: Fact | None, facts: Sequence[dict[str, Fact]]) -> str:
     if fact is None:
         return '<td class="number">none</td>'
-    values = [mine[row.key].value for mine in facts if row.key in mine]
-    best = max(values) if fact.better > 0 else min(values)
-    marked = fact.better != 0 and fact.value == best and min(values) != max(values)
+    rivals = [mine[row.key] for mine in facts if row.key in mine]
+    best = max(rivals, key=lambda rival: rival.better * rival.value)
+    marked = fact.better != 0 and fact.text == best.text and any(rival.text != best.text for rival in rivals)
     return f'<td class="number{" best" if marked else ""}">{html.escape(fact.text)}</td>'
 
 
@@ -104,7 +107,7 @@ def _story(runs: Sequence[RunData], names: Sequence[str], left_out: int) -> list
     sentences = []
     for key, text in (
         ("ops_per_s", "{best} was the fastest with {value}, {factor} times as fast as {worst}."),
-        ("write_p99", "The lowest write P99 had {best}: {value}; the highest, {factor} times that, {worst}."),
+        ("write_p99", "Write P99 was lowest with {best} ({value}) and {factor} times as high with {worst}."),
         ("w_amp", "{best} wrote least per user byte ({value}), {worst} {factor} times as much."),
     ):
         known = [(mine[key], name) for mine, name in zip(facts, names, strict=True) if key in mine]
@@ -113,7 +116,7 @@ def _story(runs: Sequence[RunData], names: Sequence[str], left_out: int) -> list
             continue
         (best, best_name), (worst, worst_name) = ordered[0], ordered[-1]
         factor = max(best.value / worst.value, worst.value / best.value)
-        if factor >= 1.005:
+        if factor >= _WORTH_SAYING:
             sentences.append(text.format(best=best_name, value=best.text, worst=worst_name, factor=f"{factor:.3g}"))
     if left_out:
         sentences.append(f"The first {len(runs)} runs are shown; {left_out} more are not.")

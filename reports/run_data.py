@@ -199,8 +199,8 @@ def _chains(stalls: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 def _histograms(latency: dict[str, Column]) -> dict[str, tuple[Floats, Floats]]:
     result: dict[str, tuple[Floats, Floats]] = {}
     for op in ("write", "read"):
-        mine = (latency["op"] == op) & (latency["count"] > 0)
-        if mine.any():
+        mine = latency["op"] == op
+        if latency["count"][mine].any():
             upper, count = latency["upper_s"][mine], latency["count"][mine]
             order = np.argsort(upper, kind="stable")
             result[op] = (upper[order].astype(float), count[order].astype(float))

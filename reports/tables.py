@@ -16,7 +16,7 @@ def configuration(run: RunData) -> str:
     if run.options:
         rows = "".join(
             f"<div><span>{html.escape(name)}</span><span>{html.escape(option_text(name, value))}</span></div>"
-            for name, value in run.options.items()
+            for name, value in _flat(run.options).items()
         )
         parts.append(f'<h3>Engine options in force</h3><div class="columns">{rows}</div>')
     notes = run.summary.get("notes")
@@ -30,6 +30,15 @@ def configuration(run: RunData) -> str:
         text = html.escape(run.config_text)
         parts.append(f"<details><summary>config.yaml, as it was run</summary><pre>{text}</pre></details>")
     return f'<section id="configuration"><h2>Configuration</h2>{"".join(parts)}</section>'
+
+
+def _flat(options: dict[str, Any]) -> dict[str, Any]:
+    """Groups of options as dotted names."""
+    result: dict[str, Any] = {}
+    for name, value in options.items():
+        inner = {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
+        result |= inner
+    return result
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -60,7 +69,16 @@ def cell(name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
-_SIZE_WORDS = ("bytes", "buffer_size", "file_size", "size_base", "block_size")
+_SIZE_WORDS = (
+    "bytes",
+    "buffer_size",
+    "file_size",
+    "files_size",
+    "size_base",
+    "block_size",
+    "cache_size",
+    "readahead_size",
+)
 
 
 def option_text(name: str, value: Any) -> str:
@@ -70,7 +88,7 @@ def option_text(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
-        return ", ".join(option_text("", v) for v in value)
+        return ", ".join(option_text("", v) for v in value) or "none"
     large = isinstance(value, int | float) and 4096 <= value < 2**60
     if large and any(word in name for word in _SIZE_WORDS):
         return numbers.rate(value) if name.endswith("per_s") else numbers.size(value)

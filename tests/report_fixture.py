@@ -206,7 +206,7 @@ def _summary(
         for i, (target, bytes_) in enumerate(zip((0, 268435456, 2684354560), written, strict=True))
     ]  # fmt: skip
     return {
-        "version": "0.1.0", "seed": seed, "engine": "rocksdb", "engine_version": "8.11", 
+        "version": "0.1.0", "seed": seed, "engine": "rocksdb", "engine_version": "8.11",
         "workload": "fillrandom", "duration_s": float(seconds),
         "ops": ops, "ops_per_s": ops / seconds, "user_bytes_written": user,
         "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},

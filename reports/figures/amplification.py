@@ -15,10 +15,14 @@ from lsmlab.reports.run_data import RunData
 def amplification(run: RunData) -> Figure:
     """Bytes written into each level per user byte as one stacked bar, and a table on amplification and endurance."""
     traces: list[Trace] = []
-    for name, value, color in written_per_user_byte(run):
+    parts = written_per_user_byte(run)
+    total = sum(value for _, value, _ in parts)
+    for name, value, color in parts:
+        room = value >= 0.04 * total  # narrower bars cannot hold their label
         traces.append({
             "type": "bar", "orientation": "h", "x": [value], "y": ["W-Amp"], "name": name,
-            "marker": {"color": color}, "text": [f"{name}<br>{numbers.ratio(value)}"], "textposition": "inside",
+            "marker": {"color": color},
+            "text": [f"{name}<br>{numbers.ratio(value)}" if room else ""], "textposition": "inside",
             "insidetextanchor": "middle", "textangle": 0, "constraintext": "inside",
             "hovertemplate": f"{name}: %{{x:.2f}} bytes per user byte<extra></extra>",
         })  # fmt: skip

@@ -22,7 +22,7 @@ def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
     device = run.summary.get("device")
     limits = []
     for kind, axis in (("write", "y"), ("read", "y2")):
-        limit = number(device, f"{kind}_bandwidth_bytes_per_s", f"{kind}_bandwidth")
+        limit = number(device, f"{kind}_bandwidth_bytes_per_s")
         peak = _peak(run, kind)
         if limit and peak and limit < 3 * peak:  # a limit far above would flatten the data
             limits.append(Mark(limit, f"{kind} limit: {numbers.rate(limit)}", TRIGGERS["stop"], axis))

@@ -183,14 +183,14 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
         float(run.stalls["end_s"][row]),
         str(run.stalls["cause"][row]),
     )
-    chain = run.chain(row)
+    chain, name = run.chain(row), stall_name(cause)
     mine = np.isin(run.jobs.get("key", np.empty(0)), chain)
     moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
     levels = " and ".join(f"L{level:.0f}" for level in np.unique(run.jobs["output_level"][mine]) if level >= 0)
     jobs = "no job" if not chain else "1 job" if len(chain) == 1 else f"{len(chain)} jobs"
     return {
-        "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {stall_name(cause)}, {jobs}",
-        "text": f"{stall_name(cause)} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
+        "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {name}, {jobs}",
+        "text": f"{name[0].upper()}{name[1:]} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
         + (f"Before it could end, {jobs} had to finish, into {levels}, reading and writing {numbers.size(moved)}."
            if mine.any() else "It waited for no background job."),
         "start": start, "end": end, "color": stall_color(cause), "window": list(window), "jobs": chain,

@@ -10,7 +10,14 @@ from lsmlab.reports.headline import number
 from lsmlab.reports.palette import READ, WRITE
 from lsmlab.reports.run_data import Floats, RunData
 
-_MOST_POINTS = 800
+_FIRST_SHARE = 1e-3
+"""Percentile at which curves begin: what is faster is noise of the fastest operations."""
+
+_LAST_RARITY = 2e4
+"""1 / (1 - percentile) at which curves end, a little beyond P99.99."""
+
+_SPOTS = 150
+"""Distinguishable places per power of ten on either axis."""
 
 PERCENTILE_AXIS = {
     "type": "log",
@@ -42,21 +49,28 @@ def latency_distribution(run: RunData) -> Figure:
 
 
 def percentile_curve(run: RunData, op: str) -> tuple[Floats, Floats] | None:
-    """(1 / (1 - percentile), latency) of an operation from the histogram, as far as a little beyond P99.99."""
+    """(1 / (1 - percentile), latency) of an operation from the histogram, as far as a little beyond P99.99.
+
+    A bucket's operations lie evenly between its bounds, so its end is a point of the curve.
+    """
     histogram = run.latency.get(op)
     if histogram is None:
         return None
     upper, count = histogram
-    below = np.cumsum(count)
-    share = (below - count / 2) / below[-1]  # the middle of each bucket
-    rarity = 1 / np.maximum(1 - share, 1e-12)
-    keep = np.searchsorted(rarity, 2e4, side="right") + 1
-    rarity, upper = rarity[:keep], upper[:keep]
-    if len(rarity) > _MOST_POINTS:  # evenly over the axis
-        wanted = np.geomspace(rarity[0], rarity[-1], _MOST_POINTS)
-        chosen = np.unique(np.minimum(np.searchsorted(rarity, wanted), len(rarity) - 1))
-        rarity, upper = rarity[chosen], upper[chosen]
-    return rarity, upper
+    total = float(count.sum())
+    share = np.minimum(np.cumsum(count) / total, 1 - 0.5 / max(total, 1.0))
+    first = int(np.searchsorted(share, _FIRST_SHARE))
+    rarity, latency = 1 / (1 - share[first:]), upper[first:]
+    last = int(np.searchsorted(rarity, _LAST_RARITY)) + 1
+    return _thinned(rarity[:last], latency[:last])
+
+
+def _thinned(rarity: Floats, latency: Floats) -> tuple[Floats, Floats]:
+    """Without points that fall on the same spot of a figure as both their neighbours."""
+    spots = np.column_stack((np.log10(rarity) * _SPOTS, np.log10(latency) * _SPOTS)).astype(int)
+    moved = np.any(np.diff(spots, axis=0) != 0, axis=1)
+    keep = np.concatenate(([True], moved)) | np.concatenate((moved, [True]))
+    return rarity[keep], latency[keep]
 
 
 def _marks(run: RunData, op: str, color: str) -> list[Trace]:

@@ -15,13 +15,15 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
     traces = stall_bands(run)
     caption = "Writers were never slowed or stopped."
     if traces:
-        caption = "A coloured band marks the time in which writers were slowed or stopped; its colour says why."
+        caption = (
+            "A coloured band marks the time in which the store slowed or stopped its writers; its colour says why."
+        )
     for op, color in (("write", WRITE), ("read", READ)):
         values = run.rate(f"{op}_ops")
         if np.nan_to_num(values).any():
             traces += _with_envelope(timeline, values, f"{op}s", color)
     if not exact_bands(run):
-        caption += " There are so many that a band's height is the stalled share of its time."
+        caption += " There are so many that a band's height is the share of its time."
     if timeline.grouped:
         caption += (
             f" A point is the mean of {timeline.rows_per_point} s, the pale area their lowest and highest second."
