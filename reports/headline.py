@@ -50,6 +50,12 @@ def stall_share(run: RunData) -> float:
     return sum(run.stall_seconds().values()) / run.duration_s if run.duration_s else 0.0
 
 
+def writes_and_reads(run: RunData) -> tuple[float, float] | None:
+    """Writes and reads per second where there were both: benchmarks may count only one kind as their throughput."""
+    writes, reads = number(run.summary, "write_ops_per_s"), number(run.summary, "read_ops_per_s")
+    return (writes, reads) if writes and reads else None
+
+
 def dominating_cause(run: RunData) -> str | None:
     """Cause that held writers back longest; None without stalls."""
     stalls = run.stall_seconds()
@@ -60,8 +66,10 @@ def _throughput(run: RunData) -> Fact | None:
     value = number(run.summary, "ops_per_s")
     if value is None:
         return None
-    user = number(run.summary, "user_bytes_written")
+    user, both = number(run.summary, "user_bytes_written"), writes_and_reads(run)
     note = f"{numbers.rate(user / run.duration_s)} of user data" if user and run.duration_s else "operations per second"
+    if both:
+        note = f"{numbers.per_second(both[0])} writes, {numbers.per_second(both[1])} reads"
     return Fact("ops_per_s", "throughput", value, numbers.per_second(value), note, +1)
 
 

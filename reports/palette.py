@@ -35,7 +35,7 @@ CONSUMER_NAMES: Final = {
     "client": "client (log, reads)", "flush": "flush", "l0": "L0→L1 and within L0", "deeper": "deeper compactions",
 }  # fmt: skip
 
-LEVELS: Final = ("#3C8DC5", "#E58FB5", "#B55CA5", "#8A6FD1", "#7A8B99", "#4FA3A5", "#A0A53C", "#B98A5A")
+LEVELS: Final = ("#3C8DC5", "#E58FB5", "#B55CA5", "#8A6FD1", "#A5704F", "#4FA3A5", "#A0A53C", "#6C7A86")
 """Colour by level, L0 first; deeper levels than there are colours start again at L1's."""
 
 WRITE: Final = "#009E73"

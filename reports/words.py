@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.headline import dominating_cause, endurance_years, number, stall_share
+from lsmlab.reports.headline import dominating_cause, endurance_years, number, stall_share, writes_and_reads
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
 
@@ -42,6 +42,10 @@ def _speed(run: RunData) -> str:
     rate = number(run.summary, "ops_per_s")
     if rate is None:
         return ""
+    both = writes_and_reads(run)
+    if both:
+        writes, reads = (numbers.count(value) for value in both)
+        return f"The store did {writes} writes and {reads} reads per second over {numbers.duration(run.duration_s)}."
     return f"The store did {numbers.count(rate)} operations per second over {numbers.duration(run.duration_s)}."
 
 

@@ -208,7 +208,9 @@ def _summary(
     return {
         "version": "0.1.0", "seed": seed, "engine": "rocksdb", "engine_version": "8.11",
         "workload": "fillrandom", "duration_s": float(seconds),
-        "ops": ops, "ops_per_s": ops / seconds, "user_bytes_written": user,
+        "ops": ops, "ops_per_s": ops / seconds,
+        "write_ops_per_s": float(series["write_ops"].mean()),
+        "read_ops_per_s": float(series["read_ops"].mean()), "user_bytes_written": user,
         "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},
         "stall_fraction": sum(lengths.values()) / seconds,
         "write_amplification": sum(written) / user if user else 0.0, "read_amplification": 1.9,

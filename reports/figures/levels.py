@@ -12,7 +12,7 @@ from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, sta
 from lsmlab.reports.figures.base import Figure, Mark, Trace, byte_unit, envelope, line, marks, time_axis
 from lsmlab.reports.headline import number
 from lsmlab.reports.palette import STALLS, TRIGGERS, level_color
-from lsmlab.reports.run_data import RunData
+from lsmlab.reports.run_data import Floats, RunData
 from lsmlab.reports.timeline import Timeline
 
 _L0_TRIGGERS = (
@@ -30,16 +30,23 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
         traces += _steps(timeline, files, "files in level 0", level_color(0), 2.0)
         traces += _steps(timeline, waiting, "memtables waiting for flush", STALLS["memtable_stop"], 1.4)
     highest = float(np.nanmax(files, initial=0.0))
+    regions = int(number(run.summary, "regions") or 1)
     triggers = [
         Mark(value, f"{name} trigger: {value:.0f}", TRIGGERS[name], "y2")
         for name, option in _L0_TRIGGERS
-        if (value := run.option(option)) is not None and 0 < value < max(4 * highest, 24)  # "never" is a huge number
+        if regions == 1
+        and (value := run.option(option)) is not None
+        and 0 < value < max(4 * highest, 24)  # "never" is a huge number
     ]
     top = 1.12 * max([highest, float(np.nanmax(waiting, initial=1.0)), *(t.y for t in triggers)])
-    caption = (
-        "At the lowest line the store starts to compact level 0, at the next it slows writers, at the highest it stops."
-        if len(triggers) == len(_L0_TRIGGERS) else "Files in level 0 and full memtables that wait to be flushed."
-    )  # fmt: skip
+    caption = "Files in level 0 and full memtables that wait to be flushed."
+    if len(triggers) == len(_L0_TRIGGERS):
+        caption = (
+            "At the lowest line the store starts to compact level 0, at the next it slows writers, at the highest it"
+            " stops them."
+        )
+    elif regions > 1:
+        caption += f" Both are sums over {regions} regions; the triggers hold for each region by itself."
     return Figure(
         "l0-files", "Level 0 against its triggers", caption, traces,
         {"xaxis": time_axis(), "yaxis": BANDS_AXIS, **marks(triggers),
@@ -81,6 +88,12 @@ def level_sizes(run: RunData, timeline: Timeline) -> Figure:
         "level-sizes", "Level sizes against their targets", caption, traces, layout,
         height_px=580 if debt else 400, timeline=True, empty="No level ever held a file.",
     )  # fmt: skip
+
+
+def _decades(sizes: dict[int, Floats]) -> float:
+    """Powers of ten that the sizes span."""
+    values = np.concatenate([y[y > 0] for y in sizes.values()]) if sizes else np.ones(1)
+    return float(np.log10(values.max() / values.min()))
 
 
 def _levels(run: RunData) -> list[int]:
