@@ -22,7 +22,7 @@ from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.latency import Pieces, Undisturbed
 from lsmlab.sim.machine import Machine
 from lsmlab.sim.recorder import CAUSES
-from lsmlab.sim.stations import Alarm
+from lsmlab.sim.stations import TICK_S, Alarm
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
@@ -190,6 +190,8 @@ class ClientLoad:
             if not group.closed:
                 group.arrived += group.arriving * elapsed_s
                 group.backlog = max(0.0, group.arrived - group.served)
+                if group.backlog <= group.capacity * TICK_S:
+                    group.backlog = 0.0
             self._written += done * group.write_share / len(self.stores)
             if done > 0.0 and group.backlog <= _OPS_EPSILON:
                 self._note_undisturbed(group, done)
@@ -244,7 +246,7 @@ class ClientLoad:
         if group.closed:
             return
         starts, rates = group.starts, group.rates
-        while group.segment < len(starts) and starts[group.segment] <= now_s + 1e-12:
+        while group.segment < len(starts) and starts[group.segment] <= now_s + TICK_S:
             group.arriving = rates[group.segment]
             group.segment += 1
 
@@ -350,7 +352,7 @@ class ClientLoad:
                 continue
             if group.served_rate > 0.0 and group.operations < _NEVER:
                 left = group.operations - group.served
-                if left <= _OPS_EPSILON:
+                if left <= _OPS_EPSILON + group.served_rate * TICK_S:
                     self._finish(group)
                     continue
                 soonest = min(soonest, left / group.served_rate)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import simpy
 from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.sst import expected_entries_per_block
 from lsmlab.models.workloads.base import Clients
-from lsmlab.models.workloads.choosers import ChooserState, Popularity
+from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import cached_blocks, false_positive_rate, lru_hit_rate, scan_block_reads
 from lsmlab.sim.store import Store
 
@@ -56,7 +57,11 @@ class Lookups:
 class TreeReads:
     """Costs of point reads and scans, refreshed as the trees change."""
 
-    def __init__(self, env: simpy.Environment, stores: Sequence[Store], setup: Setup, rng: np.random.Generator) -> None:
+    def __init__(
+        self, env: simpy.Environment, stores: Sequence[Store], setup: Setup, cursors: Sequence[InsertCursor],
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """`cursors`: the insert cursors that the writers of each store move, so that reads can follow them."""
         self._env = env
         self._stores = stores
         self._setup = setup
@@ -64,15 +69,19 @@ class TreeReads:
         options = setup.engine.options
         self._false_positive = false_positive_rate(options.bloom_bits) if options.bloom_bits > 0 else 1.0
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
-        cursor = setup.workload.cursor()
-        self._choosers: list[ChooserState] = [c.read_keys.start(setup.sample, cursor) for c in self._readers]
+        self._choosers: list[list[ChooserState]] = [
+            [c.read_keys.start(setup.sample, cursor) for c in self._readers] for cursor in cursors
+        ]
         population = float(setup.workload.region().population)
         self.entries_per_block = expected_entries_per_block(
             round(setup.workload.key_size), setup.workload.value_bytes, population=population, entries=population,
             block_format=setup.engine.block_format,
         )  # fmt: skip
         self._popularity: list[Popularity] = [
-            c.read_keys.popularity(round(population), self.entries_per_block) for c in self._readers
+            c.read_keys.popularity(
+                round(population), self.entries_per_block, ordered=isinstance(setup.workload.key_order, Ordered)
+            )
+            for c in self._readers
         ]
         self.hit_rate = self._hit_rate()
         self._next_s = -1.0
@@ -145,7 +154,7 @@ class TreeReads:
         return min(1.0, store.machine.cache.used_bytes / live) if live else 1.0
 
     def _look_up(self, store: Store) -> Lookups:
-        codes = np.sort(self._sample_codes())
+        codes = np.sort(self._sample_codes(store.number))
         missing = np.ones(len(codes), dtype=np.bool_)
         runs = 0
         for memtable in reversed(store.immutables):
@@ -171,12 +180,12 @@ class TreeReads:
         n = len(codes)
         return Lookups(runs / n, (n - in_memory - int(missing.sum())) / n, in_memory / n)
 
-    def _sample_codes(self) -> KeyArray:
+    def _sample_codes(self, store: int) -> KeyArray:
         weights = np.array([_reads(c) for c in self._readers])
         counts = self._rng.multinomial(SAMPLE, weights / weights.sum())
         parts = [
             chooser.sample_reads(int(count), self._rng)
-            for chooser, count in zip(self._choosers, counts, strict=True)
+            for chooser, count in zip(self._choosers[store], counts, strict=True)
             if count
         ]
         return np.concatenate(parts)

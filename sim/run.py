@@ -91,8 +91,8 @@ class Fills:
         self._shares = [c.mix.writes * c.threads / total for c in writers]
         self._rngs = [np.random.default_rng(s) for s in seeds]
         self._streams: list[list[WriteStream]] = []
-        for _ in seeds:
-            cursor = workload.cursor()
+        self.cursors = [workload.cursor(region) for region in range(len(seeds))]
+        for cursor in self.cursors:
             self._streams.append([c.start(sample, cursor) for c in writers])
 
     def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
@@ -139,7 +139,7 @@ def run(config: Mapping[str, Any], progress: Progress | None = None) -> Result:
             store.preload(settled_tree(store, workload, setup.sample, np.random.default_rng(place)))
     until_s = workload.duration_s if workload.duration_s is not None else _LONGEST_RUN_S
     finished = env.event()
-    reads = _reads(env, stores, setup, np.random.default_rng(reads_seed))
+    reads = _reads(env, stores, setup, fills, np.random.default_rng(reads_seed))
     clients = ClientLoad(
         env, workload.clients, stores, machine, setup.shape, until_s, np.random.default_rng(arrivals_seed), reads,
         on_finished=finished.succeed, log_reaches_device=setup.log_reaches_device,
@@ -171,12 +171,14 @@ def _advance(env: simpy.Environment, until_s: float, finished: simpy.Event, prog
             step_s = max(step_s, env.peek() - env.now)
 
 
-def _reads(env: simpy.Environment, stores: list[Store], setup: Setup, rng: np.random.Generator) -> TreeReads | None:
+def _reads(
+    env: simpy.Environment, stores: list[Store], setup: Setup, fills: Fills, rng: np.random.Generator
+) -> TreeReads | None:
     if not any(c.mix.gets + c.mix.scan > 0 for c in setup.workload.clients):
         return None
     from lsmlab.sim.reads import TreeReads
 
-    return TreeReads(env, stores, setup, rng)
+    return TreeReads(env, stores, setup, fills.cursors, rng)
 
 
 def _set_up(config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator) -> Setup:

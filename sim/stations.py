@@ -21,8 +21,8 @@ STATE_STEP_S: Final = 0.25
 """Simulated seconds after which a device hears of what went through it, where nothing depends on it sooner."""
 _CROWDED: Final = 0.9
 """Share of a lonely stream's rate below which streams are said to wait for each other."""
-_EPSILON: Final = 1e-9
-"""Relative slack for "has had its service": a float clock never lands exactly."""
+TICK_S: Final = 1e-9
+"""Who would leave within this time leaves now: simulated time is a float, whose steps are 1e-11 s after a day."""
 
 
 class SharedQueue:
@@ -52,7 +52,7 @@ class SharedQueue:
     def release(self) -> None:
         """Trigger everyone whose service is complete. With nobody left the clock starts over (keeps it precise)."""
         heap = self._heap
-        limit = self.clock * (1.0 + _EPSILON) + 1e-12
+        limit = self.clock + self.rate * TICK_S + 1e-12
         while heap and heap[0][0] <= limit:
             heapq.heappop(heap)[2].succeed()
         if not heap:
@@ -80,11 +80,14 @@ class Alarm:
         if delay_s == math.inf:
             self._due = math.inf
             return
-        due = self._env.now + delay_s
+        now_s = self._env.now
+        due = now_s + delay_s
         if due == self._due:
             return
+        if due <= now_s and delay_s > 0.0:
+            due = math.nextafter(now_s, math.inf)  # a delay too short for the clock must not stop it
         self._due = due
-        timeout = self._env.timeout(delay_s, due)
+        timeout = self._env.timeout(due - now_s, due)
         assert timeout.callbacks is not None
         timeout.callbacks.append(self._fire)
 
