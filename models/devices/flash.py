@@ -226,6 +226,7 @@ class FlashDrive:
             stream_write_bandwidth=min(self.stream_write_bandwidth or math.inf, write_bandwidth),
             contention=self.contention,
             interleave_bytes=self.interleave,
+            unit_bytes=SMALL_REQUEST_BYTES,  # the mapping unit of common drives, so smaller reads cost as much
         )
 
 

@@ -16,7 +16,7 @@ class Nvme(FlashDrive):
     channel_contention: float = quantity("ratio", 1.0, high=1.0)
     """1: a channel that writes cannot read, so r/R + w/W <= 1; 0: r <= R and w <= W alone; between: the sum <= 2 - c.
 
-    The default is the assumption `additive_media_time`, the linear model that Seastar's I/O scheduler uses for NVMe.
+    The default is the assumption `additive_media_time`: no measured mix is known for the drives configured here.
     """
 
     @property

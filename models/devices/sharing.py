@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from lsmlab.models.devices.base import Grant, Load
@@ -16,6 +17,9 @@ from lsmlab.models.devices.base import Grant, Load
 INTERLEAVE_BYTES: Final = 128.0 * 2**10
 """Piece in which a solid-state device alternates between requests: 128 KiB, the smallest common NVMe transfer limit
 (MDTS 5 with 4 KiB pages). Assumption `interleave`: it sets how long a small read waits behind a large request."""
+
+
+_DEMAND: Final = itemgetter(1)
 
 
 class Service(NamedTuple):
@@ -47,6 +51,8 @@ class Service(NamedTuple):
     """How far reads and writes exclude each other: 1 share one medium, 0 are independent."""
     interleave_bytes: float = INTERLEAVE_BYTES
     """Piece in which the device alternates between requests."""
+    unit_bytes: float = 512.0
+    """Least that the medium transfers."""
 
 
 def fair_level(askers: list[tuple[float, float]], capacity: float) -> float:
@@ -54,11 +60,14 @@ def fair_level(askers: list[tuple[float, float]], capacity: float) -> float:
 
     `askers` are (how many, demand of each). The result t satisfies sum of count * min(demand, t) = capacity.
     """
-    if math.fsum(n * d for n, d in askers) <= capacity:
+    total = count = 0.0
+    for n, demand in askers:
+        total += n * demand
+        count += n
+    if total <= capacity:
         return math.inf
     left = capacity
-    count = sum(n for n, _ in askers)
-    for n, demand in sorted(askers, key=_demand):
+    for n, demand in sorted(askers, key=_DEMAND):
         if demand * count >= left:
             return left / count
         left -= n * demand
@@ -66,8 +75,38 @@ def fair_level(askers: list[tuple[float, float]], capacity: float) -> float:
     return math.inf
 
 
-def _demand(asker: tuple[float, float]) -> float:
-    return asker[1]
+class _Costs(NamedTuple):
+    """What the askers of a load can do and what they cost of the medium's time."""
+
+    read_own: float
+    """Bytes per second of one background reader that has the device to itself."""
+    write_own: float
+    read_byte_s: float
+    write_byte_s: float
+    log_byte_s: float
+    client_s: float
+    """One client read."""
+    client_depth: float
+    capacity: float
+    """1 if reads and writes exclude each other, up to 2 if not."""
+
+
+def _costs(s: Service, load: Load) -> _Costs:
+    read_bytes, write_bytes = load.read_request_bytes, load.write_request_bytes
+    depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
+    read_own = depth * read_bytes / (s.read_latency_s + read_bytes / s.stream_read_bandwidth)
+    write_own = depth * write_bytes / (s.write_latency_s + write_bytes / s.stream_write_bandwidth)
+    client_bytes = max(load.client_read_bytes, s.unit_bytes)
+    return _Costs(
+        min(read_own, load.read_limit_bytes_per_s),
+        min(write_own, load.write_limit_bytes_per_s),
+        1.0 / s.read_bandwidth + s.read_request_s / read_bytes,
+        1.0 / s.write_bandwidth + s.write_request_s / write_bytes,
+        1.0 / s.write_bandwidth + s.log_request_s / write_bytes,
+        s.client_read_request_s + client_bytes / s.read_bandwidth,
+        load.client_read_depth if load.client_read_depth > 1.0 else 1.0,
+        2.0 - s.contention,
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -77,52 +116,54 @@ def share(service: Service, load: Load) -> Grant:
     A stream's own rate is depth * size / (latency + size / stream bandwidth). Client reads count as `client_read_depth`
     askers, the log as one. `valid_for_s` is left infinite: a service does not age.
     """
-    s = service
-    read_bytes, write_bytes = load.read_request_bytes, load.write_request_bytes
-    depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
-    read_byte_s = 1.0 / s.read_bandwidth + s.read_request_s / read_bytes
-    write_byte_s = 1.0 / s.write_bandwidth + s.write_request_s / write_bytes
-    log_byte_s = 1.0 / s.write_bandwidth + s.log_request_s / write_bytes
-    read_own = min(
-        depth * read_bytes / (s.read_latency_s + read_bytes / s.stream_read_bandwidth), load.read_limit_bytes_per_s
-    )
-    write_own = min(
-        depth * write_bytes / (s.write_latency_s + write_bytes / s.stream_write_bandwidth), load.write_limit_bytes_per_s
-    )
-    wanted = load.client_read_iops
-    client_depth = load.client_read_depth if load.client_read_depth > 1.0 else 1.0
-    client_s = s.client_read_request_s + load.client_read_bytes / s.read_bandwidth
-    idle_s = s.client_read_latency_s + load.client_read_bytes / s.stream_read_bandwidth
-    reading = min(wanted, client_depth / idle_s)
-    log = load.client_write_bytes_per_s
-
-    reads = [(float(load.readers), read_own * read_byte_s), (client_depth, reading * client_s / client_depth)]
-    writes = [(float(load.writers), write_own * write_byte_s), (1.0, log * log_byte_s)]
-    capacity = 2.0 - s.contention
-    read_level, write_level = _levels(reads, writes, capacity)
-
-    read_rate = min(read_own, read_level / read_byte_s) if load.readers else 0.0
-    write_rate = min(write_own, write_level / write_byte_s) if load.writers else 0.0
-    log_rate = min(log, write_level / log_byte_s)
-    served = min(reading, read_level * client_depth / client_s)
-    used = load.readers * read_rate * read_byte_s + load.writers * write_rate * write_byte_s + log_rate * log_byte_s
-    wait = _waiting(s, load, read_byte_s, write_byte_s, client_s)
+    c = _costs(service, load)
+    wanted, depth, capacity = load.client_read_iops, c.client_depth, c.capacity
+    idle_s = service.client_read_latency_s
+    idle_s += max(load.client_read_bytes, service.unit_bytes) / service.stream_read_bandwidth
+    wait = _waiting(service, load, c)
+    reading = min(wanted, depth / idle_s)
+    read_rate, write_rate, log_rate, served, used = _divide(c, load, reading)
     latency_s = idle_s
     if wanted > 0.0:
-        served = min(served, _closed_rate(client_depth, idle_s, client_s / capacity, used / capacity, wait))
-        free = 1.0 - (used + served * client_s) / capacity
-        queued_s = (used * wait.piece_s + served * client_s * client_s) / capacity / 2.0 / max(free, 1e-12)
+        served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
+        if served < 0.99 * reading:  # what waiting clients leave goes to the others, who then delay them more
+            read_rate, write_rate, log_rate, served, used = _divide(c, load, served)
+            served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
+        free = 1.0 - (used + served * c.client_s) / capacity
+        queued_s = (used * wait.piece_s + served * c.client_s * c.client_s) / capacity / 2.0 / max(free, 1e-12)
         latency_s += min(wait.most_s, queued_s)
         if served < wanted:  # all reads that may be outstanding are: Little's law gives their time
-            latency_s = max(latency_s, client_depth / served)
+            latency_s = max(latency_s, depth / served)
+    log = load.client_write_bytes_per_s
     return Grant(
         read_bytes_per_s=read_rate,
         write_bytes_per_s=write_rate,
         client_read_share=served / wanted if wanted > 0.0 else 1.0,
         client_read_latency_s=latency_s,
         client_write_share=log_rate / log if log > 0.0 else 1.0,
-        utilisation=min(1.0, (used + served * client_s) / capacity),
+        utilisation=min(1.0, (used + served * c.client_s) / capacity),
     )
+
+
+def _divide(c: _Costs, load: Load, reading: float) -> tuple[float, float, float, float, float]:
+    """Max-min fair rates: of a reader, a writer, the log, the client reads; and the time used without client reads."""
+    readers, writers, log = load.readers, load.writers, load.client_write_bytes_per_s
+    reads, writes = [], []
+    if readers:
+        reads.append((float(readers), c.read_own * c.read_byte_s))
+    if reading > 0.0:
+        reads.append((c.client_depth, reading * c.client_s / c.client_depth))
+    if writers:
+        writes.append((float(writers), c.write_own * c.write_byte_s))
+    if log > 0.0:
+        writes.append((1.0, log * c.log_byte_s))
+    read_level, write_level = _levels(reads, writes, c.capacity)
+    read_rate = min(c.read_own, read_level / c.read_byte_s) if readers else 0.0
+    write_rate = min(c.write_own, write_level / c.write_byte_s) if writers else 0.0
+    log_rate = min(log, write_level / c.log_byte_s)
+    served = min(reading, read_level * c.client_depth / c.client_s)
+    used = readers * read_rate * c.read_byte_s + writers * write_rate * c.write_byte_s + log_rate * c.log_byte_s
+    return read_rate, write_rate, log_rate, served, used
 
 
 def _levels(
@@ -147,15 +188,14 @@ class _Waiting(NamedTuple):
     """One piece of every other asker: the device takes turns, and no more than that is outstanding."""
 
 
-def _waiting(s: Service, load: Load, read_byte_s: float, write_byte_s: float, client_s: float) -> _Waiting:
+def _waiting(s: Service, load: Load, c: _Costs) -> _Waiting:
     """What a client read may wait for under `load`."""
-    read_piece_s = min(load.read_request_bytes, s.interleave_bytes) * read_byte_s
-    write_piece_s = min(load.write_request_bytes, s.interleave_bytes) * write_byte_s
+    read_piece_s = min(load.read_request_bytes, s.interleave_bytes) * c.read_byte_s
+    write_piece_s = min(load.write_request_bytes, s.interleave_bytes) * c.write_byte_s
     writers = load.writers + (load.client_write_bytes_per_s > 0.0)
     others = load.readers * read_piece_s + writers * write_piece_s
     streams = load.readers + writers
-    clients = max(0.0, load.client_read_depth - 1.0) * client_s
-    return _Waiting(others / streams if streams else 0.0, others + clients)
+    return _Waiting(others / streams if streams else 0.0, others + (c.client_depth - 1.0) * c.client_s)
 
 
 def _closed_rate(depth: float, idle_s: float, client_s: float, background: float, wait: _Waiting) -> float:

@@ -1,0 +1,133 @@
+"""The configured devices: every number has a source or a named assumption, and every mistake a clear message."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.models.devices.make import METADATA, DeviceSettings, make_device
+from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.errors import InputError
+
+sys.path.insert(0, str(Path(__file__).parent))
+from device_catalogue import CONFIGS, NAMES, mapping, setup
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference" / "devices.md"
+FILES = sorted((CONFIGS / "device").glob("*.yaml"))
+NUMBER = re.compile(r"^(\w+): +([0-9][^ #]*)(?: +#(.*))?$", re.MULTILINE)
+KEY = re.compile(r"\[([A-Z][0-9]+)\]")
+
+
+@pytest.mark.parametrize("name", ["nvme", "sata", "hdd", "pmem"])
+def test_class_devices_exist(name: str) -> None:
+    """The four classes that a run may name, each called by its own name in results."""
+    assert setup(name).device.name == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_configuration_is_complete(name: str) -> None:
+    """A file lists every key, so that a typo fails at composing, and says what it is and where its figures come from."""
+    values = mapping(name)
+    made = make_device(values)
+    device = made.device
+    expected = {f.name for f in dataclasses.fields(DeviceSettings)} | {"_target_"} | set(METADATA)
+    expected |= {f.name for f in dataclasses.fields(device)}  # type: ignore[arg-type]
+    assert expected == set(values)
+    assert len(values["description"]) > 20
+    assert KEY.search(values["source"])
+    assert values["assumptions"], "no device here is fully documented"
+    assert made.direct_io
+    assert made.target == values["_target_"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_number_has_a_source_or_an_assumption(path: Path) -> None:
+    """Each number but a switched-off 0 names a source that the reference lists or an assumption that the file explains."""
+    known = set(re.findall(r"^- \[([A-Z][0-9]+)\]", REFERENCE.read_text(), re.MULTILINE))
+    text = path.read_text()
+    assumptions = set(re.findall(r"^  (\w+):", text, re.MULTILINE))
+    if not path.stem.startswith("_"):
+        assumptions |= set(mapping(path.stem)["assumptions"])
+    for key, value, comment in NUMBER.findall(text):
+        if value == "0":
+            continue
+        source, assumption = "source:" in comment, re.search(r"assumption: (\w+)", comment)
+        assert source or assumption, f"{path.name}: {key} has neither source nor assumption"
+        if assumption:
+            assert assumption.group(1) in assumptions, f"{path.name}: {key}: assumption is not explained"
+    unknown = set(KEY.findall(text)) - known
+    assert not unknown, f"{path.name}: sources {unknown} are not in docs/reference/devices.md"
+
+
+def test_page_cache_switch() -> None:
+    """0 is direct I/O; a size is a page cache of that size."""
+    assert setup("nvme").direct_io
+    cached = setup("nvme", page_cache="16GiB")
+    assert (cached.direct_io, cached.page_cache_bytes) == (False, 16 * 2.0**30)
+
+
+def test_caps_and_capacity_are_read() -> None:
+    """Caps in human units wrap the device; capacity and price are handed on."""
+    made = setup("hdd", write_cap="80MiB/s", iops_cap="1k", throttle_slice="20ms", throttle_io="1MiB")
+    device = made.device
+    assert isinstance(device, Throttled)
+    assert (
+        device.write_cap,
+        device.read_cap,
+        device.iops_cap,
+        device.slice_s,
+        device.io_bytes,
+    ) == (80 * 2.0**20, None, 1000.0, 0.02, 2.0**20)
+    assert device.name == "hdd"
+    assert (made.capacity_bytes, made.settings.price_usd) == (1e12, 47.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"write_capp": "1MB/s"}, r"device\.write_capp: no such key; did you mean device\.write_cap\?"),
+        ({"write_cap": "fast"}, r"device\.write_cap: 'fast' is not a quantity"),
+        ({"write_cap": 0}, r"device\.write_cap: 0 is out of range"),
+        ({"over_provisioning": 0}, r"device\.over_provisioning: 0 is out of range"),
+        ({"page_cache": "-1GiB"}, r"device\.page_cache: -1GiB is out of range"),
+        ({"slc_cache": "10GB"}, r"device: slc_write_bandwidth: a value is required with slc_cache"),
+        ({"filled": "2TB"}, r"device: filled: must not exceed capacity"),
+        ({"_target_": None}, r"device\._target_: None is not a class"),
+        ({"_target_": "os.system"}, r"device\._target_: os\.system is outside the allowed packages \(lsmlab\)"),
+        ({"_target_": "lsmlab.models.devices.nvme.Nvmee"}, r"cannot load lsmlab\.models\.devices\.nvme\.Nvmee"),
+        ({"_target_": "lsmlab.models.devices.base.Load"}, r"is not a device"),
+    ],
+)
+def test_mistakes_are_explained(changes: dict[str, Any], message: str) -> None:
+    """Each mistake names the key and what to do."""
+    with pytest.raises(InputError, match=message):
+        setup("nvme", **changes)
+
+
+def test_sata_cannot_exceed_its_link() -> None:
+    """A SATA drive faster than its interface is refused."""
+    with pytest.raises(InputError, match=r"device: read_bandwidth: must not exceed interface_bandwidth"):
+        setup("sata", read_bandwidth="700MB/s")
+
+
+def test_foreign_devices_need_permission(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A device from another package is built only if that package is allowed."""
+    source = (
+        "from dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\n"
+        "class Mine:\n"
+        "    name: str = 'mine'\n"
+        "    def initial(self): return None\n"
+        "    def allocate(self, state, load): return None\n"
+    )
+    (tmp_path / "foreign_device.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    values = {"_target_": "foreign_device.Mine", "page_cache": "1GiB"}
+    with pytest.raises(InputError, match="outside the allowed packages"):
+        make_device(values)
+    made = make_device(values, allowed=("foreign_device",))
+    assert (made.device.name, made.capacity_bytes, made.page_cache_bytes) == ("mine", None, 2.0**30)
