@@ -182,6 +182,30 @@ def test_caps_hold_over_long_times(name: str, load: Load) -> None:
         assert max(count, moved / (512 * 1024)) <= iops * (seconds + 0.1) * (1 + 1e-9)
 
 
+CAPS = st.none() | st.sampled_from([1e5, 3e6, 2e8, 5e9])
+
+
+@every_device
+@settings(max_examples=60, deadline=None)
+@given(load=LOADS, write_cap=CAPS, read_cap=CAPS, iops_cap=st.none() | st.sampled_from([20.0, 5e3]))
+def test_without_credit_nobody_exceeds_a_cap(
+    name: str, load: Load, write_cap: float | None, read_cap: float | None, iops_cap: float | None
+) -> None:
+    """With all credit used up, no direction exceeds its caps, and whoever asks still gets something."""
+    device = Throttled(unthrottled(name), write_cap=write_cap, read_cap=read_cap, iops_cap=iops_cap)
+    empty = device.initial()._replace(read_bytes=0.0, write_bytes=0.0, read_ios=0.0, write_ios=0.0)
+    grant = device.allocate(empty, load)
+    assert (load.readers > 0) == (grant.read_bytes_per_s > 0)
+    assert (load.writers > 0) == (grant.write_bytes_per_s > 0)
+    assert 0 < grant.client_read_share <= 1
+    assert 0 < grant.client_write_share <= 1
+    read, write = rates(device, empty, load)
+    assert read <= (read_cap or math.inf) * (1 + 1e-6)
+    assert write <= (write_cap or math.inf) * (1 + 1e-6)
+    if iops_cap is not None:
+        assert max(read, write) / (512 * 1024) <= iops_cap * (1 + 1e-6)
+
+
 @every_device
 def test_a_throttle_without_caps_changes_nothing(name: str) -> None:
     """No cap, no wrapper; a cap far above the device leaves its answers as they are."""

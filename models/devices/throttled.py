@@ -101,14 +101,16 @@ class Throttled:
             reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
             logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
             new_read, read_s = self._bind(
-                read, grant.read_bytes_per_s, reads, self.read_cap, state.read_bytes, state.read_ios
-            )
+                read._replace(client_limit=read.client_limit * grant.client_read_share),
+                min(grant.read_bytes_per_s, read.limit), reads, self.read_cap, state.read_bytes, state.read_ios,
+            )  # fmt: skip
             new_write, write_s = self._bind(
-                write, grant.write_bytes_per_s, logged, self.write_cap, state.write_bytes, state.write_ios
-            )
-            if new_read is read and new_write is write:
-                return self._answer(load, grant, read, write, min(read_s, write_s))
-            read, write = new_read, new_write
+                write._replace(client_limit=write.client_limit * grant.client_write_share),
+                min(grant.write_bytes_per_s, write.limit), logged, self.write_cap, state.write_bytes, state.write_ios,
+            )  # fmt: skip
+            if new_read is None and new_write is None:
+                return self._answer(load, limited, grant, read, write, min(read_s, write_s))
+            read, write = new_read or read, new_write or write
             limited = Load(
                 load.readers, load.writers, load.read_request_bytes, load.write_request_bytes, load.queue_depth,
                 load.client_read_iops * read.client_limit, load.client_read_bytes, load.client_read_depth,
@@ -138,9 +140,13 @@ class Throttled:
 
     def _bind(
         self, side: _Direction, stream_rate: float, client_rate: float, cap: float | None, credit: float, ios: float
-    ) -> tuple[_Direction, float]:
-        """Tighten the limits of one direction by its empty buckets; else the time until one is empty."""
+    ) -> tuple[_Direction | None, float]:
+        """Limits that one direction's empty buckets set now (None: no new ones), and the time until one is empty.
+
+        The new limits add up to the cap at most, whatever the device grants next: so the search for them ends.
+        """
         valid_s = math.inf
+        bound = False
         for bucket_cap, left, stream_unit, client_unit in (
             (cap, credit, 1.0, 1.0),
             (
@@ -161,20 +167,23 @@ class Throttled:
                 continue
             each = fair_level([(float(side.streams), stream), (side.clients, client / side.clients)], bucket_cap)
             factor = min(1.0, each * side.clients / client) if client > 0 else 1.0
-            side = side._replace(limit=min(side.limit, each / stream_unit), client_limit=side.client_limit * factor)
-            stream_rate, client_rate = min(stream_rate, side.limit), client_rate * factor
-        return side, valid_s
+            stream_rate, client_rate = min(stream, each) / stream_unit, client_rate * factor
+            side = side._replace(limit=stream_rate, client_limit=side.client_limit * factor)
+            bound = True
+        return side if bound else None, valid_s
 
-    def _answer(self, load: Load, grant: Grant, read: _Direction, write: _Direction, valid_s: float) -> Grant:
-        if read.client_limit == 1.0 and write.client_limit == 1.0 and valid_s >= grant.valid_for_s:
+    def _answer(
+        self, load: Load, limited: Load, grant: Grant, read: _Direction, write: _Direction, valid_s: float
+    ) -> Grant:
+        if limited is load and valid_s >= grant.valid_for_s:
             return grant
         served = grant.client_read_share * read.client_limit
         latency_s = grant.client_read_latency_s
         if served < 1.0 and load.client_read_iops > 0:  # Little's law, as all reads that may be outstanding are
             latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
         return Grant(
-            read_bytes_per_s=grant.read_bytes_per_s,
-            write_bytes_per_s=grant.write_bytes_per_s,
+            read_bytes_per_s=min(grant.read_bytes_per_s, read.limit),
+            write_bytes_per_s=min(grant.write_bytes_per_s, write.limit),
             client_read_share=served,
             client_read_latency_s=latency_s,
             client_write_share=grant.client_write_share * write.client_limit,
