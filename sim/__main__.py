@@ -89,7 +89,7 @@ def _help() -> str:
         "  lsmlab --version               the version",
         "  lsmlab --shell-completion bash completion for bash, zsh or fish",
         "",
-        "example: lsmlab run device=sata_ssd workload=fillrandom workload.duration=60s",
+        "example: lsmlab run device=sata workload=fillrandom workload.duration=60s",
         "",
     ]
     return "\n".join(lines)

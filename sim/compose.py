@@ -25,7 +25,7 @@ class Composition(NamedTuple):
 
 
 def compose(overrides: Sequence[str] = (), config_dirs: Sequence[str | Path] = ()) -> dict[str, Any]:
-    """Compose the configuration for Hydra `overrides` such as "device=sata_ssd", as plain nested dictionaries.
+    """Compose the configuration for Hydra `overrides` such as "device=sata", as plain nested dictionaries.
 
     `config_dirs` are folders with further groups and entries. Raises InputError for anything that does not compose.
     """
@@ -115,10 +115,10 @@ def prepare(overrides: Sequence[str]) -> list[str]:
 
 
 def quote(text: str) -> str:
-    """Text as a quoted value of Hydra's override grammar.
+    r"""Text as a quoted value of Hydra's override grammar.
 
     >>> quote("it's")
-    "'it\\\\'s'"
+    "'it\\'s'"
     """
     escaped = re.sub(r"(\\*)'", lambda m: m.group(1) * 2 + r"\'", text)
     trailing = len(escaped) - len(escaped.rstrip("\\"))

@@ -88,6 +88,4 @@ def _only_differing(runs: list[IndexedRun]) -> list[IndexedRun]:
     if len(runs) < 2:
         return runs
     shared = set(runs[0].choices.items()).intersection(*(r.choices.items() for r in runs))
-    return [
-        IndexedRun(r.name, {k: v for k, v in r.choices.items() if (k, v) not in shared}, r.summary) for r in runs
-    ]
+    return [IndexedRun(r.name, {k: v for k, v in r.choices.items() if (k, v) not in shared}, r.summary) for r in runs]

@@ -59,7 +59,9 @@ def unknown_key(key: str, config: Mapping[str, Any]) -> InputError:
     parent = key.rpartition(".")[0]
     if near:
         return InputError(f"{key}: no such key; did you mean {near[0]}?")
-    siblings = sorted({k[len(parent) + 1 :].partition(".")[0] for k in known if k.startswith(f"{parent}.")} if parent else config)
+    siblings = sorted(
+        {k[len(parent) + 1 :].partition(".")[0] for k in known if k.startswith(f"{parent}.")} if parent else config
+    )
     if siblings:
         return InputError(f"{key}: no such key; {parent or 'the configuration'} has {', '.join(siblings)}")
     return InputError(f"{key}: no such key; 'lsmlab run --cfg job' prints all keys")

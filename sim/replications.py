@@ -16,7 +16,9 @@ def seeded(config: Mapping[str, Any], count: int, directory: Path) -> list[Job]:
     """The jobs of `count` replications: seeds seed, seed + 1, …, each in its own folder seed_<n>."""
     first = int(config.get("seed", 1))
     return [
-        Job(f"seed_{seed}", {**config, "seed": seed, "replications": 1}, directory / f"seed_{seed}", {"seed": str(seed)})
+        Job(
+            f"seed_{seed}", {**config, "seed": seed, "replications": 1}, directory / f"seed_{seed}", {"seed": str(seed)}
+        )
         for seed in range(first, first + count)
     ]
 

@@ -27,7 +27,9 @@ class RunDirectory:
         self.staging.mkdir(parents=True, exist_ok=True)  # early: a place that cannot be written fails before the work
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         shutil.rmtree(self.staging, ignore_errors=True)
 
     def publish(self) -> Path:
@@ -55,4 +57,3 @@ def fresh(directory: Path) -> Path:
             continue
         return candidate
     raise FileExistsError(f"{directory}: {_TRIES} runs of this name exist")
-

@@ -123,7 +123,9 @@ def compare(argv: list[str]) -> int:
     if done:
         _show(done, directory, json_wanted=json_wanted)
     failed = _report_failures(outcomes)
-    drawn = _finish(given, jobs[0].config, finishers.COMPARISON, directory, [o.job.directory for o in done]) if done else 0
+    drawn = (
+        _finish(given, jobs[0].config, finishers.COMPARISON, directory, [o.job.directory for o in done]) if done else 0
+    )
     return failed or drawn
 
 
@@ -137,7 +139,9 @@ def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
 
     fixed: list[str] = []
     swept: dict[str, list[str]] = {}
-    for text, parsed in zip(prepared := prepare(overrides), OverridesParser.create().parse_overrides(prepared), strict=True):
+    for text, parsed in zip(
+        prepared := prepare(overrides), OverridesParser.create().parse_overrides(prepared), strict=True
+    ):
         if parsed.is_sweep_override():
             if not parsed.is_discrete_sweep():
                 raise InputError(f"{text}: compare needs a list of values, such as a,b,c")
@@ -258,5 +262,5 @@ usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
   --no-report         draw no comparison page
   --config-dir DIR    a folder with configuration groups of your own
 
-example: lsmlab compare engine=rocksdb,universal device=nvme,sata_ssd workload.duration=60s
+example: lsmlab compare engine=rocksdb,universal device=nvme,sata workload.duration=60s
 """

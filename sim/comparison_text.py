@@ -1,0 +1,81 @@
+"""Runs side by side, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from lsmlab.models.units import format_bytes, format_seconds
+
+_WIDTH: Final = 120
+_Summary = Mapping[str, Any]
+
+
+def _at(*path: str) -> Callable[[_Summary], Any]:
+    def get(summary: _Summary) -> Any:
+        value: Any = summary
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
+
+    return get
+
+
+def _stall_cause(summary: _Summary) -> str | None:
+    seconds = summary.get("stall_seconds") or {}
+    worst = max(seconds, key=lambda cause: seconds[cause], default=None)
+    return worst if worst is not None and seconds[worst] > 0 else None
+
+
+_METRICS: Final[Sequence[tuple[str, Callable[[_Summary], Any], Callable[[Any], str]]]] = (
+    ("ops/s", _at("ops_per_s"), "{:,.0f}".format),
+    ("write P50", _at("write_latency_s", "p50"), format_seconds),
+    ("write P99", _at("write_latency_s", "p99"), format_seconds),
+    ("write P99.9", _at("write_latency_s", "p999"), format_seconds),
+    ("write max", _at("write_latency_s", "max"), format_seconds),
+    ("read P50", _at("read_latency_s", "p50"), format_seconds),
+    ("read P99", _at("read_latency_s", "p99"), format_seconds),
+    ("stalled", _at("stall_fraction"), "{:.1%}".format),
+    ("main cause", _stall_cause, str),
+    ("longest stall", _at("longest_stall_s"), format_seconds),
+    ("W-Amp", _at("write_amplification"), "{:.2f}".format),
+    ("R-Amp", _at("read_amplification"), "{:.2f}".format),
+    ("space amp", _at("space_amplification"), "{:.2f}".format),
+    ("flushes", _at("flush_count"), "{:,}".format),
+    ("compactions", _at("compaction_count"), "{:,}".format),
+    ("device written", _at("device_bytes_written"), format_bytes),
+    ("device busy", _at("device", "utilisation"), "{:.0%}".format),
+    ("simulated", _at("duration_s"), format_seconds),
+)
+_FEW: Final = ("ops/s", "write P99", "stalled", "W-Amp", "space amp", "device busy")
+"""What is shown when there are too many runs to stand side by side."""
+
+
+def comparison_text(runs: Sequence[tuple[str, _Summary]]) -> str:
+    """A table of (label, summary) pairs: runs as columns if they fit into 120 characters, else as rows.
+
+    Metrics that no run has are left out; "-" marks one that a run does not have.
+    """
+    columns = {name: [_shown(get(s), form) for _, s in runs] for name, get, form in _METRICS}
+    columns = {name: cells for name, cells in columns.items() if any(c != "-" for c in cells)}
+    labels = [label for label, _ in runs]
+    side_by_side = [["", *labels], *([name, *cells] for name, cells in columns.items())]
+    lines = _aligned(side_by_side)
+    if len(lines[0]) > _WIDTH:
+        few = [name for name in _FEW if name in columns]
+        lines = _aligned([["", *few], *([label, *(columns[n][i] for n in few)] for i, label in enumerate(labels))])
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: Any, form: Callable[[Any], str]) -> str:
+    return "-" if value is None else form(value)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        first, *rest = (c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        lines.append("  ".join([first, *rest]).rstrip())
+    lines.insert(1, "-" * max(map(len, lines)))
+    return lines

@@ -1,0 +1,206 @@
+"""A run's summary as text that an engineer can paste into a chat."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from lsmlab.models.units import format_bytes, format_seconds
+
+_LABEL: Final = 16
+_WIDTH: Final = 120
+_PERCENTILES: Final = {
+    "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "p9999": "P99.99", "max": "max",
+}  # fmt: skip
+_CAUSES: Final = {
+    "memtable_stop": "memtables full, stopped",
+    "memtable_slowdown": "memtables nearly full, slowed",
+    "l0_stop": "L0 files, stopped",
+    "l0_slowdown": "L0 files, slowed",
+    "pending_stop": "pending compaction bytes, stopped",
+    "pending_slowdown": "pending compaction bytes, slowed",
+}
+_COLUMNS: Final = {
+    "Level": 5, "Files": 8, "Size": 11, "Score": 5, "Read(GB)": 8, "Rn(GB)": 7, "Rnp1(GB)": 8, "Write(GB)": 9,
+    "Wnew(GB)": 8, "Moved(GB)": 9, "W-Amp": 5, "Rd(MB/s)": 8, "Wr(MB/s)": 8, "Comp(sec)": 9, "CompMergeCPU(sec)": 17,
+    "Comp(cnt)": 9, "Avg(sec)": 8, "KeyIn": 7, "KeyDrop": 7,
+}  # fmt: skip
+"""RocksDB's column names (rocksdb.md §9.5) and their widths in its own table."""
+_DIGITS: Final = {"Comp(sec)": 2, "CompMergeCPU(sec)": 2, "Avg(sec)": 3, "Comp(cnt)": 0}
+
+
+def summary_text(summary: Mapping[str, Any]) -> str:
+    """The summary of a run (what summary.json holds) as text; at most 120 columns wide but for RocksDB's table.
+
+    Parts that a run does not have, such as the latency of reads that it did not do, are left out.
+    """
+    lines = [_title(summary), *_throughput(summary), *_latency(summary), *_stalls(summary), *_amplification(summary)]
+    lines += [*_jobs(summary), *_device(summary), *_intervals(summary)]
+    if rows := summary.get("compaction_stats"):
+        lines += ["", "** Compaction Stats [default] **", *compaction_stats_text(rows)]
+    notes = [f"note: {note}" for note in summary.get("notes", ())]
+    if notes:
+        lines.append("")
+    for note in notes:
+        lines += textwrap.wrap(note, _WIDTH, subsequent_indent="      ")
+    return "\n".join(lines) + "\n"
+
+
+def compaction_stats_text(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """RocksDB's "Compaction Stats" table, a line each; columns that it does not know come last."""
+    names = [*(c for c in _COLUMNS if c in rows[0]), *(c for c in rows[0] if c not in _COLUMNS)]
+    widths = [max(_COLUMNS.get(name, 0), len(name)) for name in names]
+    lines = [" ".join(f"{n:>{w}}" for n, w in zip(names, widths, strict=True))]
+    lines.append("-" * len(lines[0]))
+    for row in rows:
+        cells = [_cell(name, row.get(name)) for name in names]
+        lines.append(" ".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)))
+    return lines
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if name == "Size":
+        return _rocksdb_size(float(value))
+    if name in ("KeyIn", "KeyDrop"):
+        return _rocksdb_count(float(value))
+    return f"{value:.{_DIGITS.get(name, 1)}f}"
+
+
+def _rocksdb_size(size_bytes: float) -> str:
+    """RocksDB's AppendHumanBytes with its units of the stats table: KB, MB, GB of powers of two."""
+    for unit, factor in (("GB", 2.0**30), ("MB", 2.0**20)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.2f} {unit}"
+    return f"{size_bytes / 1024:.2f} KB"
+
+
+def _rocksdb_count(number: float) -> str:
+    """RocksDB's NumberToHumanString: 139K, 12M, 3G from ten thousand on."""
+    for unit, factor, limit in (("G", 1e9, 1e10), ("M", 1e6, 1e7), ("K", 1e3, 1e4)):
+        if number >= limit:
+            return f"{number / factor:.0f}{unit}"
+    return f"{number:.0f}"
+
+
+def _row(label: str, text: str) -> str:
+    return f"{label:<{_LABEL}}{text}"
+
+
+def _title(summary: Mapping[str, Any]) -> str:
+    device = summary.get("device")
+    name = device.get("name") if isinstance(device, Mapping) else device
+    release = summary.get("engine_version")
+    engine = f"{summary.get('engine', 'store')}{f' {release}' if release else ''}"
+    parts = [engine, *(f"on {name}" for _ in (1,) if name), *(str(w) for w in (summary.get("workload"),) if w)]
+    seed = f"seed {summary['seed']}" if "seed" in summary else ""
+    simulated = f"{format_seconds(summary['duration_s'])} simulated" if "duration_s" in summary else ""
+    return ", ".join(p for p in (" ".join(parts[:2]), *parts[2:], simulated, seed) if p)
+
+
+def _throughput(summary: Mapping[str, Any]) -> list[str]:
+    if "ops_per_s" not in summary:
+        return []
+    text = f"{summary['ops_per_s']:,.0f} ops/s"
+    kinds = [
+        f"{summary[f'{kind}_ops_per_s']:,.0f} {kind}s/s"
+        for kind in ("write", "read")
+        if summary.get(f"{kind}_ops_per_s")
+    ]
+    written, seconds = summary.get("user_bytes_written"), summary.get("duration_s")
+    if written and seconds:
+        kinds.append(f"{written / seconds / 1e6:,.1f} MB/s of keys and values written")
+    return [_row("throughput", f"{text} ({', '.join(kinds)})" if kinds else text)]
+
+
+def _latency(summary: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for kind in ("write", "read"):
+        table = summary.get(f"{kind}_latency_s")
+        if table:
+            known = [
+                f"{name} {format_seconds(table[key])}"
+                for key, name in _PERCENTILES.items()
+                if table.get(key) is not None
+            ]
+            lines.append(_row(f"{kind} latency", "  ".join(known)))
+    return lines
+
+
+def _stalls(summary: Mapping[str, Any]) -> list[str]:
+    if "stall_fraction" not in summary:
+        return []
+    if not summary["stall_fraction"]:
+        return [_row("write stalls", "none")]
+    longest = summary.get("longest_stall_s")
+    text = f"{100 * summary['stall_fraction']:.1f} % of the time"
+    lines = [_row("write stalls", text + (f", longest {format_seconds(longest)}" if longest else ""))]
+    seconds, counts = summary.get("stall_seconds", {}), summary.get("stall_count", {})
+    for cause, duration_s in sorted(seconds.items(), key=lambda item: -item[1]):
+        if duration_s or counts.get(cause):
+            words = f"{_CAUSES.get(cause, cause)}: {format_seconds(duration_s)}"
+            lines.append(_row("", f"{words}, {counts.get(cause, 0):,.0f} times"))
+    chain, levels = summary.get("chain_bytes"), summary.get("chain_levels")
+    if chain and levels and chain.get("max"):
+        mean_max = f"mean {format_bytes(chain['mean'])}, max {format_bytes(chain['max'])}"
+        lines.append(_row("stall chains", f"{mean_max}; levels: mean {levels['mean']:.1f}, max {levels['max']}"))
+    return lines
+
+
+def _amplification(summary: Mapping[str, Any]) -> list[str]:
+    parts = []
+    for kind in ("write", "read", "space"):
+        value = summary.get(f"{kind}_amplification")
+        if value is not None:
+            parts.append(f"{kind} {value:.2f}")
+    return [_row("amplification", ", ".join(parts))] if parts else []
+
+
+def _jobs(summary: Mapping[str, Any]) -> list[str]:
+    if "flush_count" not in summary:
+        return []
+    written, read = summary.get("compaction_write_bytes", 0), summary.get("compaction_read_bytes", 0)
+    return [
+        _row(
+            "jobs",
+            f"{summary['flush_count']:,} flushes ({format_bytes(summary.get('flush_bytes', 0))}), "
+            f"{summary.get('compaction_count', 0):,} compactions ({format_bytes(read)} read, {format_bytes(written)} "
+            f"written), {summary.get('trivial_move_count', 0):,} trivial moves",
+        )
+    ]
+
+
+def _device(summary: Mapping[str, Any]) -> list[str]:
+    device = summary.get("device")
+    if not isinstance(device, Mapping):
+        return []
+    parts = []
+    if device.get("utilisation") is not None:
+        parts.append(f"{100 * device['utilisation']:.0f} % busy")
+    for kind in ("read", "write"):
+        if device.get(f"{kind}_bytes_per_s") is not None:
+            parts.append(f"{kind} {device[f'{kind}_bytes_per_s'] / 1e6:,.1f} MB/s")
+    if (flash := device.get("flash_write_amplification")) and flash > 1.005:
+        parts.append(f"flash write amplification {flash:.2f}")
+    if (years := device.get("years_left")) is not None:
+        parts.append(f"endurance lasts {years:.1f} years at this rate")
+    return [_row("device", ", ".join(parts))] if parts else []
+
+
+def _intervals(summary: Mapping[str, Any]) -> list[str]:
+    interval = summary.get("interval")
+    if not interval:
+        return []
+    lines = [
+        _row("seeds", f"{summary.get('replications')} runs; values above are the first one's; mean and 90 % interval:")
+    ]
+    for key in ("ops_per_s", "write_amplification", "stall_fraction"):
+        found = interval.get(key)
+        if found and found.get("low") is not None:
+            numbers = " … ".join(f"{found[k]:,.4g}" for k in ("low", "high"))
+            lines.append(_row("", f"{key} {found['mean']:,.4g} ({numbers})"))
+    return lines
