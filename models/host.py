@@ -21,7 +21,7 @@ class Host:
     """One write by a single client thread: batch, log record, memtable insert."""
     write_byte: float = quantity("seconds", 0.0)
     """Further cost of a write per byte of key and value."""
-    write_serial: float = quantity("ratio", 0.55, high=1.0)
+    write_serial: float = quantity("ratio", 0.74, high=1.0)
     """Share of a write that only one thread at a time can do (log, group leadership); the rest runs in parallel."""
     write_spread: float = quantity("ratio", 0.45)
     """Standard deviation of the logarithm of an undisturbed write's time."""

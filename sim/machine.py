@@ -85,6 +85,8 @@ class IoStyle:
 
     overlap_writes: bool
     """bytes_per_sync > 0 and buffered: writeback runs while the merge goes on."""
+    whole_files: bool
+    """Buffered without bytes_per_sync: a file's data reach the device with the fsync at its end, all at once (§7.1)."""
     overlap_reads: bool
     """Buffered reads: the kernel reads ahead while the merge goes on."""
 

@@ -18,7 +18,7 @@ import simpy
 from lsmlab.models.devices.base import Device, Flow, Grant, Load
 
 STATE_STEP_S: Final = 0.25
-"""Simulated seconds after which a device hears of what went through it, where nothing depends on it sooner."""
+"""Simulated seconds after which a device hears of what went through it, unless its `state_step_s` says otherwise."""
 _CROWDED: Final = 0.9
 """Share of a lonely stream's rate below which streams are said to wait for each other."""
 TICK_S: Final = 1e-9
@@ -117,6 +117,7 @@ class DeviceStation:
         self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
         self._trimmed_bytes = 0.0
         self._grants: dict[tuple[Any, ...], Grant] = {}
+        self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
         """Bytes read, bytes written, reads and writes that the device's state has not heard of yet, over `_owed_s`."""
@@ -191,7 +192,7 @@ class DeviceStation:
         owed[2] += background_read / self._shape[0] + reads
         owed[3] += write_bytes / self._shape[1]
         self._owed_s += elapsed_s
-        if self._owed_s >= STATE_STEP_S or grant.valid_for_s != math.inf:
+        if self._owed_s >= self._state_step_s or grant.valid_for_s != math.inf:
             self._tell_device()
 
     def _tell_device(self) -> None:

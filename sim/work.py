@@ -53,7 +53,7 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     size = files[0].size_bytes if files else 0
     cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
     cpu_s += store.engine.compression_cpu_s(host, entries_in * content.entry.raw_put, 0)
-    count = _step_count(store, size, cpu_s)
+    count = _step_count(store, 1, size, cpu_s)
     steps = [Step(0.0, cpu_s / count, size / count)] * count
     return FlushWork(files[0] if files else None, steps, cpu_s)
 
@@ -148,13 +148,18 @@ def _steps(store: Store, files: Sequence[SortedFile], read_bytes: float, cpu_s: 
     size = sum(f.size_bytes for f in files)
     if size == 0:
         return [Step(read_bytes, cpu_s, 0.0)]
-    count = _step_count(store, size, cpu_s)
+    count = _step_count(store, len(files), size, cpu_s)
     step = Step(read_bytes / count, cpu_s / count, size / count)
     return [step] * count
 
 
-def _step_count(store: Store, size_bytes: int, cpu_s: float) -> int:
-    """Fine where jobs wait for each other, coarse where not; a step is never smaller than one buffer write (1 MiB)."""
-    crowded = store.machine.contended or store.throttle.cause is not None
+def _step_count(store: Store, files: int, size_bytes: int, cpu_s: float) -> int:
+    """Fine where jobs wait for each other, coarse where not.
+
+    A step is at least one buffer write (1 MiB), and a whole file where files reach the device only with their fsync.
+    """
+    machine = store.machine
+    crowded = machine.contended or store.throttle.cause is not None
     wanted = FINE_STEPS if crowded else min(FINE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
-    return max(1, min(wanted, math.ceil(size_bytes / 2**20)))
+    finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
+    return max(1, min(wanted, finest))

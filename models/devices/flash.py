@@ -16,7 +16,6 @@ from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES, Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
-from scipy.special import lambertw
 
 SMALL_REQUEST_BYTES: Final = 4096.0
 """Request size of every IOPS rating used here (4 KB or 4 KiB random; the sheets do not tell them apart)."""
@@ -40,6 +39,8 @@ def greedy_write_amplification(utilisation: float) -> float:
     if utilisation < 0.01:  # the valid share is below e^-100
         return 1.0
     a = 1.0 / utilisation
+    from scipy.special import lambertw  # 0.3 s of start-up: only for drives that are full enough to collect
+
     valid = -float(lambertw(-a * math.exp(-a)).real) / a
     return 1.0 / (1.0 - valid)
 

@@ -1,9 +1,11 @@
-"""Caps over any device, as the Linux block cgroup sets them: a token bucket for each direction.
+"""Caps over any device, as the Linux block cgroup sets them: an allowance per slice of time.
 
-Source: Linux block/blk-throttle.c. A cap gives cap x slice of credit; what is not used in one slice is dropped when the
-slice is trimmed, so credit never exceeds one slice; an idle group starts its next slice with all of it. The slice
-(DFL_THROTL_SLICE_HD) is 100 ms, and 20 ms for solid-state disks only where the kernel has the "low" limit compiled in.
-The same code serves cgroup v1 (blkio.throttle.*) and v2 (io.max).
+Source: Linux block/blk-throttle.c. A slice begins with the first request after a pause. It lets cap x slice bytes pass
+as fast as the device takes them (`tg_within_bps_limit` rounds the elapsed time up to whole slices); what comes after
+that waits for the next slice, and what a slice leaves unused is dropped (`throtl_trim_slice`). So a write longer than a
+slice gains nothing from an idle device before it, and a short one passes at once. The slice (DFL_THROTL_SLICE_HD) is
+100 ms, and 20 ms for solid-state disks only where the kernel has the "low" limit compiled in. The same code serves
+cgroup v1 (blkio.throttle.*) and v2 (io.max).
 """
 
 from __future__ import annotations
@@ -21,19 +23,25 @@ SLICE_S: Final = 0.1
 IO_BYTES: Final = 512.0 * 2**10
 """Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two (specs/lessons.md, 3.9)."""
 _EMPTY_S: Final = 1e-3
-"""Credit earned in less time than this is kept, but not yet spent: one timer tick (HZ = 1000) of the throttle."""
+"""Allowance that the cap gives in less time than this counts as used up: one timer tick (HZ = 1000) of the throttle."""
+_TICK_S: Final = 1e-9
+"""A slice with less time left is over: simulated time is a float."""
+_BLOCKED_BYTES_PER_S: Final = 1.0
+"""Rate of a stream that waits for the next slice: nothing, but for arithmetic that divides by it."""
 _SLACK: Final = 1.0 + 1e-9
 """Rates equal to the cap are within it."""
 
 
 class ThrottleState(NamedTuple):
-    """Credit left in each bucket, and the state of the device below."""
+    """What the present slice still lets pass, and the state of the device below."""
 
     inner: Any
     read_bytes: float
     write_bytes: float
     read_ios: float
     write_ios: float
+    slice_left_s: float = 0.0
+    """Time left in the present slice; 0: the next request begins one."""
 
 
 class _Direction(NamedTuple):
@@ -53,7 +61,7 @@ class _Direction(NamedTuple):
 
 @dataclass(frozen=True)
 class Throttled:
-    """A device under caps. While there is credit, everybody runs as fast as the device; then all share the cap.
+    """A device under caps. Within the allowance of a slice everybody runs as fast as the device; then all wait for the next.
 
     `iops_cap` holds for reads and for writes separately, like riops and wiops.
     """
@@ -80,14 +88,14 @@ class Throttled:
         return self.device.name
 
     def initial(self) -> ThrottleState:
-        """All buckets full."""
+        """A full allowance, and no slice begun."""
         slice_s, ios = self.slice_s, (self.iops_cap or 0.0) * self.slice_s
         return ThrottleState(
             self.device.initial(), (self.read_cap or 0.0) * slice_s, (self.write_cap or 0.0) * slice_s, ios, ios
         )
 
     def allocate(self, state: ThrottleState, load: Load) -> Grant:
-        """How much each asker gets; valid until a bucket is empty."""
+        """How much each asker gets; valid until an allowance is used up or the slice ends."""
         read = _Direction(
             load.readers, load.read_request_bytes, max(1.0, load.client_read_depth), load.client_read_bytes,
             load.read_limit_bytes_per_s, 1.0,
@@ -96,20 +104,22 @@ class Throttled:
             load.writers, load.write_request_bytes, 1.0, load.write_request_bytes, load.write_limit_bytes_per_s, 1.0
         )
         limited = load
+        held_s = math.inf
         while True:
             grant = self.device.allocate(state.inner, limited)
             reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
             logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
             new_read, read_s = self._bind(
                 read._replace(client_limit=read.client_limit * grant.client_read_share),
-                min(grant.read_bytes_per_s, read.limit), reads, self.read_cap, state.read_bytes, state.read_ios,
+                min(grant.read_bytes_per_s, read.limit), reads, self.read_cap, state.read_bytes, state.read_ios, state.slice_left_s,
             )  # fmt: skip
             new_write, write_s = self._bind(
                 write._replace(client_limit=write.client_limit * grant.client_write_share),
-                min(grant.write_bytes_per_s, write.limit), logged, self.write_cap, state.write_bytes, state.write_ios,
+                min(grant.write_bytes_per_s, write.limit), logged, self.write_cap, state.write_bytes, state.write_ios, state.slice_left_s,
             )  # fmt: skip
             if new_read is None and new_write is None:
-                return self._answer(load, limited, grant, read, write, min(read_s, write_s))
+                return self._answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
+            held_s = min(held_s, read_s if new_read else math.inf, write_s if new_write else math.inf)
             read, write = new_read or read, new_write or write
             limited = Load(
                 load.readers, load.writers, load.read_request_bytes, load.write_request_bytes, load.queue_depth,
@@ -118,17 +128,28 @@ class Throttled:
             )  # fmt: skip
 
     def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
-        """Credit earned and spent, and the device's own state."""
-        slice_s = self.slice_s
+        """What passed is taken from the slice's allowance; with the slice's end comes a new one."""
         read_ios = max(flow.reads, flow.read_bytes / self.io_bytes)
         write_ios = max(flow.writes, flow.write_bytes / self.io_bytes)
+        used = flow.read_bytes > 0 or flow.write_bytes > 0
+        begun_s = state.slice_left_s or (self.slice_s if used else 0.0)
+        left_s = begun_s - elapsed_s
+        inner = self.device.advance(state.inner, elapsed_s, flow)
+        if left_s <= _TICK_S:
+            return self.initial()._replace(inner=inner)
         return ThrottleState(
-            self.device.advance(state.inner, elapsed_s, flow),
-            _refill(state.read_bytes, self.read_cap, slice_s, elapsed_s, flow.read_bytes),
-            _refill(state.write_bytes, self.write_cap, slice_s, elapsed_s, flow.write_bytes),
-            _refill(state.read_ios, self.iops_cap, slice_s, elapsed_s, read_ios),
-            _refill(state.write_ios, self.iops_cap, slice_s, elapsed_s, write_ios),
+            inner,
+            max(0.0, state.read_bytes - flow.read_bytes),
+            max(0.0, state.write_bytes - flow.write_bytes),
+            max(0.0, state.read_ios - read_ios),
+            max(0.0, state.write_ios - write_ios),
+            left_s,
         )
+
+    @property
+    def state_step_s(self) -> float:
+        """The simulation has to tell this device at once what passed: a slice is short."""
+        return 0.0
 
     def fsync_s(self, state: ThrottleState) -> float:
         """As the device below: the throttle does not count cache flushes."""
@@ -139,16 +160,17 @@ class Throttled:
         return self.device.facts(state.inner, live_bytes)
 
     def _bind(
-        self, side: _Direction, stream_rate: float, client_rate: float, cap: float | None, credit: float, ios: float
-    ) -> tuple[_Direction | None, float]:
-        """Limits that one direction's empty buckets set now (None: no new ones), and the time until one is empty.
+        self, side: _Direction, stream_rate: float, client_rate: float, cap: float | None, allowed: float, ios: float,
+        slice_left_s: float,
+    ) -> tuple[_Direction | None, float]:  # fmt: skip
+        """Limits that one direction's used-up allowances set now (None: no new ones), and the time until that changes.
 
         The new limits add up to the cap at most, whatever the device grants next: so the search for them ends.
         """
         valid_s = math.inf
         bound = False
         for bucket_cap, left, stream_unit, client_unit in (
-            (cap, credit, 1.0, 1.0),
+            (cap, allowed, 1.0, 1.0),
             (
                 self.iops_cap,
                 ios,
@@ -162,14 +184,22 @@ class Throttled:
             rate = side.streams * stream + client
             if rate <= bucket_cap * _SLACK:
                 continue
-            if left > bucket_cap * _EMPTY_S:
-                valid_s = min(valid_s, left / (rate - bucket_cap))
-                continue
+            # clients are a fluid whose bursts nobody sees: they get their fair share of the cap, streams what is left
             each = fair_level([(float(side.streams), stream), (side.clients, client / side.clients)], bucket_cap)
             factor = min(1.0, each * side.clients / client) if client > 0 else 1.0
-            stream_rate, client_rate = min(stream, each) / stream_unit, client_rate * factor
-            side = side._replace(limit=stream_rate, client_limit=side.client_limit * factor)
-            bound = True
+            if factor < 1.0:
+                side = side._replace(client_limit=side.client_limit * factor)
+                client_rate, client, bound = client_rate * factor, client * factor, True
+            if not side.streams or stream_rate <= _BLOCKED_BYTES_PER_S:
+                continue
+            slice_left = slice_left_s or self.slice_s
+            valid_s = min(valid_s, slice_left)
+            left -= client * slice_left
+            if left > bucket_cap * _EMPTY_S:
+                valid_s = min(valid_s, left / (side.streams * stream))
+                continue
+            side = side._replace(limit=_BLOCKED_BYTES_PER_S)
+            stream_rate, bound = _BLOCKED_BYTES_PER_S, True
         return side if bound else None, valid_s
 
     def _answer(
@@ -191,8 +221,3 @@ class Throttled:
             valid_for_s=min(valid_s, grant.valid_for_s),
         )
 
-
-def _refill(credit: float, cap: float | None, slice_s: float, elapsed_s: float, spent: float) -> float:
-    if cap is None:
-        return 0.0
-    return min(cap * slice_s, max(0.0, credit + cap * elapsed_s - spent))
