@@ -86,6 +86,7 @@ class StoreRecorder:
         self.activity = array("d")
         """Rows of (time, change in running flushes, change in running compactions)."""
         self.entries_flushed_in = 0.0
+        self.entries_preloaded = 0.0
         self.entries_dropped_by_drop = 0.0
         self.bytes_dropped_by_drop = 0
         self._open: StallInterval | None = None

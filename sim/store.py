@@ -108,16 +108,16 @@ class Store:
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
         """Begin with a tree that was built before the run."""
         self.tree.install(added=levels)
+        self.recorder.entries_preloaded = sum(f.entries for _, files in levels for f in files)
         for _, files in levels:
             for file in files:
                 self.machine.cache.wrote(file)
         self._install()
         self._schedule()
 
-    @property
-    def speedup(self) -> bool:
-        """Whether the store asks for parallel compactions."""
-        return self.throttle.speedup
+    def files(self) -> list[SortedFile]:
+        """All files of the tree."""
+        return [*self.tree.l0, *(f for level in self.tree.levels[1:] for f in level)]
 
     @property
     def running_compactions(self) -> int:

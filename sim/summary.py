@@ -98,6 +98,9 @@ def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, durati
         "read_amplification": None,
         "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
         "live_bytes": live,
+        "live_entries": sum(f.entries for s in stores for f in s.files()),
+        "preloaded_entries": sum(s.recorder.entries_preloaded for s in stores),
+        "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in stores),
         "device_bytes_written": device.write_bytes,
         "device_bytes_read": device.read_bytes,
         "stall_fraction": sum(stall_seconds.values()) / duration_s,
@@ -145,7 +148,7 @@ def _space(stores: Sequence[Store]) -> tuple[float, float]:
     """(bytes of all files, bytes that the newest version of each key would take by itself)."""
     live = unique = 0.0
     for store in stores:
-        files = [*store.tree.l0, *(f for level in store.tree.levels[1:] for f in level)]
+        files = store.files()
         live += sum(f.size_bytes for f in files)
         keys, tombstones = merge_runs([(f.keys, f.tombstones) for f in files])
         if tombstones is not None:

@@ -1,0 +1,35 @@
+"""Short runs for tests: configurations by their command-line overrides."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from lsmlab.sim.compose import composer
+from lsmlab.sim.results import Result
+from lsmlab.sim.run import run
+
+
+def configuration(*overrides: str) -> dict[str, Any]:
+    """The resolved configuration of `lsmlab run OVERRIDES`, with the invariants switch on."""
+    with composer(()) as compose:
+        return dict(compose([*overrides, "checks=true"]).config)
+
+
+@lru_cache(maxsize=64)
+def simulate(*overrides: str) -> Result:
+    """Run once per process; tests only read the result."""
+    return run(configuration(*overrides))
+
+
+SMALL = (
+    "engine.version=7.8",
+    "engine.options.write_buffer_size=1MiB",
+    "engine.options.target_file_size_base=1MiB",
+    "engine.options.max_bytes_for_level_base=4MiB",
+    "engine.options.max_background_jobs=4",
+    "device=samsung_970_pro",
+    "workload.value_size=100",
+    "workload.num=200000",
+)
+"""A store so small that four levels fill within seconds."""

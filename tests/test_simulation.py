@@ -1,0 +1,163 @@
+"""Whole runs: what any run must obey, and the cell of the public data that no device model can help or hurt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lsmlab.sim.results import Result
+from running import SMALL, configuration, simulate
+
+from lsmlab.sim.run import run
+
+RATE_LIMITED = (
+    "engine.version=6.11", "engine.preset=db_bench", "engine.options.max_background_jobs=1", "host.cores=40",
+    "workload.key_size=16", "workload.value_size=1000", "workload.num=48318382", "workload.duration=600s",
+    "workload.benchmark_write_rate_limit=5MB/s", "workload.threads=1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["nvme", "sata", "hdd", "pmem"])
+def test_rate_limited_run_of_611_is_reproduced_on_every_device(device: str) -> None:
+    """With db_bench's own keys: 47 flushes, 43 compactions, 9 moves, W-Amp 5.294, files 0/4/40 once L0 is compacted."""
+    summary = simulate(*RATE_LIMITED, "keys=exact", f"device={device}").summary
+
+    assert (47, 43, 9) == (summary["flush_count"], summary["compaction_count"], summary["trivial_move_count"])
+    assert summary["write_amplification"] == pytest.approx(5.294, abs=0.01)
+    assert [3, 4, 40, 0, 0, 0, 0] == summary["files_per_level"]  # three flushes after the last L0 compaction
+    assert 0.0 == summary["stall_fraction"]
+
+
+def test_sampled_keys_agree_with_exact_ones() -> None:
+    """Over seeds the sampled run has the counts of the exact one within the noise between key sequences."""
+    runs = [run(configuration(*RATE_LIMITED, f"seed={seed}")).summary for seed in range(1, 9)]
+
+    assert {47} == {s["flush_count"] for s in runs}
+    assert np.mean([s["compaction_count"] for s in runs]) == pytest.approx(42.4, abs=1.0)
+    assert np.mean([s["trivial_move_count"] for s in runs]) == pytest.approx(9.5, abs=0.7)
+    assert np.mean([s["write_amplification"] for s in runs]) == pytest.approx(5.3, abs=0.06)
+
+
+CASES = {
+    "free": ("workload.duration=10s",),
+    "capped": ("workload.duration=20s", "device.write_cap=40MiB/s"),
+    "limited": ("workload.duration=10s", "engine.options.rate_limiter_bytes_per_sec=60MB/s"),
+    "universal": ("workload.duration=10s", "engine=universal"),
+    "fifo": ("workload.duration=5s", "engine=fifo"),
+    "dynamic": ("workload.duration=10s", "engine.options.level_compaction_dynamic_level_bytes=true"),
+    "regions": ("workload.duration=10s", "workload.regions=4", "device.write_cap=40MiB/s"),
+    "deletes": ("workload=deleterandom", "workload.duration=5s"),
+    "mixed": ("workload=ycsb_a", "workload.recordcount=100000", "workload.duration=5s"),
+}
+
+
+def case(name: str) -> Result:
+    """The run of a named case on the small store."""
+    extra = CASES[name]
+    base = [o for o in SMALL if not (name == "mixed" and o.startswith("workload."))]
+    return simulate(*base, *extra)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_entries_are_conserved(name: str) -> None:
+    """What flushes wrote equals what lives in the tree plus what merges and drops removed."""
+    result = case(name)
+    jobs = result.jobs
+    kind = np.asarray(jobs["kind"])
+    flushed = jobs["entries_out"][kind == "flush"].sum()
+    removed = (jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum()
+    live = result.summary["live_entries"]
+
+    assert flushed > 0
+    assert flushed + result.summary["preloaded_entries"] == pytest.approx(
+        live + removed + result.summary["dropped_entries"], rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_more_is_used_than_there_is(name: str) -> None:
+    """Device time and cores within what exists, space amplification at least 1, percentiles in order."""
+    summary = case(name).summary
+
+    assert 0.0 <= summary["device"]["utilisation"] <= 1.0 + 1e-9
+    assert summary["cpu"]["background_busy_cores"] <= summary["cpu"]["cores"] + 1e-9
+    assert summary["space_amplification"] >= 1.0
+    assert summary["write_amplification"] >= 1.0
+    assert 0.0 <= summary["stall_fraction"] <= 1.0 + 1e-9
+    latency = summary["write_latency_s"]
+    ordered = [latency[p] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")]
+    assert sorted(ordered) == ordered
+    assert ordered[0] > 0.0
+
+
+def test_a_cap_is_kept_and_used() -> None:
+    """A saturated capped device moves its cap, give or take a slice, and never more."""
+    result = case("capped")
+
+    assert result.summary["device"]["write_bytes_per_s"] <= 40 * 2**20 * 1.02
+    assert result.summary["device"]["write_bytes_per_s"] >= 40 * 2**20 * 0.85
+    assert result.summary["stall_fraction"] > 0.5
+
+
+def test_stalls_have_chains_of_jobs_that_exist() -> None:
+    """Each chain names jobs of the run, in time order, the last of which ended when or before the stall did."""
+    result = case("capped")
+    ends = dict(zip(result.jobs["job"].tolist(), result.jobs["end_s"].tolist(), strict=True))
+    chained = [s for s in result.stalls if s["chain_jobs"]]
+
+    assert chained
+    for stall in chained:
+        times = [ends[j] for j in stall["chain_jobs"]]
+        assert sorted(times) == times
+        assert times[-1] <= stall["end_s"] + 1e-6
+        assert times[-1] >= stall["start_s"]
+
+
+def test_series_add_up_to_the_summary() -> None:
+    """Operations, stalled seconds and device bytes per second sum to the run's totals."""
+    result = case("capped")
+    series, summary = result.series, result.summary
+
+    assert series["write_ops"].sum() == pytest.approx(summary["operations"], rel=1e-6)
+    stalled = sum(series[f"stall_{cause}_s"].sum() for cause in summary["stall_seconds"])
+    assert stalled == pytest.approx(sum(summary["stall_seconds"].values()), rel=1e-6)
+    written = sum(series[f"write_bytes_{c}_per_s"].sum() for c in ("client", "flush", "l0", "deeper"))
+    assert written == pytest.approx(summary["device_bytes_written"], rel=0.02)  # transfers cut off by the end
+
+
+def test_same_configuration_and_seed_give_the_same_bytes(tmp_path: Path) -> None:
+    """Two runs leave files that are equal byte for byte; another seed does not."""
+    config = configuration(*SMALL, "workload.duration=3s")
+    for name in ("a", "b"):
+        run(config).save(tmp_path / name)
+    other = run({**config, "seed": 2})
+
+    for file in sorted((tmp_path / "a").iterdir()):
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
+    assert other.jobs["end_s"].tolist() != run(config).jobs["end_s"].tolist()
+
+
+def test_more_bandwidth_does_not_lower_throughput() -> None:
+    """Over seeds, mean throughput rises with the cap."""
+    means = []
+    for cap in (20, 40, 80):
+        runs = [
+            run(configuration(*SMALL, "workload.duration=15s", f"device.write_cap={cap}MiB/s", f"seed={seed}"))
+            for seed in (1, 2, 3)
+        ]
+        means.append(np.mean([r.summary["ops_per_s"] for r in runs]))
+
+    assert means[0] < means[1] < means[2]
+
+
+def test_progress_does_not_change_results() -> None:
+    """A run with a progress callback ends in the same state as one without."""
+    config = configuration(*SMALL, "workload.duration=3s")
+    seen: list[tuple[float, float]] = []
+
+    watched = run(config, progress=lambda now, end: seen.append((now, end)))
+
+    assert seen
+    assert seen[-1][0] <= seen[-1][1]
+    assert watched.summary == run(config).summary
