@@ -17,7 +17,7 @@ from lsmlab.sim.machine import Step
 if TYPE_CHECKING:
     from lsmlab.sim.store import Store
 
-FINE_STEPS: Final = 12
+FINE_STEPS: Final = 8
 """Steps of a job while jobs contend: finer changes throughput by less than 1 % (docs/background/time.md)."""
 COARSE_STEP_S: Final = 0.5
 """Length in seconds of a step of a job that has the machine to itself, as far as its computing goes."""

@@ -109,13 +109,17 @@ class Throttled:
             grant = self.device.allocate(state.inner, limited)
             reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
             logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
+            if grant.client_read_share != 1.0:
+                read = read._replace(client_limit=read.client_limit * grant.client_read_share)
+            if grant.client_write_share != 1.0:
+                write = write._replace(client_limit=write.client_limit * grant.client_write_share)
             new_read, read_s = self._bind(
-                read._replace(client_limit=read.client_limit * grant.client_read_share),
-                min(grant.read_bytes_per_s, read.limit), reads, self.read_cap, state.read_bytes, state.read_ios, state.slice_left_s,
+                read, min(grant.read_bytes_per_s, read.limit), reads, self.read_cap, state.read_bytes, state.read_ios,
+                state.slice_left_s,
             )  # fmt: skip
             new_write, write_s = self._bind(
-                write._replace(client_limit=write.client_limit * grant.client_write_share),
-                min(grant.write_bytes_per_s, write.limit), logged, self.write_cap, state.write_bytes, state.write_ios, state.slice_left_s,
+                write, min(grant.write_bytes_per_s, write.limit), logged, self.write_cap, state.write_bytes,
+                state.write_ios, state.slice_left_s,
             )  # fmt: skip
             if new_read is None and new_write is None:
                 return self._answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
@@ -168,6 +172,8 @@ class Throttled:
         The new limits add up to the cap at most, whatever the device grants next: so the search for them ends.
         """
         valid_s = math.inf
+        if (cap is None and self.iops_cap is None) or (side.streams == 0 and client_rate == 0.0):
+            return None, valid_s
         bound = False
         for bucket_cap, left, stream_unit, client_unit in (
             (cap, allowed, 1.0, 1.0),
@@ -207,7 +213,7 @@ class Throttled:
     ) -> Grant:
         if limited is load and valid_s >= grant.valid_for_s:
             return grant
-        served = grant.client_read_share * read.client_limit
+        served = read.client_limit
         latency_s = grant.client_read_latency_s
         if served < 1.0 and load.client_read_iops > 0:  # Little's law, as all reads that may be outstanding are
             latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
@@ -216,7 +222,7 @@ class Throttled:
             write_bytes_per_s=min(grant.write_bytes_per_s, write.limit),
             client_read_share=served,
             client_read_latency_s=latency_s,
-            client_write_share=grant.client_write_share * write.client_limit,
+            client_write_share=write.client_limit,
             utilisation=grant.utilisation,
             valid_for_s=min(valid_s, grant.valid_for_s),
         )
