@@ -98,12 +98,13 @@ class BlockLayout:
         """Bytes on disk of the blocks of entries [start, end), trailer included."""
         return self._estimate(start, end - start) + BLOCK_TRAILER_BYTES
 
-    def starts(self, start: int, end: int) -> IntArray:
-        """First entries of the blocks of a file that holds entries [start, end)."""
+    def starts(self, start: int, end: int, most: int | None = None) -> IntArray:
+        """First entries of the blocks of a file that holds entries [start, end); of the first `most` blocks if given."""
         follow = memoryview(self.next_start.data)
-        found = []
+        found: list[int] = []
         at = start
-        while at < end:
+        limit = end - start if most is None else most
+        while at < end and len(found) < limit:
             found.append(at)
             at = follow[at]
         return np.array(found, dtype=np.int64)
@@ -115,13 +116,16 @@ class BlockLayout:
             return 0
         return int(self.block_bytes(begins, np.append(begins[1:], end)).sum())
 
-    def finished(self, start: int, end: int) -> tuple[IntArray, IntArray]:
+    def finished(self, start: int, limit_bytes: int | None = None) -> tuple[IntArray, IntArray]:
         """Say what a growing file that begins at `start` has written: (first, size_bytes), both shape (blocks,).
 
         Before entry i is added, the file holds `size_bytes[k]` for the last k with first[k] <= i, and nothing if there
-        is none. A block is written out when the entry behind it arrives, so it counts from one entry later on.
+        is none. A block is written out when the entry behind it arrives, so it counts from one entry later on. The
+        last block of the run is never finished so. With `limit_bytes` the answer may end once that is reached.
         """
-        begins = self.starts(start, end)
+        most = self._count if limit_bytes is None else limit_bytes // self._format.early_bytes + 2
+        begins = self.starts(start, self._count, most)
+        begins = begins[self.next_start[begins] < self._count]
         ends = self.next_start[begins]
         first = ends + 1
         return first, np.cumsum(self.block_bytes(begins, ends))

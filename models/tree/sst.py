@@ -18,6 +18,7 @@ from lsmlab.models.tree.blocks import (
     BlockFormat,
     BlockLayout,
     IntArray,
+    shared_prefix_bytes,
 )
 from lsmlab.models.tree.memtable import SEQNO_BYTES, varint_length
 
@@ -53,11 +54,13 @@ def index_bytes(
     key_size: int,
     *,
     format_version: int = DEFAULT_FORMAT_VERSION,
+    shorten_last: bool = False,
 ) -> int:
     """Bytes of the index block of a file that holds entries [start, end) of a layout of `ids`.
 
     One entry per data block: the shortest key between the block's last key and the next one's first, and the block's
-    handle (offset and size as varints).
+    handle (offset and size as varints). The last key is whole, or one byte with kShortenSeparatorsAndSuccessor
+    (`shorten_last`), which db_bench sets.
     """
     begins = layout.starts(start, end)
     if not len(begins):
@@ -65,7 +68,8 @@ def index_bytes(
     sizes = layout.block_bytes(begins, np.append(begins[1:], end))
     offsets = np.cumsum(sizes) - sizes
     handles = sum(int(_varint_total(x)) for x in (offsets, sizes - BLOCK_TRAILER_BYTES))
-    keys = int(_separator_lengths(ids[begins[1:] - 1], ids[begins[1:]], key_size).sum()) + key_size
+    keys = int(_separator_bytes(ids, begins[1:], key_size).sum())
+    keys += 1 if shorten_last else key_size
     per_block = 2 + RESTART_BYTES + _index_key_suffix(format_version) + _index_value_prefix(format_version)
     return handles + keys + per_block * len(begins) + RESTART_BYTES + BLOCK_TRAILER_BYTES
 
@@ -191,6 +195,16 @@ def _mean_gap(density: float) -> Callable[[float], float]:
     return lambda c: float(-np.expm1(c * log_absent)) / density
 
 
+def _separator_bytes(ids: IntArray, begins: IntArray, key_size: int) -> IntArray:
+    """Length of the key that the index puts between each block and the one before it.
+
+    FindShortestSeparator raises the first byte that differs and drops what follows. (It may reach the next block's
+    byte: a prefix of that block's first key is still below it.)
+    """
+    result: IntArray = shared_prefix_bytes(ids, key_size)[begins] + 1
+    return result
+
+
 def _expected_index_entry(
     key_size: int, density: float, block_size: float, blocks: float, format_version: int
 ) -> float:
@@ -198,10 +212,7 @@ def _expected_index_entry(
     held = min(ID_BYTES, key_size)
     mean_gap = _mean_gap(density)
     shared = sum(1 - mean_gap(256.0**b) / 256.0**b for b in range(1, held))
-    # The separator has one byte more where the first differing bytes are neighbours: exactly one multiple of 256^b
-    # between the ids (which is one of 256^(b+1) in a 256th of the cases).
-    next_to = sum((2 * mean_gap(256.0**b) - mean_gap(2 * 256.0**b)) / 256.0**b * 255 / 256 for b in range(held))
-    key = min(float(key_size), shared + 1 + next_to)
+    key = shared + 1  # up to the first byte that differs, see _separator_bytes
     total = blocks * block_size
     offset = 1 + sum(max(0.0, 1 - 2.0 ** (7 * i) / total) for i in range(1, 6))
     handle = offset + varint_length(int(block_size))
@@ -218,19 +229,3 @@ def _index_value_prefix(format_version: int) -> int:
 
 def _varint_total(values: IntArray) -> int:
     return int(len(values) + sum(np.count_nonzero(values >= 1 << (7 * i)) for i in range(1, 6)))
-
-
-def _separator_lengths(last: IntArray, first: IntArray, key_size: int) -> IntArray:
-    """BytewiseComparator::FindShortestSeparator for pairs of neighbouring ids: length of the key between them."""
-    held = min(ID_BYTES, key_size)
-    shifts = 8 * np.arange(held - 1, -1, -1)
-    before = (last[:, None] >> shifts) & 0xFF
-    after = (first[:, None] >> shifts) & 0xFF
-    place = (before != after).argmax(axis=1)
-    rows = np.arange(len(last))
-    room = after[rows, place] - before[rows, place] > 1
-    # Without room the first byte behind it that can be raised is; padding bytes ('0') always can.
-    raisable = (before < 0xFF) & (np.arange(held) > place[:, None])
-    behind = np.where(raisable.any(axis=1), raisable.argmax(axis=1), held)
-    lengths: IntArray = np.minimum(np.where(room, place, behind) + 1, key_size)
-    return lengths
