@@ -61,7 +61,7 @@ class RocksDb:
         self.rules = _level_rules(self.options, self.version)
         self.picker: Picker = _picker(self.options, self.version, self.rules)
         self.throttle: Throttle = _throttle(self.options, self.version)
-        self.cutter: Cutter = RocksDbCutter(self.version)
+        self.cutter: Cutter = RocksDbCutter(self.version, self.options.level_compaction_dynamic_file_size)
         self.compressed = self.options.compression not in (Compression.NONE, Compression.DISABLED)
         self.compression_ratio = settings.compression_ratio if self.compressed else 1.0
         self.block_format = BlockFormat(
