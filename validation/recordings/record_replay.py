@@ -1,0 +1,136 @@
+"""Record short runs of a real RocksDB for the replay tests: LOG, OPTIONS, manifest dump, command.
+
+    python validation/recordings/record_replay.py SCRATCH OUT [NAME ...]
+
+SCRATCH is a directory for the databases (each is deleted at the end of its run), OUT the directory that gets one folder
+per run, and NAME one of the runs in `RUNS` (default: all of them). Needs `db_bench` and `ldb` of RocksDB 7.8 on the
+PATH (Debian: rocksdb-tools). A folder holds
+
+- `meta.json`: the exact command, the tool's version and what a replay must know of the workload;
+- `LOG.xz`: RocksDB's information log, with the database's path written as <db>;
+- `MANIFEST.txt.xz`: the version edits that `ldb manifest_dump --verbose --hex` prints, without the final file listing;
+- `OPTIONS.xz`: the newest OPTIONS file.
+
+The runs are small on purpose: megabyte memtables and tight limits give every kind of stall and some hundred
+compactions within seconds, and a LOG and a manifest of a few hundred kilobytes.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+MIB = 1 << 20
+
+COMMON = {
+    "benchmarks": "fillrandom",
+    "threads": 1,
+    "key_size": 16,
+    "value_size": 100,
+    "compression_type": "none",
+    "disable_wal": 1,
+    "write_buffer_size": MIB,
+    "target_file_size_base": MIB,
+    "max_bytes_for_level_base": 4 * MIB,
+    "disable_auto_compactions": 0,
+    "statistics": 0,
+}
+
+RUNS: dict[str, dict[str, int | str]] = {
+    "static": {
+        "seed": 7001,
+        "num": 1_000_000,
+        "writes": 1_600_000,
+        "max_bytes_for_level_multiplier": 4,
+        "max_background_jobs": 4,
+        "max_write_buffer_number": 4,
+        "level0_slowdown_writes_trigger": 8,
+        "level0_stop_writes_trigger": 12,
+        "soft_pending_compaction_bytes_limit": 24_000_000,
+        "hard_pending_compaction_bytes_limit": 40_000_000,
+    },
+    "dynamic": {
+        "seed": 7002,
+        "num": 2_000_000,
+        "writes": 1_600_000,
+        "disable_wal": 0,
+        "level_compaction_dynamic_level_bytes": "true",
+        "max_bytes_for_level_multiplier": 5,
+        "max_background_jobs": 3,
+        "max_write_buffer_number": 2,
+        "level0_slowdown_writes_trigger": 8,
+        "level0_stop_writes_trigger": 12,
+        "soft_pending_compaction_bytes_limit": 60_000_000,
+        "hard_pending_compaction_bytes_limit": 100_000_000,
+    },
+    "parallel": {
+        "seed": 7003,
+        "num": 4_000_000,
+        "writes": 2_000_000,
+        "write_buffer_size": 2 * MIB,
+        "max_bytes_for_level_multiplier": 4,
+        "max_background_jobs": 8,
+        "max_write_buffer_number": 5,
+        "level0_slowdown_writes_trigger": 5,
+        "level0_stop_writes_trigger": 6,
+        "soft_pending_compaction_bytes_limit": 60_000_000,
+        "hard_pending_compaction_bytes_limit": 120_000_000,
+    },
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Record the runs that the command line names."""
+    if len(arguments) < 2 or any(name not in RUNS for name in arguments[2:]):
+        sys.stderr.write(f"usage: record_replay.py SCRATCH OUT [{' | '.join(RUNS)}]\n")
+        return 2
+    for name in arguments[2:] or RUNS:
+        record(name, Path(arguments[0]), Path(arguments[1]) / name)
+    return 0
+
+
+def record(name: str, scratch: Path, out: Path) -> None:
+    """Run db_bench with the flags of `name` and keep what a replay needs in `out`."""
+    flags = COMMON | RUNS[name]
+    database = scratch / f"db_{name}"
+    shutil.rmtree(database, ignore_errors=True)
+    scratch.mkdir(parents=True, exist_ok=True)
+    command = ["db_bench", *(f"--{flag}={value}" for flag, value in flags.items())]
+    try:
+        result = subprocess.run([*command, f"--db={database}"], check=True, capture_output=True, text=True)
+        out.mkdir(parents=True, exist_ok=True)
+        manifest = max(database.glob("MANIFEST-*"))
+        dump = subprocess.run(
+            ["ldb", "manifest_dump", f"--path={manifest}", "--verbose", "--hex"],
+            check=True, capture_output=True, text=True,
+        ).stdout  # fmt: skip
+        log = (database / "LOG").read_text(errors="replace")
+        options = max(database.glob("OPTIONS-*")).read_text()
+    finally:
+        shutil.rmtree(database, ignore_errors=True)
+    edits = dump.split("--------------- Column family", 1)[0]
+    _write(out / "LOG.xz", log.replace(str(database), "<db>"))
+    _write(out / "MANIFEST.txt.xz", edits.replace(str(database), "<db>"))
+    _write(out / "OPTIONS.xz", options.replace(str(database), "<db>"))
+    version = next((line.split(":", 1)[1].strip() for line in result.stderr.splitlines() if "RocksDB:" in line), "")
+    meta = {
+        "command": " ".join([*command, "--db=<db>"]),
+        "rocksdb": version,
+        "workload": {
+            key: flags[key] for key in ("benchmarks", "seed", "num", "writes", "threads", "key_size", "value_size")
+        },
+        "result": next((line for line in result.stdout.splitlines() if line.startswith("fillrandom")), ""),
+    }
+    (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
