@@ -107,13 +107,12 @@ def _explain(error: Exception) -> int:
         place = f" ({error.filename})" if error.filename else ""
         text = f"the disk is full{place}; earlier results are untouched: free space or choose another --out DIR"
         code = EXIT_FAILED
-    elif isinstance(error, OSError) and not isinstance(error, InputError):
+    elif (message := one_line(error)) is not None:
+        text, code = message, EXIT_INPUT
+    elif isinstance(error, OSError):
         text, code = f"{error.filename or 'input or output'}: {error.strerror or error}", EXIT_FAILED
     else:
-        message = one_line(error)
-        if message is None:
-            raise error
-        text, code = message, EXIT_INPUT
+        raise error
     _abandon_stdout_if_full()
     sys.stderr.write(f"lsmlab: {text}\n")
     return code

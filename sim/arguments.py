@@ -65,15 +65,16 @@ def parse(argv: Sequence[str]) -> Arguments:
     )
 
 
-class _Parser(argparse.ArgumentParser):
+class LineParser(argparse.ArgumentParser):
     """argparse that raises InputError instead of printing its usage."""
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message.removeprefix('argument ')}; see 'lsmlab run --help'")
+        words = message.removeprefix("argument ").replace("unrecognized arguments", "unknown")
+        raise InputError(f"{words}; see '{self.prog} --help'")
 
 
-def _parser() -> _Parser:
-    parser = _Parser(add_help=False, allow_abbrev=False, usage="lsmlab run|compare [key=value ...] [options]")
+def _parser() -> LineParser:
+    parser = LineParser(prog="lsmlab run", add_help=False, allow_abbrev=False)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--no-report", action="store_true")
     parser.add_argument("--out", type=Path, metavar="DIR")
@@ -101,6 +102,8 @@ def _split(rest: list[str], own: list[str]) -> tuple[list[str], list[str]]:
                 if value is None and name not in ("-i", "--info"):
                     raise InputError(f"{text}: a value is missing; see 'lsmlab run --help'")
                 flags += [value] if value is not None else []
+                if name in ("-c", "--cfg") and value not in ("job", "hydra", "all"):
+                    raise InputError(f"{text} {value}: choose job, hydra or all")
         else:
             near = difflib.get_close_matches(name, [*own, *_HYDRA_FLAGS], n=1)
             remedy = f"did you mean {near[0]}?" if near else "see 'lsmlab run --help'"

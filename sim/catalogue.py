@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import re
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json
 
 _GROUPS: Final = ("engine", "device", "workload", "host", "keys", "experiment")
@@ -206,8 +206,8 @@ def _group(name: str) -> str:
     raise InputError(f"{name}: no such group; {remedy}")
 
 
-def _parser(verb: str, description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"lsmlab {verb}", description=description)
+def _parser(verb: str, description: str) -> LineParser:
+    parser = LineParser(prog=f"lsmlab {verb}", description=description)
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     parser.add_argument("--config-dir", "-cd", type=Path, action="append", default=[], metavar="DIR",
                         help="a folder with configuration groups of your own")  # fmt: skip

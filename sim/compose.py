@@ -6,11 +6,12 @@ import importlib.util
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.version import Version
 
 _CONFIG_MODULE: Final = "lsmlab.configs"
 _TRUSTED_ENV: Final = "LSMLAB_ALLOW_PACKAGES"
@@ -41,6 +42,8 @@ class Composer:
         for folder in self._config_dirs:
             if not folder.is_dir():
                 raise InputError(f"--config-dir {folder}: no such folder")
+        self._known: dict[tuple[str, ...], dict[str, Any]] = {}
+        """Configurations by chosen entries, to look for the nearest key in."""
 
     def __call__(self, overrides: Sequence[str]) -> Composition:
         """Compose one configuration."""
@@ -53,28 +56,31 @@ class Composer:
             run_dir = Path(composed.hydra.run.dir)
             everything = cast(dict[str, Any], OmegaConf.to_container(composed, resolve=False))
             everything.pop("hydra")
-            config = cast(dict[str, Any], OmegaConf.to_container(OmegaConf.create(everything), resolve=True))
+            plain = OmegaConf.create(everything)
+            config = cast(dict[str, Any], OmegaConf.to_container(plain, resolve=True, throw_on_missing=True))
         except Exception as error:
-            raise self._translated(error, overrides) from error
+            raise self.translated(error, overrides) from error
         check(config)
         return Composition(config, run_dir)
 
-    def _translated(self, error: Exception, overrides: Sequence[str]) -> Exception:
+    def translated(self, error: Exception, overrides: Sequence[str]) -> Exception:
         """An unknown key becomes an error that names the nearest known one; others are worded by `messages`."""
+        from lsmlab.sim.messages import unknown_key
+
+        if isinstance(error, ValueError) and "Config group override" in str(error):
+            empty = [o for o in overrides if "." not in override_key(o) and o.partition("=")[2].lower() in ("null", "")]
+            return InputError(f"{(empty or ['override'])[0]}: a group needs the name of an entry; see 'lsmlab list'")
         found = re.match(r"Could not (?:override|append|delete)[^']*'([^']+)'", str(error))
         if found is None:
             return error
-        from lsmlab.sim.messages import unknown_key
-
         key = found.group(1)
-        rest = [o for o in overrides if override_key(o) != key and not o.startswith("~")]
-        for fewer in (rest, [o for o in rest if "." not in override_key(o)], []):
-            if len(fewer) == len(overrides):
-                continue
-            try:
-                return unknown_key(key, self(fewer).config)
-            except Exception:
-                continue
+        # which keys there are depends on the chosen entries alone
+        groups = tuple(o for o in overrides if "." not in override_key(o) and "," not in o and not o.startswith("~"))
+        for chosen in (tuple(o for o in groups if override_key(o) != key), ()):
+            with suppress(Exception):  # a choice is bad as well: try without
+                if chosen not in self._known:
+                    self._known[chosen] = self(chosen).config
+                return unknown_key(key, self._known[chosen])
         return error
 
 
@@ -180,6 +186,11 @@ def check(config: Mapping[str, Any]) -> None:
     version = config.get("engine", {}).get("version") if isinstance(config.get("engine"), Mapping) else None
     if isinstance(version, int | float):
         raise InputError(f"engine.version: {version} was read as a number; put quotes around it in the YAML file")
+    if isinstance(version, str):
+        try:
+            Version.parse(version)
+        except InputError as error:
+            raise InputError(f"engine.version: {error}") from None
     trusted = ("lsmlab", *_trusted())
     for where, target in _targets(config, ""):
         if not any(str(target).startswith(f"{package}.") for package in trusted):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 
-_LENGTH = 400
+_COMPOSITION: Final = ("hydra", "omegaconf", "yaml", "antlr4")
+"""Packages that take part in composing a configuration: what they refuse is the user's input."""
+_LENGTH: Final = 400
 """Longest message in characters: one line stays one line on a wide terminal."""
 
 
@@ -17,10 +19,21 @@ def one_line(error: BaseException) -> str | None:
     """The message for a user, or None if the error is not about the input (then it is a bug, and must be seen)."""
     if isinstance(error, InputError):
         return _flat(str(error))
-    package = type(error).__module__.partition(".")[0]
-    if package not in ("hydra", "omegaconf", "yaml", "antlr4"):
+    if not _from_composition(error):
         return None
     return _flat(_explain(error))
+
+
+def _from_composition(error: BaseException) -> bool:
+    """Whether Hydra raised it: one of its own errors, or a plain ValueError from inside it."""
+    if type(error).__module__.partition(".")[0] in _COMPOSITION:
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not isinstance(error, ValueError | TypeError | AssertionError | KeyError | AttributeError):
+        return False
+    return str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in _COMPOSITION
 
 
 def _explain(error: BaseException) -> str:
@@ -30,6 +43,11 @@ def _explain(error: BaseException) -> str:
         return _unparsed(error.override, str(error))
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return _missing(error.missing_cfg_file, error.options or ())
+    if type(error).__name__ == "MissingMandatoryValue":
+        return f"{getattr(error, 'full_key', None) or 'configuration'}: a value is required"
+    ambiguous = re.match(r"Ambiguous value for argument '(.*?)'", str(error))
+    if ambiguous:
+        return f"{ambiguous.group(1)}: several values; use 'lsmlab compare', or 'lsmlab run -m' for a sweep"
     return _key_of(error) + _first_sentence(str(error))
 
 
@@ -42,7 +60,7 @@ def _unparsed(override: str, text: str) -> str:
 
 def _missing(name: str, options: Iterable[str]) -> str:
     group, _, entry = name.rpartition("/")
-    known = sorted(options)
+    known = sorted(o for o in options if not o.startswith("_"))
     place = f"{group}={entry}" if group else name
     near = difflib.get_close_matches(entry, known, n=1)
     if near:
@@ -53,6 +71,8 @@ def _missing(name: str, options: Iterable[str]) -> str:
 def unknown_key(key: str, config: Mapping[str, Any]) -> InputError:
     """The error for an override of a key that `config` does not have, naming the nearest key that it has."""
     known = list(flat_keys(config))
+    if key in known:
+        return InputError(f"{key}: this key exists; write it without +")
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.7)
     if not near:  # a right name in the wrong place, such as max_background_jobs without engine.options
         near = [k for k in known if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]

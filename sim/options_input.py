@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from lsmlab.models.engines.options_file import read_options
 from lsmlab.sim.compose import literal, override_key
-
-_SHOWN: Final = 12
-"""Ignored options that are named in the message; the rest is counted."""
-
 
 def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list[str]]:
     """Overrides for what the file says, without those that `given` sets itself, and notes for the reader.
@@ -29,8 +25,7 @@ def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list
     if found.version is None:
         notes.append(f"{path}: it does not name a version; set engine.version if the default is not right")
     if found.ignored:
-        more = f" and {len(found.ignored) - _SHOWN} more" if len(found.ignored) > _SHOWN else ""
-        notes.append(f"{path}: {len(found.ignored)} options ignored: {', '.join(found.ignored[:_SHOWN])}{more}")
+        notes.append(f"{path}: {len(found.ignored)} options ignored: {', '.join(found.ignored)}")
     return overrides, notes
 
 

@@ -201,6 +201,6 @@ def _intervals(summary: Mapping[str, Any]) -> list[str]:
     for key in ("ops_per_s", "write_amplification", "stall_fraction"):
         found = interval.get(key)
         if found and found.get("low") is not None:
-            numbers = " … ".join(f"{found[k]:,.4g}" for k in ("low", "high"))
-            lines.append(_row("", f"{key} {found['mean']:,.4g} ({numbers})"))
+            numbers = " … ".join(f"{found[k]:,.6g}" for k in ("low", "high"))
+            lines.append(_row("", f"{key} {found['mean']:,.6g} ({numbers})"))
     return lines

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from hydra.experimental.callback import Callback
+
 from lsmlab.models.errors import InputError
 from lsmlab.sim.jsontext import write_json
 
@@ -25,7 +27,7 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str]) -> int:
 
     Raises Hydra's errors as they are, so that the dispatcher can word them.
     """
-    import hydra
+    from hydra import main
     from hydra.core.global_hydra import GlobalHydra
 
     chosen = list(overrides)
@@ -35,7 +37,7 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str]) -> int:
     GlobalHydra.instance().clear()
     try:
         with _as_command_line(["lsmlab run", *flags, *chosen]):
-            hydra.main(version_base="1.3", config_path="pkg://lsmlab.configs", config_name="config")(task)()
+            main(version_base="1.3", config_path="pkg://lsmlab.configs", config_name="config")(task)()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     finally:
@@ -99,7 +101,7 @@ def task(config: DictConfig) -> None:
             raise
 
 
-class Index:
+class Index(Callback):
     """Hydra callback: writes runs.parquet and prints the table when all runs of a sweep have ended.
 
     It runs in the process that started the sweep, whatever launcher ran the jobs.

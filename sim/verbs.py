@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,12 @@ def _through_hydra(given: Arguments, overrides: list[str]) -> int:
     ours = sweep_overrides(
         {"json": given.json or None, "report": given.report}, given.out, quiet=given.json or not sys.stderr.isatty()
     )
-    return through_hydra(with_search_path(prepare([*overrides, *ours]), given.config_dirs), given.hydra_flags)
+    prepared = with_search_path(prepare([*overrides, *ours]), given.config_dirs)
+    try:
+        return through_hydra(prepared, given.hydra_flags)
+    except Exception as error:
+        with composer(given.config_dirs) as compose:
+            raise compose.translated(error, overrides) from error
 
 
 def compare(argv: list[str]) -> int:
@@ -202,7 +208,7 @@ def _with_options_file(given: Arguments) -> list[str]:
         return given.overrides
     from_file, notes = options_overrides(given.options_file, given.overrides)
     for note in notes:
-        sys.stderr.write(f"lsmlab: {note}\n")
+        sys.stderr.write(textwrap.fill(f"lsmlab: {note}", 120, subsequent_indent="  ", break_on_hyphens=False) + "\n")
     return [*from_file, *given.overrides]
 
 

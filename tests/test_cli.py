@@ -1,0 +1,502 @@
+"""The command line: what the user types, what comes back, and what happens when it is wrong."""
+
+from __future__ import annotations
+
+import errno
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.models.devices.make import make_device
+from lsmlab.models.engines.make import make_engine
+from lsmlab.models.workloads.make import make_workload
+from lsmlab.sim import batch
+from lsmlab.sim.__main__ import main
+from lsmlab.sim.compose import Composer, compose, composer
+from lsmlab.sim.messages import one_line
+
+ROOT = Path(__file__).parents[1]
+QUICK = ["workload.num=20k", "workload.duration=2s"]
+OPTIONS = ROOT / "validation" / "demo" / "OPTIONS"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command."""
+    capsys.readouterr()
+    try:
+        code = main(list(arguments))
+    except SystemExit as end:  # argparse's own --help
+        code = int(end.code or 0)
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+# --- finding one's way -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_names_every_verb(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    """Without arguments and with --help, all verbs are listed."""
+    code, out, _ = outcome(capsys, *arguments)
+
+    assert 0 == code
+    assert all(f"\n  {verb} " in out for verb in ("run", "compare", "list", "show", "report"))
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """--version prints the name and the installed version."""
+    code, out, _ = outcome(capsys, "--version")
+
+    assert 0 == code
+    assert out.startswith("lsmlab 0.")
+
+
+@pytest.mark.parametrize("verb", ["run", "compare", "list", "show"])
+def test_each_verb_explains_itself(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    """VERB --help shows the usage of that verb and ends well."""
+    code, out, _ = outcome(capsys, verb, "--help")
+
+    assert 0 == code
+    assert f"lsmlab {verb}" in out
+
+
+def test_lists_cover_the_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    """Singular and plural name a group; parts of entries (leading underscore) are not offered."""
+    _, devices, _ = outcome(capsys, "list", "devices")
+    _, device, _ = outcome(capsys, "list", "device")
+
+    assert devices == device
+    assert {"nvme", "sata", "hdd", "pmem"} <= {line.split()[0] for line in devices.splitlines()}
+    assert not any(line.startswith("_") for line in devices.splitlines())
+
+
+def test_every_entry_is_described(capsys: pytest.CaptureFixture[str]) -> None:
+    """No entry of any group comes without a description."""
+    _, out, _ = outcome(capsys, "list", "--json")
+
+    assert [] == [e["name"] for group in json.loads(out).values() for e in group if not e["description"]]
+
+
+def test_show_names_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    """A device is shown with its numbers, the source of each, and what it inherits."""
+    code, out, _ = outcome(capsys, "show", "device", "nvme")
+
+    assert 0 == code
+    assert "write_bandwidth" in out
+    assert "source:" in out
+    assert "write_cap" in out
+
+
+def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """show --json gives the composed values and the comments by key."""
+    _, out, _ = outcome(capsys, "show", "host", "xeon_gold_6230", "--json")
+    shown = json.loads(out)
+
+    assert 40 == shown["values"]["cores"]
+    assert shown["comments"]["cores"].startswith("source:")
+
+
+def test_completion_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Completion exists for three shells, and bash accepts its script."""
+    scripts = {shell: outcome(capsys, "--shell-completion", shell)[1] for shell in ("bash", "zsh", "fish")}
+
+    assert all("run" in text for text in scripts.values())
+    subprocess.run(["bash", "-n"], input=scripts["bash"], text=True, check=True)
+
+
+# --- running -----------------------------------------------------------------------------------------------------
+
+
+def test_json_is_all_that_stdout_carries(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json stdout is one document that equals summary.json, and no page is drawn."""
+    code, out, err = outcome(capsys, "run", *QUICK, "--json", "--out", "place")
+
+    assert 0 == code
+    assert json.loads(out) == json.loads(Path("place/summary.json").read_text())
+    assert "" == err
+    assert not Path("place/report.html").exists()
+
+
+def test_same_seed_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two runs of one configuration print the same bytes."""
+    first = outcome(capsys, "run", *QUICK, "--json", "--out", "a")
+    second = outcome(capsys, "run", *QUICK, "--json", "--out", "b")
+
+    assert first == second
+
+
+def test_runs_of_one_second_get_two_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    """Default folders are named by the time, and never shared."""
+    for _ in range(2):
+        outcome(capsys, "run", *QUICK, "hydra.run.dir=outputs/now", "--no-report")
+
+    assert ["now", "now_2"] == sorted(p.name for p in Path("outputs").iterdir())
+
+
+def test_contract_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command that scripts rely on runs as written (with a shorter duration)."""
+    code, out, _ = outcome(
+        capsys,
+        *"run engine=rocksdb engine.version=6.11 engine.preset=db_bench engine.options.max_background_jobs=1".split(),
+        *"device=nvme device.write_cap=400MiB/s host.cores=40 workload=fillrandom workload.key_size=16".split(),
+        *"workload.value_size=1000 workload.num=48318382 workload.duration=30s".split(),
+        *"workload.benchmark_write_rate_limit=5MB/s workload.threads=1 keys=sampled seed=1 --json".split(),
+    )
+    summary = json.loads(out)
+
+    assert 0 == code
+    assert "6.11" == summary["engine_version"]
+    assert 8388608 == summary["options"]["delayed_write_rate"]
+    assert 30.0 == summary["duration_s"]
+
+
+@pytest.mark.parametrize("text", ["7.10", "'7.10'", '"7.10"'])
+def test_a_version_is_text(text: str) -> None:
+    """Version 7.10 is not the number 7.1, however it is quoted."""
+    assert "7.10" == compose([f"engine.version={text}"])["engine"]["version"]
+
+
+def test_options_file_and_overrides(capsys: pytest.CaptureFixture[str]) -> None:
+    """--options brings version and options; what is typed wins; what is not known is listed."""
+    code, out, err = outcome(
+        capsys, "run", "--options", str(OPTIONS), *QUICK, "engine.options.max_background_jobs=7", "--json"
+    )
+    summary = json.loads(out)
+
+    assert 0 == code
+    assert ("7.8", 33554432, 7) == (
+        summary["engine_version"],
+        summary["options"]["write_buffer_size"],
+        summary["options"]["max_background_jobs"],
+    )
+    assert "options ignored" in err
+
+
+def test_options_file_equals_typed_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file and the same options by hand give the same run."""
+    path = tmp_path / "OPTIONS"
+    path.write_text(
+        "[Version]\n  rocksdb_version=7.8.3\n[DBOptions]\n  max_background_jobs=4\n"
+        '[CFOptions "default"]\n  write_buffer_size=8388608\n'
+    )
+    options = ["max_background_jobs=4", "write_buffer_size=8MiB"]
+    typed = ["engine.version=7.8", *(f"engine.options.{o}" for o in options)]
+    from_file = json.loads(outcome(capsys, "run", "--options", str(path), *QUICK, "--json")[1])
+    by_hand = json.loads(outcome(capsys, "run", *typed, *QUICK, "--json")[1])
+
+    assert by_hand == from_file
+
+
+def test_replications_give_intervals(capsys: pytest.CaptureFixture[str]) -> None:
+    """N seeds give N folders, and an interval around every mean."""
+    _, out, _ = outcome(capsys, "run", *QUICK, "--replications", "3", "-j", "1", "--json", "--out", "many", "seed=5")
+    summary = json.loads(out)
+    interval = summary["interval"]["ops_per_s"]
+
+    assert [5, 6, 7] == summary["seeds"]
+    assert ["seed_5", "seed_6", "seed_7"] == sorted(p.name for p in Path("many").iterdir() if p.is_dir())
+    assert interval["low"] <= interval["mean"] <= interval["high"]
+
+
+def test_compare_runs_all_combinations(capsys: pytest.CaptureFixture[str]) -> None:
+    """Comma lists are multiplied; every run has its folder, its overrides and its summary; an index lists them."""
+    _, out, _ = outcome(
+        capsys, "compare", "device=nvme,sata", "workload.value_size=100,400", *QUICK, "-j", "1", "--json", "--out", "c"
+    )
+    runs = json.loads(out)["runs"]
+
+    assert [
+        ("nvme_value_size=100", {"device": "nvme", "workload.value_size": "100"}),
+        ("nvme_value_size=400", {"device": "nvme", "workload.value_size": "400"}),
+        ("sata_value_size=100", {"device": "sata", "workload.value_size": "100"}),
+        ("sata_value_size=400", {"device": "sata", "workload.value_size": "400"}),
+    ] == [(r["name"], r["overrides"]) for r in runs]
+    assert all(Path("c", r["name"], "summary.json").exists() for r in runs)
+    assert Path("c/runs.parquet").exists()
+
+
+def test_compare_equals_single_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run in a comparison, in a process of its own, is the run that `lsmlab run` makes."""
+    _, out, _ = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "2", "--json")
+    alone = json.loads(outcome(capsys, "run", "device=sata", *QUICK, "--json")[1])
+
+    assert alone == json.loads(out)["runs"][1]["summary"]
+
+
+def test_compare_prints_a_table_and_draws_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --json there is a table with one column per run, and a page that is named."""
+    code, out, _ = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "1", "--out", "c")
+
+    assert 0 == code
+    assert ["nvme", "sata"] == out.splitlines()[0].split()
+    assert "Report: c/report.html" in out
+
+
+def test_a_failed_combination_does_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    """Bad input in one combination: the others are kept, the failure is named, and the exit code says so."""
+    code, out, err = outcome(
+        capsys, "compare", "device.write_cap=-5,400MB/s", "device=nvme", *QUICK, "-j", "1", "--json"
+    )
+
+    assert 2 == code
+    assert 1 == len(json.loads(out)["runs"])
+    assert "device.write_cap: -5 is out of range" in err
+
+
+def test_multirun_writes_an_index(capsys: pytest.CaptureFixture[str]) -> None:
+    """Hydra's sweep runs through its launcher; runs.parquet has a row per run with choices and numbers."""
+    import pyarrow.parquet as pq
+
+    code, out, _ = outcome(
+        capsys, "run", "-m", "hydra/launcher=basic", "device=nvme,sata", *QUICK, "--json", "--out", "sweep"
+    )
+    index = pq.read_table("sweep/runs.parquet").to_pydict()
+
+    assert 0 == code
+    assert ["nvme", "sata"] == index["device"]
+    assert index["ops_per_s"] == [r["summary"]["ops_per_s"] for r in json.loads(out)["runs"]]
+
+
+def test_multirun_keeps_what_ended_well(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that fails inside a sweep is named, the others are indexed, and the exit code is 1."""
+    code, _, err = outcome(
+        capsys, "run", "-m", "hydra/launcher=basic", "device.write_cap=-5,400MB/s", *QUICK, "--json", "--out", "sweep"
+    )
+
+    assert 1 == code
+    assert "run 0 failed: device.write_cap: -5 is out of range" in err
+    assert Path("sweep/runs.parquet").exists()
+
+
+def test_cfg_prints_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    """--cfg job shows what would run, through Hydra itself."""
+    code, out, _ = outcome(capsys, "run", "device=sata", "engine.version=7.10", "--cfg", "job")
+
+    assert 0 == code
+    assert "version: '7.10'" in out
+    assert "name: sata" in out
+
+
+def test_a_folder_of_ones_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """--config-dir adds entries: they are listed, shown, run and compared like ours."""
+    (tmp_path / "mine/device").mkdir(parents=True)
+    (tmp_path / "mine/device/slow.yaml").write_text(
+        "defaults: [nvme, _self_]\ndescription: a slow drive\nwrite_cap: 20MB/s  # source: me\n"
+    )
+    more = ["--config-dir", str(tmp_path / "mine")]
+    _, listed, _ = outcome(capsys, "list", "devices", *more)
+    _, shown, _ = outcome(capsys, "show", "device", "slow", *more)
+    code, _, _ = outcome(capsys, "run", "device=slow", *QUICK, *more, "--json")
+    swept, _, _ = outcome(capsys, "run", "-m", "hydra/launcher=basic", "device=slow,nvme", *QUICK, *more, "--json")
+
+    assert "slow" in [line.split()[0] for line in listed.splitlines()]
+    assert "source: me" in shown
+    assert (0, 0) == (code, swept)
+
+
+# --- when it is wrong --------------------------------------------------------------------------------------------
+
+WRONG = {
+    "rnu": "did you mean 'lsmlab run'?",
+    "run foo": "foo: not an override; write key=value",
+    "run device=nvm": "did you mean device=nvme?",
+    "run engine.options.max_background_job=3": "did you mean engine.options.max_background_jobs?",
+    "run max_background_jobs=3": "did you mean engine.options.max_background_jobs?",
+    "run engine.version=x": "engine.version: ",
+    "run device.write_cap=fast": "device.write_cap: 'fast' is not a quantity; write it like 2GB/s",
+    "run host.cores=0": "host.cores: 0 is out of range",
+    "run x=[": "x=[: cannot be read",
+    "run --jsn": "did you mean --json?",
+    "run --options /nope": "/nope: cannot be read",
+    "run --config-dir /nope": "--config-dir /nope: no such folder",
+    "run device._target_=os.system": "outside lsmlab",
+    "run device._target_=lsmlab.sim.batch.os.system": "names no class of an installed module",
+    "run engine=rocksdb,fifo": "use 'lsmlab compare'",
+    "run device=null": "a group needs the name of an entry",
+    "run ~device": "device: the configuration has no such group",
+    "run seed=abc": "seed: ",
+    "run --replications 0": "at least 1 run",
+    "run --replications two": "invalid int value",
+    "run --out README": "this is a file",
+    "run -m device=nvme,xx": "device=xx: no such entry",
+    "run -m engine.options.foo=1,2": "engine.options.foo: no such key",
+    "run -m --replications 2": "seed=1,2,3",
+    "run --cfg foo": "choose job, hydra or all",
+    "compare engine=rocksdb,foo": "engine=foo: no such entry",
+    "compare engine.options.max_background_job=1,2": "did you mean engine.options.max_background_jobs?",
+    "compare -m engine=rocksdb": "belongs to 'lsmlab run'",
+    "list devicez": "did you mean device?",
+    "show device nvm": "did you mean nvme?",
+    "show": "arguments are required",
+    "--shell-completion tcsh": "name one of bash, zsh, fish",
+}
+
+
+@pytest.mark.parametrize("command", WRONG)
+def test_bad_input_is_one_clear_line(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """Bad input ends with code 2 and one line that names the place and the remedy; stdout stays empty."""
+    Path("README").write_text("a file\n")
+    code, out, err = outcome(capsys, *command.split())
+
+    assert (2, "") == (code, out)
+    assert WRONG[command] in err
+    assert 1 == len(err.splitlines())
+
+
+def test_an_unquoted_version_in_yaml_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A version that YAML read as a number is refused, because 7.10 and 7.1 look alike by then."""
+    (tmp_path / "mine/engine").mkdir(parents=True)
+    (tmp_path / "mine/engine/old.yaml").write_text("defaults: [rocksdb, _self_]\nversion: 7.10\n")
+    code, _, err = outcome(capsys, "run", "engine=old", "--config-dir", str(tmp_path / "mine"))
+
+    assert 2 == code
+    assert "put quotes around it" in err
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A disk that takes no more files once a run begins to save."""
+
+    def fail(*_: object, **__: object) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device", "summary.json")
+
+    monkeypatch.setattr("lsmlab.sim.results.Result.save", fail)
+    return
+
+
+def test_a_full_disk_loses_no_earlier_result(
+    capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    """The files of an earlier run in the same folder stay as they are, and no half-written ones are left."""
+    outcome(capsys, "run", *QUICK, "--json", "--out", "place")
+    before = {p.name: p.read_bytes() for p in Path("place").iterdir()}
+    request.getfixturevalue("full_disk")
+    code, _, err = outcome(capsys, "run", "seed=2", *QUICK, "--out", "place")
+
+    assert 1 == code
+    assert "the disk is full" in err
+    assert before == {p.name: p.read_bytes() for p in Path("place").iterdir()}
+    assert ["place"] == [p.name for p in Path().iterdir()]
+
+
+def test_ctrl_c_leaves_what_was_finished(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted in its second run, a comparison names the first one, whose files can be read; exit code 130."""
+    true_simulate, calls = batch.simulate, []
+
+    def interrupted(*arguments: Any) -> dict[str, Any]:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return true_simulate(*arguments)
+
+    monkeypatch.setattr(batch, "simulate", interrupted)
+    code, out, err = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "1", "--out", "c")
+
+    assert (130, "") == (code, out)
+    assert "nvme in c" in err
+    assert "ops_per_s" in json.loads(Path("c/nvme/summary.json").read_text())
+    assert ["nvme"] == [p.name for p in Path("c").iterdir()]
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    """`lsmlab list | head -1` ends quietly."""
+    command = f"{sys.executable} -m lsmlab.sim list devices | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+
+    assert "" == done.stderr
+
+
+def test_a_failing_page_costs_no_result(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If drawing fails, the run is saved all the same, and the exit code and one line tell of it."""
+
+    def fail(_: Path) -> None:
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr("lsmlab.reports.verbs.finish", fail)
+    code, out, err = outcome(capsys, "run", *QUICK, "--out", "place")
+
+    assert 1 == code
+    assert "no ink" in err
+    assert "Saved in place" in out
+    assert Path("place/summary.json").exists()
+
+
+# --- mutations ---------------------------------------------------------------------------------------------------
+
+SEEDS = [
+    "engine=rocksdb", "engine=universal", "engine=fifo", "engine.version=6.11", "engine.preset=db_bench",
+    "engine.options.write_buffer_size=64MiB", "engine.options.max_background_jobs=4",
+    "engine.options.compression=kLZ4Compression", "engine.options.level0_slowdown_writes_trigger=20",
+    "engine.options.compaction_options_universal.size_ratio=5", "engine.options.compression_per_level=[none,lz4]",
+    "engine.compression_ratio=50%", "device=sata", "device=hdd", "device.write_cap=400MiB/s", "device.iops_cap=20k/s",
+    "device.page_cache=8GiB", "host=two_core_vm", "host.cores=40", "host.write_op=2.15us", "workload=ycsb_a",
+    "workload=readwhilewriting", "workload.num=50M", "workload.value_size=1KB", "workload.duration=600s",
+    "workload.threads=8", "workload.benchmark_write_rate_limit=5MB/s", "keys=exact", "keys.samples_per_file=300",
+    "seed=7", "replications=2", "checks=true", "report=false",
+]  # fmt: skip
+LETTERS = "=.,[]{}'\"\\$~+-@:/ \t#%µ0123456789eExkMGiBsnullNaNtrue\x00\x7f"
+
+
+def mutated(random_: random.Random) -> list[str]:
+    """A list of overrides with a few of its characters, values or items changed."""
+    overrides = random_.sample(SEEDS, random_.randint(1, 3))
+    for _ in range(random_.randint(1, 3)):
+        which = random_.randrange(len(overrides))
+        text = overrides[which]
+        at = random_.randrange(len(text) + 1)
+        key, _, value = text.partition("=")
+        other = random_.choice(SEEDS).partition("=")[2]
+        overrides[which] = random_.choice(
+            [
+                text[:at] + random_.choice(LETTERS) + text[at:],
+                text[:at] + text[at + 1 :],
+                text[:at],
+                f"{key}={other}",
+                f"{key}={random_.choice(['', 'null', '-1', '1e400', 'nan', '[]', '{}', '9' * 40, 'true', '0', '${seed}'])}",
+                f"{random_.choice('+~')}{text}",
+                f"{key}.{random_.choice(LETTERS)}={value}",
+            ]
+        )
+    return overrides
+
+
+def build(composition: Composer, overrides: list[str]) -> str:
+    """What a list of overrides comes to: "" if all models can be built from it, else the message for the user."""
+    try:
+        config = composition(overrides).config
+        if not {"engine", "device", "workload"} <= config.keys():
+            return "a group is missing"  # the run says which
+        make_engine(config["engine"])
+        make_device(config["device"])
+        make_workload(config["workload"])
+    except Exception as error:
+        message = one_line(error)
+        if message is None:
+            raise AssertionError(f"{overrides} raises {type(error).__name__}: {error}") from error
+        return message
+    return ""
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_mutated_overrides_end_in_one_line(part: int) -> None:
+    """1,000 mutated lists of overrides (in 8 parts): each builds, or ends with one clear line."""
+    random_ = random.Random(20_000 + part)
+    with composer() as composition:
+        messages = [build(composition, mutated(random_)) for _ in range(125)]
+
+    assert 125 == len(messages)
+    assert all("\n" not in message for message in messages)
+    assert any(messages)
+    assert not all(messages)

@@ -1,0 +1,27 @@
+"""The examples in docstrings are true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import lsmlab.models
+import lsmlab.reports
+import lsmlab.sim
+import lsmlab.validation
+import pytest
+
+MODULES = sorted(
+    found.name
+    for package in (lsmlab.models, lsmlab.sim, lsmlab.validation, lsmlab.reports)
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name: str) -> None:
+    """Every example in the module's docstrings gives what it shows."""
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+
+    assert 0 == result.failed

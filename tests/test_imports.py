@@ -1,0 +1,127 @@
+"""The house's shape: which folder may import which, and what may not be loaded at start."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LAYERS = ["models", "sim", "validation", "reports"]
+"""From the ground up: each may import itself and what stands before it. configs is data."""
+FOLDERS = [*LAYERS, "configs"]
+READERS = {"models/engines/options_file.py": "reads OPTIONS files and LOGs", "models/workloads/generic.py": "reads traces"}
+"""The files of models that may touch the file system: each reads one input format at the edge."""
+IO_MODULES = {"csv", "gzip", "io", "json", "lzma", "os", "pathlib", "shutil", "socket", "subprocess", "tempfile", "urllib"}
+
+
+def modules(folder: str) -> list[Path]:
+    return sorted(p for p in (ROOT / folder).rglob("*.py") if "__pycache__" not in p.parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Every module named by an import statement of a file, those inside functions too."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return names
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Top-level names and dotted names of all modules that a statement loads in a fresh interpreter."""
+    program = f"{statement}\nimport sys\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("folder", LAYERS)
+def test_imports_point_one_way(folder: str) -> None:
+    """reports -> validation -> sim -> models: nothing imports a folder above its own."""
+    above = LAYERS[LAYERS.index(folder) + 1 :]
+    offences = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in modules(folder)
+        for name in imported(path)
+        if any(name == f"lsmlab.{other}" or name.startswith(f"lsmlab.{other}.") for other in above)
+    ]
+
+    assert [] == offences
+
+
+def test_only_sim_imports_simpy() -> None:
+    """Time belongs to sim: no other folder of the package imports SimPy."""
+    users = {path.relative_to(ROOT).parts[0] for f in FOLDERS for path in modules(f) if "simpy" in imported(path)}
+
+    assert users <= {"sim"}
+
+
+def test_models_do_no_input_or_output() -> None:
+    """Models are pure: only the readers of input formats import modules that touch files."""
+    offences = {
+        str(path.relative_to(ROOT)): sorted(touching)
+        for path in modules("models")
+        if (touching := {n.partition(".")[0] for n in imported(path)} & IO_MODULES)
+    }
+
+    assert {} == {name: found for name, found in offences.items() if name not in READERS}
+
+
+def test_models_have_no_randomness_of_their_own() -> None:
+    """Random numbers come in as an argument: no model imports a global generator."""
+    offences = [str(p.relative_to(ROOT)) for p in modules("models") if imported(p) & {"random", "secrets"}]
+
+    assert [] == offences
+
+
+def test_every_package_is_listed() -> None:
+    """A folder with an __init__.py that pyproject.toml does not list would be missing from the wheel."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    present = [
+        "lsmlab." + ".".join(path.parent.relative_to(ROOT).parts)
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("__init__.py")
+    ]
+
+    assert sorted(present) == sorted(declared)
+
+
+def test_every_configuration_file_is_packaged() -> None:
+    """The wheel takes YAML files of packages and of folders inside them; none lies outside a package."""
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["*"]
+
+    assert "**/*.yaml" in patterns
+
+
+def test_the_simulator_starts_light() -> None:
+    """Importing the simulator loads no drawing, no table and no heavy statistics library."""
+    loaded = loaded_by("import lsmlab.sim.run")
+
+    assert set() == loaded & {"plotly", "pyarrow", "pandas", "scipy.stats", "hydra", "omegaconf"}
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """`lsmlab --help` answers without NumPy, SimPy or Hydra."""
+    loaded = loaded_by("from lsmlab.sim.__main__ import main\nmain(['--help'])")
+
+    assert set() == loaded & {"numpy", "simpy", "hydra", "omegaconf", "yaml", "argparse"}
+
+
+@pytest.mark.parametrize("group", ["lsmlab.verbs", "lsmlab.finishers", "lsmlab.comparison_finishers"])
+def test_every_declared_entry_point_exists(group: str) -> None:
+    """Verbs and finishers that pyproject.toml names can be called."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][group]
+    installed = {p.name: p.value for p in entry_points(group=group) if p.value.startswith("lsmlab.")}
+
+    assert declared == installed
+    for value in declared.values():
+        module, _, name = value.partition(":")
+        assert callable(getattr(importlib.import_module(module), name))
