@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -27,7 +28,7 @@ EDGES: Final[Floats] = _LOWEST_S * _GROWTH ** np.arange(math.ceil(math.log(1e14)
 
 def lognormal_cdf(x: Floats, mean_s: float, spread: float) -> Floats:
     """Distribution function of a lognormal with the given mean and standard deviation of the logarithm."""
-    if spread <= 0.0:
+    if spread < 1e-6:
         return (x >= mean_s).astype(np.float64)
     location = math.log(mean_s) - 0.5 * spread * spread
     return _normal_cdf((np.log(np.maximum(x, 1e-300)) - location) / spread)
@@ -39,6 +40,9 @@ def _normal_cdf(z: Floats) -> Floats:
     poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
     tail = 0.5 * poly * np.exp(-0.5 * z * z)
     return np.where(z >= 0, 1.0 - tail, tail)
+
+
+_NORMAL: Final = NormalDist()
 
 
 class Pieces:
@@ -100,6 +104,10 @@ class Undisturbed:
     spread: float
     """Standard deviation of the logarithm."""
 
+    def quantile(self, q: float) -> float:
+        """Time in seconds that a fraction `q` of them does not exceed."""
+        return self.mean_s * math.exp(self.spread * (_NORMAL.inv_cdf(q) - 0.5 * self.spread))
+
 
 class LatencyDistribution:
     """The distribution of one kind of operation over a run or a second of it."""
@@ -121,7 +129,7 @@ class LatencyDistribution:
         if self.count > 0:
             extra = float((pieces[:, 1] * 0.5 * (pieces[:, 2] + pieces[:, 3])).sum()) if len(pieces) else 0.0
             self.mean_s = mean_s + extra / self.count
-            self.max_s = self.quantile(1.0 - 0.5 / max(1.0, self.count))
+            self.max_s = max((u.quantile(1.0 - 0.5 / max(1.0, u.count)) for u in undisturbed if u.count > 0), default=0.0)
             if len(pieces):
                 self.max_s = max(self.max_s, float(pieces[:, 2:].max()) + mean_s)
 
@@ -144,8 +152,8 @@ class LatencyDistribution:
         mean_s, spread, count = self._plain
         if count <= 0.0:
             return 0.0, 0.0, 0.0
-        median_s = mean_s * math.exp(-0.5 * spread * spread)
-        return median_s, median_s * math.exp(2.326 * spread), median_s * math.exp(3.719 * spread)
+        plain = Undisturbed(count, mean_s, spread)
+        return plain.quantile(0.5), plain.quantile(0.99), plain.quantile(0.9999)
 
     def summary(self) -> dict[str, float]:
         """Percentiles, mean and maximum in seconds, as in summary.json; ordered by construction."""

@@ -44,12 +44,11 @@ def _level_sizes(store: Store, total_bytes: float) -> list[tuple[int, float]]:
     if last < 1:
         return [(0, total_bytes)]
     if options.level_compaction_dynamic_level_bytes:
-        sizes = [(last, total_bytes)]
-        size, level = total_bytes / multiplier, last - 1
-        while level >= 1 and size > base / multiplier:
-            sizes.insert(0, (level, min(size, size) * _FULLNESS))
-            size, level = size / multiplier, level - 1
-        return _take_from_last(sizes, total_bytes)
+        size, first = total_bytes, last
+        while first > 1 and size > base:
+            size, first = size / multiplier, first - 1
+        upper = [(level, min(size, base) * multiplier ** (level - first) * _FULLNESS) for level in range(first, last)]
+        return [*upper, (last, max(total_bytes - sum(b for _, b in upper), 0.5 * total_bytes))]
     sizes, target, left = [], float(base), total_bytes
     for level in range(1, last + 1):
         if left <= target or level == last:
@@ -59,11 +58,6 @@ def _level_sizes(store: Store, total_bytes: float) -> list[tuple[int, float]]:
         left -= target * _FULLNESS
         target *= multiplier
     return sizes
-
-
-def _take_from_last(sizes: list[tuple[int, float]], total_bytes: float) -> list[tuple[int, float]]:
-    above = sum(size for _, size in sizes[:-1])
-    return [*sizes[:-1], (sizes[-1][0], max(total_bytes - above, 0.5 * total_bytes))]
 
 
 def _files(store: Store, keys: KeyArray, level: int) -> list[SortedFile]:

@@ -1,0 +1,123 @@
+"""Stations and latency arithmetic against closed forms of queueing theory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import simpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lsmlab.sim.latency import (
+    LatencyDistribution,
+    Undisturbed,
+    erlang_c,
+    pieces_below,
+    queue_pieces,
+    waiting_mixture,
+)
+from lsmlab.sim.stations import CoreStation
+
+
+def mean_sojourn_s(service: str, load: float, customers: int, seed: int) -> float:
+    """Mean time in one core shared by all, Poisson arrivals at `load`, mean work 1 s."""
+    rng = np.random.default_rng(seed)
+    env = simpy.Environment()
+    core = CoreStation(env, 1.0)
+    times: list[float] = []
+    gaps = rng.exponential(1.0 / load, customers)
+    work = rng.exponential(1.0, customers) if service == "exponential" else np.ones(customers)
+
+    def customer(amount: float) -> simpy.events.ProcessGenerator:
+        begun_s = env.now
+        yield core.work(amount)
+        times.append(env.now - begun_s)
+
+    def source() -> simpy.events.ProcessGenerator:
+        for gap, amount in zip(gaps, work, strict=True):
+            yield env.timeout(gap)
+            env.process(customer(amount))
+
+    env.process(source())
+    env.run()
+    return float(np.mean(times[customers // 10 :]))
+
+
+@pytest.mark.parametrize("service", ["exponential", "constant"])
+@pytest.mark.parametrize("load", [0.5, 0.8])
+def test_shared_core_has_the_mean_of_processor_sharing(service: str, load: float) -> None:
+    """Mean time in M/M/1-PS and M/D/1-PS is 1/(1 − load), whatever the service's distribution; 99 % interval."""
+    means = [mean_sojourn_s(service, load, 6000, seed) for seed in range(10)]
+    half_width = 3.25 * np.std(means, ddof=1) / math.sqrt(len(means))  # t(9), 99 %
+
+    assert np.mean(means) == pytest.approx(1.0 / (1.0 - load), abs=half_width)
+
+
+def test_erlang_c() -> None:
+    """One server: the utilisation. Two at 75 %: 9/14 by hand."""
+    assert erlang_c(1, 0.37) == pytest.approx(0.37)
+    assert erlang_c(2, 0.75) == pytest.approx(9 / 14)
+
+
+@pytest.mark.parametrize(("spread", "name"), [(0.0, "M/D/1"), (math.sqrt(math.log(2.0)), "M/G/1 with cv 1")])
+@pytest.mark.parametrize("load", [0.3, 0.6, 0.9])
+def test_open_loop_waits_as_pollaczek_and_khinchine_say(load: float, spread: float, name: str) -> None:
+    """Mean wait of one thread is load·(1 + cv²)/(2(1 − load)) services."""
+    variation = math.expm1(spread**2)
+    _, rows = waiting_mixture(Undisturbed(1e6, 1e-3, spread), load, 1)
+    mean_wait_s = float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6
+
+    expected = load * (1.0 + variation) / (2.0 * (1.0 - load)) * 1e-3
+    assert mean_wait_s == pytest.approx(expected, rel=0.01), name
+
+
+def test_delay_of_a_stop_under_constant_arrivals() -> None:
+    """100 op/s, a stop of 2 s, then 300 op/s: delays fall from 2 s to 0 over the 300 operations that waited."""
+    times = np.array([0.0, 5.0, 7.0, 8.0, 10.0])
+    arrived = np.array([0.0, 500.0, 700.0, 800.0, 1000.0])
+    served = np.array([0.0, 500.0, 500.0, 800.0, 1000.0])
+    pieces = queue_pieces(times, arrived, served, np.arange(11.0))
+    distribution = LatencyDistribution([], pieces)
+
+    assert distribution.count == pytest.approx(300.0)
+    assert distribution.max_s == pytest.approx(2.0, rel=1e-6)
+    assert distribution.quantile(0.5) == pytest.approx(1.0, rel=0.02)
+    assert distribution.mean_s == pytest.approx(1.0, rel=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(1.0, 1e4), st.floats(0.0, 10.0), st.floats(0.0, 10.0)), min_size=1, max_size=20),
+    st.floats(1e-7, 1e-2),
+)
+def test_pieces_count_like_their_definition(rows: list[tuple[float, float, float]], shift: float) -> None:
+    """The sorted arithmetic equals the sum over pieces of their uniform distribution functions."""
+    pieces = np.array([(0.0, n, low, high) for n, low, high in rows])
+    x = np.linspace(0.0, 12.0, 301)
+    expected = np.zeros_like(x)
+    for _, n, a, b in pieces:
+        low, high = min(a, b) + shift, max(a, b) + shift
+        middle = 0.5 * (low + high)
+        narrow = high <= low * 1.02
+        expected += n * ((x >= middle) if narrow else np.clip((x - low) / (high - low), 0.0, 1.0))
+
+    assert pieces_below(pieces, x, shift) == pytest.approx(expected, abs=1e-6 * pieces[:, 1].sum() + 1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.floats(1.0, 1e7), st.floats(1e-7, 1e-2), st.floats(0.0, 1.5),
+    st.lists(st.tuples(st.floats(0.5, 1e4), st.floats(0.0, 50.0)), max_size=8),
+)  # fmt: skip
+def test_percentiles_are_ordered(
+    count: float, mean_s: float, spread: float, delayed: list[tuple[float, float]]
+) -> None:
+    """Whatever the mix of operations, percentiles rise and end at the maximum."""
+    pieces = np.array([(0.0, n, d, d) for n, d in delayed]).reshape(-1, 4)
+    summary = LatencyDistribution([Undisturbed(count, mean_s, spread)], pieces).summary()
+    values = [summary[p] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")]
+
+    assert sorted(values) == values
+    assert all(v > 0.0 for v in values)
