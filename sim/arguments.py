@@ -69,6 +69,7 @@ class LineParser(argparse.ArgumentParser):
     """argparse that raises InputError instead of printing its usage."""
 
     def error(self, message: str) -> NoReturn:
+        """Raise the message as bad input."""
         words = message.removeprefix("argument ").replace("unrecognized arguments", "unknown")
         raise InputError(f"{words}; see '{self.prog} --help'")
 

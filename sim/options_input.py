@@ -9,6 +9,7 @@ from typing import Any
 from lsmlab.models.engines.options_file import read_options
 from lsmlab.sim.compose import literal, override_key
 
+
 def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list[str]]:
     """Overrides for what the file says, without those that `given` sets itself, and notes for the reader.
 

@@ -17,7 +17,7 @@ from lsmlab.sim.latency import Floats, LatencyDistribution
 from lsmlab.sim.recorder import JOB_COLUMNS
 from lsmlab.sim.series import Table, client_series, quantile_series, state_series, transfer_series
 from lsmlab.sim.store import Store
-from lsmlab.sim.summary import chain_summary, last_second, latency_of, stall_rows, summarise
+from lsmlab.sim.summary import chain_summary, last_second, latency_of, stall_rows, stall_table, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,25 +43,16 @@ class Result:
 
     def save(self, directory: Path) -> None:
         """Write config.yaml, summary.json and the Parquet tables into `directory`, which is made if need be."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
         import yaml
+
+        from lsmlab.sim.parquet import write_table
 
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "config.yaml").write_text(yaml.safe_dump(self.config, sort_keys=False))
         about = {"version": self.summary["version"], "seed": self.summary["seed"], "config": self.config}
-        metadata = {b"lsmlab": json.dumps(about).encode()}
-        tables: dict[str, Any] = {
-            "series": pa.table(self.series),
-            "jobs": pa.table(self.jobs),
-            "stalls": pa.Table.from_pylist(self.stalls, schema=_stall_schema(pa)),
-            "latency": pa.table(self.latency),
-        }
-        for name, table in tables.items():
-            pq.write_table(
-                table.replace_schema_metadata(metadata), directory / f"{name}.parquet", compression="zstd",
-                use_dictionary=name == "jobs",
-            )  # fmt: skip
+        for name in ("series", "jobs", "latency"):
+            write_table(directory / f"{name}.parquet", getattr(self, name), about)
+        write_table(directory / "stalls.parquet", stall_table(self.stalls), about)
         (directory / "summary.json").write_text(json.dumps(self.summary, indent=1) + "\n")
 
     def series_frame(self) -> pd.DataFrame:
@@ -83,16 +74,6 @@ def _frame(table: Table) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(table)
-
-
-def _stall_schema(pa: Any) -> Any:
-    return pa.schema(
-        [
-            ("stall", pa.int64()), ("cause", pa.string()), ("start_s", pa.float64()), ("end_s", pa.float64()),
-            ("region", pa.int64()), ("chain_jobs", pa.list_(pa.int64())), ("chain_levels", pa.int64()),
-            ("chain_bytes", pa.int64()),
-        ]
-    )  # fmt: skip
 
 
 def collect(

@@ -275,11 +275,25 @@ def stall_rows(found: Sequence[tuple[StallInterval, Chain]]) -> list[dict[str, A
     ]
 
 
+def stall_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Columns of stalls.parquet; `chain_jobs` is a list per row."""
+    return {
+        "stall": np.array([r["stall"] for r in rows], dtype=np.int64),
+        "cause": np.array([r["cause"] for r in rows], dtype=str),
+        "start_s": np.array([r["start_s"] for r in rows], dtype=np.float64),
+        "end_s": np.array([r["end_s"] for r in rows], dtype=np.float64),
+        "region": np.array([r["region"] for r in rows], dtype=np.int64),
+        "chain_jobs": [np.array(r["chain_jobs"], dtype=np.int64) for r in rows],
+        "chain_levels": np.array([r["chain_levels"] for r in rows], dtype=np.int64),
+        "chain_bytes": np.array([r["chain_bytes"] for r in rows], dtype=np.int64),
+    }
+
+
 def last_second(curve_end_s: float) -> int:
     """Number of one-second intervals that cover a run."""
     return max(1, math.ceil(curve_end_s - 1e-9))
 
 
 __all__ = [
-    "chain_summary", "compaction_stats", "last_second", "latency_of", "stall_rows", "summarise",
+    "chain_summary", "compaction_stats", "last_second", "latency_of", "stall_rows", "stall_table", "summarise",
 ]  # fmt: skip

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hydra.experimental.callback import Callback
-
 from lsmlab.models.errors import InputError
 from lsmlab.sim.jsontext import write_json
 
