@@ -185,9 +185,11 @@ def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path])
 
 def _defaults(entry: Entry) -> list[str]:
     """Names of the entries of the same group that this one builds on."""
-    block = re.search(r"^defaults:\s*\n((?:[ \t]*-.*\n?|[ \t]*#.*\n|[ \t]*\n)+)", entry.text, re.MULTILINE)
-    names = re.findall(r"^\s*-\s*([^\s:#]+)\s*(?:#.*)?$", block.group(1), re.MULTILINE) if block else []
-    return [name for name in names if name != "_self_"]
+    import yaml
+
+    content = yaml.safe_load(entry.text)
+    listed = content.get("defaults", []) if isinstance(content, dict) else []
+    return [name for name in listed if isinstance(name, str) and name != "_self_"]
 
 
 def _folders(config_dirs: Sequence[Path]) -> list[Path]:

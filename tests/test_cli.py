@@ -98,7 +98,7 @@ def test_show_names_sources(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """show --json gives the composed values and the comments by key."""
+    """Option --json of show gives the composed values and the comments by key."""
     _, out, _ = outcome(capsys, "show", "host", "xeon_gold_6230", "--json")
     shown = json.loads(out)
 
@@ -147,10 +147,16 @@ def test_contract_command(capsys: pytest.CaptureFixture[str]) -> None:
     """The command that scripts rely on runs as written (with a shorter duration)."""
     code, out, _ = outcome(
         capsys,
-        *"run engine=rocksdb engine.version=6.11 engine.preset=db_bench engine.options.max_background_jobs=1".split(),
-        *"device=nvme device.write_cap=400MiB/s host.cores=40 workload=fillrandom workload.key_size=16".split(),
-        *"workload.value_size=1000 workload.num=48318382 workload.duration=30s".split(),
-        *"workload.benchmark_write_rate_limit=5MB/s workload.threads=1 keys=sampled seed=1 --json".split(),
+        *[
+            "run",
+            "engine=rocksdb",
+            "engine.version=6.11",
+            "engine.preset=db_bench",
+            "engine.options.max_background_jobs=1",
+        ],
+        *["device=nvme", "device.write_cap=400MiB/s", "host.cores=40", "workload=fillrandom", "workload.key_size=16"],
+        *["workload.value_size=1000", "workload.num=48318382", "workload.duration=30s"],
+        *["workload.benchmark_write_rate_limit=5MB/s", "workload.threads=1", "keys=sampled", "seed=1", "--json"],
     )
     summary = json.loads(out)
 
@@ -389,9 +395,7 @@ def test_a_full_disk_loses_no_earlier_result(
     assert ["place"] == [p.name for p in Path().iterdir()]
 
 
-def test_ctrl_c_leaves_what_was_finished(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_leaves_what_was_finished(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupted in its second run, a comparison names the first one, whose files can be read; exit code 130."""
     true_simulate, calls = batch.simulate, []
 

@@ -16,12 +16,29 @@ ROOT = Path(__file__).parents[1]
 LAYERS = ["models", "sim", "validation", "reports"]
 """From the ground up: each may import itself and what stands before it. configs is data."""
 FOLDERS = [*LAYERS, "configs"]
-READERS = {"models/engines/options_file.py": "reads OPTIONS files and LOGs", "models/workloads/generic.py": "reads traces"}
+READERS = {
+    "models/engines/options_file.py": "reads OPTIONS files and LOGs",
+    "models/workloads/generic.py": "reads traces",
+}
 """The files of models that may touch the file system: each reads one input format at the edge."""
-IO_MODULES = {"csv", "gzip", "io", "json", "lzma", "os", "pathlib", "shutil", "socket", "subprocess", "tempfile", "urllib"}
+IO_MODULES = {
+    "csv",
+    "gzip",
+    "io",
+    "json",
+    "lzma",
+    "os",
+    "pathlib",
+    "shutil",
+    "socket",
+    "subprocess",
+    "tempfile",
+    "urllib",
+}
 
 
 def modules(folder: str) -> list[Path]:
+    """The Python files of a folder."""
     return sorted(p for p in (ROOT / folder).rglob("*.py") if "__pycache__" not in p.parts)
 
 
@@ -45,7 +62,7 @@ def loaded_by(statement: str) -> set[str]:
 
 @pytest.mark.parametrize("folder", LAYERS)
 def test_imports_point_one_way(folder: str) -> None:
-    """reports -> validation -> sim -> models: nothing imports a folder above its own."""
+    """Layers are reports -> validation -> sim -> models: nothing imports a folder above its own."""
     above = LAYERS[LAYERS.index(folder) + 1 :]
     offences = [
         f"{path.relative_to(ROOT)}: {name}"

@@ -1,0 +1,73 @@
+"""Every example in the README and in docs/ runs, and shows what it says it shows."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """(language, text) of a page's examples; ```sh blocks change the machine and are left alone."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """(command, expected output) of a console block; lines that begin with "$ " are commands."""
+    found: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif found:
+            found[-1] = (found[-1][0], f"{found[-1][1]}{line}\n")
+    return found
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_examples_run(page: Path, tmp_path: Path) -> None:
+    """Console examples succeed and print what the page shows ("..." stands for anything); Python examples run."""
+    (tmp_path / "validation").symlink_to(ROOT / "validation")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    python: list[str] = []
+    for language, text in blocks(page):
+        if language == "python":
+            python.append(text)
+            continue
+        for command, expected in commands(text):
+            done = subprocess.run(
+                ["bash", "-o", "pipefail", "-c", command],
+                cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+
+            assert 0 == done.returncode, f"{command}\n{done.stderr}"
+            if expected:
+                shown = doctest.OutputChecker().check_output(expected, done.stdout, FLAGS)
+                assert shown, f"{command}\nexpected:\n{expected}\nprinted:\n{done.stdout}"
+    if python:
+        done = subprocess.run(
+            [sys.executable, "-c", "\n".join(python)], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+        assert 0 == done.returncode, done.stderr
+
+
+def test_links_lead_somewhere() -> None:
+    """Every relative link of a page names a file."""
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+
+    assert [] == broken
