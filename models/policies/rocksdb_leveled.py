@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from lsmlab.models.policies import rocksdb_l0
 from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick, RunningJob
 from lsmlab.models.policies.rocksdb_inputs import InputRules, Seed, conflicts, span
-from lsmlab.models.policies.rocksdb_levels import LevelRules, Targets, bottommost_bytes, order_by_score
+from lsmlab.models.policies.rocksdb_levels import CoveredMemo, LevelRules, Targets, bottommost_bytes, order_by_score
 from lsmlab.models.policies.rocksdb_priority import CompactionPri, PriorityLists
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -33,6 +34,11 @@ class LeveledPicker:
     """Compressions matter here only where two levels differ: that rules out a trivial move."""
     disable_auto_compactions: bool = False
     _lists: PriorityLists = field(init=False, repr=False)
+    _known_targets: WeakKeyDictionary[Tree, tuple[int, Targets]] = field(
+        init=False, repr=False, default_factory=WeakKeyDictionary
+    )
+    """Targets by tree, with the version that they belong to."""
+    _covered: WeakKeyDictionary[Tree, CoveredMemo] = field(init=False, repr=False, default_factory=WeakKeyDictionary)
     _inputs: InputRules = field(init=False, repr=False)
     _bottommost: tuple[tuple[object, ...], int] = field(init=False, repr=False, default=((), 0))
 
@@ -48,13 +54,19 @@ class LeveledPicker:
 
     # ---- what the store asks at every install ----
 
+    def _targets(self, tree: Tree) -> Targets:
+        known = self._known_targets.get(tree)
+        if known is None or known[0] != tree.version:
+            known = self._known_targets[tree] = (tree.version, self.rules.targets(tree))
+        return known[1]
+
     def needs_compaction(self, tree: Tree, now_s: float) -> bool:  # noqa: ARG002
         """Whether some level has a score of 1 or more (LevelCompactionPicker::NeedsCompaction)."""
         return not self.disable_auto_compactions and max(self.scores(tree)) >= 1
 
     def pending_bytes(self, tree: Tree) -> int:
         """Estimated pending compaction bytes (§4.4)."""
-        return self.rules.pending_bytes(tree, self.rules.targets(tree))
+        return self.rules.pending_bytes(tree, self._targets(tree))
 
     def bottommost_bytes(self, tree: Tree) -> int:
         """Bytes of the files with nothing below them, for `StallInputs.bottommost_bytes` (8.10+; 0 before)."""
@@ -71,25 +83,25 @@ class LeveledPicker:
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
         """Target bytes per level (§4.1, §4.2)."""
-        return self.rules.targets(tree).size_bytes
+        return self._targets(tree).size_bytes
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Score per level, without the last (§4.3)."""
-        return self.rules.scores(tree, self.rules.targets(tree))
+        return self.rules.scores(tree, self._targets(tree))
 
     def base_level(self, tree: Tree) -> int:
         """Level that L0 is compacted into."""
-        return self.rules.targets(tree).base_level
+        return self._targets(tree).base_level
 
     def target_file_size(self, tree: Tree, level: int) -> int:
         """Target size of files that a job writes to `level` now. Unit: bytes."""
-        return self.rules.target_file_size(level, self.rules.targets(tree).base_level)
+        return self.rules.target_file_size(level, self._targets(tree).base_level)
 
     # ---- picking ----
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:  # noqa: ARG002
         """Choose the next compaction (LevelCompactionBuilder::PickCompaction)."""
-        targets = self.rules.targets(tree)
+        targets = self._targets(tree)
         seed = self._initial(tree, running, targets)
         if seed is None:
             return _NOTHING

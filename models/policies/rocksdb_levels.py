@@ -246,15 +246,27 @@ def order_by_score(scores: Sequence[float]) -> list[int]:
     return levels
 
 
-def bottommost_bytes(tree: Tree) -> int:
-    """Bytes of all files with nothing below them (`Z`, rocksdb.md §3.4; GenerateBottommostFiles)."""
+CoveredMemo = dict[int, tuple[tuple[int, ...], int]]
+"""Per level: the stamps of it and of the levels below it, and the bytes of it that something lies below."""
+
+
+def bottommost_bytes(tree: Tree, memo: CoveredMemo | None = None) -> int:
+    """Bytes of all files with nothing below them (`Z`, rocksdb.md §3.4; GenerateBottommostFiles).
+
+    `memo` keeps what is known of levels that have not changed since; give each tree one of its own.
+    """
     total = 0
     below: list[Level] = []
     for number in range(tree.num_levels - 1, 0, -1):
         level = tree.levels[number]
         if not len(level):
             continue
-        total += level.size_bytes - _covered_bytes(level, below)
+        stamps = (level.stamp, *(other.stamp for other in below))
+        known = memo.get(number) if memo is not None else None
+        covered = known[1] if known is not None and known[0] == stamps else _covered_bytes(level, below)
+        if memo is not None:
+            memo[number] = (stamps, covered)
+        total += level.size_bytes - covered
         below.append(level)
     if not below and tree.l0:
         total = tree.l0[-1].size_bytes

@@ -9,7 +9,7 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Tree:
     """All files of one store.
 
