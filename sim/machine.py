@@ -107,11 +107,6 @@ class Machine:
         self.limiter = limiter
         self.trimmed_bytes = 0.0
 
-    @property
-    def contended(self) -> bool:
-        """Whether jobs on this machine wait for each other now: then their steps must be fine."""
-        return self.device.crowded or self.cores.share < 1.0
-
     def run_parts(self, parts: Sequence[Sequence[Step]], consumer: Consumer, urgent: bool) -> Iterator[simpy.Event]:
         """Run subcompactions side by side, each in a thread of its own; ends with the slowest (§6.1)."""
         if len(parts) == 1:

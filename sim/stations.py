@@ -19,8 +19,6 @@ from lsmlab.models.devices.base import Device, Flow, Grant, Load
 
 STATE_STEP_S: Final = 0.25
 """Simulated seconds after which a device hears of what went through it, unless its `state_step_s` says otherwise."""
-_CROWDED: Final = 0.9
-"""Share of a lonely stream's rate below which streams are said to wait for each other."""
 TICK_S: Final = 1e-9
 """Who would leave within this time leaves now: simulated time is a float, whose steps are 1e-11 s after a day."""
 
@@ -121,7 +119,7 @@ class DeviceStation:
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
         """Bytes read, bytes written, reads and writes that the device's state has not heard of yet, over `_owed_s`."""
-        self.grant = self._alone = self._allocate()
+        self.grant = self._allocate()
         self.read_bytes = 0.0
         self.write_bytes = 0.0
         self.busy_s = 0.0
@@ -149,14 +147,9 @@ class DeviceStation:
         self._trimmed_bytes += size_bytes
 
     @property
-    def crowded(self) -> bool:
-        """Whether a stream gets notably less than it would have alone."""
-        alone = self._alone
-        return (
-            self.grant.write_bytes_per_s < _CROWDED * alone.write_bytes_per_s
-            or self.grant.read_bytes_per_s < _CROWDED * alone.read_bytes_per_s
-            or self.grant.valid_for_s != math.inf
-        )
+    def bursty(self) -> bool:
+        """Whether what passed a moment ago decides what passes now (a cap and its allowance)."""
+        return self._state_step_s == 0.0
 
     def settle(self) -> None:
         """Bring the accounts up to now."""

@@ -17,10 +17,13 @@ from lsmlab.sim.machine import Step
 if TYPE_CHECKING:
     from lsmlab.sim.store import Store
 
-FINE_STEPS: Final = 8
-"""Steps of a job while jobs contend: finer changes throughput by less than 1 % (docs/background/time.md)."""
+FINE_STEPS: Final = 16
+"""Steps of a job on a device under a cap, whose allowance a long step would use up at once: with 8 throughput is 1 to 3 %
+off, with 32 no more than with 16 (docs/background/time.md)."""
+COARSE_STEPS: Final = 4
+"""Most steps of a job elsewhere: shares follow the load at once, so 1 step and 32 give the same throughput within 1 %."""
 COARSE_STEP_S: Final = 0.5
-"""Length in seconds of a step of a job that has the machine to itself, as far as its computing goes."""
+"""Computing, in seconds, that is worth a step of its own: it shapes the series per second."""
 
 
 @dataclass(slots=True)
@@ -159,7 +162,6 @@ def _step_count(store: Store, files: int, size_bytes: int, cpu_s: float) -> int:
     A step is at least one buffer write (1 MiB), and a whole file where files reach the device only with their fsync.
     """
     machine = store.machine
-    crowded = machine.contended or store.throttle.cause is not None
-    wanted = FINE_STEPS if crowded else min(FINE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
+    wanted = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
     finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
     return max(1, min(wanted, finest))
