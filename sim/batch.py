@@ -63,6 +63,8 @@ def run_all(jobs: Sequence[Job], processes: int | None = None) -> list[Outcome]:
                 future.result()
         except BaseException:
             _stop(pool, futures)
+            for job in jobs:
+                RunDirectory.clear(job.directory)
             raise
         return [future.result() for future in futures]
 
@@ -94,7 +96,7 @@ def _leave_ctrl_c_to_the_parent() -> None:
 
 
 def _stop(pool: ProcessPoolExecutor, futures: Sequence[Future[Outcome]]) -> None:
-    """Drop what has not begun and end the workers; their half-written runs lie in staging folders only."""
+    """Drop what has not begun and end the workers; their half-written runs lie in staging folders."""
     for future in futures:
         future.cancel()
     for process in list((pool._processes or {}).values()):

@@ -19,10 +19,11 @@ _TRUSTED_ENV: Final = "LSMLAB_ALLOW_PACKAGES"
 
 
 class Composition(NamedTuple):
-    """A resolved configuration, and where Hydra's settings want its run to be stored."""
+    """A resolved configuration, and where Hydra's settings want a run, or a sweep, to be stored."""
 
     config: dict[str, Any]
     directory: Path
+    sweep_directory: Path
 
 
 def compose(overrides: Sequence[str] = (), config_dirs: Sequence[str | Path] = ()) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class Composer:
         prepared = with_search_path(prepare(overrides), self._config_dirs)
         try:
             composed = hydra.compose("config", overrides=prepared, return_hydra_config=True)
-            run_dir = Path(composed.hydra.run.dir)
+            run_dir, sweep_dir = Path(composed.hydra.run.dir), Path(composed.hydra.sweep.dir)
             everything = cast(dict[str, Any], OmegaConf.to_container(composed, resolve=False))
             everything.pop("hydra")
             plain = OmegaConf.create(everything)
@@ -61,7 +62,7 @@ class Composer:
         except Exception as error:
             raise self.translated(error, overrides) from error
         check(config)
-        return Composition(config, run_dir)
+        return Composition(config, run_dir, sweep_dir)
 
     def translated(self, error: Exception, overrides: Sequence[str]) -> Exception:
         """An unknown key becomes an error that names the nearest known one; others are worded by `messages`."""

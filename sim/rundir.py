@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 from pathlib import Path
@@ -31,6 +32,12 @@ class RunDirectory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         shutil.rmtree(self.staging, ignore_errors=True)
+
+    @staticmethod
+    def clear(target: Path) -> None:
+        """Remove what processes that were ended left behind beside `target`."""
+        for staging in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
+            shutil.rmtree(staging, ignore_errors=True)
 
     def publish(self) -> Path:
         """Move the files to the target, replacing files of the same name there; returns the target."""

@@ -137,7 +137,7 @@ def sweep_overrides(config: Mapping[str, bool | None], out: Path | None, *, quie
 
     chosen = [f"{key}={literal(value)}" for key, value in config.items() if value is not None]
     if out is not None:
-        chosen += [f"hydra.{kind}.dir={literal(str(out))}" for kind in ("run", "sweep")]
+        chosen.append(f"hydra.run.dir={literal(str(out))}")
     if quiet:
         chosen.append("hydra.hydra_logging.root.level=WARNING")
     return chosen

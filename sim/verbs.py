@@ -14,7 +14,15 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim import finishers
 from lsmlab.sim.arguments import Arguments, parse
 from lsmlab.sim.batch import Job, Outcome, run_all, simulate
-from lsmlab.sim.compose import Composition, allow_packages, composer, prepare, with_search_path
+from lsmlab.sim.compose import (
+    Composition,
+    allow_packages,
+    composer,
+    literal,
+    override_key,
+    prepare,
+    with_search_path,
+)
 from lsmlab.sim.jsontext import to_json, write_json
 from lsmlab.sim.options_input import options_overrides
 from lsmlab.sim.progress import progress_bar
@@ -95,12 +103,31 @@ def _through_hydra(given: Arguments, overrides: list[str]) -> int:
     ours = sweep_overrides(
         {"json": given.json or None, "report": given.report}, given.out, quiet=given.json or not sys.stderr.isatty()
     )
+    root = _sweep_directory(given, overrides) if given.multirun else None
+    if root is not None:
+        ours.append(f"hydra.sweep.dir={literal(str(root))}")
     prepared = with_search_path(prepare([*overrides, *ours]), given.config_dirs)
     try:
         return through_hydra(prepared, given.hydra_flags)
+    except KeyboardInterrupt:
+        finished = sum(1 for _ in root.glob("**/summary.json")) if root is not None else 0
+        where = f"{finished} in {_shown(root)}" if finished and root is not None else "none"
+        sys.stderr.write(f"\nInterrupted. Finished runs that can be read: {where}\n")
+        return _INTERRUPTED
     except Exception as error:
         with composer(given.config_dirs) as compose:
             raise compose.translated(error, overrides) from error
+
+
+def _sweep_directory(given: Arguments, overrides: list[str]) -> Path | None:
+    """Where a sweep's runs go, fixed before it starts so that we can say where they are; None if Hydra must work it out."""
+    named = [o.partition("=")[2].strip("'\"") for o in overrides if override_key(o) == "hydra.sweep.dir"]
+    if given.out is not None:
+        return given.out
+    if named:
+        return Path(named[-1]) if "$" not in named[-1] else None
+    with composer() as compose:
+        return compose([]).sweep_directory
 
 
 def compare(argv: list[str]) -> int:
