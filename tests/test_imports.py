@@ -120,7 +120,7 @@ def test_every_configuration_file_is_packaged() -> None:
 
 def test_the_simulator_starts_light() -> None:
     """Importing the simulator loads no drawing, no table and no heavy statistics library."""
-    loaded = loaded_by("import lsmlab.sim.run")
+    loaded = loaded_by("import lsmlab.sim.simulation")
 
     assert set() == loaded & {"plotly", "pyarrow", "pandas", "scipy.stats", "hydra", "omegaconf"}
 

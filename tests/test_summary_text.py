@@ -1,0 +1,118 @@
+"""What the terminal shows, from made-up summaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.sim.batch import simulate
+from lsmlab.sim.comparison_text import comparison_text
+from lsmlab.sim.compose import compose
+from lsmlab.sim.replications import combine, interval
+from lsmlab.sim.summary_text import summary_text
+
+ROW = {
+    "Level": "L0", "Files": "2/0", "Size": 13610516, "Score": 0.8, "Read(GB)": 0.0, "Rn(GB)": 0.0, "Rnp1(GB)": 0.0,
+    "Write(GB)": 0.02, "Wnew(GB)": 0.02, "Moved(GB)": 0.0, "W-Amp": 1.0, "Rd(MB/s)": 0.0, "Wr(MB/s)": 13.0,
+    "Comp(sec)": 2.24, "CompMergeCPU(sec)": 0.18, "Comp(cnt)": 6, "Avg(sec)": 0.374, "KeyIn": 139_000, "KeyDrop": 1405,
+}  # fmt: skip
+SUMMARY: dict[str, Any] = {
+    "engine": "rocksdb", "engine_version": "7.8", "workload": "fillrandom", "duration_s": 600.0, "seed": 3,
+    "ops_per_s": 24606.3, "write_ops_per_s": 24606.3, "read_ops_per_s": 0.0, "user_bytes_written": 15e9,
+    "write_latency_s": {"p50": 2.1e-6, "p99": 1.07e-3, "max": 0.477}, "read_latency_s": None,
+    "stall_fraction": 0.25, "stall_seconds": {"l0_slowdown": 140.0, "memtable_stop": 10.0, "l0_stop": 0.0},
+    "stall_count": {"l0_slowdown": 1200, "memtable_stop": 7, "l0_stop": 0}, "longest_stall_s": 0.477,
+    "write_amplification": 5.294, "read_amplification": None, "space_amplification": 1.02,
+    "device": {"name": "sata", "utilisation": 0.93, "read_bytes_per_s": 2e8, "write_bytes_per_s": 3e8},
+    "compaction_stats": [ROW], "notes": ["a note " * 30],
+}  # fmt: skip
+
+
+def test_summary_tells_the_headlines() -> None:
+    """Engine, device, throughput, percentiles, stalls by cause (longest first), amplification and device use."""
+    lines = summary_text(SUMMARY).splitlines()
+
+    assert "rocksdb 7.8 on sata, fillrandom, 600 s simulated, seed 3" == lines[0]
+    assert "throughput      24,606 ops/s (24,606 writes/s, 25.0 MB/s of keys and values written)" == lines[1]
+    assert "write latency   P50 2.1 us  P99 1.07 ms  max 477 ms" == lines[2]
+    assert "write stalls    25.0 % of the time, longest 477 ms" == lines[3]
+    assert "                L0 files, slowed: 140 s, 1,200 times" == lines[4]
+    assert "                memtables full, stopped: 10 s, 7 times" == lines[5]
+    assert "amplification   write 5.29, space 1.02" == lines[6]
+    assert "device          93 % busy, read 200.0 MB/s, write 300.0 MB/s" == lines[7]
+
+
+def test_rocksdbs_table_in_its_own_words() -> None:
+    """The Compaction Stats table has RocksDB's columns, units and roundings."""
+    text = summary_text(SUMMARY)
+    header, _, row = text[text.index("Level") :].splitlines()[:3]
+
+    assert list(ROW) == header.split()
+    assert "L0 2/0 12.98 MB 0.8 0.0 0.0 0.0 0.0 0.0 0.0 1.0 0.0 13.0 2.24 0.18 6 0.374 139K 1405" == " ".join(
+        row.split()
+    )
+
+
+def test_lines_fit_a_terminal() -> None:
+    """Everything but the table stays within 120 columns."""
+    text = summary_text(SUMMARY)
+    before, after = text[: text.index("** Compaction")], text[text.index("note:") :]
+
+    assert max(len(line) for line in (before + after).splitlines()) <= 120
+
+
+@pytest.mark.parametrize("key", sorted(SUMMARY))
+def test_any_part_may_be_missing(key: str) -> None:
+    """A summary without one of its keys still becomes text."""
+    assert summary_text({k: v for k, v in SUMMARY.items() if k != key}).endswith("\n")
+
+
+def test_comparison_stands_side_by_side() -> None:
+    """Few runs are columns; metrics that none has are left out; "-" marks what one does not have."""
+    other = {**SUMMARY, "ops_per_s": 100.0, "stall_fraction": 0.0, "stall_seconds": {}}
+    text = comparison_text([("nvme", SUMMARY), ("sata", other)])
+
+    assert ["nvme", "sata"] == text.splitlines()[0].split()
+    assert "ops/s 24,606 100" in " ".join(text.split())
+    assert "main cause l0_slowdown -" in " ".join(text.split())
+    assert "read P50" not in text
+
+
+def test_many_runs_become_rows() -> None:
+    """Runs that do not fit side by side are listed one per line, within 120 columns."""
+    text = comparison_text([(f"device {i}", SUMMARY) for i in range(30)])
+
+    assert 32 == len(text.splitlines())
+    assert max(len(line) for line in text.splitlines()) <= 120
+
+
+def test_interval_is_students() -> None:
+    """Three values 9, 10, 11: mean 10, half width 2.92 · 1/√3 (t of two degrees of freedom at 95 %)."""
+    found = interval([9.0, 10.0, 11.0])
+
+    assert 10.0 == found["mean"]
+    assert pytest.approx(10.0 + 2.9199856 / 3**0.5) == found["high"]
+    assert pytest.approx(20.0) == (found["low"] or 0.0) + (found["high"] or 0.0)
+
+
+def test_replications_keep_the_first_and_add_intervals() -> None:
+    """Values are the first seed's; nested numbers have intervals of their own; texts and missing values have none."""
+    other = {**SUMMARY, "ops_per_s": 24600.3, "seed": 4, "write_latency_s": {"p50": 2.3e-6, "p99": 1e-3, "max": 0.5}}
+    combined = combine([SUMMARY, other])
+
+    assert SUMMARY["ops_per_s"] == combined["ops_per_s"]
+    assert 24603.3 == pytest.approx(combined["interval"]["ops_per_s"]["mean"])
+    assert 2.2e-6 == pytest.approx(combined["interval"]["write_latency_s"]["p50"]["mean"])
+    assert {"engine", "seed", "read_latency_s"}.isdisjoint(combined["interval"])
+
+
+def test_progress_changes_nothing(tmp_path: Path) -> None:
+    """A run that is watched gives the same summary as one that is not, and time only goes forward."""
+    config = compose(["workload.num=200k", "workload.duration=20s", "device.write_cap=20MB/s"])
+    seen: list[float] = []
+    watched = simulate(config, tmp_path / "a", lambda now_s, _: seen.append(now_s))
+
+    assert simulate(config, tmp_path / "b") == watched
+    assert seen == sorted(seen)
+    assert len(seen) > 10
