@@ -38,7 +38,7 @@ class Outcome:
 
 def simulate(config: Mapping[str, Any], directory: Path, progress: Progress | None = None) -> dict[str, Any]:
     """Simulate one configuration, publish its files in `directory`, and return its summary."""
-    from lsmlab.sim.run import run
+    from lsmlab.sim.simulation import run
 
     with RunDirectory(directory) as place:
         result = run(config, progress=progress) if progress else run(config)

@@ -137,7 +137,7 @@ class Store:
                 immutables=len(self.immutables),
                 l0_files=picker.stall_run_count(self.tree),
                 pending_bytes=pending,
-                bottommost_bytes=self.engine.bottommost_bytes(self.tree),
+                bottommost_bytes=self.engine.bottommost_bytes(self.tree, pending),
             ),
         )
         self.recorder.install(self.env.now, self, pending)

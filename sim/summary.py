@@ -17,7 +17,7 @@ from lsmlab.sim.series import waiting_pieces
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
-    from lsmlab.sim.run import Setup
+    from lsmlab.sim.simulation import Setup
 
 _GIB: Final = 2.0**30
 _MIB: Final = 2.0**20

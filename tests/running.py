@@ -7,7 +7,7 @@ from typing import Any
 
 from lsmlab.sim.compose import composer
 from lsmlab.sim.results import Result
-from lsmlab.sim.run import run
+from lsmlab.sim.simulation import run
 
 
 def configuration(*overrides: str) -> dict[str, Any]:

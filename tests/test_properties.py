@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from running import SMALL, configuration
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.run import run
+from lsmlab.sim.simulation import run
 
 BASE = configuration(*SMALL, "workload.duration=4s")
 

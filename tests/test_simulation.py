@@ -9,7 +9,7 @@ import pytest
 from lsmlab.sim.results import Result
 from running import SMALL, configuration, simulate
 
-from lsmlab.sim.run import run
+from lsmlab.sim.simulation import run
 
 RATE_LIMITED = (
     "engine.version=6.11", "engine.preset=db_bench", "engine.options.max_background_jobs=1", "host.cores=40",

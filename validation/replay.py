@@ -88,7 +88,7 @@ class Replay:
         self.changed = False
         pending = self.engine.picker.pending_bytes(self.tree)
         inputs = StallInputs(self.immutables, self.engine.picker.stall_run_count(self.tree), pending,
-                             self.engine.bottommost_bytes(self.tree))  # fmt: skip
+                             self.engine.bottommost_bytes(self.tree, pending))  # fmt: skip
         self.throttle = self.engine.throttle.recompute(self.throttle, inputs)
         told = step.line.text if step.line else None
         expected = self.throttle.line.rstrip() if self.throttle.line else None

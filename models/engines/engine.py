@@ -37,8 +37,8 @@ class Engine(Protocol):
     def subcompaction_bounds(self, tree: Tree, pick: Merge, keys: KeyArray) -> Sequence[int]:
         """Ascending positions in the merged `keys` at which the job is split into parallel parts."""
 
-    def bottommost_bytes(self, tree: Tree) -> int:
-        """Bytes of files with nothing below them, for throttles that ask for it (8.10+); else 0."""
+    def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:
+        """Bytes of files with nothing below them, as far as the throttle needs them at this debt (8.10+); else 0."""
 
     def compression_cpu_s(self, host: Host, written_raw_bytes: float, read_raw_bytes: float) -> float:
         """Core time to compress what is written and decompress what is read; 0 without compression."""

@@ -111,9 +111,15 @@ class RocksDb:
             pick.inputs, keys, most, self.target_file_bytes(tree, pick.output_level), self.version
         )
 
-    def bottommost_bytes(self, tree: Tree) -> int:
-        """Bytes with nothing below them: the pressure threshold looks at them from 8.10 on (§3.4)."""
-        return self.picker.bottommost_bytes(tree) if isinstance(self.picker, LeveledPicker) else 0
+    def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:
+        """Bytes with nothing below them: the pressure threshold compares an eighth of them with the debt (8.10+, §3.4).
+
+        All of the deepest level is such; where that alone decides the comparison, nothing else is looked at.
+        """
+        if self.version < (8, 10) or not isinstance(self.picker, LeveledPicker):
+            return 0
+        deepest = tree.size_bytes(tree.last_nonempty_level())
+        return deepest if 8 * pending_bytes < deepest else self.picker.bottommost_bytes(tree)
 
     def compression_cpu_s(self, host: Host, written_raw_bytes: float, read_raw_bytes: float) -> float:
         """Core time to compress what is written and decompress what is read."""
