@@ -16,7 +16,6 @@ class Host:
     """
 
     cores: float = quantity("count", 16, low=0.1)
-    memory: float = quantity("bytes", 64 * 2**30)
     write_op: float = quantity("seconds", 2.15e-6)
     """One write by a single client thread: batch, log record, memtable insert."""
     write_byte: float = quantity("seconds", 0.0)

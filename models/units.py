@@ -112,7 +112,7 @@ def build(cls: type[_T], values: Mapping[str, Any], where: str) -> _T:
     of range; errors of the class's own `__post_init__` are given the place they came from.
     """
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
-    hints = _hints(cls)
+    hints: dict[str, Any] = _hints(cls)  # type: ignore[arg-type]
     arguments: dict[str, Any] = {}
     for key, value in values.items():
         if key.startswith("_"):

@@ -149,7 +149,7 @@ def _settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
 
 def _flat(config: str) -> dict[str, str]:
     """Values of a configuration by dotted key, in text form."""
-    import yaml  # type: ignore[import-untyped]  # comes with Hydra
+    import yaml
 
     result: dict[str, str] = {}
 

@@ -38,10 +38,11 @@ class Outcome:
 
 def simulate(config: Mapping[str, Any], directory: Path, progress: Progress | None = None) -> dict[str, Any]:
     """Simulate one configuration, publish its files in `directory`, and return its summary."""
+    from lsmlab.sim.compose import trusted_packages
     from lsmlab.sim.simulation import run
 
     with RunDirectory(directory) as place:
-        result = run(config, progress=progress) if progress else run(config)
+        result = run(config, progress, trusted_packages())
         result.save(place.staging)
         place.publish()
     return dict(result.summary)

@@ -107,6 +107,10 @@ class ClientLoad:
         self._reads = reads
         self._on_finished = on_finished
         self._log_reaches_device = log_reaches_device
+        synced = stores[0].options.sync or any(g.sync for g in groups)
+        device = machine.device
+        self._sync_s = device.device.fsync_s(device.state) if synced and shape.log_bytes > 0.0 else 0.0
+        """Wait of a write for the log's fsync."""
         self.groups = [_group(g, until_s, rng, shape) for g in groups]
         self._last_s = 0.0
         self._written = 0.0
@@ -212,6 +216,7 @@ class ClientLoad:
         """Delayed closed-loop writers sleep in whole steps; each sleep holds every thread's next write (§3.6, §3.7)."""
         step = self._host.sleep_step
         sleep_s = step * max(1.0, math.ceil(1.0 / max(1e-9, self._allowed) / step))
+        self.longest_wait_s = max(self.longest_wait_s, sleep_s)
         for group in self.groups:
             if group.closed and group.write_share > 0.0:
                 sleeps = elapsed_s * self._waiting_share / sleep_s
@@ -291,7 +296,8 @@ class ClientLoad:
         mean_s = sum(share * self._time_of(kind) for kind, share in enumerate(group.shares) if share > 0.0)
         capacity = group.spec.threads / mean_s
         if group.write_share > 0.0:
-            serial_s = self._time_of(0) * (self._host.write_serial if group.spec.threads > 1 else 1.0)
+            # one fsync serves all writers of a group, so it costs each thread its time but is no serial part
+            serial_s = (self._time_of(0) - self._sync_s) * (self._host.write_serial if group.spec.threads > 1 else 1.0)
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
 
@@ -300,7 +306,7 @@ class ClientLoad:
         host, share = self._host, self.machine.cores.share
         if kind == 0:
             switch_s = host.switch / self.shape.memtable_entries
-            return (host.write_op + host.write_byte * self.shape.user_bytes) / share + switch_s
+            return (host.write_op + host.write_byte * self.shape.user_bytes) / share + switch_s + self._sync_s
         assert self._reads is not None
         cost = self._reads.costs()[kind - 1]
         return cost.cpu_s / share + cost.device_reads * self.machine.device.grant.client_read_latency_s
@@ -338,8 +344,21 @@ class ClientLoad:
         log = sum(g.served_rate * g.write_share for g in self.groups) * self.shape.log_bytes
         self._planning = True
         self.machine.cores.set_clients(runnable)
-        self.machine.device.set_clients(read_iops, 4096.0, max(1.0, threads), log if self._log_reaches_device else 0.0)
+        self.machine.logs_on_device = self._log_lives_long(log)
+        self.machine.device.set_clients(
+            read_iops, 4096.0, max(1.0, threads), log if self.machine.logs_on_device else 0.0
+        )
         self._planning = False
+
+    def _log_lives_long(self, log_bytes_per_s: float) -> bool:
+        """Whether log bytes reach the device: at once if they are synced, else if the log outlives the kernel's patience.
+
+        A log is deleted once its memtable is flushed; dirty pages of a deleted file are never written.
+        """
+        if self._log_reaches_device or log_bytes_per_s <= 0.0:
+            return self._log_reaches_device
+        life_s = self.shape.memtable_entries * self.shape.log_bytes * len(self.stores) / log_bytes_per_s
+        return life_s > self._host.dirty_expire
 
     def _next_change(self) -> float:
         now_s = self.env.now

@@ -176,7 +176,7 @@ def with_search_path(overrides: list[str], config_dirs: Sequence[Path]) -> list[
 def allow_packages(names: Sequence[str]) -> None:
     """Trust `_target_` entries of further packages, in this process and in the workers of a sweep."""
     if names:
-        os.environ[_TRUSTED_ENV] = ":".join([*_trusted(), *names])
+        os.environ[_TRUSTED_ENV] = ":".join([*trusted_packages(), *names])
 
 
 def check(config: Mapping[str, Any]) -> None:
@@ -192,7 +192,7 @@ def check(config: Mapping[str, Any]) -> None:
             Version.parse(version)
         except InputError as error:
             raise InputError(f"engine.version: {error}") from None
-    trusted = ("lsmlab", *_trusted())
+    trusted = ("lsmlab", *trusted_packages())
     for where, target in _targets(config, ""):
         if not any(str(target).startswith(f"{package}.") for package in trusted):
             package = str(target).partition(".")[0]
@@ -222,5 +222,6 @@ def _in_a_module(target: str) -> bool:
         return False
 
 
-def _trusted() -> list[str]:
+def trusted_packages() -> list[str]:
+    """Packages besides lsmlab whose classes `_target_` may name (--allow-package)."""
     return [name for name in os.environ.get(_TRUSTED_ENV, "").split(":") if name]

@@ -22,7 +22,9 @@ QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.
 _LOWEST_S: Final = 1e-8
 _GROWTH: Final = 1.02
 """Width of a histogram bucket: percentiles are right to 1 % of their value."""
-EDGES: Final[Floats] = _LOWEST_S * _GROWTH ** np.arange(math.ceil(math.log(1e14) / math.log(_GROWTH)))
+EDGES: Final[Floats] = np.asarray(
+    _LOWEST_S * _GROWTH ** np.arange(math.ceil(math.log(1e14) / math.log(_GROWTH))), dtype=np.float64
+)
 """Upper bounds of the buckets, 10 ns to about 11 days. Shape (b,)."""
 
 
@@ -85,7 +87,7 @@ def pieces_below(pieces: Floats, x: Floats, shift_s: float) -> Floats:
 
 
 def ramps(start: Floats, slope: Floats, x: Floats) -> Floats:
-    """Sum over i of slope[i] · max(0, x − start[i]), for each x."""
+    """Sum over i of slope[i] · max(0, x - start[i]), for each x."""
     order = np.argsort(start)
     start, slope = start[order], slope[order]
     a = np.concatenate(([0.0], np.cumsum(slope)))
@@ -145,7 +147,7 @@ class LatencyDistribution:
             return float(EDGES[-1])
         low, high = float(self._below[i - 1]), float(self._below[i])
         part = (wanted - low) / (high - low) if high > low else 1.0
-        return float(EDGES[i - 1]) * _GROWTH**part
+        return float(EDGES[i - 1] * _GROWTH**part)
 
     def undisturbed_quantiles(self) -> tuple[float, float, float]:
         """(P50, P99, P99.99) in seconds of operations that waited for nothing."""
@@ -223,7 +225,7 @@ def waiting_mixture(part: Undisturbed, utilisation: float, threads: int) -> tupl
     """Split operations of an open loop into those served at once and those that found all threads busy.
 
     Poisson arrivals, service times of `part`: the share that waits is Erlang's C, the mean wait of those that do is
-    (1 + cv²)/2 · mean / (threads · (1 − utilisation)) (Pollaczek and Khinchine for one thread, Lee and Longton's
+    (1 + cv²)/2 · mean / (threads · (1 - utilisation)) (Pollaczek and Khinchine for one thread, Lee and Longton's
     approximation for several); the wait is taken as exponential, given as pieces of equal probability.
     """
     if part.count <= 0.0 or utilisation <= 0.0:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import simpy
 from lsmlab.models.host import Host
@@ -13,6 +14,9 @@ from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.stations import CoreStation, DeviceStation
+
+Events = Generator[simpy.Event, Any, None]
+"""What a background job waits for, one event after the other."""
 
 
 class Consumer(IntEnum):
@@ -105,16 +109,17 @@ class Machine:
         self.host = host
         self.style = style
         self.limiter = limiter
-        self.trimmed_bytes = 0.0
+        self.logs_on_device = False
+        """Whether log bytes reach the device before their log is deleted."""
 
-    def run_parts(self, parts: Sequence[Sequence[Step]], consumer: Consumer, urgent: bool) -> Iterator[simpy.Event]:
+    def run_parts(self, parts: Sequence[Sequence[Step]], consumer: Consumer, urgent: bool) -> Events:
         """Run subcompactions side by side, each in a thread of its own; ends with the slowest (§6.1)."""
         if len(parts) == 1:
             yield from self.run_steps(parts[0], consumer, urgent)
             return
         yield self.env.all_of([self.env.process(self.run_steps(steps, consumer, urgent)) for steps in parts])
 
-    def run_steps(self, steps: Sequence[Step], consumer: Consumer, urgent: bool) -> Iterator[simpy.Event]:
+    def run_steps(self, steps: Sequence[Step], consumer: Consumer, urgent: bool) -> Events:
         """Run the steps of one thread. `urgent`: its files were opened while writers were held back (§7.3)."""
         style, device, cores = self.style, self.device, self.cores
         for step in steps:
@@ -139,22 +144,22 @@ class Machine:
                     yield self.limiter.request(step.write_bytes, self._priority(consumer, urgent))
                 yield device.write(step.write_bytes, consumer)
 
-    def start_job(self) -> Iterator[simpy.Event]:
+    def start_job(self) -> Events:
         """Fixed cost of starting a job."""
         if self.host.job_start > 0:
             yield self.env.timeout(self.host.job_start)
 
-    def finish_files(self, count: int) -> Iterator[simpy.Event]:
+    def finish_files(self, count: int) -> Events:
         """Fixed cost of finishing `count` output files: fsync of the tail, directory, reopening (§6.6)."""
         cost = count * self.host.file_overhead
         if cost > 0:
             yield self.env.timeout(cost)
 
-    def commit(self) -> Iterator[simpy.Event]:
+    def commit(self) -> Events:
         """Append to the manifest and fsync it."""
         yield self.env.timeout(self.device.device.fsync_s(self.device.state))
 
-    def unlink(self, count: int) -> Iterator[simpy.Event]:
+    def unlink(self, count: int) -> Events:
         """Delete obsolete input files; the job keeps its slot meanwhile."""
         cost = count * self.host.unlink
         if cost > 0:
@@ -167,6 +172,8 @@ class Machine:
 
     def log_deleted(self, log_bytes: float) -> None:
         """A write-ahead log is gone with its memtable."""
+        if self.logs_on_device:
+            self.device.trim(log_bytes)
 
     def _priority(self, consumer: Consumer, urgent: bool) -> Priority:
         if urgent:

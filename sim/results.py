@@ -44,7 +44,6 @@ class Result:
     def save(self, directory: Path) -> None:
         """Write config.yaml, summary.json and the Parquet tables into `directory`, which is made if need be."""
         import yaml
-
         from lsmlab.sim.parquet import write_table
 
         directory.mkdir(parents=True, exist_ok=True)
@@ -133,7 +132,7 @@ def _series(
         columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, plain)
         for suffix, values in zip(("p50", "p99", "max"), columns, strict=True):
             table[f"{name}_{suffix}_s"] = values
-    table |= transfer_series(setup.machine.device.log, clients, seconds, setup.log_reaches_device)
+    table |= transfer_series(setup.machine.device.log, seconds)
     table |= state_series([s.recorder for s in stores], seconds)
     return table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from lsmlab.sim.latency import Floats, queue_pieces, ramps
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from lsmlab.sim.clients import ClientLoad, Group
 
-Table = dict[str, NDArray[np.generic]]
+Table = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
 
 _POINT_S: Final = 1e-9
@@ -99,7 +99,7 @@ def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, undisturbed: S
     return result
 
 
-def transfer_series(log: TransferLog, clients: ClientLoad, seconds: Floats, log_reaches_device: bool) -> Table:
+def transfer_series(log: TransferLog, seconds: Floats) -> Table:
     """Device bytes per second by consumer. Transfers still running at the end are counted by the station only."""
     rows = np.frombuffer(log.rows, dtype=np.float64).reshape(-1, 4) if log.rows else np.empty((0, 4))
     table: Table = {}
@@ -108,13 +108,6 @@ def transfer_series(log: TransferLog, clients: ClientLoad, seconds: Floats, log_
         for direction, offset in (("read", 0), ("write", TransferLog.WRITE)):
             part = rows[rows[:, 0] == consumer + offset]
             table[f"{direction}_bytes_{name}_per_s"] = spread(part[:, 1], part[:, 2], part[:, 3], seconds)
-    if log_reaches_device:
-        for group in clients.groups:
-            curve = group_curve(group)
-            ops = np.diff(np.interp(seconds, curve[:, 0], curve[:, 2]))
-            table["write_bytes_client_per_s"] = table["write_bytes_client_per_s"] + (
-                ops * group.write_share * clients.shape.log_bytes
-            )
     return table
 
 

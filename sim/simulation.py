@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -104,12 +104,13 @@ class Fills:
         return fill_together(streams, [entries * s for s in self._shares], rng)
 
 
-def run(config: Mapping[str, Any], progress: Progress | None = None) -> Result:
+def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Sequence[str] = ()) -> Result:
     """Simulate one resolved configuration.
 
     Args:
         config: plain mapping with the groups engine, device, host, workload, keys, and `seed`, `checks`.
         progress: called now and then with the simulated time and its end, in seconds; results do not depend on it.
+        allowed: packages besides lsmlab whose classes the configuration's `_target_` entries may name.
 
     Returns:
         The run's tables and summary.
@@ -125,7 +126,7 @@ def run(config: Mapping[str, Any], progress: Progress | None = None) -> Result:
     root = np.random.SeedSequence(seed)
     # one stream per component, in fixed order: engines that are compared meet the same clients and keys
     arrivals_seed, keys_seed, limiter_seed, reads_seed, preload_seed = root.spawn(5)
-    setup = _set_up(config, env, np.random.default_rng(limiter_seed))
+    setup = _set_up(config, env, np.random.default_rng(limiter_seed), allowed)
     workload, machine = setup.workload, setup.machine
     fills = Fills(workload, setup.sample, keys_seed.spawn(workload.regions))
     stores = [
@@ -140,10 +141,14 @@ def run(config: Mapping[str, Any], progress: Progress | None = None) -> Result:
             store.preload(settled_tree(store, workload, setup.sample, np.random.default_rng(place)))
     until_s = workload.duration_s if workload.duration_s is not None else _LONGEST_RUN_S
     finished = env.event()
+
+    def end() -> None:
+        finished.succeed()
+
     reads = _reads(env, stores, setup, fills, np.random.default_rng(reads_seed))
     clients = ClientLoad(
         env, workload.clients, stores, machine, setup.shape, until_s, np.random.default_rng(arrivals_seed), reads,
-        on_finished=finished.succeed, log_reaches_device=setup.log_reaches_device,
+        on_finished=end, log_reaches_device=setup.log_reaches_device,
     )  # fmt: skip
     clients.start()
     _advance(env, until_s, finished, progress)
@@ -182,12 +187,14 @@ def _reads(
     return TreeReads(env, stores, setup, fills.cursors, rng)
 
 
-def _set_up(config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator) -> Setup:
-    engine = make_engine(_group(config, "engine"))
+def _set_up(
+    config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator, allowed: Sequence[str]
+) -> Setup:
+    engine = make_engine(_group(config, "engine"), allowed)
     host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _ABOUT}, "host")
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _ABOUT}, "keys")
-    workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys))
-    device_setup = make_device(_group(config, "device"))
+    workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
+    device_setup = make_device(_group(config, "device"), allowed)
     options = engine.options
     shape = _shape(engine, workload)
     per_file = _entries_per_file(engine, workload, shape)
@@ -203,7 +210,8 @@ def _set_up(config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.r
     )  # fmt: skip
     limiter = LimiterStation(env, engine, limiter_rng) if options.rate_limiter_bytes_per_sec else None
     machine = Machine(
-        env, station, CoreStation(env, host.cores, _most_threads(engine, workload)), PageCache(device_setup.page_cache_bytes), host,
+        env, station, CoreStation(env, host.cores, _most_threads(engine, workload)),
+        PageCache(device_setup.page_cache_bytes), host,
         IoStyle(
             overlap_writes=not direct_writes and options.bytes_per_sync > 0,
             whole_files=not direct_writes and options.bytes_per_sync == 0,
@@ -214,7 +222,8 @@ def _set_up(config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.r
     return Setup(
         engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape, machine=machine,
         page_cache_bytes=device_setup.page_cache_bytes, device_setup=device_setup,
-        log_reaches_device=not options.disable_wal and (options.sync or options.wal_bytes_per_sync > 0),
+        log_reaches_device=not options.disable_wal
+        and (options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)),
         keys=keys,
     )  # fmt: skip
 

@@ -175,7 +175,13 @@ class DeviceStation:
         grant = self.grant
         reads = iops * grant.client_read_share * elapsed_s
         read_bytes = background_read + reads * client_bytes
-        write_bytes = background_write + client_write * grant.client_write_share * elapsed_s
+        logged = client_write * grant.client_write_share * elapsed_s
+        write_bytes = background_write + logged
+        now_s = self._last_s
+        if reads > 0.0:
+            self.log.rows.extend((0.0, now_s - elapsed_s, now_s, reads * client_bytes))
+        if logged > 0.0:
+            self.log.rows.extend((TransferLog.WRITE, now_s - elapsed_s, now_s, logged))
         self.read_bytes += read_bytes
         self.write_bytes += write_bytes
         self.busy_s += grant.utilisation * elapsed_s
@@ -190,7 +196,8 @@ class DeviceStation:
 
     def _tell_device(self) -> None:
         """Move the device's own state on. A state that does not change soon (valid_for_s infinite) may be a little old."""
-        flow = Flow(*self._owed, self._trimmed_bytes)
+        read_bytes, write_bytes, reads, writes = self._owed
+        flow = Flow(read_bytes, write_bytes, reads, writes, self._trimmed_bytes)
         state = self.device.advance(self.state, self._owed_s, flow)
         if state is not self.state:
             self.state = state
@@ -234,7 +241,7 @@ class DeviceStation:
 
 
 class TransferLog:
-    """When each background transfer ran, for the per-second series. Columns: consumer, start, end, bytes."""
+    """When each transfer ran, for the per-second series. Columns: consumer (0 = clients), start, end, bytes."""
 
     WRITE: Final = 16
     """Added to a consumer's number for writes."""

@@ -18,7 +18,7 @@ from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.machine import Consumer, Machine
+from lsmlab.sim.machine import Consumer, Events, Machine
 from lsmlab.sim.recorder import JobRecord, StoreRecorder
 from lsmlab.sim.work import CompactionWork, FlushWork, flush_work, merge_work
 
@@ -188,7 +188,7 @@ class Store:
 
     # --- flush ------------------------------------------------------------------------------------------------------
 
-    def _flush(self, parent: int) -> Iterator[simpy.Event]:
+    def _flush(self, parent: int) -> Events:
         machine, env = self.machine, self.env
         picked = self._pick_memtables()
         job = next(self._job_ids)
@@ -220,7 +220,7 @@ class Store:
         self._end_job(job)
 
     def _pick_memtables(self) -> list[Memtable]:
-        picked = []
+        picked: list[Memtable] = []
         for memtable in self.immutables:
             if memtable.in_progress:
                 if picked:
@@ -259,7 +259,7 @@ class Store:
 
     # --- compaction -------------------------------------------------------------------------------------------------
 
-    def _compact(self, parent: int) -> Iterator[simpy.Event]:
+    def _compact(self, parent: int) -> Events:
         job = next(self._job_ids)
         picker = self.engine.picker
         pick = picker.pick(self.tree, list(self._running.values()), self.env.now)

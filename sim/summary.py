@@ -168,7 +168,7 @@ def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[st
         years = facts.endurance_bytes / written_per_s / _YEAR_S
     return {
         "name": station.device.name,
-        "utilisation": station.busy_s / duration_s,
+        "utilisation": _utilisation(setup, duration_s),
         "read_bytes_per_s": station.read_bytes / duration_s,
         "write_bytes_per_s": written_per_s,
         "page_cache_bytes": setup.page_cache_bytes,
@@ -177,6 +177,16 @@ def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[st
         "endurance_used": station.write_bytes / facts.endurance_bytes if facts.endurance_bytes else None,
         "years_left": years,
     }
+
+
+def _utilisation(setup: Setup, duration_s: float) -> float:
+    """Share of what the device, or the cap over it, can do that was in use."""
+    station, caps = setup.machine.device, setup.device_setup.settings
+    shares = [station.busy_s / duration_s]
+    for moved, cap in ((station.write_bytes, caps.write_cap), (station.read_bytes, caps.read_cap)):
+        if cap:
+            shares.append(moved / duration_s / cap)
+    return min(1.0, max(shares))  # a cap's first allowance comes on top of cap x time
 
 
 def level_rows(stores: Sequence[Store], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from running import SMALL, configuration
-
 from lsmlab.models.errors import InputError
 from lsmlab.sim.simulation import run
+from running import SMALL, configuration
 
 BASE = configuration(*SMALL, "workload.duration=4s")
 

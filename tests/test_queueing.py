@@ -9,7 +9,6 @@ import pytest
 import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from lsmlab.sim.latency import (
     LatencyDistribution,
     Undisturbed,
@@ -48,7 +47,7 @@ def mean_sojourn_s(service: str, load: float, customers: int, seed: int) -> floa
 @pytest.mark.parametrize("service", ["exponential", "constant"])
 @pytest.mark.parametrize("load", [0.5, 0.8])
 def test_shared_core_has_the_mean_of_processor_sharing(service: str, load: float) -> None:
-    """Mean time in M/M/1-PS and M/D/1-PS is 1/(1 − load), whatever the service's distribution; 99 % interval."""
+    """Mean time in M/M/1-PS and M/D/1-PS is 1/(1 - load), whatever the service's distribution; 99 % interval."""
     means = [mean_sojourn_s(service, load, 6000, seed) for seed in range(10)]
     half_width = 3.25 * np.std(means, ddof=1) / math.sqrt(len(means))  # t(9), 99 %
 
@@ -64,7 +63,7 @@ def test_erlang_c() -> None:
 @pytest.mark.parametrize(("spread", "name"), [(0.0, "M/D/1"), (math.sqrt(math.log(2.0)), "M/G/1 with cv 1")])
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.9])
 def test_open_loop_waits_as_pollaczek_and_khinchine_say(load: float, spread: float, name: str) -> None:
-    """Mean wait of one thread is load·(1 + cv²)/(2(1 − load)) services."""
+    """Mean wait of one thread is load·(1 + cv²)/(2(1 - load)) services."""
     variation = math.expm1(spread**2)
     _, rows = waiting_mixture(Undisturbed(1e6, 1e-3, spread), load, 1)
     mean_wait_s = float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lsmlab.sim.results import Result
-from running import SMALL, configuration, simulate
-
 from lsmlab.sim.simulation import run
+from running import SMALL, configuration, simulate
 
 RATE_LIMITED = (
     "engine.version=6.11", "engine.preset=db_bench", "engine.options.max_background_jobs=1", "host.cores=40",

@@ -8,6 +8,7 @@ from typing import Protocol
 from lsmlab.models.engines.options import RocksDbOptions
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import Cutter, Merge, Picker, Throttle
+from lsmlab.models.tree.blocks import BlockFormat
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -24,6 +25,14 @@ class Engine(Protocol):
     picker: Picker
     throttle: Throttle
     cutter: Cutter
+    compression_ratio: float
+    """Compressed by uncompressed bytes; 1 without compression."""
+    block_format: BlockFormat
+    """Where data blocks end."""
+
+    @property
+    def smallest_file_bytes(self) -> int:
+        """Size of the smallest full file of any level."""
 
     def slots(self, speedup: bool) -> tuple[int, int]:
         """(flush slots, compaction slots) now."""

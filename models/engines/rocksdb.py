@@ -47,6 +47,8 @@ class RocksDbSettings:
 class RocksDb:
     """RocksDB as a combination of policies; implements `lsmlab.models.engines.engine.Engine`."""
 
+    Settings = RocksDbSettings
+
     def __init__(self, settings: RocksDbSettings) -> None:
         self.name = settings.name
         self.version = Version.parse(settings.version)
