@@ -81,6 +81,8 @@ class Setup:
 
 LEAST_SAMPLES, MOST_SAMPLES = 400, 4096
 """Range of computed samples per file: below 400, W-Amp of a small tree falls by 1 %; above 4096 nothing changes."""
+LARGE_RUN_SAMPLES, LARGE_RUN_WRITES = 256, 4_000_000
+"""Samples per file of a run that would write more sampled keys than this with the least above (docs/background/keys.md)."""
 
 
 class Fills:
@@ -295,8 +297,10 @@ def _entries_per_file(engine: Engine, workload: Workload, shape: WriteShape) -> 
 def _samples_per_file(keys: KeySettings, workload: Workload, entries_per_file: float) -> float:
     if keys.samples_per_file is not None:
         return keys.samples_per_file
-    writes = _expected_writes(workload) + workload.preload_keys
-    return float(min(MOST_SAMPLES, max(LEAST_SAMPLES, keys.sampled_writes * entries_per_file / max(1.0, writes))))
+    writes = max(1.0, _expected_writes(workload) + workload.preload_keys)
+    if math.isfinite(writes) and writes * LEAST_SAMPLES / entries_per_file > LARGE_RUN_WRITES:
+        return LARGE_RUN_SAMPLES
+    return float(min(MOST_SAMPLES, max(LEAST_SAMPLES, keys.sampled_writes * entries_per_file / writes)))
 
 
 def _expected_writes(workload: Workload) -> float:

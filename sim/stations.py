@@ -17,7 +17,7 @@ from typing import Any, Final
 import simpy
 from lsmlab.models.devices.base import Device, Flow, Grant, Load
 
-STATE_STEP_S: Final = 0.25
+STATE_STEP_S: Final = 1.0
 """Simulated seconds after which a device hears of what went through it, unless its `state_step_s` says otherwise."""
 TICK_S: Final = 1e-9
 """Who would leave within this time leaves now: simulated time is a float, whose steps are 1e-11 s after a day."""

@@ -153,9 +153,8 @@ def _space(stores: Sequence[Store]) -> tuple[float, float]:
         keys, tombstones = merge_runs([(f.keys, f.tombstones) for f in files])
         if tombstones is not None:
             keys = keys[~tombstones]
-        stream, entries = store.content.stream(keys, None)
         if len(keys):
-            unique += store.content.file_bytes(float(entries[-1]), float(stream.cumulative_bytes[-1]))
+            unique += store.content.total_bytes(keys)
     return live, unique
 
 

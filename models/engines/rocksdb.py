@@ -116,12 +116,15 @@ class RocksDb:
     def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:
         """Bytes with nothing below them: the pressure threshold compares an eighth of them with the debt (8.10+, §3.4).
 
-        All of the deepest level is such; where that alone decides the comparison, nothing else is looked at.
+        All of the deepest level is such; where that alone decides the comparison, or the debt is over a quarter of the
+        soft limit, which decides it too, nothing else is looked at.
         """
         if self.version < (8, 10) or not isinstance(self.picker, LeveledPicker):
             return 0
         deepest = tree.size_bytes(tree.last_nonempty_level())
-        return deepest if 8 * pending_bytes < deepest else self.picker.bottommost_bytes(tree)
+        if 8 * pending_bytes < deepest or 4 * pending_bytes >= self.options.soft_pending_compaction_bytes_limit > 0:
+            return deepest
+        return self.picker.bottommost_bytes(tree)
 
     def compression_cpu_s(self, host: Host, written_raw_bytes: float, read_raw_bytes: float) -> float:
         """Core time to compress what is written and decompress what is read."""

@@ -75,6 +75,14 @@ class Content:
         np.cumsum(weights * np.maximum(sizes, 1.0), out=data[1:])
         return MergedStream(keys, data), entries
 
+    def total_bytes(self, keys: KeyArray) -> int:
+        """Size of one file that would hold puts of all `keys`."""
+        if self._uniform is not None:
+            entries = len(keys) * self._uniform
+            return self.file_bytes(entries, entries * self.entry.put)
+        stream, counts = self.stream(keys, None)
+        return self.file_bytes(float(counts[-1]), float(stream.cumulative_bytes[-1]))
+
     def file_bytes(self, entries: float, data_bytes: float) -> int:
         """Size of a file that holds `entries` in `data_bytes` of blocks."""
         return max(1, round(data_bytes + entries * self.entry.tail + self.entry.fixed))
