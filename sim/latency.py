@@ -149,13 +149,12 @@ class LatencyDistribution:
         part = (wanted - low) / (high - low) if high > low else 1.0
         return float(EDGES[i - 1] * _GROWTH**part)
 
-    def undisturbed_quantiles(self) -> tuple[float, float, float]:
-        """(P50, P99, P99.99) in seconds of operations that waited for nothing."""
+    def undisturbed_quantiles(self) -> dict[str, float]:
+        """Percentiles in seconds of operations that waited for nothing; "max" is their P99.99."""
         mean_s, spread, count = self._plain
-        if count <= 0.0:
-            return 0.0, 0.0, 0.0
         plain = Undisturbed(count, mean_s, spread)
-        return plain.quantile(0.5), plain.quantile(0.99), plain.quantile(0.9999)
+        result = {name: plain.quantile(q) if count > 0.0 else 0.0 for name, q in QUANTILES.items()}
+        return {**result, "max": result["p9999"]}
 
     def summary(self) -> dict[str, float]:
         """Percentiles, mean and maximum in seconds, as in summary.json; ordered by construction."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lsmlab.sim.chains import chains
 from lsmlab.sim.clients import ClientLoad
-from lsmlab.sim.latency import Floats, LatencyDistribution
+from lsmlab.sim.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.recorder import JOB_COLUMNS
 from lsmlab.sim.series import Table, client_series, quantile_series, state_series, transfer_series
 from lsmlab.sim.store import Store
@@ -127,10 +127,10 @@ def _series(
     table: Table = {"t_s": seconds[1:]}
     table |= client_series(clients, seconds)
     for name, (distribution, pieces), ops in (("write", writes, "write_ops"), ("read", reads, "read_ops")):
-        plain = distribution.undisturbed_quantiles() if distribution else (0.0, 0.0, 0.0)
+        plain = distribution.undisturbed_quantiles() if distribution else dict.fromkeys((*QUANTILES, "max"), 0.0)
         timed = pieces[pieces[:, 0] >= 0.0]
         columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, plain)
-        for suffix, values in zip(("p50", "p99", "max"), columns, strict=True):
+        for suffix, values in columns.items():
             table[f"{name}_{suffix}_s"] = values
     table |= transfer_series(setup.machine.device.log, seconds)
     table |= state_series([s.recorder for s in stores], seconds)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from lsmlab.sim.latency import Floats, queue_pieces, ramps
+from lsmlab.sim.latency import QUANTILES, Floats, queue_pieces, ramps
 from lsmlab.sim.machine import Consumer
 from lsmlab.sim.recorder import CAUSES, StoreRecorder
 from lsmlab.sim.stations import TransferLog
@@ -72,13 +72,14 @@ def waiting_pieces(group: Group, seconds: Floats) -> Floats:
     return queue_pieces(curve[:, 0], curve[:, 1], curve[:, 2], seconds)
 
 
-def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, undisturbed: Sequence[float]) -> tuple[Floats, ...]:
-    """(p50, p99, max) of each second. `undisturbed` are the same three for operations that waited for nothing.
+def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, undisturbed: Mapping[str, float]) -> dict[str, Floats]:
+    """Percentiles (names of `latency.QUANTILES`) and maximum of each second.
 
-    Delays are long against an undisturbed operation, so within a second the undisturbed ones rank first.
+    `undisturbed` are the same for operations that waited for nothing. Delays are long against an undisturbed
+    operation, so within a second the undisturbed ones rank first.
     """
     n = len(seconds) - 1
-    result = tuple(np.where(ops > 0, value, 0.0) for value in undisturbed)
+    result = {name: np.where(ops > 0, value, 0.0) for name, value in undisturbed.items()}
     if not len(pieces):
         return result
     second = np.clip(np.searchsorted(seconds, pieces[:, 0], side="right") - 1, 0, n - 1)
@@ -90,12 +91,13 @@ def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, undisturbed: S
     every = np.maximum(ops, total)
     cumulative = np.cumsum(count)
     before = np.concatenate(([0.0], np.cumsum(total)[:-1]))
-    for values, q in zip(result[:2], (0.5, 0.99), strict=True):
+    usual_s = undisturbed["p50"]
+    for name, q in QUANTILES.items():
         rank = q * every - (every - total)
         touched = (rank > 0) & (total > 0)
         at = np.searchsorted(cumulative, before[touched] + rank[touched], side="left")
-        values[touched] = middle[np.minimum(at, len(middle) - 1)] + undisturbed[0]
-    np.maximum.at(result[2], second, high + undisturbed[0])
+        result[name][touched] = middle[np.minimum(at, len(middle) - 1)] + usual_s
+    np.maximum.at(result["max"], second, high + usual_s)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,16 @@ def test_series_add_up_to_the_summary() -> None:
     assert stalled == pytest.approx(sum(summary["stall_seconds"].values()), rel=1e-6)
     written = sum(series[f"write_bytes_{c}_per_s"].sum() for c in ("client", "flush", "l0", "deeper"))
     assert written == pytest.approx(summary["device_bytes_written"], rel=0.02)  # transfers cut off by the end
+
+
+def test_percentiles_of_each_second_are_ordered() -> None:
+    """Per second as over the run: P50 <= P90 <= ... <= P99.99 <= maximum, and the slowest second holds the maximum."""
+    result = case("capped")
+    columns = [result.series[f"write_{p}_s"] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")]
+
+    for lower, upper in itertools.pairwise(columns):
+        assert (lower <= upper + 1e-12).all()
+    assert columns[-1].max() == pytest.approx(result.summary["write_latency_s"]["max"], rel=0.05)
 
 
 def test_same_configuration_and_seed_give_the_same_bytes(tmp_path: Path) -> None:
