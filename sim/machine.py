@@ -157,7 +157,8 @@ class Machine:
 
     def commit(self) -> Events:
         """Append to the manifest and fsync it."""
-        yield self.env.timeout(self.device.device.fsync_s(self.device.state))
+        wait_s = self.device.metadata_wait_s(self.style.whole_files)
+        yield self.env.timeout(wait_s + self.device.device.fsync_s(self.device.state))
 
     def unlink(self, count: int) -> Events:
         """Delete obsolete input files; the job keeps its slot meanwhile."""

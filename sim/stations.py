@@ -41,6 +41,10 @@ class SharedQueue:
         """Let a customer in who leaves, and triggers `event`, after `amount` of service."""
         heapq.heappush(self._heap, (self.clock + amount, next(self._sequence), event))
 
+    def outstanding(self, most_each: float) -> float:
+        """Service that present customers still need, of each no more than `most_each`."""
+        return sum(min(most_each, leaves - self.clock) for leaves, _, _ in self._heap)
+
     def advance(self, elapsed_s: float) -> float:
         """Move the clock; returns the service given to all customers together."""
         step = self.rate * elapsed_s
@@ -145,6 +149,17 @@ class DeviceStation:
     def trim(self, size_bytes: float) -> None:
         """Tell the device that a file was deleted (accounted with the next stretch of time)."""
         self._trimmed_bytes += size_bytes
+
+    def metadata_wait_s(self, whole_files: bool) -> float:
+        """How long a small synchronous write waits behind data under a cap: the kernel queues a group's writes in order.
+
+        `whole_files`: a stream has handed over all of its file; else one request at a time.
+        """
+        wait = getattr(self.device, "queue_wait_s", None)
+        if wait is None:
+            return 0.0
+        self._sync()
+        return float(wait(self._writers.outstanding(math.inf if whole_files else self._shape[1])))
 
     @property
     def bursty(self) -> bool:
