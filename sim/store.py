@@ -208,12 +208,14 @@ class Store:
         self.recorder.running(env.now, flushes=1)
         yield from machine.start_job()
         yield from machine.run_steps(work.steps, Consumer.FLUSH, urgent=self.throttle.cause is not None)
-        yield from machine.finish_files(1)
+        alone = self._flushes[0] is flush
+        yield from machine.commit(1) if alone else machine.finish_files(1)
         flush.file = work.file
         flush.record = self._flush_record(job, parent, start_s, work, picked)
         flush.finished = True
         if self._flushes[0] is flush:
-            yield from machine.commit()
+            if not alone:  # the older flushes have ended meanwhile
+                yield from machine.commit()
             self._commit_flushes(job)
         self.recorder.running(env.now, flushes=-1)
         self._slots.flushes -= 1
@@ -284,9 +286,9 @@ class Store:
             consumer = Consumer.L0 if pick.start_level == 0 else Consumer.DEEPER
             yield from self.machine.start_job()
             yield from self.machine.run_parts(work.parts, consumer, urgent=self.throttle.cause is not None)
-            yield from self.machine.finish_files(math.ceil(len(work.outputs) / len(work.parts)))
-            merged_s = self.env.now
-            yield from self.machine.commit()
+            finishing = math.ceil(len(work.outputs) / len(work.parts))
+            merged_s = self.env.now + finishing * self.machine.host.file_overhead
+            yield from self.machine.commit(finishing)
             self._commit_merge(job, parent, pick, work, start_s, merged_s)
             self.recorder.running(self.env.now, compactions=-1)
             yield from self.machine.unlink(sum(len(files) for _, files in pick.inputs))
