@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 DEMO_OUT ?= outputs/demo
 
-.PHONY: demo test lint types unit bench clean
+.PHONY: demo test lint types unit bench validate clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lsmlab compare --options validation/demo/OPTIONS device=nvme,sata \
@@ -23,6 +23,10 @@ unit: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
+
+validate: $(VENV)/.dev
+	$(BIN)/python -m lsmlab.validation.replay validation/recordings/static validation/recordings/dynamic validation/recordings/parallel
+	$(BIN)/python -m lsmlab.validation.public_runs
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
