@@ -155,11 +155,10 @@ class Machine:
         if cost > 0:
             yield self.env.timeout(cost)
 
-    def commit(self, files: int = 0) -> Events:
-        """Finish `files` output files, then append to the manifest and fsync it."""
+    def commit(self) -> Events:
+        """Append to the manifest and fsync it."""
         wait_s = self.device.metadata_wait_s(self.style.whole_files)
-        finish_s = files * self.host.file_overhead
-        yield self.env.timeout(finish_s + wait_s + self.device.device.fsync_s(self.device.state))
+        yield self.env.timeout(wait_s + self.device.device.fsync_s(self.device.state))
 
     def unlink(self, count: int) -> Events:
         """Delete obsolete input files; the job keeps its slot meanwhile."""

@@ -209,6 +209,7 @@ def _set_up(
         read_request_bytes=float(options.compaction_readahead_size or (2**21 if direct_reads else 2**17)),
         write_request_bytes=float(options.writable_file_max_buffer_size),
         queue_depth=1.0 if direct_writes else 8.0,
+        in_order=device_setup.settings.write_cap is not None and not direct_writes and options.bytes_per_sync == 0,
     )  # fmt: skip
     limiter = LimiterStation(env, engine, limiter_rng) if options.rate_limiter_bytes_per_sec else None
     machine = Machine(

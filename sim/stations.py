@@ -67,6 +67,37 @@ class SharedQueue:
         return max(0.0, (self._heap[0][0] - self.clock) / self.rate)
 
 
+class OrderedQueue(SharedQueue):
+    """Customers served one after the other, in order of arrival, at the rate that all of them would have together."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = 0.0
+
+    def join(self, amount: float, event: simpy.Event) -> None:
+        """Let a customer in who leaves once everyone before it has left and it has had `amount` of service."""
+        self._last = max(self._last, self.clock) + amount if self._heap else self.clock + amount
+        heapq.heappush(self._heap, (self._last, next(self._sequence), event))
+
+    def outstanding(self, most_each: float) -> float:  # noqa: ARG002 - all that is handed over waits in one line
+        """Service that all present customers still need."""
+        return self._last - self.clock if self._heap else 0.0
+
+    def advance(self, elapsed_s: float) -> float:
+        """Move the clock; returns the service given to all customers together."""
+        step = self.rate * len(self._heap) * elapsed_s
+        self.clock += step
+        return step
+
+    def next_departure_s(self) -> float:
+        """Time until the first customer leaves at the present rate; infinity if there is none."""
+        if not self._heap or self.rate <= 0.0:
+            return math.inf
+        return max(0.0, (self._heap[0][0] - self.clock) / (self.rate * len(self._heap)))
+
+
 class Alarm:
     """One pending wake-up that can be moved: SimPy has no way to take a timeout back."""
 
@@ -107,12 +138,13 @@ class DeviceStation:
     """
 
     def __init__(self, env: simpy.Environment, device: Device, read_request_bytes: float, write_request_bytes: float,
-                 queue_depth: float) -> None:  # fmt: skip
+                 queue_depth: float, in_order: bool = False) -> None:  # fmt: skip
+        """`in_order`: writes are served in the order in which they were handed over, not side by side."""
         self._env = env
         self.device = device
         self.state: Any = device.initial()
         self._readers = SharedQueue()
-        self._writers = SharedQueue()
+        self._writers = OrderedQueue() if in_order else SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)

@@ -19,6 +19,7 @@ from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine import Consumer, Events, Machine
+from lsmlab.sim.manifest import Manifest
 from lsmlab.sim.recorder import JobRecord, StoreRecorder
 from lsmlab.sim.work import CompactionWork, FlushWork, flush_work, merge_work
 
@@ -84,6 +85,7 @@ class Store:
         self.on_stall_change: Callable[[], None] = lambda: None
         self.file_numbers: Iterator[int] = itertools.count(1)
         self._source = source
+        self._manifest = Manifest(env, machine)
         self._job_ids = itertools.count(1)
         self._running: dict[int, RunningJob] = {}
         self._slots = _Slots()
@@ -208,14 +210,12 @@ class Store:
         self.recorder.running(env.now, flushes=1)
         yield from machine.start_job()
         yield from machine.run_steps(work.steps, Consumer.FLUSH, urgent=self.throttle.cause is not None)
-        alone = self._flushes[0] is flush
-        yield from machine.commit(1) if alone else machine.finish_files(1)
+        yield from machine.finish_files(1)
         flush.file = work.file
         flush.record = self._flush_record(job, parent, start_s, work, picked)
         flush.finished = True
         if self._flushes[0] is flush:
-            if not alone:  # the older flushes have ended meanwhile
-                yield from machine.commit()
+            yield from self._manifest.commit()
             self._commit_flushes(job)
         self.recorder.running(env.now, flushes=-1)
         self._slots.flushes -= 1
@@ -286,14 +286,14 @@ class Store:
             consumer = Consumer.L0 if pick.start_level == 0 else Consumer.DEEPER
             yield from self.machine.start_job()
             yield from self.machine.run_parts(work.parts, consumer, urgent=self.throttle.cause is not None)
-            finishing = math.ceil(len(work.outputs) / len(work.parts))
-            merged_s = self.env.now + finishing * self.machine.host.file_overhead
-            yield from self.machine.commit(finishing)
+            yield from self.machine.finish_files(math.ceil(len(work.outputs) / len(work.parts)))
+            merged_s = self.env.now
+            yield from self._manifest.commit()
             self._commit_merge(job, parent, pick, work, start_s, merged_s)
             self.recorder.running(self.env.now, compactions=-1)
             yield from self.machine.unlink(sum(len(files) for _, files in pick.inputs))
         else:
-            yield from self.machine.commit()
+            yield from self._manifest.commit()
             self._commit_edit(job, parent, pick, start_s)
         self._slots.compactions -= 1
         self._end_job(job)
