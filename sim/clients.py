@@ -10,78 +10,25 @@ import heapq
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import simpy
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import StallCause
-from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
-from lsmlab.sim.latency import Pieces, Undisturbed
+from lsmlab.sim.client_group import NEVER, Group, WriteShape, start_group
+from lsmlab.sim.latency import Undisturbed
 from lsmlab.sim.machine import Machine
+from lsmlab.sim.queues import TICK_S, Alarm
 from lsmlab.sim.recorder import CAUSES
-from lsmlab.sim.stations import TICK_S, Alarm
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
     from lsmlab.sim.reads import TreeReads
 
-_NEVER: Final = math.inf
 _OPS_EPSILON: Final = 1e-6
 """Operations: less than this is rounding."""
-
-
-@dataclass(slots=True, eq=False)
-class Group:
-    """One group of clients in time."""
-
-    spec: Clients
-    write_share: float
-    """Write operations per operation."""
-    read_share: float
-    scan_share: float
-    closed: bool
-    limit_per_s: float
-    """Operations per second a closed-loop client allows itself; infinity if none."""
-    starts: list[float]
-    rates: list[float]
-    operations: float
-    segment: int = 0
-    arriving: float = 0.0
-    """Present arrival rate, ops/s (open loop)."""
-    backlog: float = 0.0
-    capacity: float = 0.0
-    served_rate: float = 0.0
-    arrived: float = 0.0
-    served: float = 0.0
-    finished: bool = False
-    curve: array[float] = field(default_factory=lambda: array("d"))
-    """Rows of (time, arrived, served)."""
-    write_pieces: Pieces = field(default_factory=Pieces)
-    read_pieces: Pieces = field(default_factory=Pieces)
-    undisturbed: dict[tuple[int, int, int], float] = field(default_factory=dict)
-    """Operations by (write 0 / read 1 / scan 2, bucket of the mean, bucket of the utilisation)."""
-
-    @property
-    def shares(self) -> tuple[float, float, float]:
-        """Writes, point reads and scans per operation."""
-        return self.write_share, self.read_share, self.scan_share
-
-
-@dataclass(frozen=True, slots=True)
-class WriteShape:
-    """Sizes of the average write, in the places where RocksDB counts them (rocksdb.md §2.1)."""
-
-    batch_bytes: float
-    """Write-batch bytes per write: what the delay bucket counts."""
-    user_bytes: float
-    """Key and value bytes per write."""
-    log_bytes: float
-    """Bytes per write in the log file; 0 without a log."""
-    memtable_entries: float
-    """Writes that fill a memtable."""
 
 
 class ClientLoad:
@@ -111,7 +58,7 @@ class ClientLoad:
         device = machine.device
         self._sync_s = device.device.fsync_s(device.state) if synced and shape.log_bytes > 0.0 else 0.0
         """Wait of a write for the log's fsync."""
-        self.groups = [_group(g, until_s, rng, shape) for g in groups]
+        self.groups = [start_group(g, until_s, rng, shape) for g in groups]
         self._last_s = 0.0
         self._written = 0.0
         """Writes per store so far."""
@@ -120,7 +67,7 @@ class ClientLoad:
         self._alarm = Alarm(env, self._wake)
         self._planning = False
         self._stall: StallCause | None = None
-        self._allowed = _NEVER
+        self._allowed = NEVER
         """Writes per second that each store lets through."""
         self._waiting_share = 0.0
         """Share of time that the leading writer spends waiting now."""
@@ -264,7 +211,7 @@ class ClientLoad:
 
     def _allowed_writes(self) -> tuple[float, StallCause | None]:
         """Writes per second over all stores that the stores let through, and why not more."""
-        allowed, cause = _NEVER, None
+        allowed, cause = NEVER, None
         for store in self.stores:
             if store.blocked:
                 return 0.0, store.blocked_by
@@ -362,14 +309,14 @@ class ClientLoad:
 
     def _next_change(self) -> float:
         now_s = self.env.now
-        soonest = _NEVER
+        soonest = NEVER
         write_rate = sum(g.served_rate * g.write_share for g in self.groups) / len(self.stores)
         if write_rate > 0.0:
             soonest = max(0.0, self._switch_at[0][0] - self._written) / write_rate
         for group in self.groups:
             if group.finished:
                 continue
-            if group.served_rate > 0.0 and group.operations < _NEVER:
+            if group.served_rate > 0.0 and group.operations < NEVER:
                 left = group.operations - group.served
                 if left <= _OPS_EPSILON + group.served_rate * TICK_S:
                     self._finish(group)
@@ -396,24 +343,3 @@ class ClientLoad:
             for (k, bucket, busy), count in group.undisturbed.items()
             if k == kind
         ]
-
-
-def _group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> Group:
-    mix = spec.mix
-    writes = mix.update + mix.insert + mix.delete + mix.read_modify_write
-    reads = mix.read + mix.read_modify_write
-    arrivals = spec.arrivals
-    limit, starts, rates = _NEVER, [], []
-    if isinstance(arrivals, ClosedLoop):
-        if arrivals.limit_bytes_per_s:
-            limit = arrivals.limit_bytes_per_s / shape.user_bytes / max(writes, 1e-12)
-        if arrivals.limit_ops_per_s:
-            limit = min(limit, arrivals.limit_ops_per_s)
-    else:
-        times, values = arrivals.segments(until_s, rng)
-        starts, rates = times.tolist(), values.tolist()
-    return Group(
-        spec=spec, write_share=writes, read_share=reads, scan_share=mix.scan,
-        closed=isinstance(arrivals, ClosedLoop), limit_per_s=limit, starts=starts, rates=rates,
-        operations=_NEVER if spec.operations is None else float(spec.operations),
-    )  # fmt: skip

@@ -7,7 +7,7 @@ import simpy
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.parts import rate_limiter
 from lsmlab.models.policies.rate_limiter import Priority
-from lsmlab.sim.stations import Alarm
+from lsmlab.sim.queues import Alarm
 
 
 class LimiterStation:

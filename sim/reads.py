@@ -21,7 +21,7 @@ from lsmlab.models.workloads.reads import cached_blocks, false_positive_rate, lr
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
-    from lsmlab.sim.simulation import Setup
+    from lsmlab.sim.setup import Setup
 
 SAMPLE: Final = 96
 """Read keys looked up per refresh: their mean is right to about 1/sqrt(96) of its spread, averaged over refreshes."""

@@ -22,7 +22,7 @@ from lsmlab.sim.summary import chain_summary, last_second, latency_of, stall_row
 if TYPE_CHECKING:
     import pandas as pd
     from lsmlab.sim.reads import TreeReads
-    from lsmlab.sim.simulation import Setup
+    from lsmlab.sim.setup import Setup
 
 
 @dataclass(slots=True)

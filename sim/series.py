@@ -13,7 +13,8 @@ from lsmlab.sim.stations import TransferLog
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients import ClientLoad, Group
+    from lsmlab.sim.client_group import Group
+from lsmlab.sim.clients import ClientLoad
 
 Table = dict[str, NDArray[Any]]
 """Columns of equal length by name."""

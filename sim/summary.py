@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.chains import Chain
-from lsmlab.sim.clients import ClientLoad, Group
+from lsmlab.sim.client_group import Group
+from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.latency import Floats, LatencyDistribution, Undisturbed, waiting_mixture
 from lsmlab.sim.recorder import CAUSES, JobRecord, StallInterval
 from lsmlab.sim.series import waiting_pieces
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
-    from lsmlab.sim.simulation import Setup
+    from lsmlab.sim.setup import Setup
 
 _GIB: Final = 2.0**30
 _MIB: Final = 2.0**20

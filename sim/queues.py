@@ -1,0 +1,126 @@
+"""Customers that share a rate, customers in line, and a wake-up that can be moved: what stations are made of.
+
+Each queue keeps one virtual clock, the service that every present customer (or all of them, in line) has had so far; a
+customer that needs `amount` leaves when the clock has moved on by `amount`. So an arrival or departure costs a heap
+operation and a new rate, however many customers there are.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable
+from typing import Final
+
+import simpy
+
+TICK_S: Final = 1e-9
+"""Who would leave within this time leaves now: simulated time is a float, whose steps are 1e-11 s after a day."""
+
+
+class SharedQueue:
+    """Customers that share one rate equally. `rate` is what each of them gets per second."""
+
+    __slots__ = ("_heap", "_sequence", "clock", "rate")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, simpy.Event]] = []
+        self._sequence = itertools.count()
+        self.clock = 0.0
+        self.rate = 0.0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def join(self, amount: float, event: simpy.Event) -> None:
+        """Let a customer in who leaves, and triggers `event`, after `amount` of service."""
+        heapq.heappush(self._heap, (self.clock + amount, next(self._sequence), event))
+
+    def outstanding(self, most_each: float) -> float:
+        """Service that present customers still need, of each no more than `most_each`."""
+        return sum(min(most_each, leaves - self.clock) for leaves, _, _ in self._heap)
+
+    def advance(self, elapsed_s: float) -> float:
+        """Move the clock; returns the service given to all customers together."""
+        step = self.rate * elapsed_s
+        self.clock += step
+        return step * len(self._heap)
+
+    def release(self) -> None:
+        """Trigger everyone whose service is complete. With nobody left the clock starts over (keeps it precise)."""
+        heap = self._heap
+        limit = self.clock + self.rate * TICK_S + 1e-12
+        while heap and heap[0][0] <= limit:
+            heapq.heappop(heap)[2].succeed()
+        if not heap:
+            self.clock = 0.0
+
+    def next_departure_s(self) -> float:
+        """Time until the next customer leaves at the present rate; infinity if none does."""
+        if not self._heap or self.rate <= 0.0:
+            return math.inf
+        return max(0.0, (self._heap[0][0] - self.clock) / self.rate)
+
+
+class OrderedQueue(SharedQueue):
+    """Customers served one after the other, in order of arrival, at the rate that all of them would have together."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = 0.0
+
+    def join(self, amount: float, event: simpy.Event) -> None:
+        """Let a customer in who leaves once everyone before it has left and it has had `amount` of service."""
+        self._last = max(self._last, self.clock) + amount if self._heap else self.clock + amount
+        heapq.heappush(self._heap, (self._last, next(self._sequence), event))
+
+    def outstanding(self, most_each: float) -> float:  # noqa: ARG002 - all that is handed over waits in one line
+        """Service that all present customers still need."""
+        return self._last - self.clock if self._heap else 0.0
+
+    def advance(self, elapsed_s: float) -> float:
+        """Move the clock; returns the service given to all customers together."""
+        step = self.rate * len(self._heap) * elapsed_s
+        self.clock += step
+        return step
+
+    def next_departure_s(self) -> float:
+        """Time until the first customer leaves at the present rate; infinity if there is none."""
+        if not self._heap or self.rate <= 0.0:
+            return math.inf
+        return max(0.0, (self._heap[0][0] - self.clock) / (self.rate * len(self._heap)))
+
+
+class Alarm:
+    """One pending wake-up that can be moved: SimPy has no way to take a timeout back."""
+
+    __slots__ = ("_action", "_due", "_env")
+
+    def __init__(self, env: simpy.Environment, action: Callable[[], None]) -> None:
+        self._env = env
+        self._action = action
+        self._due = math.inf
+
+    def set(self, delay_s: float) -> None:
+        """Wake after `delay_s` instead of whenever it was before; infinity means never."""
+        if delay_s == math.inf:
+            self._due = math.inf
+            return
+        now_s = self._env.now
+        due = now_s + delay_s
+        if due == self._due:
+            return
+        if due <= now_s and delay_s > 0.0:
+            due = math.nextafter(now_s, math.inf)  # a delay too short for the clock must not stop it
+        self._due = due
+        timeout = self._env.timeout(due - now_s, due)
+        assert timeout.callbacks is not None
+        timeout.callbacks.append(self._fire)
+
+    def _fire(self, event: simpy.Event) -> None:
+        if event.value == self._due:
+            self._due = math.inf
+            self._action()

@@ -1,0 +1,225 @@
+"""What a run is made of, from its configuration: engine, machine, workload, and the keys that it carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import simpy
+from lsmlab.models.devices.make import DeviceSetup, make_device
+from lsmlab.models.engines.engine import Engine
+from lsmlab.models.engines.make import make_engine
+from lsmlab.models.errors import InputError
+from lsmlab.models.host import Host
+from lsmlab.models.tree.content import Content, EntryBytes
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.memtable import batch_bytes, mean_node_bytes, memtable_capacity
+from lsmlab.models.tree.sst import TAIL_BYTES, expected_entry_bytes, expected_file_bytes
+from lsmlab.models.units import build, quantity
+from lsmlab.models.version import Version
+from lsmlab.models.workloads.arrivals import ClosedLoop
+from lsmlab.models.workloads.base import Workload
+from lsmlab.models.workloads.make import make_workload
+from lsmlab.models.workloads.values import FixedSize, KeyedSizes
+from lsmlab.sim.client_group import WriteShape
+from lsmlab.sim.limiter import LimiterStation
+from lsmlab.sim.machine import IoStyle, Machine, PageCache
+from lsmlab.sim.stations import CoreStation, DeviceStation
+
+_WAL_HEADER_BYTES: Final = 7
+"""Per record fragment of the write-ahead log (rocksdb.md §2.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySettings:
+    """The `keys` group: how many keys a run carries."""
+
+    mode: str = "sampled"
+    """"sampled", or "exact": every key, and db_bench's own key sequence."""
+    samples_per_file: float | None = quantity("count", None, low=16)
+    """Sampled keys per file of target size; None: as many as keep the whole run within `sampled_writes`."""
+    sampled_writes: float = quantity("count", 400_000, low=1000)
+    """Sampled keys that a run may write in all, where `samples_per_file` is computed: about 0.1 s of sorting."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("sampled", "exact"):
+            raise InputError(f"keys.mode: {self.mode!r} is not one of sampled, exact")
+
+
+@dataclass(slots=True)
+class Setup:
+    """Everything that a run is made of, before it starts."""
+
+    engine: Engine
+    workload: Workload
+    host: Host
+    sample: KeySample
+    content: Content
+    shape: WriteShape
+    machine: Machine
+    page_cache_bytes: float
+    device_setup: DeviceSetup
+    log_reaches_device: bool
+    keys: KeySettings
+
+
+LEAST_SAMPLES, MOST_SAMPLES = 400, 4096
+"""Range of computed samples per file: below 400, W-Amp of a small tree falls by 1 %; above 4096 nothing changes."""
+LARGE_RUN_SAMPLES, LARGE_RUN_WRITES = 256, 4_000_000
+"""Samples per file of a run that would write more sampled keys than this with the least above (docs/background/keys.md)."""
+
+
+def set_up(
+    config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator, allowed: Sequence[str]
+) -> Setup:
+    """Build everything that `config` describes. Raises InputError that names the key of what cannot be built."""
+    engine = make_engine(_group(config, "engine"), allowed)
+    host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _ABOUT}, "host")
+    keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _ABOUT}, "keys")
+    workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
+    device_setup = make_device(_group(config, "device"), allowed)
+    options = engine.options
+    shape = _shape(engine, workload)
+    per_file = _entries_per_file(engine, workload, shape)
+    sample = workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
+    content = _content(engine, workload, sample)
+    direct_reads = options.use_direct_reads or device_setup.direct_io
+    direct_writes = options.use_direct_io_for_flush_and_compaction or device_setup.direct_io
+    station = DeviceStation(
+        env, device_setup.device,
+        read_request_bytes=float(options.compaction_readahead_size or (2**21 if direct_reads else 2**17)),
+        write_request_bytes=float(options.writable_file_max_buffer_size),
+        queue_depth=1.0 if direct_writes else 8.0,
+        in_order=device_setup.settings.write_cap is not None and not direct_writes and options.bytes_per_sync == 0,
+    )  # fmt: skip
+    limiter = LimiterStation(env, engine, limiter_rng) if options.rate_limiter_bytes_per_sec else None
+    machine = Machine(
+        env, station, CoreStation(env, host.cores, _most_threads(engine, workload)),
+        PageCache(device_setup.page_cache_bytes), host,
+        IoStyle(
+            overlap_writes=not direct_writes and options.bytes_per_sync > 0,
+            whole_files=not direct_writes and options.bytes_per_sync == 0,
+            overlap_reads=not direct_reads,
+        ),
+        limiter,
+    )  # fmt: skip
+    return Setup(
+        engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape, machine=machine,
+        page_cache_bytes=device_setup.page_cache_bytes, device_setup=device_setup,
+        log_reaches_device=not options.disable_wal
+        and (options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)),
+        keys=keys,
+    )  # fmt: skip
+
+
+def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:
+    """Give db_bench's exact key sequence the seed of its release.
+
+    Up to 6.x thread i (from 0) is seeded with (--seed or 1000) + i; later with --seed + i, i from 1, which is what the
+    workloads number. Checked on a LOG of 6.11 whose first eight memtables it reproduces entry for entry.
+    """
+    seed = workload.get("seed")
+    if keys.mode != "exact" or not isinstance(seed, int) or version >= NUMBERED_FROM_1:
+        return workload
+    return {**workload, "seed": (seed or 1000) - 1}
+
+
+NUMBERED_FROM_1: Final = Version(7, 0)
+"""First release whose db_bench counts threads from 1 over all benchmarks of an invocation."""
+
+
+def _most_threads(engine: Engine, workload: Workload) -> float:
+    """Threads that can want a core at once: clients, and in every tree its flushes and (sub)compactions."""
+    flushes, compactions = engine.slots(True)
+    per_tree = flushes + compactions * engine.options.max_subcompactions
+    return sum(c.threads for c in workload.clients) + workload.regions * per_tree
+
+
+_ABOUT: Final = ("description", "source", "sources", "assumptions")
+"""Keys of a group that inform readers and configure nothing."""
+
+
+def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    group = config.get(name)
+    if not isinstance(group, Mapping):
+        raise InputError(f"{name}: the configuration has no such group; choose one, such as {name}=...")
+    return group
+
+
+def _shape(engine: Engine, workload: Workload) -> WriteShape:
+    options = engine.options
+    key, value = round(workload.key_size), round(workload.value_bytes)
+    deletes = _delete_share(workload)
+    per_batch = max(c.batch_size for c in workload.clients)
+    batch = (batch_bytes(key, value, puts=per_batch)) / per_batch
+    capacity = memtable_capacity(
+        options.write_buffer_size, version=engine.version, arena_block_size=options.arena_block_size
+    )
+    node = (1.0 - deletes) * mean_node_bytes(key, value, version=engine.version)
+    node += deletes * mean_node_bytes(key, 0, version=engine.version)
+    return WriteShape(
+        batch_bytes=batch - deletes * value,
+        user_bytes=key + (1.0 - deletes) * workload.value_bytes,
+        log_bytes=0.0 if options.disable_wal else batch + _WAL_HEADER_BYTES,
+        memtable_entries=max(1.0, capacity / node),
+    )
+
+
+def _delete_share(workload: Workload) -> float:
+    writes = sum(c.mix.writes * c.threads for c in workload.clients)
+    return sum(c.mix.delete * c.threads for c in workload.clients) / writes if writes else 0.0
+
+
+def _entries_per_file(engine: Engine, workload: Workload, shape: WriteShape) -> float:
+    """Entries of the smallest file that should keep its overlaps: a memtable's or a target-sized file's."""
+    per_file = engine.smallest_file_bytes / max(1.0, workload.entry_bytes * engine.compression_ratio)
+    return max(1.0, min(per_file, shape.memtable_entries))
+
+
+def _samples_per_file(keys: KeySettings, workload: Workload, entries_per_file: float) -> float:
+    if keys.samples_per_file is not None:
+        return keys.samples_per_file
+    writes = max(1.0, _expected_writes(workload) + workload.preload_keys)
+    if math.isfinite(writes) and writes * LEAST_SAMPLES / entries_per_file > LARGE_RUN_WRITES:
+        return LARGE_RUN_SAMPLES
+    return float(min(MOST_SAMPLES, max(LEAST_SAMPLES, keys.sampled_writes * entries_per_file / writes)))
+
+
+def _expected_writes(workload: Workload) -> float:
+    """Entries that the run may write, from its operations or its rate and length; infinity if neither is known."""
+    total = 0.0
+    for group in workload.clients:
+        share = group.mix.writes
+        if share == 0.0:
+            continue
+        most = math.inf if group.operations is None else group.operations * share
+        limit = group.arrivals.limit_bytes_per_s if isinstance(group.arrivals, ClosedLoop) else None
+        if limit and workload.duration_s is not None:
+            most = min(most, limit / workload.entry_bytes * workload.duration_s)
+        total += most
+    return total
+
+
+def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
+    key, value = round(workload.key_size), workload.value_bytes
+    population = float(workload.region().population)
+    # most bytes live in the deepest level, which holds most of the keys that exist
+    entries = population * (1.0 - np.exp(-1.0))
+    block = engine.block_format
+    common: dict[str, Any] = {"population": population, "entries": entries, "block_format": block}
+    put = expected_entry_bytes(key, value, **common)
+    tombstone = expected_entry_bytes(key, 0.0, **common)
+    many = 100_000.0
+    whole = expected_file_bytes(
+        many, key, value, bits_per_key=engine.options.bloom_bits, format_version=engine.options.format_version, **common
+    )
+    ratio = engine.compression_ratio
+    entry = EntryBytes(
+        put=put * ratio, tombstone=tombstone * ratio, tail=max(0.0, (whole - many * put - TAIL_BYTES) / many),
+        fixed=TAIL_BYTES, raw_put=workload.entry_bytes,
+    )  # fmt: skip
+    varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
+    return Content(sample, entry, varied, value)
