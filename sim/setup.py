@@ -67,7 +67,7 @@ class Setup:
 
 
 LEAST_SAMPLES, MOST_SAMPLES = 400, 4096
-"""Range of computed samples per file: 400 cost less than 1 % of W-Amp in a small tree; above 4096 nothing changes."""
+"""Range of computed samples per file: below 400, W-Amp of a small tree falls by 1 %; above 4096 nothing changes."""
 LARGE_RUN_SAMPLES, LARGE_RUN_WRITES = 256, 4_000_000
 """Samples per file of a run that would write more sampled keys than this with the least above (docs/background/keys.md)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -101,38 +100,23 @@ class Content:
         keys = stream.keys
         n = len(keys)
         files: list[SortedFile] = []
-        start, lo = 0, int(keys[0]) if n else 0
+        start = 0
         data = stream.cumulative_bytes
         for end in (*cuts, n):
             if end <= start:
                 continue
-            hi, next_lo = self._bounds(keys, end) if end < n else (int(keys[-1]), 0)
             part = keys[start:end].copy()  # a view would keep the whole job's keys alive
             count = float(entries[end] - entries[start])
             size = self.file_bytes(count, float(data[end] - data[start]))
             file = SortedFile(
-                number=next(numbers), lo=lo, hi=hi, size_bytes=size, entries=count,
-                keys=part, created_s=now_s,
+                number=next(numbers), lo=int(part[0]), hi=int(part[-1]), size_bytes=size, entries=count, keys=part,
+                created_s=now_s,
             )  # fmt: skip
             if tombstones is not None:
                 self._note_tombstones(file, tombstones[start:end])
             files.append(file)
-            start, lo = end, next_lo
+            start = end
         return files
-
-    def _bounds(self, keys: KeyArray, cut: int) -> tuple[int, int]:
-        """Largest real key before position `cut` and smallest one from there on.
-
-        The real keys between two carried ones belong to either file, so two files of a job are one real key apart, in
-        the middle between the carried ones: else files below that they overlap by a sliver would seem not to.
-        """
-        last, first = int(keys[cut - 1]), int(keys[cut])
-        weight = self._uniform if self._uniform is not None else float(np.max(self.sample.weights(keys[cut - 1 : cut])))
-        step = math.ceil((first - last) / max(1.0, weight))
-        if weight <= 1.0 or 2 * step >= first - last:
-            return last, first
-        middle = last + (first - last - step) // 2
-        return middle, middle + step
 
     def _note_tombstones(self, file: SortedFile, flags: NDArray[np.bool_]) -> None:
         if not flags.any():
