@@ -39,6 +39,19 @@ def test_sampled_keys_agree_with_exact_ones() -> None:
     assert np.mean([s["write_amplification"] for s in runs]) == pytest.approx(5.3, abs=0.06)
 
 
+def test_sampled_keys_agree_with_exact_ones_where_outputs_align() -> None:
+    """7.8 ends outputs at the boundaries of the files below; a sample must keep that alignment: W-Amp within 2 %."""
+    common = (
+        "engine.version=7.8", "workload.value_size=1000", "workload.num=10M", "workload.duration=400s",
+        "workload.benchmark_write_rate_limit=25MB/s", "keys.samples_per_file=400",
+    )  # fmt: skip
+    exact = [run(configuration(*common, "keys=exact", f"workload.seed={seed}")).summary for seed in (1, 2)]
+    sampled = [run(configuration(*common, f"seed={seed}")).summary for seed in (1, 2, 3, 4)]
+
+    expected = np.mean([s["write_amplification"] for s in exact])
+    assert np.mean([s["write_amplification"] for s in sampled]) == pytest.approx(expected, rel=0.02)
+
+
 CASES = {
     "free": ("workload.duration=10s",),
     "capped": ("workload.duration=20s", "device.write_cap=40MiB/s"),
