@@ -2,8 +2,8 @@
 
 usage: python -m lsmlab.validation.public_runs [rate-limited|throttled ...] [--data DIR]     (make validate)
 
-The runs are others' (README of the data folder names them); nothing here is fitted to them, and their device names are
-classes, not models: `nvme` stands for "NVMe SSD".
+The runs are others' (README of the data folder names them). One constant comes from them, the time of a write on their
+machine (configs/host/xeon_gold_6230.yaml); their device names are classes, not models: `nvme` stands for "NVMe SSD".
 """
 
 from __future__ import annotations
