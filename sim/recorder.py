@@ -85,10 +85,8 @@ class StoreRecorder:
         """Rows of (bytes per level …, files per level …), parallel to `states`."""
         self.activity = array("d")
         """Rows of (time, change in running flushes, change in running compactions)."""
-        self.entries_flushed_in = 0.0
         self.entries_preloaded = 0.0
         self.entries_dropped_by_drop = 0.0
-        self.bytes_dropped_by_drop = 0
         self._open: StallInterval | None = None
 
     def install(self, now_s: float, store: Store, pending_bytes: int) -> None:
@@ -133,14 +131,9 @@ class StoreRecorder:
         """Jobs started or ended."""
         self.activity.extend((now_s, flushes, compactions))
 
-    def memtable_entries(self, entries: float) -> None:
-        """A memtable with `entries` was closed."""
-        self.entries_flushed_in += entries
-
     def dropped(self, files: Sequence[SortedFile]) -> None:
         """Files were deleted unread (FIFO)."""
         self.entries_dropped_by_drop += sum(f.entries for f in files)
-        self.bytes_dropped_by_drop += sum(f.size_bytes for f in files)
 
     def close(self, now_s: float) -> None:
         """The run ends."""

@@ -102,7 +102,6 @@ class Store:
         """The active memtable, holding `entries`, becomes immutable (SwitchMemtable)."""
         keys, tombstones = self._source.memtable(self.number, entries)
         self.immutables.append(Memtable(entries, keys, tombstones, log_bytes))
-        self.recorder.memtable_entries(entries)
         self._install()
         self._request_flush()
         self._schedule()

@@ -65,6 +65,13 @@ class Grant:
     valid_for_s: float = math.inf
     """Time until the device's own state changes the answer (credit used up, SLC cache full) at this load."""
 
+    def until(self, valid_for_s: float) -> Grant:
+        """The same grant for so long (written out: `dataclasses.replace` costs several times as much)."""
+        return Grant(
+            self.read_bytes_per_s, self.write_bytes_per_s, self.client_read_share, self.client_read_latency_s,
+            self.client_write_share, self.utilisation, valid_for_s,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Flow:

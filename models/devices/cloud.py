@@ -75,15 +75,7 @@ class Cloud:
         valid_s = self._credit_s(state, grant, load, no_ios, no_bytes)
         if math.isinf(valid_s):
             return grant
-        return Grant(
-            grant.read_bytes_per_s,
-            grant.write_bytes_per_s,
-            grant.client_read_share,
-            grant.client_read_latency_s,
-            grant.client_write_share,
-            grant.utilisation,
-            valid_s,
-        )
+        return grant.until(valid_s)
 
     def advance(self, state: CloudState, elapsed_s: float, flow: Flow) -> CloudState:
         """Credit earned and spent in `elapsed_s`."""

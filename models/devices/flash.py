@@ -133,15 +133,7 @@ class FlashDrive:
         valid_s = self._cache_change_s(state, service, read_rate, write_rate)
         if math.isinf(valid_s):
             return grant
-        return Grant(
-            grant.read_bytes_per_s,
-            grant.write_bytes_per_s,
-            grant.client_read_share,
-            grant.client_read_latency_s,
-            grant.client_write_share,
-            grant.utilisation,
-            max(valid_s, _EMPTY_S),
-        )
+        return grant.until(max(valid_s, _EMPTY_S))
 
     def advance(self, state: FlashState, elapsed_s: float, flow: Flow) -> FlashState:
         """Account for data written, trimmed and drained from the cache in `elapsed_s`."""

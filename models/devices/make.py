@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +11,7 @@ from typing import Any, Final
 from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.throttled import IO_BYTES, SLICE_S, Throttled
 from lsmlab.models.errors import InputError
+from lsmlab.models.targets import load_class
 from lsmlab.models.units import build, quantity
 
 METADATA: Final = ("description", "source", "assumptions")
@@ -61,7 +61,7 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
     Raises InputError for any other target, unknown keys and bad values.
     """
     target = mapping.get("_target_")
-    cls = _import(target, ("lsmlab", *allowed), where)
+    cls = _device_class(target, ("lsmlab", *allowed), where)
     own = {f.name for f in dataclasses.fields(cls) if f.init}
     common = {f.name for f in dataclasses.fields(DeviceSettings)}
     device_values: dict[str, Any] = {}
@@ -101,17 +101,8 @@ def _throttle(device: Device, settings: DeviceSettings) -> Device:
     )
 
 
-def _import(target: Any, packages: Sequence[str], where: str) -> type[Any]:
-    """Find the class that a dotted name stands for."""
-    if not isinstance(target, str) or "." not in target:
-        raise InputError(f"{where}._target_: {target!r} is not a class; write it like lsmlab.models.devices.nvme.Nvme")
-    if not any(target.startswith(f"{package}.") for package in packages):
-        raise InputError(f"{where}._target_: {target} is outside the allowed packages ({', '.join(packages)})")
-    module, _, name = target.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"{where}._target_: cannot load {target}: {error}") from None
-    if not isinstance(found, type) or not dataclasses.is_dataclass(found) or not hasattr(found, "allocate"):
+def _device_class(target: Any, packages: Sequence[str], where: str) -> type[Any]:
+    found = load_class(target, packages, where, "lsmlab.models.devices.nvme.Nvme")
+    if not dataclasses.is_dataclass(found) or not hasattr(found, "allocate"):
         raise InputError(f"{where}._target_: {target} is not a device; a frozen dataclass with allocate() is needed")
     return found

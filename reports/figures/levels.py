@@ -12,7 +12,7 @@ from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, sta
 from lsmlab.reports.figures.base import Figure, Mark, Trace, byte_unit, envelope, line, marks, time_axis
 from lsmlab.reports.headline import number
 from lsmlab.reports.palette import STALLS, TRIGGERS, level_color
-from lsmlab.reports.run_data import Floats, RunData
+from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
 
 _L0_TRIGGERS = (
@@ -88,12 +88,6 @@ def level_sizes(run: RunData, timeline: Timeline) -> Figure:
         "level-sizes", "Level sizes against their targets", caption, traces, layout,
         height_px=580 if debt else 400, timeline=True, empty="No level ever held a file.",
     )  # fmt: skip
-
-
-def _decades(sizes: dict[int, Floats]) -> float:
-    """Powers of ten that the sizes span."""
-    values = np.concatenate([y[y > 0] for y in sizes.values()]) if sizes else np.ones(1)
-    return float(np.log10(values.max() / values.min()))
 
 
 def _levels(run: RunData) -> list[int]:
