@@ -15,7 +15,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json
 
-_GROUPS: Final = ("engine", "device", "workload", "host", "keys", "experiment")
+_GROUPS: Final = ("engine", "device", "workload", "host", "parameters", "keys", "experiment")
 _WIDTH: Final = 120
 _COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^|\s+)#\s*(?P<comment>.*))?")
 
@@ -54,10 +54,10 @@ class Number:
 
 
 def list_verb(argv: list[str]) -> int:
-    """`lsmlab list engines|devices|workloads|hosts|keys|experiments [--json] [--config-dir DIR]`."""
+    """`lsmlab list engines|devices|workloads|hosts|parameters|keys|experiments [--json] [--config-dir DIR]`."""
     parser = _parser("list", "List the entries of a configuration group; without one, of all groups.")
     parser.add_argument(
-        "group", nargs="?", metavar="GROUP", help="engines, devices, workloads, hosts, keys, experiments"
+        "group", nargs="?", metavar="GROUP", help="engines, devices, workloads, hosts, parameters, keys, experiments"
     )
     given = parser.parse_args(argv)
     groups = [_group(given.group)] if given.group else list(_GROUPS)
@@ -80,7 +80,7 @@ def list_verb(argv: list[str]) -> int:
 def show_verb(argv: list[str]) -> int:
     """`lsmlab show device nvme [--json]`: one entry with its numbers, their sources and assumptions."""
     parser = _parser("show", "Show one entry with its numbers and where they come from.")
-    parser.add_argument("group", metavar="GROUP", help="engine, device, workload, host, keys or experiment")
+    parser.add_argument("group", metavar="GROUP", help="engine, device, workload, host, parameters, keys or experiment")
     parser.add_argument("entry", metavar="ENTRY", help="its name, as in 'lsmlab list'")
     given = parser.parse_args(argv)
     group = _group(given.group)
@@ -119,7 +119,17 @@ def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
             if path.exists():
                 layers += inherited(Entry(entry.group, name, path), config_dirs)
                 break
-    return layers
+    return [*_parameters(entry, config_dirs), *layers]
+
+
+def _parameters(entry: Entry, config_dirs: Sequence[Path]) -> list[Entry]:
+    """The set of configs/parameters that a host's entry takes, if any: its constants override all others."""
+    import yaml
+
+    content = yaml.safe_load(entry.text) if entry.group == "host" else None
+    name = content.get("parameters") if isinstance(content, dict) else None
+    paths = [folder / "parameters" / f"{name}.yaml" for folder in _folders(config_dirs)] if name else []
+    return [Entry("parameters", str(name), path) for path in paths if path.exists()][:1]
 
 
 def numbers(text: str) -> list[Number]:
@@ -177,8 +187,14 @@ def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path])
     comments: dict[str, str] = {}
     for layer in reversed(layers):
         comments |= {n.key: n.comment for n in numbers(layer.text) if n.comment}
-    config = compose([f"{entry.group}={entry.name}"], config_dirs)
-    values = config if entry.group == "experiment" else config[entry.group]
+    values: Any
+    if entry.group == "parameters":  # a set is taken by a host, it is no group of the configuration
+        import yaml
+
+        values = yaml.safe_load(entry.text)
+    else:
+        config = compose([f"{entry.group}={entry.name}"], config_dirs)
+        values = config if entry.group == "experiment" else config[entry.group]
     about = {"group": entry.group, "name": entry.name, "description": entry.description(), "file": str(entry.path)}
     return {**about, "values": values, "comments": comments}
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
+from lsmlab.sim.parameters import apply_parameters
 
 _CONFIG_MODULE: Final = "lsmlab.configs"
 _TRUSTED_ENV: Final = "LSMLAB_ALLOW_PACKAGES"
@@ -55,12 +56,14 @@ class Composer:
         try:
             composed = hydra.compose("config", overrides=prepared, return_hydra_config=True)
             run_dir, sweep_dir = Path(composed.hydra.run.dir), Path(composed.hydra.sweep.dir)
+            device, folders = chosen_device(composed.hydra)
             everything = cast(dict[str, Any], OmegaConf.to_container(composed, resolve=False))
             everything.pop("hydra")
             plain = OmegaConf.create(everything)
             config = cast(dict[str, Any], OmegaConf.to_container(plain, resolve=True, throw_on_missing=True))
         except Exception as error:
             raise self.translated(error, overrides) from error
+        apply_parameters(config, device, map(override_key, overrides), folders)
         check(config)
         return Composition(config, run_dir, sweep_dir)
 
@@ -85,6 +88,13 @@ class Composer:
         return error
 
 
+def chosen_device(hydra_config: Any) -> tuple[str | None, list[Path]]:
+    """The entry of configs/device that was chosen, and the user's folders of groups."""
+    runtime = hydra_config.runtime
+    folders = [Path(source.path) for source in runtime.config_sources if source.schema == "file"]
+    return runtime.choices.get("device"), folders
+
+
 @contextmanager
 def composer(config_dirs: Sequence[str | Path] = ()) -> Iterator[Composer]:
     """Open Hydra once for many compositions; whatever the caller had opened is restored afterwards."""
@@ -107,12 +117,14 @@ def prepare(overrides: Sequence[str]) -> list[str]:
 
     >>> prepare(["engine.version=7.10", "device.latency=80µs", "device=nvme"])
     ["engine.version='7.10'", "device.latency='80µs'", 'device=nvme']
-    >>> prepare(["engine.version=6.11,7.10"])
-    ["engine.version='6.11','7.10'"]
+    >>> prepare(["engine.version=6.11,7.10", "prefill=fillseq"])
+    ["engine.version='6.11','7.10'", 'workload@prefill=fillseq']
     """
     prepared = []
     for text in overrides:
         key, equals, value = text.partition("=")
+        if key == "prefill":  # the `workload` group once more, under another name
+            key = "workload@prefill"
         if key.lstrip("+") == "engine.version" and "'" not in value and '"' not in value:
             value = re.sub(r"[0-9]+(?:\.[0-9]+)+", r"'\g<0>'", value)
         elif not value.isascii() and not value.startswith(("'", '"', "[", "{")):
@@ -146,6 +158,8 @@ def literal(value: object) -> str:
         return repr(value)
     if isinstance(value, list | tuple):
         return f"[{','.join(literal(v) for v in value)}]"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{k}:{literal(v)}" for k, v in value.items()) + "}"
     return quote(str(value))
 
 

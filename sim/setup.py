@@ -138,8 +138,8 @@ def _most_threads(engine: Engine, workload: Workload) -> float:
     return sum(c.threads for c in workload.clients) + workload.regions * per_tree
 
 
-_ABOUT: Final = ("description", "source", "sources", "assumptions")
-"""Keys of a group that inform readers and configure nothing."""
+_ABOUT: Final = ("description", "source", "sources", "assumptions", "parameters")
+"""Keys of a group that inform readers and configure nothing (a parameter set is applied when it is composed)."""
 
 
 def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -78,14 +78,17 @@ def task(config: DictConfig) -> None:
     """
     from hydra.core.hydra_config import HydraConfig
     from lsmlab.sim.batch import simulate
-    from lsmlab.sim.compose import check
+    from lsmlab.sim.compose import check, chosen_device, override_key
     from lsmlab.sim.messages import one_line
+    from lsmlab.sim.parameters import apply_parameters
     from omegaconf import OmegaConf
 
     directory = Path(HydraConfig.get().runtime.output_dir)
     (directory / FAILURE).unlink(missing_ok=True)
     try:
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
+        device, folders = chosen_device(HydraConfig.get())
+        apply_parameters(plain, device, map(override_key, HydraConfig.get().overrides.task), folders)
         check(plain)
         if plain.get("replications", 1) != 1:
             raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -50,7 +51,7 @@ class OptionsFile:
 
 
 def read_options(path_or_text: str | Path, column_family: str = "default") -> OptionsFile:
-    """Read an OPTIONS file or a LOG's header, plain or gzipped; a text of several lines is taken as the content.
+    """Read an OPTIONS file or a LOG's header, plain or compressed (gzip, xz); a text of several lines is taken as the content.
 
     Of several column families `column_family` is taken. Unknown options are listed in `ignored`, as RocksDB is told
     to do with options of another version. Raises InputError with file and line for anything that cannot be read.
@@ -62,7 +63,7 @@ def read_options(path_or_text: str | Path, column_family: str = "default") -> Op
     try:
         with _open(path) as stream:
             return _read(stream, str(path), column_family)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -71,8 +72,8 @@ def read_options(path_or_text: str | Path, column_family: str = "default") -> Op
 
 def _open(path: Path) -> IO[str]:
     with path.open("rb") as probe:
-        packed = probe.read(2) == b"\x1f\x8b"
-    opener: Any = gzip.open if packed else open
+        magic = probe.read(2)
+    opener: Any = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}.get(magic, open)
     stream: IO[str] = opener(path, "rt", encoding="utf-8", errors="replace", newline="\n")
     return stream
 

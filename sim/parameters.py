@@ -1,0 +1,159 @@
+"""Parameter sets: constants of one machine and its devices, measured or fitted, with how well each is known.
+
+A set is a file configs/parameters/NAME.yaml; `host.parameters=NAME` takes it (docs/reference/cases.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
+
+_PLACES: Final = ("host", "devices")
+_KEYS: Final = ("version", "description", "provenance", "host", "devices", "standard_errors", "model_errors")
+_KINDS: Final = ("seconds", "bytes_per_s", "bytes", "per_s", "count", "ratio")
+_SMALLEST_SHARE: Final = 1e-3
+"""A drawn constant is kept above this share of its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSet:
+    """The constants of one machine."""
+
+    name: str
+    version: int
+    host: Mapping[str, Any]
+    """Keys of the `host` group."""
+    devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Keys of the `device` group, by the entry of configs/device that they belong to."""
+    standard_errors: Mapping[str, float] = field(default_factory=dict)
+    """By key of the configuration, such as "host.write_op" or "devices.nvme.write_bandwidth", in base units."""
+    model_errors: Mapping[str, float] = field(default_factory=dict)
+    """What the model itself is off by: relative standard deviation by name of summary.json, from calibration runs."""
+
+
+def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
+    """The set called `name`: from `folders`/parameters, then from configs/parameters.
+
+    Raises InputError that names file and key for anything that cannot be used.
+    """
+    places = [*(folder / "parameters" for folder in folders), Path(str(files("lsmlab.configs"))) / "parameters"]
+    for place in places:
+        path = place / f"{name}.yaml"
+        if path.is_file():
+            return _read(name, path)
+    known = sorted({p.stem for place in places for p in place.glob("*.yaml")})
+    raise InputError(f"host.parameters: no set {name!r}; known: {', '.join(known)} (configs/parameters)")
+
+
+def _read(name: str, path: Path) -> ParameterSet:
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
+    if not isinstance(content, Mapping):
+        raise InputError(f"{path}: must be a mapping with the keys {', '.join(_KEYS)}")
+    host = _mapping(content, "host", path)
+    devices = {str(k): _mapping({k: v}, k, path, "devices.") for k, v in _mapping(content, "devices", path).items()}
+    errors = _mapping(content, "standard_errors", path)
+    flat = {f"host.{k}": _number(v, f"{path}: standard_errors.host.{k}") for k, v in _mapping(errors, "host", path).items()}
+    for device, values in _mapping(errors, "devices", path).items():
+        for key, value in _mapping({device: values}, device, path, "standard_errors.devices.").items():
+            flat[f"devices.{device}.{key}"] = _number(value, f"{path}: standard_errors.devices.{device}.{key}")
+    model = {k: _number(v, f"{path}: model_errors.{k}") for k, v in _mapping(content, "model_errors", path).items()}
+    version = content.get("version", 0)
+    if not isinstance(version, int):
+        raise InputError(f"{path}: version: {version!r} must be a whole number")
+    return ParameterSet(name, version, host, devices, flat, model)
+
+
+def _mapping(content: Mapping[str, Any], key: str, path: Path, where: str = "") -> Mapping[str, Any]:
+    value = content.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{path}: {where}{key}: {value!r} must be a mapping of constants")
+    return value
+
+
+def _number(value: Any, where: str) -> float:
+    """A quantity of whatever kind its unit says."""
+    for kind in _KINDS:
+        try:
+            return parse_quantity(value, kind)
+        except (InputError, TypeError):
+            continue
+    raise InputError(f"{where}: {value!r} is not a quantity")
+
+
+def apply_parameters(
+    config: dict[str, Any], device: str | None, given: Iterable[str], folders: Sequence[Path] = ()
+) -> None:
+    """Put the constants of the set that `host.parameters` names into a composed configuration.
+
+    Args:
+        config: the configuration; changed in place.
+        device: the chosen entry of configs/device.
+        given: keys that the user typed; they keep their values.
+        folders: further places of parameter sets.
+
+    """
+    host = config.get("host")
+    name = host.get("parameters") if isinstance(host, dict) else None
+    if name is None:
+        return
+    found = read_parameters(str(name), folders)
+    typed = set(given)
+    for group, values in (("host", found.host), ("device", found.devices.get(device or "", {}))):
+        for key, value in values.items():
+            if key not in config[group]:
+                raise InputError(f"parameters/{name}.yaml: {group}.{key}: no such key; see 'lsmlab show {group} ENTRY'")
+            if f"{group}.{key}" not in typed:
+                config[group][key] = value
+    config["parameters"] = _known_errors(found, config, device, typed)
+
+
+def _known_errors(
+    found: ParameterSet, config: Mapping[str, Any], device: str | None, typed: set[str]
+) -> dict[str, dict[str, float]]:
+    """Standard errors of the constants in force, by key of the configuration, and of the model itself."""
+    standard = {}
+    for key, error in found.standard_errors.items():
+        name = key.replace(f"devices.{device}.", "device.", 1)
+        group, _, constant = name.partition(".")
+        if group in ("host", "device") and constant in config[group] and name not in typed and error > 0:
+            standard[name] = error
+    return {"standard_errors": standard, "model_errors": dict(found.model_errors)}
+
+
+def perturbed(config: Mapping[str, Any], replication: int) -> dict[str, Any]:
+    """The configuration of replication number `replication` (from 0), its uncertain constants drawn anew.
+
+    The first replication has the constants themselves. The others come in pairs, a draw and its mirror image, so that
+    the mean over an odd number of replications is that of the constants to first order. Draws are log-normal (constants
+    are positive), independent of each other, and the same for every configuration: an error of a constant is common to
+    all runs that use it.
+    """
+    errors: Mapping[str, float] = (config.get("parameters") or {}).get("standard_errors") or {}
+    if replication == 0 or not errors:
+        return dict(config)
+    import numpy as np
+
+    rng = np.random.default_rng((replication + 1) // 2)
+    sign = 1.0 if replication % 2 else -1.0
+    changed = {**config, "host": dict(config["host"]), "device": dict(config["device"])}
+    for key in sorted(errors):
+        draw = float(rng.standard_normal())
+        group, _, constant = key.partition(".")
+        value = _number(changed[group][constant], key)
+        if value > 0:
+            changed[group][constant] = max(value * math.exp(sign * draw * errors[key] / value), value * _SMALLEST_SHARE)
+    return changed

@@ -1,0 +1,205 @@
+"""Case files: what they say becomes a configuration, and every mistake in one is a line that helps."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lsmlab.models.errors import InputError
+from lsmlab.sim.compose import compose
+from lsmlab.sim.parameters import perturbed, read_parameters
+from lsmlab.validation.case import case_from_mapping, find_cases, read_case
+
+OPTIONS = """[Version]
+  rocksdb_version=6.4.0
+  options_file_version=1.1
+[DBOptions]
+  max_background_jobs=20
+[CFOptions "default"]
+  write_buffer_size=33554432
+[TableOptions/BlockBasedTable "default"]
+  block_size=4096
+"""
+
+
+def issue_case(**changes: Any) -> dict[str, Any]:
+    """The example of docs/reference/cases.md without its files, changed."""
+    base: dict[str, Any] = {
+        "name": "throttle400_nvme_jobs2",
+        "source": "public run",
+        "part": "test",
+        "store": {"engine": "rocksdb", "version": "6.4", "preset": "db_bench", "options": {"max_background_jobs": 2}},
+        "host": {"cores": 36, "parameters": "xeon_6230"},
+        "device": {"base": "nvme", "write_cap": "400MiB/s", "page_cache": "120GiB"},
+        "workload": {"base": "fillrandom", "key_size": 16, "value_size": 1000, "num": 100_000, "seed": 1},
+        "measured": {"ops_per_s": 35597, "stall_fraction": 0.812, "write_latency_s": {"p99": 0.002}},
+        "noise": {"ops_per_s": 0.014},
+    }
+    return {**base, **changes}
+
+
+def message(mapping: Any, directory: Path) -> str:
+    """What is said about a bad case."""
+    with pytest.raises(InputError) as caught:
+        case_from_mapping(mapping, directory).config()
+    return str(caught.value)
+
+
+def test_a_case_becomes_a_configuration(tmp_path: Path) -> None:
+    """Groups, constants, caps and options of a case are those of the configuration; names are dotted."""
+    case = case_from_mapping(issue_case(), tmp_path)
+    config = case.config()
+
+    assert ("6.4", "db_bench") == (config["engine"]["version"], config["engine"]["preset"])
+    assert 2 == config["engine"]["options"]["max_background_jobs"]
+    assert (36, "3.7us") == (config["host"]["cores"], config["host"]["write_op"])
+    assert "400MiB/s" == config["device"]["write_cap"]
+    assert {"ops_per_s": 35597.0, "stall_fraction": 0.812, "write_latency_s.p99": 0.002} == dict(case.measured)
+    assert {"ops_per_s": 0.014} == dict(case.noise)
+
+
+def test_what_is_typed_wins(tmp_path: Path) -> None:
+    """Every key of a case can be overridden as on the command line, those of a parameter set too."""
+    config = case_from_mapping(issue_case(), tmp_path).config(["host.write_op=1us", "engine.options.max_background_jobs=8"])
+
+    assert ("1us", 8) == (config["host"]["write_op"], config["engine"]["options"]["max_background_jobs"])
+
+
+@pytest.mark.parametrize("pack", [None, gzip.compress, lzma.compress])
+def test_options_come_from_a_file(tmp_path: Path, pack: Any) -> None:
+    """An options file, plain or compressed, sets version and options; `options` wins over it."""
+    raw = OPTIONS.encode()
+    (tmp_path / "OPTIONS").write_bytes(pack(raw) if pack else raw)
+    store = {"preset": "db_bench", "options_file": "OPTIONS", "options": {"max_background_jobs": 2}}
+    config = case_from_mapping(issue_case(store=store), tmp_path).config()
+
+    assert "6.4" == config["engine"]["version"]
+    assert (2, 33554432) == tuple(config["engine"]["options"][k] for k in ("max_background_jobs", "write_buffer_size"))
+
+
+def test_a_prefill_takes_the_flags_of_its_workload(tmp_path: Path) -> None:
+    """Sizes and key space that a prefill does not state are the workload's, as in one invocation of db_bench."""
+    config = case_from_mapping(issue_case(prefill={"base": "fillseq", "num": "3M"}), tmp_path).config()
+
+    assert ("3M", 1000, 16) == tuple(config["prefill"][k] for k in ("num", "value_size", "key_size"))
+    assert 1 == config["prefill"]["threads"]
+
+
+def test_an_initial_tree_may_be_a_file(tmp_path: Path) -> None:
+    """A table of files is given in place or as CSV."""
+    (tmp_path / "tree.csv").write_text("level,size_bytes\n1,4000000\n2,4000000\n")
+    rows = case_from_mapping(issue_case(initial_tree="tree.csv"), tmp_path).config()["initial_tree"]
+
+    assert [("1", "4000000"), ("2", "4000000")] == [(r["level"], r["size_bytes"]) for r in rows]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"stor": {}}, ["stor", "did you mean store"]),
+        ({"part": "tests"}, ["part", "calibration, test, quarantine"]),
+        ({"store": None}, ["store", "required"]),
+        ({"store": {"version": 6.4}}, ["store.version", "quotes"]),
+        ({"store": {"options_file": "LOG.gz"}}, ["store.options_file", "LOG.gz is not there"]),
+        ({"store": {"options": {"max_background_job": 2}}}, ["max_background_job", "did you mean"]),
+        ({"store": {"engine": "rocks"}}, ["store.engine", "did you mean rocksdb"]),
+        ({"host": {"parameters": "xeon"}}, ["host.parameters", "xeon_6230"]),
+        ({"device": {"base": "nvm"}}, ["device.base", "did you mean nvme"]),
+        ({"workload": {"num": 5}}, ["workload.base", "lsmlab list workloads"]),
+        ({"workload": {"base": "fillrandom", "numb": 5}}, ["workload.numb", "did you mean"]),
+        ({"measured": {"ops_per_s": "fast"}}, ["measured.ops_per_s", "plain number"]),
+        ({"noise": {"ops_per_s": -1}}, ["noise.ops_per_s", "negative"]),
+        ({"series": "report.csv"}, ["series", "report.csv is not there"]),
+        ({"log": ["LOG.gz"]}, ["log", "is not there"]),
+        ({"initial_tree": 3}, ["initial_tree", "list of files"]),
+        ({"prefill": {"base": "fillseq"}, "initial_tree": []}, ["prefill", "not both"]),
+    ],
+)
+def test_a_mistake_names_key_and_remedy(changes: dict[str, Any], words: list[str], tmp_path: Path) -> None:
+    """Each mistake in a case is one line that names the key and says what to do."""
+    text = message(issue_case(**changes), tmp_path)
+
+    assert [] == [word for word in words if word not in text]
+    assert "\n" not in text
+
+
+def test_a_mistake_names_its_file(tmp_path: Path) -> None:
+    """Errors of a case file begin with the file."""
+    (tmp_path / "case.yaml").write_text(yaml.safe_dump(issue_case(part="nowhere")))
+    with pytest.raises(InputError, match=r"case\.yaml: part: 'nowhere'"):
+        read_case(tmp_path)
+    (tmp_path / "case.yaml").write_text("a: [")
+    with pytest.raises(InputError, match=r"case\.yaml: not YAML"):
+        read_case(tmp_path)
+
+
+def test_cases_are_found_below_a_folder(tmp_path: Path) -> None:
+    """Case files are found at any depth; a folder without one is an error."""
+    place = tmp_path / "a" / "b"
+    place.mkdir(parents=True)
+    with pytest.raises(InputError, match=r"no case\.yaml"):
+        find_cases(tmp_path)
+    (place / "case.yaml").write_text(yaml.safe_dump(issue_case()))
+
+    assert [place / "case.yaml"] == find_cases(tmp_path)
+    assert "throttle400_nvme_jobs2" == read_case(find_cases(tmp_path)[0]).name
+
+
+# --- parameter sets ------------------------------------------------------------------------------------------------
+
+
+def own_set(folder: Path, text: str) -> Path:
+    """A folder of configuration with one parameter set, mine."""
+    (folder / "parameters").mkdir()
+    (folder / "parameters" / "mine.yaml").write_text(text)
+    return folder
+
+
+def test_a_set_brings_host_and_device(tmp_path: Path) -> None:
+    """Constants of the set apply to the host, and to the device that it names, but not to others."""
+    text = "version: 2\nhost: {write_op: 9us}\ndevices: {nvme: {write_bandwidth: 123MB/s}}\n"
+    folder = own_set(tmp_path, text + "standard_errors: {host: {write_op: 1us}, devices: {nvme: {write_bandwidth: 5MB/s}}}\n")
+    mine = compose(["host.parameters=mine"], [folder])
+    other = compose(["host.parameters=mine", "device=sata"], [folder])
+
+    assert ("9us", "123MB/s") == (mine["host"]["write_op"], mine["device"]["write_bandwidth"])
+    assert "123MB/s" != other["device"]["write_bandwidth"]
+    assert {"host.write_op": 1e-6, "device.write_bandwidth": 5e6} == mine["parameters"]["standard_errors"]
+    assert {"host.write_op": 1e-6} == other["parameters"]["standard_errors"]
+
+
+def test_draws_come_in_mirror_images(tmp_path: Path) -> None:
+    """The first replication has the constants; the next two are mirror images; what is typed has no error."""
+    folder = own_set(tmp_path, "host: {write_op: 9us}\nstandard_errors: {host: {write_op: 0.9us}}\n")
+    config = compose(["host.parameters=mine"], [folder])
+    draws = [perturbed(config, i)["host"]["write_op"] for i in range(3)]
+
+    assert "9us" == draws[0]
+    assert draws[1] != draws[2]
+    assert 81e-12 == pytest.approx(draws[1] * draws[2])
+    typed = compose(["host.parameters=mine", "host.write_op=2us"], [folder])
+    assert "2us" == perturbed(typed, 1)["host"]["write_op"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("host: 3\n", "host"),
+        ("standard_errors: {host: {write_op: much}}\n", "standard_errors.host.write_op"),
+        ("host: {write_opp: 1us}\n", "host.write_opp"),
+    ],
+)
+def test_a_bad_set_is_named(tmp_path: Path, text: str, words: str) -> None:
+    """What is wrong in a set is said with its key."""
+    with pytest.raises(InputError, match=words):
+        compose(["host.parameters=mine"], [own_set(tmp_path, text)])
+
+
+def test_sets_are_there() -> None:
+    """The sets of the public and of the recorded cases can be read."""
+    assert "3.7us" == read_parameters("xeon_6230").host["write_op"]
+    assert 2 == read_parameters("recording_vm").host["cores"]
