@@ -2,215 +2,74 @@
 
 Formats: rocksdb.md §9 (5.7 to 11.8). Lines written under the DB mutex reach the file late and carry their true time as
 "(Original Log Time …)"; records are sorted by it. JSON that the logger cut off is recovered field by field, because a
-strict parser would drop exactly the largest compactions.
+strict parser would drop exactly the largest compactions. What cannot be read is counted (`RocksDbLog.troubles`).
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-import lzma
 import re
-import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-
-_STAMP: Final = r"(\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6})"
-_LINE: Final = re.compile(rf"{_STAMP} (\S+) (?:\(Original Log Time {_STAMP}\) )?(.*)")
-_EVENT: Final = re.compile(r"EVENT_LOG_v1 (\{.*)")
-_STALL: Final = re.compile(
-    r"\[([^\]]+)\] ((?:Stalling|Stopping) writes because .*|Increasing compaction threads because .*)"
+from lsmlab.validation.log_lines import KNOWN_EVENTS, Clock, Line, looks_damaged, read_line, split_line
+from lsmlab.validation.log_records import (
+    Event,
+    IdlePick,
+    InstalledLine,
+    JobLine,
+    MovedLine,
+    MovingLine,
+    Opening,
+    Record,
+    ReleasedLine,
+    RocksDbLog,
+    StallLine,
+    StartSummary,
+    SwitchLine,
 )
-_RATE: Final = re.compile(r" rate (\d+)$")
-_PENDING: Final = re.compile(r"estimated pending compaction bytes (\d+)")
-_SWITCH: Final = re.compile(r"\[([^\]]+)\] New memtable created with log file: #(\d+)\. Immutable memtables: (\d+)\.")
-_MOVING: Final = re.compile(r"\[([^\]]+)\] Moving #(\d+) to level-(\d+) (\d+) bytes")
-_MOVED: Final = re.compile(r"\[([^\]]+)\] Moved #\d+ files to level-\d+ \d+ bytes \S+: .*?files\[([\d ]+)\]")
-_RELEASED: Final = re.compile(r"\[([^\]]+)\] Level-0 commit (?:flush result of )?table #(\d+).*: memtable #(\d+) done")
-_SUMMARY: Final = re.compile(r"Compaction start summary: Base version (\d+) Base level (\d+)")
-_IDLE: Final = re.compile(r"Compaction nothing to do")
-_OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: (.*)$")
+from lsmlab.validation.log_stats import StatsReader
+from lsmlab.validation.log_text import read_text, read_text_part
+
+_OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
 _VERSION: Final = re.compile(r"RocksDB version: (\S+)")
 _FIELD: Final = re.compile(r'"(\w+)": (-?\d+\.?\d*(?:[eE][-+]?\d+)?(?=[,}\]])|"(?:[^"\\]|\\.)*"|\[[^\]\[]*\]|\{)')
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_ZONE_STEP_US: Final = 900 * 10**6  # time zones differ from UTC by multiples of a quarter of an hour
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What all records share."""
-
-    time_us: int
-    """When it happened: local wall clock in microseconds since 1970, as the line's own stamp has it."""
-    thread: str
-    line: int
-    """Line number in the file, from 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event(Record):
-    """One EVENT_LOG_v1 line, such as flush_started or compaction_finished."""
-
-    name: str
-    job: int
-    data: dict[str, Any]
-    complete: bool = True
-    """False if the JSON was cut off: `data` then holds the fields that could be recovered."""
-
-
-@dataclass(frozen=True, slots=True)
-class StallLine(Record):
-    """One line of a stall recompute: Stalling, Stopping or Increasing (rocksdb.md §9.4)."""
-
-    text: str
-    """Without the column family, as `ThrottleState.line` has it; trailing blanks removed."""
-    column_family: str = "default"
-
-    @property
-    def rate_bytes_per_s(self) -> int | None:
-        """The delayed write rate that the line prints."""
-        found = _RATE.search(self.text)
-        return int(found[1]) if found else None
-
-    @property
-    def pending_bytes(self) -> int | None:
-        """The estimated pending compaction bytes that the line prints."""
-        found = _PENDING.search(self.text)
-        return int(found[1]) if found else None
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchLine(Record):
-    """A memtable became immutable."""
-
-    immutables: int
-    """Immutable memtables before this one."""
-    column_family: str = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class ReleasedLine(Record):
-    """An immutable memtable is gone: its file has become part of a version."""
-
-    file: int
-    place: int
-    """1, 2, … among the memtables of one commit."""
-    column_family: str = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class MovingLine(Record):
-    """A file that a trivial move takes along; several such lines precede the trivial_move event."""
-
-    file: int
-    level: int
-    size_bytes: int
-    column_family: str = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class MovedLine(Record):
-    """The end of a trivial move; follows its event on the same thread."""
-
-    lsm_state: tuple[int, ...]
-    """Files per level after the commit."""
-    column_family: str = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class StartSummary(Record):
-    """On which version a compaction was picked; precedes its compaction_started event on the same thread."""
-
-    base_version: int
-    start_level: int
-
-
-@dataclass(frozen=True, slots=True)
-class IdlePick(Record):
-    """A compaction thread that found nothing to do."""
-
-
-@dataclass
-class RocksDbLog:
-    """One LOG file."""
-
-    source: str
-    version: str = ""
-    """Of the first open in the file, such as 7.8.3; empty if the file does not say."""
-    options: dict[str, str] = field(default_factory=dict)
-    """Option name to text, from the header of the first open; without the column families of later sections."""
-    records: list[Record] = field(default_factory=list)
-    """In time order."""
-    opens: int = 0
-    """How often the store was opened within the file."""
-
-    def events(self, *names: str) -> Iterator[Event]:
-        """Events of these names, in time order; all events without a name."""
-        for record in self.records:
-            if isinstance(record, Event) and (not names or record.name in names):
-                yield record
+_ZONE_STEP_US: Final = 900 * 10**6
+"""Time zones differ from UTC by multiples of a quarter of an hour."""
+_CLOCK_TOLERANCE_US: Final = 60 * 10**6
+"""An event's own time and its line's stamp differ by microseconds; lines from under the mutex come seconds later."""
+_DECODER: Final = json.JSONDecoder()
 
 
 def read_log(path: Path) -> RocksDbLog:
-    """Read a LOG file, plain or compressed (.gz, .xz). Raises InputError if it cannot be read or is no LOG."""
-    log = parse_log(read_text(path).splitlines(), str(path))
-    if not log.version and not log.records:
+    """Read a LOG file, plain or compressed (.gz, .xz, .bz2). Raises InputError if it cannot be read or is no LOG."""
+    text, whole = read_text_part(path)
+    log = parse_log(text.split("\n"), str(path))
+    if not whole or (text and not text.endswith("\n")):
+        log.troubles["cut_input"] += 1
+    if not log.version and not log.records and not log.dumps:
         raise InputError(f"{path}: not a RocksDB LOG (neither a version line nor an event in it)")
     return log
 
 
-def read_text(path: Path) -> str:
-    """Content of a text file, plain or compressed by gzip or xz. Raises InputError if it cannot be read."""
-    try:
-        raw = path.read_bytes()
-        if raw[:2] == b"\x1f\x8b":
-            raw = gzip.decompress(raw)
-        elif raw[:6] == b"\xfd7zXZ\x00":
-            raw = lzma.decompress(raw)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-    return raw.decode("utf-8", errors="replace")
-
-
 def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
     """Read the lines of a LOG. Lines that say nothing of interest are skipped."""
-    log = RocksDbLog(source)
-    zone_us: int | None = None
+    parser = _Parser(source)
+    number = 0
     for number, text in enumerate(lines, 1):
-        stamped = _LINE.search(text)
-        if not stamped:
-            continue
-        time_us = _microseconds(stamped[3] or stamped[1])
-        thread, message = stamped[2], stamped[4]
-        _read_header(log, message)
-        event = _EVENT.search(message)
-        if event is None:
-            record = _read_line(message, time_us, thread, number)
-        else:
-            data, complete = parse_event(event[1])
-            if "time_micros" in data:  # finer than the line's stamp, but UTC
-                zone_us = _zone(data["time_micros"], time_us) if zone_us is None else zone_us
-                time_us = data["time_micros"] + zone_us
-            record = Event(
-                time_us, thread, number, str(data.get("event", "")), int(data.get("job", -1)), data, complete
-            )
-        if record is not None:
-            log.records.append(record)
-    log.records.sort(key=lambda r: (r.time_us, r.line))
-    return log
+        parser.take(text, number)
+    parser.log.lines = number
+    return parser.finish()
 
 
 def parse_event(text: str) -> tuple[dict[str, Any], bool]:
     """Fields of an event's JSON, and whether it was whole; what follows the closing brace is ignored."""
     try:
-        value, _ = json.JSONDecoder().raw_decode(text)
+        value, _ = _DECODER.raw_decode(text)
         return dict(value), True
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     data: dict[str, Any] = {}
     target = data
@@ -225,40 +84,168 @@ def parse_event(text: str) -> tuple[dict[str, Any], bool]:
     return data, False
 
 
-def _read_header(log: RocksDbLog, message: str) -> None:
-    version = _VERSION.search(message)
-    if version:
-        log.opens += 1
-        log.version = log.version or version[1]
-    option = _OPTION.match(message) if log.opens <= 1 else None
-    if option:
-        log.options.setdefault(option[1], option[2].strip())
+class _Parser:
+    """Reads a LOG line by line."""
+
+    def __init__(self, source: str) -> None:
+        self.log = RocksDbLog(source)
+        self.clock = Clock()
+        self.stats = StatsReader()
+        self.seen: set[int] = set()
+        self.zone_us: int | None = None
+        self.opening = 0
+        self.skipping = False
+        """Inside a repeated dump, whose lines carry no stamp to be told by."""
+
+    def take(self, text: str, number: int) -> None:
+        """Read one line of the file."""
+        if "\0" in text:
+            text = text.replace("\0", "")
+        if "\ufffd" in text:
+            self.log.troubles["undecodable_lines"] += 1
+        parts = split_line(text, self.clock)
+        if len(parts) > 1:
+            self.log.troubles["joined_lines"] += 1
+        for part in parts:
+            self._line(part, number)
+
+    def finish(self) -> RocksDbLog:
+        """The log, once all lines are read."""
+        log = self.log
+        log.records.sort(key=lambda r: (r.time_us, r.line))
+        log.troubles["unreadable_stamps"] += self.clock.unreadable
+        log.dumps = self.stats.dumps
+        log.troubles["unreadable_rows"] += sum(d.unreadable for d in log.dumps)
+        log.troubles = type(log.troubles)({kind: n for kind, n in log.troubles.items() if n})
+        log.wrapped = self.clock.wrapped
+        log.benchmarks, log.tickers, log.histograms = self.stats.benchmarks, self.stats.tickers, self.stats.histograms
+        if not log.openings and (log.records or log.dumps):
+            self._opened(0, log.first_us or 0, "")
+        return log
+
+    def _line(self, line: Line, number: int) -> None:
+        log = self.log
+        if line.stamped:
+            log.first_us = line.time_us if log.first_us is None else min(log.first_us, line.time_us)
+            log.last_us = line.time_us if log.last_us is None else max(log.last_us, line.time_us)
+        message = line.message
+        at = message.find("EVENT_LOG_v1 ")
+        if at >= 0:
+            if not self._repeated(line):
+                self._event(message[at + 13 :], line, number)
+            return
+        if not line.stamped:
+            self._unstamped(line, number)
+            return
+        if "Options" in message:
+            self._option(message)
+            return
+        if self._mark(message, line, number):
+            return
+        record = read_line(message, line.time_us, line.thread, number, self.opening)
+        if record is not None:
+            if not self._repeated(line):
+                self._before(number)
+                log.records.append(record)
+        elif looks_damaged(message):
+            log.troubles["unreadable_lines"] += 1
+        elif self.clock.wrapped:
+            self._statistics(line, number)
+
+    def _unstamped(self, line: Line, number: int) -> None:
+        if self._statistics(line, number):
+            return
+        if "Options" in line.message or "RocksDB version" in line.message:
+            self._option(line.message)
+            self._mark(line.message, line, number)
+        elif looks_damaged(line.message):
+            self.log.troubles["unreadable_lines"] += 1
+
+    def _statistics(self, line: Line, number: int) -> bool:
+        if self.skipping:
+            return False
+        return self.stats.take(line.message, number, self.log.last_us if self.clock.any else None, self.opening)
+
+    def _mark(self, message: str, line: Line, number: int) -> bool:
+        """Read a line that marks a moment in the store's life."""
+        if "RocksDB version" in message and (version := _VERSION.search(message)):
+            if not self._repeated(line):
+                self._opened(number, line.time_us, version[1])
+            return True
+        if "DUMPING STATS" in message:
+            self.skipping = self._repeated(line)
+            if not self.skipping:
+                self.stats.begin(line.time_us, number, self.opening)
+            return True
+        if "DB pointer " in message:
+            if self.log.ready_us:
+                self.log.ready_us[-1] = line.time_us
+            return True
+        if "Shutdown complete" in message:
+            self.log.shutdowns += not self._repeated(line)
+            return True
+        return False
+
+    def _opened(self, number: int, time_us: int, version: str) -> None:
+        log = self.log
+        if version:
+            log.opens += 1
+            log.version = log.version or version
+        log.openings.append(Opening(number, time_us, version))
+        log.ready_us.append(time_us)
+        self.opening = len(log.openings) - 1
+
+    def _before(self, number: int) -> None:
+        """Records before the first version line belong to an open that began before the file did."""
+        if not self.log.openings:
+            self._opened(number, self.log.first_us or 0, "")
+
+    def _option(self, message: str) -> None:
+        option = _OPTION.search(message) if self.log.opens <= 1 else None
+        if option:
+            self.log.options.setdefault(option[1], option[2].strip())
+
+    def _repeated(self, line: Line) -> bool:
+        """Whether this very line, stamp included, was read before."""
+        key = hash((line.time_us, line.thread, line.message))
+        if key in self.seen and (line.stamped or "time_micros" in line.message):
+            self.log.troubles["duplicate_lines"] += 1
+            return True
+        self.seen.add(key)
+        return False
+
+    def _event(self, text: str, line: Line, number: int) -> None:
+        data, complete = parse_event(text)
+        troubles = self.log.troubles
+        name, job = data.get("event"), data.get("job", -1)
+        if not complete:
+            troubles["cut_events"] += 1
+        if not isinstance(name, str) or not isinstance(job, int):
+            troubles["unreadable_events"] += 1
+            return
+        if name not in KNOWN_EVENTS:
+            troubles["unknown_events"] += 1
+        self._before(number)
+        time_us = self._event_time(data.get("time_micros"), line)
+        self.log.records.append(Event(time_us, line.thread, number, name, job, data, complete, opening=self.opening))
+
+    def _event_time(self, micros: Any, line: Line) -> int:
+        """Local time of an event: its own is finer than the line's stamp, but UTC."""
+        if not isinstance(micros, int) or not 0 < micros < 1 << 62:
+            self.log.troubles["unreadable_stamps"] += micros is not None
+            return line.time_us
+        if not line.stamped:
+            return micros + (self.zone_us or 0)
+        zone_us = round((line.time_us - micros) / _ZONE_STEP_US) * _ZONE_STEP_US
+        if self.zone_us is None:
+            self.zone_us = zone_us
+        if abs(line.time_us - micros - self.zone_us) > _CLOCK_TOLERANCE_US:
+            self.log.troubles["unreadable_stamps"] += 1
+            return line.time_us
+        return micros + self.zone_us
 
 
-def _read_line(message: str, time_us: int, thread: str, number: int) -> Record | None:
-    if found := _STALL.search(message):
-        return StallLine(time_us, thread, number, found[2].rstrip(), found[1])
-    if found := _SWITCH.search(message):
-        return SwitchLine(time_us, thread, number, int(found[3]), found[1])
-    if found := _MOVING.search(message):
-        return MovingLine(time_us, thread, number, int(found[2]), int(found[3]), int(found[4]), found[1])
-    if found := _RELEASED.search(message):
-        return ReleasedLine(time_us, thread, number, int(found[2]), int(found[3]), found[1])
-    if found := _MOVED.search(message):
-        return MovedLine(time_us, thread, number, tuple(int(n) for n in found[2].split()), found[1])
-    if found := _SUMMARY.search(message):
-        return StartSummary(time_us, thread, number, int(found[1]), int(found[2]))
-    if _IDLE.search(message):
-        return IdlePick(time_us, thread, number)
-    return None
-
-
-def _microseconds(stamp: str) -> int:
-    """Microseconds since 1970 of a line's stamp, read as if it were UTC."""
-    whole = datetime.strptime(stamp[:19], "%Y/%m/%d-%H:%M:%S").replace(tzinfo=UTC) - _EPOCH
-    return (whole.days * 86_400 + whole.seconds) * 10**6 + int(stamp[20:])
-
-
-def _zone(event_us: int, line_us: int) -> int:
-    """What to add to UTC microseconds to get the local clock of the lines."""
-    return round((line_us - event_us) / _ZONE_STEP_US) * _ZONE_STEP_US
+__all__ = [
+    "Event", "IdlePick", "InstalledLine", "JobLine", "MovedLine", "MovingLine", "Opening", "Record", "ReleasedLine",
+    "RocksDbLog", "StallLine", "StartSummary", "SwitchLine", "parse_event", "parse_log", "read_log", "read_text",
+]  # fmt: skip

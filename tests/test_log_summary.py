@@ -1,0 +1,78 @@
+"""What a LOG tells of summary.json, checked against the statistics that RocksDB printed itself."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+from lsmlab.validation.log_builder import jobs_of
+from lsmlab.validation.log_records import RocksDbLog
+from lsmlab.validation.log_stats import total_stalls
+from lsmlab.validation.log_summary import last_dump, origin_us, summarise_log
+from lsmlab.validation.rocksdb_log import read_log
+
+ROOT = Path(__file__).parents[1]
+RECORDINGS = ROOT / "validation" / "recordings"
+NAMES = ("static", "dynamic", "parallel")
+
+
+@functools.cache
+def recorded(name: str) -> RocksDbLog:
+    """One recording's log, read once."""
+    return read_log(RECORDINGS / name / "LOG.xz")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_counts_and_bytes_match_the_last_table(name: str) -> None:
+    """Jobs, bytes written and sizes by level up to a statistics dump are those of the dump's own table.
+
+    RocksDB counts a job before it commits it, so one may be in the table already.
+    """
+    log = recorded(name)
+    dump = last_dump(log, log.last_us or 0)
+    assert dump is not None
+    assert dump.time_us is not None
+    summary = summarise_log(log, until_s=(dump.time_us - origin_us(log)) / 1e6)
+    family = dump.families["default"]
+    for level in summary["levels"]:
+        row = family.row(f"L{level['level']}")
+        assert row is not None
+        assert row["Comp(cnt)"] - level["jobs"] in (0, 1)
+        assert row["Write(GB)"] * 2**30 == pytest.approx(level["write_bytes"], abs=0.051 * 2**30)
+        assert row["Size"] == pytest.approx(level["bytes"], rel=0.01)
+        assert row["Files"].split("/")[0] == str(level["files"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stall_lines_match_the_counters(name: str) -> None:
+    """The stall lines up to a dump are as many, by cause, as RocksDB counted."""
+    log = recorded(name)
+    dump = last_dump(log, log.last_us or 0)
+    assert dump is not None
+    assert dump.time_us is not None
+    counted = summarise_log(log, until_s=(dump.time_us - origin_us(log)) / 1e6)["stall_count"]
+
+    assert total_stalls(dump) == counted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parts_add_up(name: str) -> None:
+    """Bytes by pair of levels and by output level add up to the totals, and a cut leaves only what was committed before."""
+    whole = summarise_log(recorded(name))
+    half = summarise_log(recorded(name), until_s=whole["duration_s"] / 2)
+
+    assert whole["compaction_write_bytes"] == sum(p["write_bytes"] for p in whole["pairs"])
+    assert whole["compaction_read_bytes"] == sum(r["read_bytes"] for r in whole["levels"])
+    assert whole["compaction_write_bytes"] + whole["flush_bytes"] == sum(r["write_bytes"] for r in whole["levels"])
+    assert 0 < half["flush_count"] < whole["flush_count"]
+    assert whole["write_amplification"] == pytest.approx(1 + whole["compaction_write_bytes"] / whole["flush_bytes"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whole_logs_have_no_problem(name: str) -> None:
+    """A log that is whole is reported as whole."""
+    log = recorded(name)
+
+    assert {} == dict(log.troubles)
+    assert {} == {kind: n for kind, n in jobs_of(log).problems.items() if n}

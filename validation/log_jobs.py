@@ -1,0 +1,118 @@
+"""The background jobs that a LOG tells of: one record per flush, compaction and trivial move."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(slots=True)
+class LogFile:
+    """A table file."""
+
+    number: int
+    size_bytes: int
+    entries: int | None = None
+    deletions: int = 0
+    raw_key_bytes: int = 0
+    raw_value_bytes: int = 0
+    data_bytes: int = 0
+    exact: bool = True
+    """False if the size is rounded, as a compaction's summary prints that of a file made before the log began."""
+
+
+@dataclass(slots=True)
+class LogJob:
+    """One background job."""
+
+    job: int
+    kind: str
+    """flush, compaction, trivial_move or recovery (a flush of what was replayed from the write-ahead log)."""
+    opening: int
+    thread: str
+    start_us: int
+    end_us: int | None = None
+    """Commit; None if the log does not tell."""
+    column_family: str = "default"
+    reason: str = ""
+    start_level: int = -1
+    output_level: int = -1
+    score: float = 0.0
+    inputs: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Numbers of the input files by level."""
+    input_bytes: dict[int, int] = field(default_factory=dict)
+    """Bytes read by level; without a level whose files' sizes are not known."""
+    outputs: list[LogFile] = field(default_factory=list)
+    output_files: int = 0
+    read_bytes: int = 0
+    write_bytes: int = 0
+    moved_bytes: int = 0
+    entries_in: int = 0
+    entries_out: int = 0
+    deletes_in: int = 0
+    memtables: int = 0
+    payload_bytes: int | None = None
+    """Flush: total_data_size, the bytes of keys and values in the memtables."""
+    wall_s: float | None = None
+    """Compaction: the merge's own time (compaction_time_micros)."""
+    cpu_s: float | None = None
+    subcompactions: int = 1
+    status: str = "unfinished"
+    """ok, aborted (its output was thrown away), or unfinished (the log does not show its end)."""
+    lsm_state: tuple[int, ...] | None = None
+    """Files per level after the commit."""
+    immutables: int | None = None
+    """Immutable memtables after the commit."""
+    line: int = 0
+    """Of its last event in the file."""
+    summary: str = ""
+
+    @property
+    def done(self) -> bool:
+        """Whether its result became part of the store."""
+        return self.status == "ok"
+
+    @property
+    def input_files(self) -> int:
+        """Input files from levels other than the output level."""
+        return sum(len(files) for level, files in self.inputs.items() if level != self.output_level)
+
+    @property
+    def input_files_output_level(self) -> int:
+        """Input files from the output level."""
+        return len(self.inputs.get(self.output_level, ()))
+
+
+@dataclass
+class LogJobs:
+    """All jobs of a log, and what does not fit together."""
+
+    jobs: list[LogJob] = field(default_factory=list)
+    """By start."""
+    files: dict[int, LogFile] = field(default_factory=dict)
+    """Table files by number, as far as known; of several stores in one file the last."""
+    families: list[str] = field(default_factory=list)
+    problems: Counter[str] = field(default_factory=Counter)
+    """How often something is missing or contradicts itself; `PROBLEMS` explains the kinds."""
+
+    def done(self, *kinds: str) -> list[LogJob]:
+        """Jobs of these kinds whose result became part of the store."""
+        return [job for job in self.jobs if job.kind in kinds and job.done]
+
+
+PROBLEMS: Final = {
+    "missing_starts": "jobs that end without having begun",
+    "missing_ends": "jobs whose thread does something else without their end in between",
+    "unfinished": "jobs that still run when the log or the open ends",
+    "contradictions": "numbers of a job on which its event, its lines and its files disagree",
+    "unknown_numbers": "numbers of a job that are told nowhere (counted as 0)",
+    "orphan_files": "table files made by no job of the log",
+    "lsm_jumps": "commits after which the files per level are not what the jobs add up to (something is missing before them)",
+    "table_mismatches": "statistics tables that contradict the sum of the jobs before them",
+    "stall_mismatches": "stall counters that contradict the number of stall lines before them",
+    "missing_stall_lines": "moments at which a stall line is due, but none stands",
+    "no_beginning": "the log begins after its store was opened",
+    "no_end": "the log ends before its store was closed",
+}
+"""What `LogJobs.problems` and `check_log` count."""
