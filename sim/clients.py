@@ -101,6 +101,19 @@ class ClientLoad:
         if self._stop_since >= 0.0:
             self._end_stop()
 
+    def stop(self) -> None:
+        """No further operation."""
+        self._advance()
+        for group in self.groups:
+            group.finished = True
+        self._plan()
+
+    def unflushed(self) -> list[float]:
+        """Entries in the active memtable of each store."""
+        left = {number: at - self._written for at, number in self._switch_at}
+        full = self.shape.memtable_entries
+        return [min(full, max(0.0, full - left[number])) for number in range(len(self.stores))]
+
     def _wake(self) -> None:
         self._advance()
         self._switch_full_memtables()

@@ -73,9 +73,13 @@ LARGE_RUN_SAMPLES, LARGE_RUN_WRITES = 256, 4_000_000
 
 
 def set_up(
-    config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator, allowed: Sequence[str]
-) -> Setup:
-    """Build everything that `config` describes. Raises InputError that names the key of what cannot be built."""
+    config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator, allowed: Sequence[str],
+    like: KeySample | None = None,
+) -> Setup:  # fmt: skip
+    """Build everything that `config` describes. Raises InputError that names the key of what cannot be built.
+
+    `like`: the keys to carry, where another phase of the run has chosen them.
+    """
     engine = make_engine(_group(config, "engine"), allowed)
     host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _ABOUT}, "host")
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _ABOUT}, "keys")
@@ -84,7 +88,9 @@ def set_up(
     options = engine.options
     shape = _shape(engine, workload)
     per_file = _entries_per_file(engine, workload, shape)
-    sample = workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
+    sample = like
+    if sample is None:
+        sample = workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
     content = _content(engine, workload, sample)
     direct_reads = options.use_direct_reads or device_setup.direct_io
     direct_writes = options.use_direct_io_for_flush_and_compaction or device_setup.direct_io

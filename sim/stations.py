@@ -67,6 +67,12 @@ class DeviceStation:
         """Tell the device that a file was deleted (accounted with the next stretch of time)."""
         self._trimmed_bytes += size_bytes
 
+    def begin(self, state: Any) -> None:
+        """Start with a device that has a past: its state as an earlier phase of the run left it."""
+        self.state = state
+        self._grants.clear()
+        self._replan()
+
     def metadata_wait_s(self, whole_files: bool) -> float:
         """How long a small synchronous write waits behind data under a cap: the kernel queues a group's writes in order.
 

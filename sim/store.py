@@ -106,6 +106,22 @@ class Store:
         self._request_flush()
         self._schedule()
 
+    def flush_all(self, entries: float) -> None:
+        """Flush everything in memory now, the active memtable with its `entries` too (DB::Flush)."""
+        if entries >= 1.0:
+            keys, tombstones = self._source.memtable(self.number, entries)
+            if len(keys):
+                self.immutables.append(Memtable(entries, keys, tombstones, 0.0))
+        self._flush_queued = any(not m.in_progress for m in self.immutables)
+        self._install()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing in memory, no job running and none due."""
+        slots = self._slots
+        waiting = self._flush_queued or self._compaction_queued or bool(self.immutables)
+        return not waiting and slots.flushes == 0 and slots.compactions == 0
+
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
         """Begin with a tree that was built before the run."""
         self.tree.install(added=levels)

@@ -1,0 +1,118 @@
+"""Files that are there at the start, from a table: a tree that was dumped, or thought up."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.units import build, quantity
+from lsmlab.sim.phase import Phase
+from lsmlab.sim.store import Store
+
+_OPEN_ENDED: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """A row of the table."""
+
+    level: int = quantity("count", high=100)
+    size_bytes: float = quantity("bytes", low=1)
+    smallest: int = quantity("count", _OPEN_ENDED)
+    """Number of the first key, as db_bench counts keys: 0 … num - 1; left out: see `_ranges`."""
+    largest: int = quantity("count", _OPEN_ENDED)
+    """Number of the last key."""
+
+
+def place_files(phase: Phase, table: object, seed: np.random.SeedSequence) -> None:
+    """Begin with the files of `table`: a list of mappings with the keys of `TreeFile`, or the path of a CSV file.
+
+    Files of L0 are listed from newest to oldest. Every store of several gets the whole table. Which of the keys between
+    its bounds a file holds is random. Raises InputError that names the row.
+    """
+    rows = [build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(_rows(table))]
+    for store, place in zip(phase.stores, seed.spawn(len(phase.stores)), strict=True):
+        _place(store, phase, rows, np.random.default_rng(place))
+
+
+def _rows(table: object) -> list[Mapping[str, Any]]:
+    if isinstance(table, str):
+        try:
+            with Path(table).open(newline="", encoding="utf-8") as stream:
+                return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"initial_tree: {table} cannot be read ({error}); name a CSV file or write a list") from None
+    if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
+        return table
+    raise InputError("initial_tree: must be a list of files such as {level: 1, size_bytes: 4MiB}, or a CSV file of them")
+
+
+def _place(store: Store, phase: Phase, rows: list[TreeFile], rng: np.random.Generator) -> None:
+    codes = phase.setup.sample.codes()
+    levels: list[tuple[int, list[SortedFile]]] = []
+    for level in sorted({row.level for row in rows}):
+        if level >= store.tree.num_levels:
+            raise InputError(f"initial_tree: level {level} does not exist; the store has {store.tree.num_levels} levels")
+        mine = [(i, row) for i, row in enumerate(rows) if row.level == level]
+        ranges = _ranges(mine, phase.setup.sample.population, level)
+        files = [_file(store, codes, i, row, span, rng) for (i, row), span in zip(mine, ranges, strict=True)]
+        if level > 0:
+            files.sort(key=lambda f: f.lo)
+            for before, after in zip(files, files[1:], strict=False):
+                if after.lo <= before.hi:
+                    raise InputError(f"initial_tree: two files of level {level} overlap; levels below 0 hold each key once")
+        levels.append((level, files))
+    newest = next(store.file_numbers)
+    for number, file in enumerate(reversed([f for _, files in levels for f in files]), newest):
+        file.number = number  # L0's newest file, listed first, gets the highest number
+        newest = next(store.file_numbers)
+    store.preload(levels)
+
+
+def _ranges(rows: list[tuple[int, TreeFile]], population: int, level: int) -> list[tuple[int, int]]:
+    """Key numbers (first, last) of each file of a level.
+
+    Without bounds a file of L0 spans all keys, and the files of a deeper level share them by size, in their order.
+    """
+    total = sum(row.size_bytes for _, row in rows)
+    done, ranges = 0.0, []
+    for i, row in rows:
+        first = int(done / total * population) if level > 0 else 0
+        done += row.size_bytes
+        last = (int(done / total * population) if level > 0 else population) - 1
+        first = first if row.smallest == _OPEN_ENDED else row.smallest
+        last = last if row.largest == _OPEN_ENDED else row.largest
+        if not 0 <= first <= last < population:
+            raise InputError(f"initial_tree[{i}]: keys {first} to {last} do not lie within the key space, 0 to {population - 1}")
+        ranges.append((first, last))
+    return ranges
+
+
+def _file(
+    store: Store, codes: KeyArray, row_number: int, row: TreeFile, span: tuple[int, int], rng: np.random.Generator
+) -> SortedFile:
+    content = store.content
+    one = content.entry
+    entries = max(1.0, (row.size_bytes - one.fixed) / (one.put + one.tail))
+    begin, end = np.searchsorted(codes, (span[0] << 1, (span[1] << 1) | 1), side="left")
+    if end == begin:  # narrower than a group of sampled keys: the group that holds it
+        begin, end = max(0, int(begin) - 1), max(1, int(begin))
+    inside = codes[begin:end]
+    per_key = content.entries(inside) / len(inside)
+    wanted = max(1, round(entries / per_key))
+    if wanted > len(inside) * 1.05 + 1:
+        raise InputError(
+            f"initial_tree[{row_number}]: {row.size_bytes:.0f} bytes hold {entries:.0f} entries, but there are only "
+            f"{content.entries(inside):.0f} keys between its bounds; widen them or raise workload.num"
+        )
+    keys = np.sort(rng.choice(inside, size=min(wanted, len(inside)), replace=False))
+    return SortedFile(
+        number=0, lo=int(keys[0]), hi=int(keys[-1]), size_bytes=round(row.size_bytes), entries=content.entries(keys),
+        keys=keys,
+    )  # fmt: skip

@@ -1,0 +1,142 @@
+"""A phase of a run: one workload on one set of stores, from an idle start to its last operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import simpy
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.merge import Tombstones
+from lsmlab.models.workloads.base import Workload, WriteStream, fill_together
+from lsmlab.sim.clients import ClientLoad
+from lsmlab.sim.preload import settled_tree
+from lsmlab.sim.progress import Progress
+from lsmlab.sim.recorder import StoreRecorder
+from lsmlab.sim.setup import set_up
+from lsmlab.sim.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.reads import TreeReads
+
+SEEDS: Final = 5
+"""Random streams of a phase, in fixed order: engines that are compared meet the same clients and keys."""
+_PROGRESS_STEPS: Final = 100
+_LONGEST_RUN_S: Final = 1e8
+"""About three years: a run that would last longer is taken for a mistake."""
+
+
+class Fills:
+    """Contents of memtables, store by store: one random stream and one set of cursors for each."""
+
+    def __init__(self, workload: Workload, sample: KeySample, seeds: list[np.random.SeedSequence]) -> None:
+        writers = [c for c in workload.clients if c.mix.writes > 0]
+        total = sum(c.mix.writes * c.threads for c in writers)
+        self._shares = [c.mix.writes * c.threads / total for c in writers]
+        self._rngs = [np.random.default_rng(s) for s in seeds]
+        self._streams: list[list[WriteStream]] = []
+        self.cursors = [workload.cursor(region) for region in range(len(seeds))]
+        for cursor in self.cursors:
+            self._streams.append([c.start(sample, cursor) for c in writers])
+
+    def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
+        """Distinct keys that the next `entries` writes of store number `store` touch, newest version each."""
+        streams, rng = self._streams[store], self._rngs[store]
+        if len(streams) == 1:
+            return streams[0].fill(entries, rng)
+        return fill_together(streams, [entries * s for s in self._shares], rng)
+
+
+class Phase:
+    """Everything that one workload runs on."""
+
+    def __init__(
+        self, config: Mapping[str, Any], seeds: Sequence[np.random.SeedSequence], allowed: Sequence[str],
+        like: KeySample | None = None,
+    ) -> None:  # fmt: skip
+        """`like`: the keys of another phase on the same stores, which this one has to share."""
+        self.env = env = simpy.Environment()
+        arrivals, keys, limiter, reads, self._preload_seed = seeds
+        self.setup = set_up(config, env, np.random.default_rng(limiter), allowed, like)
+        workload, self.machine = self.setup.workload, self.setup.machine
+        self.fills = Fills(workload, self.setup.sample, keys.spawn(workload.regions))
+        levels, checks = self.setup.engine.options.num_levels, bool(config.get("checks", False))
+        self.stores = [
+            Store(
+                number, env, self.setup.engine, self.setup.content, self.machine, self.fills,
+                StoreRecorder(number, levels), checks=checks,
+            )
+            for number in range(workload.regions)
+        ]  # fmt: skip
+        self._arrivals_rng = np.random.default_rng(arrivals)
+        self._reads_rng = np.random.default_rng(reads)
+        self.clients: ClientLoad
+        """From `run` on."""
+        self.reads: TreeReads | None = None
+
+    def preload(self) -> None:
+        """Begin with the keys that the workload takes for granted, settled into levels."""
+        workload = self.setup.workload
+        if workload.preload_keys > 0:
+            for store, place in zip(self.stores, self._preload_seed.spawn(len(self.stores)), strict=True):
+                store.preload(settled_tree(store, workload, self.setup.sample, np.random.default_rng(place)))
+
+    def run(self, progress: Progress | None = None) -> None:
+        """Simulate to the end of the workload."""
+        workload, env = self.setup.workload, self.env
+        until_s = workload.duration_s if workload.duration_s is not None else _LONGEST_RUN_S
+        finished = env.event()
+
+        def end() -> None:
+            finished.succeed()
+
+        self.reads = self._tree_reads()
+        self.clients = ClientLoad(
+            env, workload.clients, self.stores, self.machine, self.setup.shape, until_s, self._arrivals_rng, self.reads,
+            on_finished=end, log_reaches_device=self.setup.log_reaches_device,
+        )  # fmt: skip
+        self.clients.start()
+        _advance(env, until_s, finished, progress)
+
+    def settle(self) -> None:
+        """Bring all accounts up to now: the phase is over."""
+        self.clients.settle()
+        self.machine.device.settle()
+        self.machine.cores.settle()
+        for store in self.stores:
+            store.recorder.close(self.env.now)
+
+    def calm_down(self) -> None:
+        """Stop the clients, flush what is in memory and let all compactions end that have become due."""
+        self.clients.stop()
+        for store, entries in zip(self.stores, self.clients.unflushed(), strict=True):
+            store.flush_all(entries)
+        while not all(store.idle for store in self.stores):
+            self.env.step()
+        self.machine.device.settle()
+
+    def _tree_reads(self) -> TreeReads | None:
+        if not any(c.mix.gets + c.mix.scan > 0 for c in self.setup.workload.clients):
+            return None
+        from lsmlab.sim.reads import TreeReads
+
+        return TreeReads(self.env, self.stores, self.setup, self.fills.cursors, self._reads_rng)
+
+
+def _advance(env: simpy.Environment, until_s: float, finished: simpy.Event, progress: Progress | None) -> None:
+    deadline = env.timeout(until_s)
+    end = env.any_of([finished, deadline])
+    if progress is None:
+        env.run(until=end)
+        return
+    # drive the bar from outside the event loop, so that results are the same with and without it
+    step_s = min(until_s, 86400.0) / _PROGRESS_STEPS
+    while not end.processed:
+        target_s = min(env.now + step_s, until_s)
+        while env.peek() <= target_s and not end.processed:
+            env.step()
+        progress(min(target_s, env.peek()), until_s)
+        if env.peek() > target_s:
+            step_s = max(step_s, env.peek() - env.now)

@@ -1,0 +1,96 @@
+"""What happened before: a workload that fills the store, which then settles, before the measured one begins."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.files import NO_KEYS
+from lsmlab.models.tree.key_order import Ordered
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.workloads.base import Workload
+from lsmlab.models.workloads.make import make_workload
+from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.progress import Progress
+from lsmlab.sim.store import Store
+
+
+def prefill(
+    phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence, allowed: Sequence[str],
+    progress: Progress | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Give the stores of `phase` the trees that the workload `config["prefill"]` leaves behind once it has settled.
+
+    The workload runs on the same engine and machine in a time of its own; then memtables are flushed and compactions
+    run until none is due (db_bench's `flush,waitforcompaction`). Files, page cache and the device's own state stay,
+    counters, throttle and clock start anew, as after a reopening. What the measured workload takes for granted as
+    loaded is not loaded again.
+
+    Returns facts about it for the summary. Raises InputError that names the key.
+    """
+    inner = _inner(phase, config, seed, allowed)
+    inner.preload()
+    inner.run(progress)
+    end_s = inner.env.now
+    inner.calm_down()
+    inner.settle()
+    for store, filled in zip(phase.stores, inner.stores, strict=True):
+        _take_over(store, filled, inner.env.now)
+    phase.machine.cache = inner.machine.cache
+    phase.machine.device.begin(inner.machine.device.state)
+    return {
+        "workload": inner.setup.workload.name,
+        "operations": sum(g.served for g in inner.clients.groups),
+        "duration_s": end_s,
+        "settling_s": inner.env.now - end_s,
+        "live_bytes": sum(store.tree.total_bytes() for store in inner.stores),
+        "files_per_level": [sum(s.tree.file_count(i) for s in inner.stores) for i in range(inner.stores[0].tree.num_levels)],
+    }
+
+
+def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence, allowed: Sequence[str]) -> Phase:
+    group = config["prefill"]
+    if not isinstance(group, Mapping):
+        raise InputError(f"prefill: {group!r} is not a workload; choose one, such as prefill=fillrandom")
+    try:
+        workload = make_workload(group, ("lsmlab", *allowed))
+        sample = _shared_sample(phase.setup.sample, phase.setup.workload, workload)
+        return Phase({**config, "workload": group}, seed.spawn(SEEDS), allowed, like=sample)
+    except InputError as error:
+        text = str(error)
+        raise InputError(text.replace("workload", "prefill", 1) if text.startswith("workload") else text) from None
+
+
+def _shared_sample(sample: KeySample, measured: Workload, filling: Workload) -> KeySample:
+    """The keys of the filling workload, coded as the measured one codes its own."""
+    if measured.regions != filling.regions:
+        raise InputError(f"prefill.regions: {filling.regions} must be workload.regions, {measured.regions}")
+    if measured.key_size != filling.key_size:
+        raise InputError(f"prefill.key_size: {filling.key_size:g} must be workload.key_size, {measured.key_size:g}")
+    one = filling.region()
+    alike = one.key_order == sample.order
+    ordered = alike and isinstance(one.key_order, Ordered)
+    if not ordered and one.population != sample.population:
+        raise InputError(
+            f"prefill: its key space of {filling.population} keys must be that of the workload, {measured.population}, "
+            "where keys are not in the order of their numbers"
+        )
+    hot = sample.hot[sample.hot < one.population] if alike else NO_KEYS
+    return KeySample(one.population, sample.rate, one.key_order, hot)
+
+
+def _take_over(store: Store, filled: Store, end_s: float) -> None:
+    """Move the files of a store that has settled at `end_s` into another one, at whose time 0 they are that old."""
+    for file in filled.files():
+        file.created_s -= end_s
+    levels = [(level, list(files)) for level, files in enumerate(_levels(filled)) if len(files)]
+    last = max((f.number for _, files in levels for f in files), default=0)
+    store.file_numbers = itertools.count(last + 1)
+    store.preload(levels)
+
+
+def _levels(store: Store) -> list[Any]:
+    return [store.tree.l0, *(level.files for level in store.tree.levels[1:])]

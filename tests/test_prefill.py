@@ -1,0 +1,126 @@
+"""Stores with a past: a workload that ran before and settled, or a table of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from running import SMALL, configuration, simulate
+
+FILLED = (*SMALL, "prefill=fillrandom", "prefill.num=200000")
+TREE = "initial_tree=[{level:0,size_bytes:1MiB},{level:1,size_bytes:2MiB},{level:1,size_bytes:2MiB},{level:2,size_bytes:8MiB}]"
+CASES = {
+    "filled": (*FILLED, "workload.duration=5s"),
+    "filled by time": (*FILLED, "prefill.duration=1s", "workload.duration=3s"),
+    "overwritten": ("workload=overwrite", *FILLED, "workload.duration=5s"),
+    "deleted": ("workload=deleterandom", *FILLED, "workload.duration=3s"),
+    "read": ("workload=readwhilewriting", *FILLED, "workload.duration=3s"),
+    "in order": (*SMALL, "prefill=fillseq", "prefill.num=100000", "workload.duration=3s"),
+    "once each": (*SMALL, "prefill=filluniquerandom", "prefill.num=200000", "workload.duration=3s"),
+    "universal": ("engine=universal", *FILLED, "workload.duration=3s"),
+    "several": (*FILLED, "workload.regions=3", "prefill.regions=3", "workload.duration=3s"),
+    "merged memtables": (*FILLED, "engine.options.min_write_buffer_number_to_merge=2", "workload.duration=2s"),
+    "table": (*SMALL, TREE, "workload.duration=5s"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_entries_are_conserved(name: str) -> None:
+    """What was there and what flushes wrote equals what lives and what merges removed; invariants are checked."""
+    result = simulate(*CASES[name])
+    jobs, summary = result.jobs, result.summary
+    kind = np.asarray(jobs["kind"])
+    flushed = jobs["entries_out"][kind == "flush"].sum()
+    removed = (jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum()
+
+    assert summary["preloaded_entries"] > 0
+    assert flushed + summary["preloaded_entries"] == pytest.approx(summary["live_entries"] + removed, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["filled", "table"])
+def test_same_seed_same_run(name: str) -> None:
+    """A past is part of what the seed decides: the same seed gives the same summary, another one does not."""
+    again = run(configuration(*CASES[name])).summary
+
+    assert simulate(*CASES[name]).summary == again
+    assert simulate(*CASES[name]).summary != run(configuration(*CASES[name], "seed=2")).summary
+
+
+def test_counters_begin_with_the_measured_workload() -> None:
+    """Flushes, jobs, bytes and time of the prefill are not in the summary; facts about it stand apart."""
+    few = simulate(*FILLED, "workload.num=1000")
+    summary = few.summary
+
+    assert (0, 0, 1000) == (summary["flush_count"], summary["compaction_count"], round(summary["operations"]))
+    assert 0 == summary["device_bytes_written"]
+    assert summary["duration_s"] < 0.1
+    assert 200_000 == round(summary["prefill"]["operations"])
+    assert summary["files_per_level"] == summary["prefill"]["files_per_level"]
+    assert summary["live_bytes"] == summary["prefill"]["live_bytes"]
+
+
+def test_a_prefill_settles() -> None:
+    """Before the measured workload starts no compaction is due: L0 is below its trigger, levels within targets."""
+    levels = simulate(*FILLED, "workload.num=1000").summary["levels"]
+
+    assert levels[0]["files"] < 4
+    assert all(level["score"] < 1.0 for level in levels)
+
+
+def test_a_prefill_agrees_with_a_loaded_store() -> None:
+    """A store that filluniquerandom filled is written to as fast, and with as much W-Amp, as one that holds all keys."""
+    work = ("workload.num=1M", "workload.duration=20s", "device.write_cap=40MiB/s")
+    loaded = [run(configuration("workload=overwrite", *SMALL, *work, f"seed={s}")).summary for s in (1, 2, 3)]
+    filled = [
+        run(configuration("workload=overwrite", *SMALL, *work, "prefill=filluniquerandom", f"seed={s}")).summary
+        for s in (1, 2, 3)
+    ]
+
+    for name in ("ops_per_s", "write_amplification"):
+        expected = np.mean([s[name] for s in loaded])
+        assert np.mean([s[name] for s in filled]) == pytest.approx(expected, rel=0.1)
+
+
+def test_a_table_of_files_is_what_the_store_starts_with(tmp_path: Path) -> None:
+    """Sizes and levels of the table are those of the store before the first write; a CSV file says the same."""
+    (tmp_path / "tree.csv").write_text("level,size_bytes\n0,1MiB\n1,2MiB\n1,2MiB\n2,8MiB\n")
+
+    def levels(result: Result) -> list[tuple[int, int]]:
+        return [(row["files"], row["bytes"]) for row in result.summary["levels"]]
+
+    listed = simulate(*SMALL, TREE, "workload.writes=1000")
+    from_csv = run(configuration(*SMALL, f"initial_tree={tmp_path / 'tree.csv'}", "workload.num=200000", "workload.writes=1000"))
+
+    assert [(1, 1 << 20), (2, 4 << 20), (1, 8 << 20)] == levels(listed)
+    assert [(1, 1 << 20), (2, 4 << 20), (1, 8 << 20)] == levels(from_csv)
+    assert listed.summary["preloaded_entries"] > 0
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        ((*FILLED, TREE), "prefill: .* not both"),
+        ((*FILLED, "prefill.key_size=20"), "prefill.key_size: 20 must be workload.key_size, 16"),
+        ((*FILLED, "prefill.num=-1"), "prefill.num"),
+        ((*FILLED, "workload.regions=2"), "prefill.regions"),
+        ((*SMALL, "prefill=ycsb_load"), "prefill"),
+        ((*SMALL, "initial_tree=[{level:9,size_bytes:1MiB}]"), "level 9 does not exist"),
+        ((*SMALL, "initial_tree=[{level:1}]"), r"initial_tree\[0\].size_bytes: a value is required"),
+        ((*SMALL, "initial_tree=[{level:1,size_bytes:1MiB,largest:999999}]"), "key space"),
+        ((*SMALL, "initial_tree=[{level:1,size_bytes:1GiB}]"), "widen them or raise workload.num"),
+        ((*SMALL, "initial_tree=3"), "list of files"),
+        ((*SMALL, "initial_tree=none.csv"), "none.csv cannot be read"),
+        (
+            (*SMALL, "initial_tree=[{level:1,size_bytes:1MiB,largest:50000},{level:1,size_bytes:1MiB,smallest:40000}]"),
+            "overlap",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(overrides: tuple[str, ...], words: str) -> None:
+    """A past that does not go with the run is refused with its key."""
+    with pytest.raises(InputError, match=words):
+        run(configuration(*overrides))
