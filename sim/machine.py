@@ -14,6 +14,7 @@ from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.stations import CoreStation, DeviceStation
+from lsmlab.sim.steps import Step
 
 Events = Generator[simpy.Event, Any, None]
 """What a background job waits for, one event after the other."""
@@ -27,16 +28,6 @@ class Consumer(IntEnum):
     L0 = 2
     """Compactions that start at L0."""
     DEEPER = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A stretch of a job: read, then compute, then write (RocksDB overlaps none of the three within one thread)."""
-
-    read_bytes: float
-    """Bytes that come from the device, not from the page cache."""
-    cpu_s: float
-    write_bytes: float
 
 
 class PageCache:
@@ -93,6 +84,10 @@ class IoStyle:
     """Buffered without bytes_per_sync: a file's data reach the device with the fsync at its end, all at once (§7.1)."""
     overlap_reads: bool
     """Buffered reads: the kernel reads ahead while the merge goes on."""
+    readahead_bytes: float
+    """What a merge reads of a file at once."""
+    burst_bytes: float | None
+    """What a cap or a rate limiter lets pass at once before it makes writers or readers wait; None: neither is there."""
 
 
 class Machine:

@@ -94,9 +94,10 @@ def set_up(
     content = _content(engine, workload, sample)
     direct_reads = options.use_direct_reads or device_setup.direct_io
     direct_writes = options.use_direct_io_for_flush_and_compaction or device_setup.direct_io
+    readahead_bytes = float(options.compaction_readahead_size or (2**21 if direct_reads else 2**17))
     station = DeviceStation(
         env, device_setup.device,
-        read_request_bytes=float(options.compaction_readahead_size or (2**21 if direct_reads else 2**17)),
+        read_request_bytes=readahead_bytes,
         write_request_bytes=float(options.writable_file_max_buffer_size),
         queue_depth=1.0 if direct_writes else 8.0,
         in_order=device_setup.settings.write_cap is not None and not direct_writes and options.bytes_per_sync == 0,
@@ -109,6 +110,8 @@ def set_up(
             overlap_writes=not direct_writes and options.bytes_per_sync > 0,
             whole_files=not direct_writes and options.bytes_per_sync == 0,
             overlap_reads=not direct_reads,
+            readahead_bytes=readahead_bytes,
+            burst_bytes=_burst_bytes(device_setup, limiter),
         ),
         limiter,
     )  # fmt: skip
@@ -119,6 +122,17 @@ def set_up(
         and (options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)),
         keys=keys,
     )  # fmt: skip
+
+
+def _burst_bytes(device: DeviceSetup, limiter: LimiterStation | None) -> float | None:
+    """The smallest allowance that background I/O meets: of a cap in a slice, of the rate limiter in a refill."""
+    caps = device.settings
+    rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap]
+    rates += [caps.iops_cap * caps.throttle_io] if caps.iops_cap else []
+    bursts = [rate * caps.throttle_slice for rate in rates]
+    if limiter is not None:
+        bursts.append(limiter.rules.refill_bytes)
+    return min(bursts, default=None)
 
 
 def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:

@@ -12,14 +12,13 @@ from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.machine import Step
+from lsmlab.sim.steps import BUFFER_BYTES, PIECES_PER_BURST, Step, even_steps, flush_steps, merge_steps
 
 if TYPE_CHECKING:
     from lsmlab.sim.store import Store
 
 FINE_STEPS: Final = 16
-"""Steps of a job on a device under a cap, whose allowance a long step would use up at once: with 8 throughput is 1 to 3 %
-off, with 32 no more than with 16 (docs/background/time.md)."""
+"""Steps of a job whose files reach a capped device one by one, with their fsync (docs/background/time.md)."""
 COARSE_STEPS: Final = 4
 """Most steps of a job elsewhere: shares follow the load at once, so 1 step and 32 give the same throughput within 1 %."""
 COARSE_STEP_S: Final = 0.5
@@ -56,8 +55,11 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     size = files[0].size_bytes if files else 0
     cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
     cpu_s += store.engine.compression_cpu_s(host, entries_in * content.entry.raw_put, 0)
-    count = _step_count(store, 1, size, cpu_s)
-    steps = [Step(0.0, cpu_s / count, size / count)] * count
+    piece = _piece_bytes(store)
+    if piece is not None:
+        steps = flush_steps(cpu_s, size, piece)
+    else:
+        steps = even_steps(0.0, cpu_s, size, _step_count(store, 1, size, cpu_s))
     return FlushWork(files[0] if files else None, steps, cpu_s)
 
 
@@ -85,8 +87,9 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
     missing = store.machine.cache.missing_bytes(inputs)
     cpu_s = _merge_cpu_s(store, entries_in)
     total = sum(f.size_bytes for f in outputs)
+    runs = _runs(pick)
     parts = [
-        _steps(store, files, share * missing, share * cpu_s)
+        _steps(store, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
     ]
     return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum(f.entries for f in outputs), cpu_s)
@@ -146,14 +149,37 @@ def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
     return True
 
 
-def _steps(store: Store, files: Sequence[SortedFile], read_bytes: float, cpu_s: float) -> list[Step]:
-    """Reads and computing spread over the outputs evenly, as the merge passes through its inputs."""
+def _runs(pick: Merge) -> list[list[SortedFile]]:
+    """The inputs as they are read: files of L0 side by side, those of a deeper level one after the other."""
+    runs: list[list[SortedFile]] = []
+    for level, files in pick.inputs:
+        runs += [[f] for f in files] if level == 0 else [list(files)]
+    return runs
+
+
+def _steps(
+    store: Store, files: Sequence[SortedFile], runs: Sequence[Sequence[SortedFile]], share: float, read_bytes: float,
+    cpu_s: float,
+) -> list[Step]:  # fmt: skip
+    """Steps of one subcompaction, which passes through `share` of every run."""
     size = sum(f.size_bytes for f in files)
+    piece = _piece_bytes(store)
+    if piece is not None:
+        sizes = [[share * f.size_bytes for f in run] for run in runs]
+        ahead = store.machine.style.readahead_bytes
+        return merge_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
     if size == 0:
         return [Step(read_bytes, cpu_s, 0.0)]
-    count = _step_count(store, len(files), size, cpu_s)
-    step = Step(read_bytes / count, cpu_s / count, size / count)
-    return [step] * count
+    # reads and computing spread over the outputs evenly, as the merge passes through its inputs
+    return even_steps(read_bytes, cpu_s, size, _step_count(store, len(files), size, cpu_s))
+
+
+def _piece_bytes(store: Store) -> float | None:
+    """Bytes that are written between two looks at the rest of the job; None where the order does not matter."""
+    style = store.machine.style
+    if style.burst_bytes is None or style.whole_files or style.overlap_writes:
+        return None
+    return max(BUFFER_BYTES, style.burst_bytes / PIECES_PER_BURST)
 
 
 def _step_count(store: Store, files: int, size_bytes: int, cpu_s: float) -> int:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import simpy
 from lsmlab.models.devices.base import Flow, Load
 from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification, wear
 from lsmlab.models.devices.sharing import fair_level
-from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.devices.throttled import Throttled, Window
 from lsmlab.models.errors import InputError
+from lsmlab.sim.stations import DeviceStation
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import drive, setup
@@ -141,14 +144,14 @@ def test_throttle_slice_timeline() -> None:
     assert device.allocate(half, load).write_bytes_per_s <= 1.0, "a pause within the slice earns nothing"
     after = device.advance(state, waiting.valid_for_s, Flow())
     assert speed == device.allocate(after, load).write_bytes_per_s
-    assert device.advance(state, 10.0, Flow()).write_bytes == 8 * MIB, "what a slice leaves unused is dropped"
+    assert device.initial().write == device.advance(state, 10.0, Flow()).write, "a long pause ends the window"
 
 
 def test_throttled_streams_wait_while_the_log_keeps_its_share() -> None:
     """With the allowance used up writers wait, the log gets its fair share of the cap, readers what the device has left."""
     device = setup("samsung_970_pro", write_cap="100MB/s").device
     assert isinstance(device, Throttled)
-    empty = device.initial()._replace(write_bytes=0.0, slice_left_s=0.05)
+    empty = device.initial()._replace(write=Window(age_s=0.05, left_s=0.1, passed_bytes=10e6))
     load = Load(readers=1, writers=4, client_write_bytes_per_s=10e6)
     grant = device.allocate(empty, load)
     assert grant.client_write_share == 1
@@ -157,6 +160,35 @@ def test_throttled_streams_wait_while_the_log_keeps_its_share() -> None:
     assert grant.read_bytes_per_s > 0.99 * alone
     flooded = device.allocate(empty, replace(load, client_write_bytes_per_s=1e9))
     assert pytest.approx(0.02) == flooded.client_write_share
+
+
+@pytest.mark.parametrize(
+    ("burst_mib", "pause_s", "expected_ms"),
+    [(16, 0.0, 204), (16, 0.1, 104), (16, 0.2, 213), (16, 0.4, 214), (40, 0.0, 514), (40, 0.4, 513)],
+)
+def test_bursts_after_pauses_as_measured(burst_mib: int, pause_s: float, expected_ms: float) -> None:
+    """Direct writes under 80 MB/s: a pause of one slice is made up for, one of two is not.
+
+    Measured on Linux 6.18 (cgroup v1): milliseconds per burst of 1 MiB writes, mean of the second and later bursts. Not
+    modelled: the request that crosses an allowance waits for its excess besides, up to 13 ms here.
+    """
+    env = simpy.Environment()
+    station = DeviceStation(
+        env, setup("samsung_970_pro", write_cap="80MB/s").device, read_request_bytes=2.0**21,
+        write_request_bytes=2.0**20, queue_depth=1.0,
+    )  # fmt: skip
+    taken_ms: list[float] = []
+
+    def writer() -> Generator[simpy.Event, Any, None]:
+        for _ in range(6):
+            yield env.timeout(pause_s)
+            start_s = env.now
+            for _ in range(burst_mib):
+                yield station.write(2.0**20, 1)
+            taken_ms.append(1e3 * (env.now - start_s))
+
+    env.run(env.process(writer()))
+    assert pytest.approx(expected_ms, abs=16) == sum(taken_ms[1:]) / 5
 
 
 def test_gp2_burst_timeline() -> None:

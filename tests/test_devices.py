@@ -15,7 +15,7 @@ from lsmlab.models.devices.base import Device, Flow, Load
 from lsmlab.models.devices.cloud import Cloud
 from lsmlab.models.devices.flash import FlashDrive
 from lsmlab.models.devices.pmem import Pmem
-from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.devices.throttled import Throttled, Window
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import NAMES, drive, setup
@@ -193,7 +193,8 @@ def test_without_credit_nobody_exceeds_a_cap(
 ) -> None:
     """With all credit used up, no direction exceeds its caps, and whoever asks still gets something."""
     device = Throttled(unthrottled(name), write_cap=write_cap, read_cap=read_cap, iops_cap=iops_cap)
-    empty = device.initial()._replace(read_bytes=0.0, write_bytes=0.0, read_ios=0.0, write_ios=0.0)
+    full = Window(left_s=0.2, passed_bytes=1e15, passed_ios=1e15)
+    empty = device.initial()._replace(read=full, write=full)
     grant = device.allocate(empty, load)
     assert (load.readers > 0) == (grant.read_bytes_per_s > 0)
     assert (load.writers > 0) == (grant.write_bytes_per_s > 0)

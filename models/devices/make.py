@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lsmlab.models.devices.base import Device
-from lsmlab.models.devices.throttled import IO_BYTES, SLICE_S, Throttled
+from lsmlab.models.devices.throttled import IO_BYTES, KEPT_SLICES, SLICE_S, Throttled
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build, quantity
@@ -31,6 +31,8 @@ class DeviceSettings:
     """Slice of the throttle: the burst after a pause is cap x slice."""
     throttle_io: float = quantity("bytes", IO_BYTES, low=512)
     """Most bytes that the throttle counts as one operation."""
+    throttle_kept_slices: int = quantity("count", KEPT_SLICES, high=1)
+    """Past slices whose unused allowance still counts: 1 since Linux 6.15, 0 before."""
     page_cache: float = quantity("bytes", 0.0)
     """0: direct I/O. Else the size of the page cache: recently written files are read from memory within it."""
     price_usd: float | None = quantity("count", None)
@@ -98,6 +100,7 @@ def _throttle(device: Device, settings: DeviceSettings) -> Device:
         iops_cap=settings.iops_cap,
         slice_s=settings.throttle_slice,
         io_bytes=settings.throttle_io,
+        kept_slices=settings.throttle_kept_slices,
     )
 
 

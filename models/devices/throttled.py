@@ -1,11 +1,13 @@
 """Caps over any device, as the Linux block cgroup sets them: an allowance per slice of time.
 
-Source: Linux block/blk-throttle.c. A slice begins with the first request after a pause. It lets cap x slice bytes pass
-as fast as the device takes them (`tg_within_bps_limit` rounds the elapsed time up to whole slices); what comes after
-that waits for the next slice, and what a slice leaves unused is dropped (`throtl_trim_slice`). So a write longer than a
-slice gains nothing from an idle device before it, and a short one passes at once. The slice (DFL_THROTL_SLICE_HD) is
-100 ms, and 20 ms for solid-state disks only where the kernel has the "low" limit compiled in. The same code serves
-cgroup v1 (blkio.throttle.*) and v2 (io.max).
+Source: Linux block/blk-throttle.c. A window of slices begins with the first request after a pause. By the end of its
+n-th slice n x cap x slice bytes may have passed, as fast as the device takes them (`tg_within_bps_limit` rounds the
+elapsed time up to whole slices); what comes after that waits for the next slice. Slices that are over leave the window
+together with what they let pass, and what they left unused is lost (`throtl_trim_slice`); since Linux 6.15 the last of
+them stays, so that an idle tenth of a second is made up for afterwards. A window without requests ends a slice after
+the last one. The slice (DFL_THROTL_SLICE_HD) is 100 ms, and 20 ms for solid-state disks only where the kernel has the
+"low" limit compiled in. Reads and writes are counted apart. The same code serves cgroup v1 (blkio.throttle.*) and v2
+(io.max).
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ SLICE_S: Final = 0.1
 """DFL_THROTL_SLICE_HD, block/blk-throttle.c."""
 IO_BYTES: Final = 512.0 * 2**10
 """Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two (specs/lessons.md, 3.9)."""
+KEPT_SLICES: Final = 1
+"""Slices that stay in a window when they are over: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
 _EMPTY_S: Final = 1e-3
 """Allowance that the cap gives in less time than this counts as used up: one timer tick (HZ = 1000) of the throttle."""
 _TICK_S: Final = 1e-9
@@ -32,16 +36,25 @@ _SLACK: Final = 1.0 + 1e-9
 """Rates equal to the cap are within it."""
 
 
+class Window(NamedTuple):
+    """The slices of one direction that still count (`throtl_grp`: slice_start, slice_end, bytes_disp, io_disp)."""
+
+    age_s: float = 0.0
+    """Since the first of them began."""
+    left_s: float = 0.0
+    """Until the window ends unless something passes; 0: the next request begins a new one."""
+    passed_bytes: float = 0.0
+    passed_ios: float = 0.0
+
+
 class ThrottleState(NamedTuple):
-    """What the present slice still lets pass, and the state of the device below."""
+    """What has passed in either direction, and the state of the device below."""
 
     inner: Any
-    read_bytes: float
-    write_bytes: float
-    read_ios: float
-    write_ios: float
-    slice_left_s: float = 0.0
-    """Time left in the present slice; 0: the next request begins one."""
+    read: Window = Window()
+    write: Window = Window()
+    clock_s: float = 0.0
+    """Since the start: the kernel rounds the end of a window up to whole slices of its clock."""
 
 
 class _Direction(NamedTuple):
@@ -57,6 +70,9 @@ class _Direction(NamedTuple):
     """Bytes per second of one stream."""
     client_limit: float
     """Share of the clients' demand."""
+
+
+_NO_WINDOW: Final = Window()
 
 
 @dataclass(frozen=True)
@@ -75,6 +91,7 @@ class Throttled:
     """Operations per second."""
     slice_s: float = SLICE_S
     io_bytes: float = IO_BYTES
+    kept_slices: int = KEPT_SLICES
 
     def __post_init__(self) -> None:
         for key in ("write_cap", "read_cap", "iops_cap"):
@@ -88,11 +105,8 @@ class Throttled:
         return self.device.name
 
     def initial(self) -> ThrottleState:
-        """A full allowance, and no slice begun."""
-        slice_s, ios = self.slice_s, (self.iops_cap or 0.0) * self.slice_s
-        return ThrottleState(
-            self.device.initial(), (self.read_cap or 0.0) * slice_s, (self.write_cap or 0.0) * slice_s, ios, ios
-        )
+        """Nothing has passed yet."""
+        return ThrottleState(self.device.initial())
 
     def allocate(self, state: ThrottleState, load: Load) -> Grant:
         """How much each asker gets; valid until an allowance is used up or the slice ends."""
@@ -114,13 +128,11 @@ class Throttled:
             if grant.client_write_share != 1.0:
                 write = write._replace(client_limit=write.client_limit * grant.client_write_share)
             new_read, read_s = self._bind(
-                read, min(grant.read_bytes_per_s, read.limit), reads, self.read_cap, state.read_bytes, state.read_ios,
-                state.slice_left_s,
-            )  # fmt: skip
+                read, min(grant.read_bytes_per_s, read.limit), reads, self.read_cap, state.read
+            )
             new_write, write_s = self._bind(
-                write, min(grant.write_bytes_per_s, write.limit), logged, self.write_cap, state.write_bytes,
-                state.write_ios, state.slice_left_s,
-            )  # fmt: skip
+                write, min(grant.write_bytes_per_s, write.limit), logged, self.write_cap, state.write
+            )
             if new_read is None and new_write is None:
                 return self._answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
             held_s = min(held_s, read_s if new_read else math.inf, write_s if new_write else math.inf)
@@ -132,23 +144,35 @@ class Throttled:
             )  # fmt: skip
 
     def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
-        """What passed is taken from the slice's allowance; with the slice's end comes a new one."""
+        """What passed counts against the allowance; slices that are over leave the window."""
         read_ios = max(flow.reads, flow.read_bytes / self.io_bytes)
         write_ios = max(flow.writes, flow.write_bytes / self.io_bytes)
-        used = flow.read_bytes > 0 or flow.write_bytes > 0
-        begun_s = state.slice_left_s or (self.slice_s if used else 0.0)
-        left_s = begun_s - elapsed_s
-        inner = self.device.advance(state.inner, elapsed_s, flow)
-        if left_s <= _TICK_S:
-            return self.initial()._replace(inner=inner)
+        clock_s = state.clock_s + elapsed_s
         return ThrottleState(
-            inner,
-            max(0.0, state.read_bytes - flow.read_bytes),
-            max(0.0, state.write_bytes - flow.write_bytes),
-            max(0.0, state.read_ios - read_ios),
-            max(0.0, state.write_ios - write_ios),
-            left_s,
+            self.device.advance(state.inner, elapsed_s, flow),
+            self._moved(state.read, elapsed_s, clock_s, flow.read_bytes, read_ios, self.read_cap),
+            self._moved(state.write, elapsed_s, clock_s, flow.write_bytes, write_ios, self.write_cap),
+            clock_s,
         )
+
+    def _moved(
+        self, window: Window, elapsed_s: float, clock_s: float, size_bytes: float, ios: float, cap: float | None
+    ) -> Window:
+        """The window after `size_bytes` more have passed in `elapsed_s`."""
+        left_s = window.left_s - elapsed_s
+        if size_bytes <= 0.0:
+            return window._replace(age_s=window.age_s + elapsed_s, left_s=left_s) if left_s > _TICK_S else _NO_WINDOW
+        if window.left_s <= 0.0:
+            window = _NO_WINDOW
+        age_s = window.age_s + elapsed_s
+        passed_bytes, passed_ios = window.passed_bytes + size_bytes, window.passed_ios + ios
+        over = math.floor(age_s / self.slice_s + _TICK_S) - self.kept_slices
+        if over > 0:
+            age_s -= over * self.slice_s
+            passed_bytes = max(0.0, passed_bytes - (cap or math.inf) * over * self.slice_s)
+            passed_ios = max(0.0, passed_ios - (self.iops_cap or math.inf) * over * self.slice_s)
+        end_s = math.ceil((clock_s + self.slice_s) / self.slice_s - _TICK_S) * self.slice_s
+        return Window(age_s, end_s - clock_s, passed_bytes, passed_ios)
 
     def queue_wait_s(self, queued_bytes: float) -> float:
         """Time until a write gets its turn behind `queued_bytes`: the throttle serves a group's writes in order."""
@@ -168,9 +192,8 @@ class Throttled:
         return self.device.facts(state.inner, live_bytes)
 
     def _bind(
-        self, side: _Direction, stream_rate: float, client_rate: float, cap: float | None, allowed: float, ios: float,
-        slice_left_s: float,
-    ) -> tuple[_Direction | None, float]:  # fmt: skip
+        self, side: _Direction, stream_rate: float, client_rate: float, cap: float | None, window: Window
+    ) -> tuple[_Direction | None, float]:
         """Limits that one direction's used-up allowances set now (None: no new ones), and the time until that changes.
 
         The new limits add up to the cap at most, whatever the device grants next: so the search for them ends.
@@ -179,11 +202,17 @@ class Throttled:
         if (cap is None and self.iops_cap is None) or (side.streams == 0 and client_rate == 0.0):
             return None, valid_s
         bound = False
-        for bucket_cap, left, stream_unit, client_unit in (
-            (cap, allowed, 1.0, 1.0),
+        # as the next request finds it: slices that are over go first
+        slices = math.floor(window.age_s / self.slice_s + _TICK_S)
+        over = max(0, slices - self.kept_slices)
+        slice_left = (slices + 1) * self.slice_s - window.age_s
+        counted_s = (slices + 1 - over) * self.slice_s
+        over_s = over * self.slice_s
+        for bucket_cap, passed, stream_unit, client_unit in (
+            (cap, window.passed_bytes, 1.0, 1.0),
             (
                 self.iops_cap,
-                ios,
+                window.passed_ios,
                 1.0 / min(side.request_bytes, self.io_bytes),
                 1.0 / min(side.client_unit_bytes, self.io_bytes),
             ),
@@ -202,8 +231,8 @@ class Throttled:
                 client_rate, client, bound = client_rate * factor, client * factor, True
             if not side.streams or stream_rate <= _BLOCKED_BYTES_PER_S:
                 continue
-            slice_left = slice_left_s or self.slice_s
             valid_s = min(valid_s, slice_left)
+            left = bucket_cap * counted_s - max(0.0, passed - bucket_cap * over_s)
             left -= client * slice_left
             if left > bucket_cap * _EMPTY_S:
                 valid_s = min(valid_s, left / (side.streams * stream))
