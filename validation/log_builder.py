@@ -14,12 +14,15 @@ from typing import Final
 
 from lsmlab.validation.log_jobs import LogFile, LogJob, LogJobs
 from lsmlab.validation.log_records import (
+    DeletedLine,
+    DroppingLine,
     Event,
     InstalledLine,
     JobLine,
     MovedLine,
     MovingLine,
     Record,
+    ReleasedLine,
     RocksDbLog,
     StartSummary,
 )
@@ -40,7 +43,7 @@ _ABORTED: Final = re.compile(
 
 def jobs_of(log: RocksDbLog) -> LogJobs:
     """Put the jobs of a log together."""
-    return _Builder().build(log.records)
+    return _Builder(log.closing_us).build(log.records)
 
 
 @dataclass(slots=True)
@@ -57,7 +60,9 @@ class _Witness:
 
 
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, closing_us: dict[int, int]) -> None:
+        self.closing_us = closing_us
+        self.released: set[int] = set()
         self.result = LogJobs()
         self.active: dict[tuple[int, int], list[LogJob]] = defaultdict(list)
         self.by_thread: dict[tuple[int, str], LogJob] = {}
@@ -65,6 +70,9 @@ class _Builder:
         self.installed: dict[str, InstalledLine] = {}
         self.moving: dict[str, list[MovingLine]] = defaultdict(list)
         self.moves: dict[str, LogJob] = {}
+        self.dropping: dict[str, list[int]] = defaultdict(list)
+        self.places: dict[int, int] = {}
+        """Level of each file, as far as the log tells."""
         self.summaries: dict[str, StartSummary] = {}
         self.recovering = False
         self.families: dict[str, None] = {}
@@ -83,6 +91,12 @@ class _Builder:
                 self.moving[record.thread].append(record)
             elif isinstance(record, MovedLine):
                 self._moved(record)
+            elif isinstance(record, ReleasedLine):
+                self.released.add(record.file)
+            elif isinstance(record, DroppingLine):
+                self.dropping[record.thread].append(record.file)
+            elif isinstance(record, DeletedLine):
+                self._deleted(record)
             elif isinstance(record, StartSummary):
                 self.summaries[record.thread] = record
                 self._listed(record.inputs)
@@ -248,10 +262,15 @@ class _Builder:
             self.result.files[number] = LogFile(number, told.flushed[number][0])
             job.outputs.append(self.result.files[number])
         job.output_files = len(job.outputs)
+        self.places.update((f.number, 0) for f in job.outputs)
         job.write_bytes = sum(f.size_bytes for f in job.outputs)
         job.entries_out = sum(f.entries or 0 for f in job.outputs)
         if not job.outputs and not told.flushed:
             self.result.problems["unknown_numbers"] += 1
+        closing = self.closing_us.get(event.opening)
+        late = closing is not None and event.time_us >= closing
+        if late and self.released and not any(f.number in self.released for f in job.outputs):
+            job.status = "aborted"
         if any("OK" not in words for _, words in told.flushed.values()):
             job.status = "aborted"
 
@@ -270,6 +289,7 @@ class _Builder:
         job.output_files = self._agreed(
             [event.whole("num_output_files"), len(job.outputs) or None, len(told.generated) or None]
         )
+        self.places.update((f.number, job.output_level) for f in job.outputs)
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in told.generated.values()) or None]
         job.write_bytes = self._agreed([event.whole("total_output_size"), told.write_bytes, *sizes])
         job.subcompactions = event.whole("num_subcompactions") or 1
@@ -336,8 +356,10 @@ class _Builder:
         )
         job.output_files = self._agreed([event.whole("files"), len(files) if moved else None])
         job.start_us = min([event.time_us, *(m.time_us for m in moved)])
-        job.start_level = max(0, job.output_level - 1)
+        before = [self.places[n] for n in files if n in self.places]
+        job.start_level = before[0] if before else max(0, job.output_level - 1)
         job.inputs = {job.start_level: tuple(files)}
+        self.places.update(dict.fromkeys(files, job.output_level))
         job.reason, job.status, job.line = "", "ok", event.line
         self.result.jobs.append(job)
         self.moves[event.thread] = job
@@ -348,6 +370,17 @@ class _Builder:
             self.result.problems["missing_starts" if job is None else "contradictions"] += 1
         if job is not None:
             job.lsm_state = line.lsm_state
+
+    def _deleted(self, line: DeletedLine) -> None:
+        """FIFO's way to make room; the job has no event of its own, and no number."""
+        numbers = self.dropping.pop(line.thread, [])
+        job = LogJob(-1, "drop", line.opening, line.thread, line.time_us, line.time_us, line.column_family)
+        job.inputs, job.start_level, job.status, job.line = {0: tuple(numbers)}, 0, "ok", line.line
+        if len(numbers) != line.files:
+            self.result.problems["contradictions"] += 1
+        known = [self.result.files[n].size_bytes for n in numbers if n in self.result.files]
+        job.moved_bytes, job.reason = sum(known), "FIFO"
+        self.result.jobs.append(job)
 
     def _recovery(self, event: Event) -> None:
         self.recovering = event.name == "recovery_started"

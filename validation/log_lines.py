@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from lsmlab.validation.log_records import (
+    DeletedLine,
+    DroppingLine,
     IdlePick,
     InstalledLine,
     JobLine,
@@ -230,6 +232,16 @@ def _compaction(c: _Context, text: str) -> Record | None:
     return IdlePick(c.time_us, c.thread, c.number, opening=c.opening) if "nothing to do" in text else None
 
 
+def _deleted(c: _Context, text: str) -> Record | None:
+    found = re.match(r"Deleted (\d+) files\s*$", text)
+    return found and DeletedLine(c.time_us, c.thread, c.number, int(found[1]), c.family, opening=c.opening)
+
+
+def _dropping(c: _Context, text: str) -> Record | None:
+    found = re.match(r"FIFO compaction: picking file (\d+) with", text)
+    return found and DroppingLine(c.time_us, c.thread, c.number, int(found[1]), c.family, opening=c.opening)
+
+
 def _installed(c: _Context, text: str) -> Record | None:
     found = _INSTALLED.match(text)
     return found and InstalledLine(c.time_us, c.thread, c.number, c.family, _numbers(found[1]), text, opening=c.opening)
@@ -260,4 +272,6 @@ _FIRST_WORDS: Final[dict[str, Callable[[_Context, str], Record | None]]] = {
     "Generated": _job,
     "Flushing": _job,
     "Flush": _job,
+    "Deleted": _deleted,
+    "FIFO": _dropping,
 }

@@ -115,6 +115,22 @@ class MovedLine(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class DeletedLine(Record):
+    """FIFO threw files away; lines that name them precede it on the same thread."""
+
+    files: int
+    column_family: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class DroppingLine(Record):
+    """A file that FIFO is about to throw away."""
+
+    file: int
+    column_family: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
 class StartSummary(Record):
     """On which version a compaction was picked; precedes its compaction_started event on the same thread."""
 
@@ -148,7 +164,7 @@ class InstalledLine(Record):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Opening:
     """One open of the store within the file."""
 
@@ -156,6 +172,8 @@ class Opening:
     time_us: int
     version: str
     """Such as 7.8.3; empty if the file begins after its open."""
+    sst_files: int | None = None
+    """Table files that the store had, as its open says; None if it does not say."""
 
 
 @dataclass
@@ -185,6 +203,8 @@ class RocksDbLog:
     """Of the earliest stamped line."""
     last_us: int | None = None
     """Of the latest stamped line."""
+    closing_us: dict[int, int] = field(default_factory=dict)
+    """By open: when the store began to close."""
     shutdowns: int = 0
     """How often the store said that it was closed."""
     troubles: Counter[str] = field(default_factory=Counter)

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lsmlab.models.policies.decisions import StallCause
-from lsmlab.validation.log_records import Event, MovedLine, Record, RocksDbLog, StallLine, SwitchLine
+from lsmlab.validation.log_records import (
+    Event,
+    MovedLine,
+    Record,
+    ReleasedLine,
+    RocksDbLog,
+    StallLine,
+    SwitchLine,
+)
 
 _COMMITS: Final = frozenset({"flush_finished", "compaction_finished", "trivial_move"})
 _NEAR_US: Final = 10**6
@@ -29,6 +37,10 @@ class StallState:
     """None: writers may go on."""
     rate_bytes_per_s: int | None = None
     pending_bytes: int | None = None
+    l0_files: int | None = None
+    """Files in level 0 at the recompute, where it is told."""
+    immutables: int | None = None
+    """Immutable memtables at the recompute, where it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,8 @@ def _states(log: RocksDbLog, result: LogStalls) -> list[StallState]:
     switched: dict[str, SwitchLine] = {}
     pending: dict[str, StallLine] = {}
     families: dict[str, str] = {}
+    committed: set[str] = set()
+    releases = any(isinstance(record, ReleasedLine) for record in log.records)
     for record in sorted(log.records, key=lambda r: r.line):  # file order: a thread's lines are neighbours there
         thread = record.thread
         if isinstance(record, SwitchLine):
@@ -117,9 +131,18 @@ def _states(log: RocksDbLog, result: LogStalls) -> list[StallState]:
             if line is not None:
                 states.append(_state(line, cause_of(line.text)))
                 families[thread] = line.column_family
-            if line is None or abs(line.time_us - record.time_us) > _NEAR_US:
+            # a flush that another thread committed with its own recomputes nothing
+            own = record.name != "flush_finished" or thread in committed or not releases
+            committed.discard(thread)
+            if own and (line is None or abs(line.time_us - record.time_us) > _NEAR_US):
                 family = str(record.data.get("cf_name") or families.get(thread, "default"))
-                states.append(StallState(record.time_us, record.opening, family, None))
+                files, waiting = record.counts("lsm_state"), record.whole("immutable_memtables")
+                l0_files = files[0] if files else None
+                states.append(
+                    StallState(record.time_us, record.opening, family, None, l0_files=l0_files, immutables=waiting)
+                )
+        elif isinstance(record, ReleasedLine):
+            committed.add(thread)
         elif isinstance(record, MovedLine):
             families[thread] = record.column_family
     for thread in list(switched):
@@ -134,7 +157,8 @@ def _flush_switch(switched: dict[str, SwitchLine], thread: str, states: list[Sta
     """A switch after which no line stands left writers free."""
     record = switched.pop(thread, None)
     if record is not None:
-        states.append(StallState(record.time_us, record.opening, record.column_family, None))
+        waiting = record.immutables + 1
+        states.append(StallState(record.time_us, record.opening, record.column_family, None, immutables=waiting))
 
 
 def _state(line: StallLine, cause: StallCause | None) -> StallState:

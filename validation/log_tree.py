@@ -28,7 +28,12 @@ class LevelTracker:
                     if size is not None:
                         sizes[number] = size
                         break
-        target = self.files.setdefault(job.output_level, {})
+        target = self.files.setdefault(max(0, job.output_level), {})
+        if job.kind == "drop":
+            width = max(len(self.counts), 1)
+            gone = sum(len(files) for files in job.inputs.values())
+            self.counts = tuple(max(0, n - gone * (level == 0)) for level, n in enumerate(self.counts or (0,) * width))
+            return
         if job.kind == "trivial_move":
             moved = [n for files in job.inputs.values() for n in files]
             for number in moved:

@@ -36,6 +36,7 @@ from lsmlab.validation.log_text import read_text, read_text_part
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
 _VERSION: Final = re.compile(r"RocksDB version: (\S+)")
 _FIELD: Final = re.compile(r'"(\w+)": (-?\d+\.?\d*(?:[eE][-+]?\d+)?(?=[,}\]])|"(?:[^"\\]|\\.)*"|\[[^\]\[]*\]|\{)')
+_SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
 _ZONE_STEP_US: Final = 900 * 10**6
 """Time zones differ from UTC by multiples of a quarter of an hour."""
 _CLOCK_TOLERANCE_US: Final = 60 * 10**6
@@ -180,6 +181,13 @@ class _Parser:
         if "DB pointer " in message:
             if self.log.ready_us:
                 self.log.ready_us[-1] = line.time_us
+            return True
+        if message.startswith("SST files in ") and (files := _SST_FILES.search(message)) and self.log.openings:
+            opening = self.log.openings[-1]
+            opening.sst_files = (opening.sst_files or 0) + int(files[1])
+            return True
+        if "Shutdown: canceling" in message:
+            self.log.closing_us[self.opening] = line.time_us
             return True
         if "Shutdown complete" in message:
             self.log.shutdowns += not self._repeated(line)
