@@ -47,10 +47,16 @@ class Host:
     file_overhead: float = quantity("seconds", 2e-3)
     """Wall time to finish an output file beyond its data: metadata fsync, reopening."""
     unlink: float = quantity("seconds", 0.1e-3)
-    """Wall time to delete one input file."""
+    """Wall time to delete one input file, without its pages in memory."""
+    unlink_byte: float = quantity("seconds", 1.0e-10)
+    """Further time per byte of a deleted file that is in the page cache: its pages are freed one by one."""
+    unlink_log_byte: float = quantity("seconds", 2.5e-10)
+    """The same of a deleted write-ahead log, whose pages are dirty. The flush keeps its slot meanwhile."""
     switch: float = quantity("seconds", 0.3e-3)
     """Wall time for which a memtable switch holds the write group leader."""
     sleep_step: float = quantity("seconds", 1.06e-3)
     """Length of one sleep of a delayed writer: 1.001 ms asked for, plus timer slack (lessons.md §3.7)."""
+    sleep_penalty: float = quantity("seconds", 0.0)
+    """Time that a delayed writer loses after each sleep with cold caches; RocksDB does not count it as stall."""
     dirty_expire: float = quantity("seconds", 30.0)
     """Age at which the kernel writes dirty pages back (vm.dirty_expire_centisecs = 3000)."""

@@ -160,7 +160,10 @@ class ClientLoad:
             if done > 0.0 and group.backlog <= _OPS_EPSILON:
                 self._note_undisturbed(group, done)
         if self._stall is not None and self._waiting_share > 0.0:
-            self.waits.extend((start_s, now_s, CAUSES.index(self._stall), self._waiting_share))
+            share = self._waiting_share
+            if not self._stall.stops:
+                share /= 1.0 + self._host.sleep_penalty / self._sleep_s()
+            self.waits.extend((start_s, now_s, CAUSES.index(self._stall), share))
             if not self._stall.stops:
                 self._note_sleeps(elapsed_s)
 
@@ -174,14 +177,18 @@ class ClientLoad:
 
     def _note_sleeps(self, elapsed_s: float) -> None:
         """Delayed closed-loop writers sleep in whole steps; each sleep holds every thread's next write (§3.6, §3.7)."""
-        step = self._host.sleep_step
-        sleep_s = step * max(1.0, math.ceil(1.0 / max(1e-9, self._allowed) / step))
+        sleep_s = self._sleep_s()
         self.longest_wait_s = max(self.longest_wait_s, sleep_s)
         for group in self.groups:
             if group.closed and group.write_share > 0.0:
-                sleeps = elapsed_s * self._waiting_share / sleep_s
+                sleeps = elapsed_s * self._waiting_share / (sleep_s + self._host.sleep_penalty)
                 written = group.served_rate * group.write_share * elapsed_s
                 group.write_pieces.add(self.env.now, min(written, sleeps * group.spec.threads), sleep_s, sleep_s)
+
+    def _sleep_s(self) -> float:
+        """Length of one sleep at the present delayed rate."""
+        step = self._host.sleep_step
+        return step * max(1.0, math.ceil(1.0 / max(1e-9, self._allowed) / step))
 
     # --- the future: rates until something changes ----------------------------------------------------------------------
 

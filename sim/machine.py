@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Generator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import simpy
 from lsmlab.models.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.journal import Journal
 from lsmlab.sim.limiter import LimiterStation
+from lsmlab.sim.queues import Events as Events
 from lsmlab.sim.stations import CoreStation, DeviceStation
 from lsmlab.sim.steps import Step
-
-Events = Generator[simpy.Event, Any, None]
-"""What a background job waits for, one event after the other."""
 
 
 class Consumer(IntEnum):
@@ -54,6 +52,10 @@ class PageCache:
                 missing += file.size_bytes
                 self._add(file)
         return missing
+
+    def cached_bytes(self, files: Iterable[SortedFile]) -> int:
+        """Bytes of `files` that are in memory."""
+        return sum(self._files.get(id(file), 0) for file in files)
 
     def deleted(self, file: SortedFile) -> None:
         """A deleted file frees its pages."""
@@ -95,8 +97,9 @@ class Machine:
 
     def __init__(
         self, env: simpy.Environment, device: DeviceStation, cores: CoreStation, cache: PageCache, host: Host,
-        style: IoStyle, limiter: LimiterStation | None,
+        style: IoStyle, limiter: LimiterStation | None, journal: Journal | None = None,
     ) -> None:  # fmt: skip
+        """`journal`: of the file system, where files are written through the page cache."""
         self.env = env
         self.device = device
         self.cores = cores
@@ -104,6 +107,7 @@ class Machine:
         self.host = host
         self.style = style
         self.limiter = limiter
+        self.journal = journal
         self.logs_on_device = False
         """Whether log bytes reach the device before their log is deleted."""
 
@@ -132,12 +136,19 @@ class Machine:
                 yield cores.work(step.cpu_s)
             elif step.cpu_s > 0:
                 yield cores.work(step.cpu_s)
-            if pending is not None:
-                yield pending
-            elif step.write_bytes > 0:
+            if pending is None and step.write_bytes > 0:
                 if self.limiter is not None:
                     yield self.limiter.request(step.write_bytes, self._priority(consumer, urgent))
-                yield device.write(step.write_bytes, consumer)
+                pending = device.write(step.write_bytes, consumer)
+            if pending is not None:
+                yield from self._written(pending, step.ends_file)
+
+    def _written(self, written: simpy.Event, ends_file: bool) -> Events:
+        """Wait for data, and at a file's end for whatever its fsync waits for."""
+        if self.journal is None or not ends_file:
+            yield written
+        else:
+            yield from self.journal.fsync_data(written)
 
     def start_job(self) -> Events:
         """Fixed cost of starting a job."""
@@ -146,18 +157,24 @@ class Machine:
 
     def finish_files(self, count: int) -> Events:
         """Fixed cost of finishing `count` output files: fsync of the tail, directory, reopening (§6.6)."""
+        if self.journal is not None:
+            yield from self.journal.fsync()
         cost = count * self.host.file_overhead
         if cost > 0:
             yield self.env.timeout(cost)
 
     def commit(self) -> Events:
         """Append to the manifest and fsync it."""
+        if self.journal is not None:
+            yield from self.journal.fsync()
+            return
         wait_s = self.device.metadata_wait_s(self.style.whole_files)
         yield self.env.timeout(wait_s + self.device.device.fsync_s(self.device.state))
 
-    def unlink(self, count: int) -> Events:
-        """Delete obsolete input files; the job keeps its slot meanwhile."""
-        cost = count * self.host.unlink
+    def unlink(self, count: int, cached_bytes: float = 0.0, log_bytes: float = 0.0) -> Events:
+        """Delete obsolete files; the job keeps its slot meanwhile. `cached_bytes`: of them in the page cache."""
+        host = self.host
+        cost = count * host.unlink + cached_bytes * host.unlink_byte + log_bytes * host.unlink_log_byte
         if cost > 0:
             yield self.env.timeout(cost)
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Generator
+from typing import Any, Final
 
 import simpy
+
+Events = Generator[simpy.Event, Any, None]
+"""What a process waits for, one event after the other."""
 
 TICK_S: Final = 1e-9
 """Who would leave within this time leaves now: simulated time is a float, whose steps are 1e-11 s after a day."""

@@ -12,6 +12,7 @@ import simpy
 from lsmlab.models.devices.make import DeviceSetup, make_device
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import make_engine
+from lsmlab.models.engines.option_fields import RocksDbOptions
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.tree.content import Content, EntryBytes
@@ -25,6 +26,7 @@ from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
 from lsmlab.sim.client_group import WriteShape
+from lsmlab.sim.journal import Journal
 from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.machine import IoStyle, Machine, PageCache
 from lsmlab.sim.stations import CoreStation, DeviceStation
@@ -99,7 +101,7 @@ def set_up(
         env, device_setup.device,
         read_request_bytes=readahead_bytes,
         write_request_bytes=float(options.writable_file_max_buffer_size),
-        queue_depth=1.0 if direct_writes else 8.0,
+        queue_depth=1.0 if direct_writes else _requests_queued(options),
         in_order=device_setup.settings.write_cap is not None and not direct_writes and options.bytes_per_sync == 0,
     )  # fmt: skip
     limiter = LimiterStation(env, engine, limiter_rng) if options.rate_limiter_bytes_per_sec else None
@@ -114,6 +116,7 @@ def set_up(
             burst_bytes=_burst_bytes(device_setup, limiter),
         ),
         limiter,
+        None if direct_writes else Journal(env, station),
     )  # fmt: skip
     return Setup(
         engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape, machine=machine,
@@ -122,6 +125,13 @@ def set_up(
         and (options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)),
         keys=keys,
     )  # fmt: skip
+
+
+def _requests_queued(options: RocksDbOptions) -> float:
+    """Write requests that a stream through the page cache keeps outstanding: with fsyncs only, those of a whole file."""
+    if options.bytes_per_sync > 0:
+        return 8.0
+    return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
 
 
 def _burst_bytes(device: DeviceSetup, limiter: LimiterStation | None) -> float | None:

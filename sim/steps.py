@@ -28,6 +28,8 @@ class Step:
     """Bytes that come from the device, not from the page cache."""
     cpu_s: float
     write_bytes: float
+    ends_file: bool = False
+    """An output file is complete with this step: through the page cache, its fsync follows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,6 +232,7 @@ class Store:
         if self._flushes[0] is flush:
             yield from self._manifest.commit()
             self._commit_flushes(job)
+        yield from machine.unlink(1, log_bytes=sum(m.log_bytes for m in picked))
         self.recorder.running(env.now, flushes=-1)
         self._slots.flushes -= 1
         self._end_job(job)
@@ -303,10 +304,11 @@ class Store:
             yield from self.machine.run_parts(work.parts, consumer, urgent=self.throttle.cause is not None)
             yield from self.machine.finish_files(math.ceil(len(work.outputs) / len(work.parts)))
             merged_s = self.env.now
+            cached_bytes = self.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
             yield from self._manifest.commit()
             self._commit_merge(job, parent, pick, work, start_s, merged_s)
             self.recorder.running(self.env.now, compactions=-1)
-            yield from self.machine.unlink(sum(len(files) for _, files in pick.inputs))
+            yield from self.machine.unlink(sum(len(files) for _, files in pick.inputs), cached_bytes)
         else:
             yield from self._manifest.commit()
             self._commit_edit(job, parent, pick, start_s)

@@ -12,7 +12,7 @@ from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.steps import BUFFER_BYTES, PIECES_PER_BURST, Step, even_steps, flush_steps, merge_steps
+from lsmlab.sim.steps import BUFFER_BYTES, PIECES_PER_BURST, Step, flush_steps, merge_steps
 
 if TYPE_CHECKING:
     from lsmlab.sim.store import Store
@@ -56,10 +56,7 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
     cpu_s += store.engine.compression_cpu_s(host, entries_in * content.entry.raw_put, 0)
     piece = _piece_bytes(store)
-    if piece is not None:
-        steps = flush_steps(cpu_s, size, piece)
-    else:
-        steps = even_steps(0.0, cpu_s, size, _step_count(store, 1, size, cpu_s))
+    steps = _even_steps(store, 1, size, 0.0, cpu_s) if piece is None else flush_steps(cpu_s, size, piece)
     return FlushWork(files[0] if files else None, steps, cpu_s)
 
 
@@ -170,8 +167,7 @@ def _steps(
         return merge_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
     if size == 0:
         return [Step(read_bytes, cpu_s, 0.0)]
-    # reads and computing spread over the outputs evenly, as the merge passes through its inputs
-    return even_steps(read_bytes, cpu_s, size, _step_count(store, len(files), size, cpu_s))
+    return _even_steps(store, len(files), size, read_bytes, cpu_s)
 
 
 def _piece_bytes(store: Store) -> float | None:
@@ -182,12 +178,19 @@ def _piece_bytes(store: Store) -> float | None:
     return max(BUFFER_BYTES, style.burst_bytes / PIECES_PER_BURST)
 
 
-def _step_count(store: Store, files: int, size_bytes: int, cpu_s: float) -> int:
-    """Fine where jobs wait for each other, coarse where not.
+def _even_steps(store: Store, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
+    """Fine where jobs wait for each other, coarse where not; where files have an fsync of their own, a step ends with it.
 
     A step is at least one buffer write (1 MiB), and a whole file where files reach the device only with their fsync.
     """
     machine = store.machine
-    wanted = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
-    finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
-    return max(1, min(wanted, finest))
+    count = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
+    if machine.journal is None:
+        finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
+        count = max(1, min(count, finest))
+        return [Step(read_bytes / count, cpu_s / count, size_bytes / count)] * count
+    per_file = 1 if machine.style.whole_files else max(1, math.ceil(count / files))
+    count = files * per_file
+    step = Step(read_bytes / count, cpu_s / count, size_bytes / count)
+    last = Step(step.read_bytes, step.cpu_s, step.write_bytes, ends_file=True)
+    return ([step] * (per_file - 1) + [last]) * files

@@ -7,7 +7,8 @@ FAST 2020, data sets 04 (threads) and 05 (access size) of NVSL/OptaneStudy; Inte
 # ruff: noqa: ARG002 -- the Device protocol fixes the arguments
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Final
@@ -67,6 +68,8 @@ class Pmem:
     """Software time of one synchronous log write through the file system."""
     contention: float = quantity("ratio", 1.0, high=1.0)
     """How far reads and writes exclude each other at the memory controller."""
+    stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
+    """Most that one thread writes through file system and block driver; None: as the curve has it."""
     capacity: float | None = quantity("bytes", None)
     endurance: float | None = quantity("bytes", None)
 
@@ -75,9 +78,10 @@ class Pmem:
 
     def allocate(self, state: None, load: Load) -> Grant:
         """How much each asker gets under `load`."""
-        depth = max(1.0, load.queue_depth)
-        readers = load.readers * depth + (min(load.client_read_depth, 1e3) if load.client_read_iops > 0 else 0.0)
-        writers = load.writers * depth + (1.0 if load.client_write_bytes_per_s > 0 else 0.0)
+        if load.queue_depth > 1.0:  # the driver copies in the caller's thread: nothing is queued
+            load = replace(load, queue_depth=1.0)
+        readers = load.readers + (min(load.client_read_depth, 1e3) if load.client_read_iops > 0 else 0.0)
+        writers = load.writers + (1.0 if load.client_write_bytes_per_s > 0 else 0.0)
         key = (round(max(1.0, readers)), round(max(1.0, writers)), load.read_request_bytes, load.write_request_bytes)
         service = self._services.get(key)
         if service is None:
@@ -115,7 +119,7 @@ class Pmem:
             write_latency_s=self.write_latency,
             client_read_latency_s=self.read_latency,
             stream_read_bandwidth=_by_threads(read, 1) * read_share,
-            stream_write_bandwidth=_by_threads(write, 1) * write_share,
+            stream_write_bandwidth=min(_by_threads(write, 1) * write_share, self.stream_write_bandwidth or math.inf),
             contention=self.contention,
             interleave_bytes=4096.0,  # [P2]: interleaving size of the modules
         )
