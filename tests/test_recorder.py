@@ -1,0 +1,226 @@
+"""Recording a real store: command lines, limits, what one run leaves, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import signal
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from lsmlab.models.errors import InputError
+from lsmlab.validation.case import case_from_mapping, read_case
+from lsmlab.validation.recorder.command import BenchPlan, bench_plan
+from lsmlab.validation.recorder.keep import MARK, is_recorded
+from lsmlab.validation.recorder.limits import Group, Limits, Traffic, disk_of
+from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
+from lsmlab.validation.recorder.outcome import combine
+from lsmlab.validation.recorder.verb import record
+
+CASE = """name: tiny
+source: a test
+part: test
+store: {engine: rocksdb, version: "7.8", preset: db_bench, options: {write_buffer_size: 4MiB, max_subcompactions: 2}}
+device: {base: nvme}
+workload: {base: fillrandom, num: 1000, value_size: 200, seed: 1, benchmark_write_rate_limit: 5MB/s}
+"""
+FAKE = """#!{python}
+import sys, pathlib, time
+flags = dict(a[2:].split("=", 1) for a in sys.argv[1:] if "=" in a)
+if "--version" in sys.argv:
+    print("db_bench version 7.8.3"); raise SystemExit
+db = pathlib.Path(flags["db"])
+(db / "OPTIONS-000007").write_text("[Version]\\n  rocksdb_version=7.8.3\\n")
+(db / "MANIFEST-000001").write_text("")
+(db / "LOG").write_text("2026/11/20-23:00:00.000000 1 RocksDB version: 7.8.3\\n")
+time.sleep(float({sleep}))
+if "report_file" in flags:
+    pathlib.Path(flags["report_file"]).write_text("secs_elapsed,interval_qps\\n1,100\\n")
+print("RocksDB:    version 7.8.3")
+print("... finished 100 ops      \\r", end="")
+print("fillrandom   :       2.000 micros/op 500 ops/sec 2.000 seconds 1000 operations;    0.1 MB/s")
+print("Microseconds per write:\\nCount: 1000 Average: 2.0  StdDev: 1.0\\nMin: 1  Median: 2.0  Max: 900")
+print("Percentiles: P50: 2.00 P75: 2.50 P99: 6.00 P99.9: 9.00 P99.99: 90.00")
+print("Cumulative stall: 00:00:0.500 H:M:S, 25.0 percent")
+"""
+
+
+def fake_tool(folder: Path, sleep_s: float = 0.0) -> Path:
+    """A db_bench that writes what the real one would, at once or after a while."""
+    tool = folder / "db_bench"
+    tool.write_text(FAKE.format(python=sys.executable, sleep=sleep_s))
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    return tool
+
+
+def a_case(folder: Path, text: str = CASE) -> Path:
+    """A case folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "case.yaml").write_text(text)
+    return folder
+
+
+def plan_of(text: str) -> BenchPlan:
+    """The command lines of a case."""
+    config = case_from_mapping(yaml.safe_load(text), Path()).config()
+    return bench_plan(config, config.get("prefill"), Path("report.csv"))
+
+
+def test_a_case_becomes_flags() -> None:
+    """Options and workload are db_bench's flags in plain numbers; what is not said is left to db_bench."""
+    flags = dict(f[2:].split("=", 1) for f in plan_of(CASE).measured)
+    assert flags["benchmarks"] == "fillrandom,stats"
+    assert flags["write_buffer_size"] == str(4 << 20)
+    assert flags["subcompactions"] == "2"
+    assert flags["benchmark_write_rate_limit"] == "5000000"
+    assert flags["use_existing_db"] == "false"
+    assert flags["compression_type"] == "none"
+    assert "max_bytes_for_level_base" not in flags
+
+
+def test_a_prefill_runs_before_and_settles() -> None:
+    """The store is filled without limits and settled, then opened again for the measured workload."""
+    plan = plan_of(CASE.replace("base: fillrandom", "base: overwrite") + "prefill: {base: fillrandom, num: 5000, seed: 3}\n")
+    (filling,) = plan.prefill
+    assert "--benchmarks=fillrandom,flush,waitforcompaction" in filling
+    assert "--use_existing_db=false" in filling
+    assert "--use_existing_db=true" in plan.measured
+    assert not any("write_rate_limit" in flag for flag in filling)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("preset: db_bench", "preset: library"), "store.preset"),
+        (("seed: 1", "seed: 0"), "workload.seed"),
+        (("base: fillrandom, num: 1000, value_size: 200, seed: 1, benchmark_write_rate_limit: 5MB/s", "base: ycsb_a"), "Ycsb"),
+    ],
+)
+def test_what_db_bench_cannot_do_is_refused(change: tuple[str, str], words: str) -> None:
+    """A case that no flag can say is one error that names the key."""
+    with pytest.raises(InputError, match=words):
+        plan_of(CASE.replace(*change))
+
+
+def test_limits_of_cgroup_v1(tmp_path: Path) -> None:
+    """Caps go into the throttle's files, by device number; counters come back by direction."""
+    group = Group(tmp_path, 1, "254:0")
+    group.limit(Limits(write_bytes_per_s=80_000_000, ios_per_s=500))
+    assert (tmp_path / "blkio.throttle.write_bps_device").read_text() == "254:0 80000000"
+    assert (tmp_path / "blkio.throttle.read_iops_device").read_text() == "254:0 500"
+    assert not (tmp_path / "blkio.throttle.read_bps_device").exists()
+    (tmp_path / "blkio.throttle.io_service_bytes").write_text("8:0 Read 9\n254:0 Read 10\n254:0 Write 20\nTotal 39\n")
+    (tmp_path / "blkio.throttle.io_serviced").write_text("254:0 Read 1\n254:0 Write 2\n")
+    assert group.traffic() == Traffic(10, 20, 1, 2)
+
+
+def test_limits_of_cgroup_v2(tmp_path: Path) -> None:
+    """The same in io.max and io.stat."""
+    group = Group(tmp_path, 2, "254:0")
+    group.limit(Limits(write_bytes_per_s=80_000_000, read_bytes_per_s=60_000_000))
+    assert (tmp_path / "io.max").read_text() == "254:0 wbps=80000000 rbps=60000000"
+    (tmp_path / "io.stat").write_text("254:0 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n")
+    assert group.traffic() == Traffic(10, 20, 1, 2)
+    assert Group(tmp_path, 2, "8:0").traffic() == Traffic()
+
+
+def test_a_place_without_a_disk_is_refused(tmp_path: Path) -> None:
+    """Caps need a block device: an overlay or memory file system is an error with the remedy."""
+    with pytest.raises(InputError, match="--scratch"):
+        disk_of(tmp_path, block_devices=tmp_path)
+
+
+def test_space_is_checked_first(tmp_path: Path) -> None:
+    """A recording that the disk cannot hold does not begin."""
+    with pytest.raises(InputError, match="--max-disk"):
+        check_space(tmp_path, 10**18)
+
+
+def test_recording_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two repeats leave compressed files and a block with means and ranges; the hand-written part stays as it is."""
+    folder = a_case(tmp_path / "tiny")
+    tool, scratch = fake_tool(tmp_path), tmp_path / "scratch"
+    scratch.mkdir()
+    arguments = [str(folder), "--db-bench", str(tool), "--scratch", str(scratch), "--max-disk", "1MB"]
+    assert record(arguments) == 0
+    text = (folder / "case.yaml").read_text()
+    assert text.startswith(CASE.rstrip())
+    case = read_case(folder)
+    assert case.measured["ops_per_s"] == 500
+    assert case.measured["stall_fraction"] == 0.25
+    assert case.measured["write_latency_s.p99"] == pytest.approx(6e-6)
+    assert case.noise["ops_per_s"] == 0
+    assert len(case.series) == len(case.logs) == 2
+    assert "finished" not in lzma.decompress((folder / "1" / "stdout.txt.xz").read_bytes()).decode()
+    assert list(scratch.iterdir()) == [], "no database stays behind"
+    capsys.readouterr()
+    assert record(arguments) == 0
+    assert "--again" in capsys.readouterr().out
+    assert record([*arguments, "--again", "--repeats", "1"]) == 0
+    assert (folder / "case.yaml").read_text().count(MARK) == 1
+
+
+def test_another_release_is_refused(tmp_path: Path) -> None:
+    """The tool must be of the case's release: rules and defaults differ."""
+    folder = a_case(tmp_path / "tiny", CASE.replace('"7.8"', '"8.11"'))
+    with pytest.raises(InputError, match=r"7\.8\.3.*8\.11"):
+        record([str(folder), "--db-bench", str(fake_tool(tmp_path)), "--scratch", str(tmp_path), "--max-disk", "1MB"])
+    assert not is_recorded(folder)
+
+
+def test_a_missing_tool_is_refused(tmp_path: Path) -> None:
+    """Without db_bench there is one error that says where to get it."""
+    with pytest.raises(InputError, match="--db-bench"):
+        record([str(a_case(tmp_path / "tiny")), "--db-bench", str(tmp_path / "no"), "--scratch", str(tmp_path)])
+
+
+def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    """A run over its time is killed, and its database removed."""
+    database, out = tmp_path / "db", tmp_path / "out"
+    plan = BenchPlan((), ("--report_file=" + str(out / "report.csv"),))
+    began_s = time.monotonic()
+    with pytest.raises(InputError, match="--max-time"):
+        run_bench(str(fake_tool(tmp_path, 60.0)), plan, Limits(), Budget(0.5, 10**9), database, out)
+    assert time.monotonic() - began_s < 30
+    assert not database.exists()
+
+
+def test_interruption_cleans_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C or SIGTERM ends db_bench, removes the database, and exits with 130."""
+    folder = a_case(tmp_path / "tiny")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    tool = fake_tool(tmp_path, 60.0)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = record([str(folder), "--db-bench", str(tool), "--scratch", str(scratch), "--max-disk", "1MB"])
+        finally:
+            os._exit(code)
+    for _ in range(200):
+        if list(scratch.glob("*/db/LOG")):
+            break
+        time.sleep(0.05)
+    os.kill(child, signal.SIGTERM)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 130
+    assert list(scratch.iterdir()) == []
+    assert not is_recorded(folder)
+
+
+def test_dry_run_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--dry-run prints the command lines and needs no tool."""
+    assert record([str(a_case(tmp_path / "tiny")), "--dry-run"]) == 0
+    assert "db_bench --batch_size=1" in capsys.readouterr().out
+
+
+def test_means_and_ranges() -> None:
+    """Numbers are averaged, ranges are shares of the mean, and what one repeat lacks is left out."""
+    means, noise = combine([{"a": 9.0, "b": {"p": 2.0}, "c": 1}, {"a": 11.0, "b": {"p": 2.0}}])
+    assert means == {"a": 10, "b": {"p": 2}}
+    assert noise == {"a": 0.2, "b": {"p": 0.0}}

@@ -1,0 +1,153 @@
+"""A case as command lines of db_bench: what the simulator is given, said in the flags of the real thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
+
+_RENAMED: Final = {
+    "compression": "compression_type",
+    "max_subcompactions": "subcompactions",
+    "max_open_files": "open_files",
+    "compaction_options_universal.size_ratio": "universal_size_ratio",
+    "compaction_options_universal.min_merge_width": "universal_min_merge_width",
+    "compaction_options_universal.max_merge_width": "universal_max_merge_width",
+    "compaction_options_universal.max_size_amplification_percent": "universal_max_size_amplification_percent",
+    "compaction_options_universal.compression_size_percent": "universal_compression_size_percent",
+    "compaction_options_universal.allow_trivial_move": "universal_allow_trivial_move",
+    "compaction_options_universal.incremental": "universal_incremental",
+    "compaction_options_fifo.allow_compaction": "fifo_compaction_allow_compaction",
+}
+"""Option name to flag, where they differ (tools/db_bench_tool.cc); all others are flags by their own name."""
+_STYLES: Final = {"kCompactionStyleLevel": 0, "kCompactionStyleUniversal": 1, "kCompactionStyleFIFO": 2}
+_PRIORITIES: Final = {
+    "kByCompensatedSize": 0, "kOldestLargestSeqFirst": 1, "kOldestSmallestSeqFirst": 2, "kMinOverlappingRatio": 3,
+    "kRoundRobin": 4,
+}  # fmt: skip
+_COMPRESSIONS: Final = {
+    "kNoCompression": "none", "kSnappyCompression": "snappy", "kZlibCompression": "zlib", "kBZip2Compression": "bzip2",
+    "kLZ4Compression": "lz4", "kLZ4HCCompression": "lz4hc", "kZSTD": "zstd",
+}  # fmt: skip
+_NOT_FLAGS: Final = ("_target_", "name", "regions", "description", "source")
+_MIB: Final = 1 << 20
+
+Flag = int | float | str | bool
+
+
+@dataclass(frozen=True, slots=True)
+class BenchPlan:
+    """The invocations of db_bench that a case stands for; each is a list of flags without the database's path."""
+
+    prefill: tuple[tuple[str, ...], ...]
+    """Run before, on an unlimited device, each to its end, flushed and settled."""
+    measured: tuple[str, ...]
+
+
+def bench_plan(config: Mapping[str, Any], prefill: Mapping[str, Any] | None, report: Path) -> BenchPlan:
+    """Command lines for a resolved configuration and the workload that fills the store before.
+
+    `config` is what `lsmlab run` would be given, `prefill` a `workload` group of the same form or None, `report` where
+    db_bench writes its operations per second. Raises InputError for what db_bench has no flag for.
+    """
+    store = _store_flags(config["engine"])
+    filling: tuple[tuple[str, ...], ...] = ()
+    if prefill is not None:
+        flags = store | _workload_flags(prefill) | {"use_existing_db": False}
+        flags["benchmarks"] = f"{_benchmark(prefill)},flush,waitforcompaction"
+        # the tree that is left does not depend on the limits under which it grew, only the time does
+        for limit in ("rate_limiter_bytes_per_sec", "benchmark_write_rate_limit"):
+            flags.pop(limit, None)
+        filling = (_as_arguments(flags),)
+    flags = store | _workload_flags(config["workload"]) | {"use_existing_db": prefill is not None}
+    flags |= {
+        "benchmarks": f"{_benchmark(config['workload'])},stats",
+        "histogram": True,
+        "report_interval_seconds": 1,
+        "report_file": str(report),
+        "report_bg_io_stats": True,
+    }
+    return BenchPlan(filling, _as_arguments(flags))
+
+
+def _store_flags(engine: Mapping[str, Any]) -> dict[str, Flag]:
+    """Flags for the options that the case sets; the others have db_bench's own defaults."""
+    if engine.get("preset") != "db_bench":
+        raise InputError("store.preset: only db_bench can be recorded, since its defaults are what runs")
+    flags: dict[str, Flag] = {"compression_type": "none"}
+    for name, value in _flat(engine["options"]).items():
+        if value is None:
+            continue
+        if name == "compaction_style":
+            flags[name] = _STYLES[value]
+        elif name == "compaction_pri":
+            flags[name] = _PRIORITIES[value]
+        elif name == "compression":
+            flags["compression_type"] = _COMPRESSIONS[value]
+        elif name == "compaction_options_fifo.max_table_files_size":
+            flags["fifo_compaction_max_table_files_size_mb"] = round(parse_quantity(value, "bytes") / _MIB)
+        elif name.partition(".")[0] in ("compaction_options_universal", "compaction_options_fifo"):
+            if name not in _RENAMED:
+                raise InputError(f"store.options.{name}: db_bench has no flag for it")
+            flags[_RENAMED[name]] = _number(value)
+        elif isinstance(value, list):
+            flags[name] = ",".join(str(v) for v in value)
+        else:
+            flags[_RENAMED.get(name, name)] = _number(value)
+    return flags
+
+
+def _workload_flags(workload: Mapping[str, Any]) -> dict[str, Flag]:
+    flags: dict[str, Flag] = {}
+    for name, value in workload.items():
+        if name not in _NOT_FLAGS and value is not None:
+            flags[name] = _number(value)
+    if flags.get("seed") == 0:
+        raise InputError("workload.seed: give a seed other than 0, which db_bench replaces by the clock")
+    return flags
+
+
+def _benchmark(workload: Mapping[str, Any]) -> str:
+    """db_bench's name of a workload class: FillRandom is fillrandom."""
+    module, _, name = str(workload["_target_"]).rpartition(".")
+    if not module.startswith("lsmlab.models.workloads.") or module.rpartition(".")[2] not in _BENCH_MODULES:
+        raise InputError(f"workload: {name} is no benchmark of db_bench; see configs/workload for those that are")
+    return name.lower()
+
+
+_BENCH_MODULES: Final = ("db_bench", "db_bench_reads", "mixgraph")
+
+
+def _number(value: Any) -> Flag:
+    """A configured value as a plain number; words and truth values stay what they are."""
+    if isinstance(value, bool | int | float) or not value[:1].isdigit():
+        return value  # type: ignore[no-any-return]
+    for kind in ("bytes", "bytes_per_s", "seconds", "count"):
+        try:
+            number = parse_quantity(value, kind)
+        except InputError:
+            continue
+        return int(number) if number == int(number) else number
+    raise InputError(f"{value!r}: not a quantity that db_bench could be given")
+
+
+def _flat(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+def _as_arguments(flags: Mapping[str, Flag]) -> tuple[str, ...]:
+    return tuple(f"--{name}={_text(value)}" for name, value in sorted(flags.items()))
+
+
+def _text(value: Flag) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,75 @@
+"""Keeping a recording: compressed files per repeat in the case's folder, and what they say at the end of case.yaml."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.validation.case import FILE
+from lsmlab.validation.recorder.outcome import combine, read_outcome, recorded_version
+
+MARK: Final = "# --- recorded by `lsmlab record`; replaced when the case is recorded again ---"
+_COMPRESSED: Final = ("LOG", "OPTIONS", "MANIFEST.txt", "stdout.txt", "counters.csv")
+_PROGRESS: Final = re.compile(r"\.\.\. finished \d+ ops *\r?")
+
+
+def keep_repeat(raw: Path, folder: Path, scratch: Sequence[Path], *, manifest: bool) -> None:
+    """Move what one run left in `raw` into `folder`, compressed and without the paths of this machine.
+
+    `manifest`: also the dump of the manifest, which an exact replay needs.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _COMPRESSED:
+        source = raw / name
+        if not source.is_file() or (name == "MANIFEST.txt" and not manifest):
+            continue
+        text = _PROGRESS.sub("", source.read_text(errors="replace"))
+        for path in scratch:
+            text = text.replace(str(path), f"<{path.name}>")
+        (folder / f"{name}.xz").write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    (folder / "report.csv").write_text((raw / "report.csv").read_text())
+
+
+def is_recorded(case: Path) -> bool:
+    """Whether a recording's block is in the case file."""
+    return MARK in (case / FILE).read_text(encoding="utf-8")
+
+
+def write_block(case: Path, repeats: Sequence[str], extra: Mapping[str, Any]) -> None:
+    """Put what the repeats (folder names) measured at the end of case.yaml, in place of an earlier recording's."""
+    import yaml
+
+    measured, noise = combine([read_outcome(case / r) for r in repeats])
+    block: dict[str, Any] = {"measured": measured}
+    if noise:
+        block["noise"] = noise
+    block["series"] = [f"{r}/report.csv" for r in repeats]
+    block["log"] = [f"{r}/LOG.xz" for r in repeats]
+    block["record"] = {"rocksdb": recorded_version(case / repeats[0]), **extra}
+    path = case / FILE
+    head = path.read_text(encoding="utf-8").partition(MARK)[0].rstrip()
+    text = yaml.safe_dump(block, sort_keys=False, width=120, allow_unicode=True)
+    temporary = path.with_suffix(".part")
+    temporary.write_text(f"{head}\n\n{MARK}\n{text}", encoding="utf-8")
+    temporary.replace(path)
+
+
+def machine_facts() -> dict[str, Any]:
+    """The machine that the recording was made on, for the record."""
+    model = ""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        found = re.search(r"^model name\s*: (.*)$", cpuinfo.read_text(), re.M)
+        model = found[1] if found else ""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "cpu": model or platform.processor(),
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+    }

@@ -1,0 +1,138 @@
+"""Limits of a block device for one process: cgroup v1 `blkio.throttle.*` and v2 `io.max`, with their counters."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lsmlab.models.errors import InputError
+
+CGROUPS: Final = Path("/sys/fs/cgroup")
+BLOCK_DEVICES: Final = Path("/sys/dev/block")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Caps of a device; None for no cap. Operations count for reads and for writes separately."""
+
+    write_bytes_per_s: int | None = None
+    read_bytes_per_s: int | None = None
+    ios_per_s: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is capped."""
+        return any(v is not None for v in (self.write_bytes_per_s, self.read_bytes_per_s, self.ios_per_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What has passed so far."""
+
+    read_bytes: int = 0
+    write_bytes: int = 0
+    reads: int = 0
+    writes: int = 0
+
+
+class Group:
+    """A cgroup of its own for one run. `version` is that of the hierarchy that has the block controller."""
+
+    def __init__(self, folder: Path, version: int, device: str) -> None:
+        self.folder, self.version, self.device = folder, version, device
+
+    def limit(self, limits: Limits) -> None:
+        """Set the caps. Raises InputError if the kernel refuses."""
+        if self.version == 2:
+            told = {"wbps": limits.write_bytes_per_s, "rbps": limits.read_bytes_per_s,
+                    "wiops": limits.ios_per_s, "riops": limits.ios_per_s}  # fmt: skip
+            words = " ".join(f"{k}={v}" for k, v in told.items() if v is not None)
+            if words:
+                self._write("io.max", f"{self.device} {words}")
+            return
+        for name, value in (
+            ("write_bps", limits.write_bytes_per_s), ("read_bps", limits.read_bytes_per_s),
+            ("write_iops", limits.ios_per_s), ("read_iops", limits.ios_per_s),
+        ):  # fmt: skip
+            if value is not None:
+                self._write(f"blkio.throttle.{name}_device", f"{self.device} {value}")
+
+    def enter(self) -> None:
+        """Move the calling process, and so what it starts, into the group."""
+        (self.folder / "cgroup.procs").write_text(str(os.getpid()))
+
+    def traffic(self) -> Traffic:
+        """Bytes and operations of the group on its device since it was made."""
+        if self.version == 2:
+            found = re.search(rf"^{self.device} (.*)$", (self.folder / "io.stat").read_text(), re.M)
+            told = dict(pair.split("=") for pair in found[1].split()) if found else {}
+            return Traffic(*(int(told.get(key, 0)) for key in ("rbytes", "wbytes", "rios", "wios")))
+        moved = self._v1("blkio.throttle.io_service_bytes")
+        count = self._v1("blkio.throttle.io_serviced")
+        return Traffic(moved.get("Read", 0), moved.get("Write", 0), count.get("Read", 0), count.get("Write", 0))
+
+    def _v1(self, name: str) -> dict[str, int]:
+        rows = (line.split() for line in (self.folder / name).read_text().splitlines())
+        return {row[1]: int(row[2]) for row in rows if len(row) == 3 and row[0] == self.device}
+
+    def _write(self, name: str, text: str) -> None:
+        try:
+            (self.folder / name).write_text(text)
+        except OSError as error:
+            raise InputError(f"{self.folder / name}: the kernel refuses the limit {text!r} ({error.strerror})") from None
+
+
+@contextmanager
+def group(name: str, place: Path, *, needed: bool, root: Path = CGROUPS) -> Iterator[Group | None]:
+    """A cgroup for the device that holds `place`, removed at the end.
+
+    None if no such group can be made and none is `needed`; InputError with the remedy if it is.
+    """
+    try:
+        made = _make(name, place, root)
+    except (OSError, InputError) as error:
+        if not needed:
+            made = None
+        elif isinstance(error, InputError):
+            raise
+        else:
+            raise InputError(
+                f"{root}: no block limits can be set here ({error.strerror}); run as root on a Linux with the blkio (v1) or io"
+                " (v2) controller, or record cases without device caps"
+            ) from None
+    try:
+        yield made
+    finally:
+        if made is not None:
+            made.folder.rmdir()
+
+
+def _make(name: str, place: Path, root: Path) -> Group:
+    device = disk_of(place)
+    if (root / "cgroup.controllers").is_file() and "io" in (root / "cgroup.controllers").read_text().split():
+        control = root / "cgroup.subtree_control"
+        if "io" not in control.read_text().split():
+            control.write_text("+io")
+        folder, version = root / name, 2
+    else:
+        folder, version = root / "blkio" / name, 1
+        if not (root / "blkio").is_dir():
+            raise InputError(f"{root}: neither the blkio (v1) nor the io (v2) controller is mounted; record without device caps")
+    folder.mkdir(exist_ok=True)
+    return Group(folder, version, device)
+
+
+def disk_of(place: Path, block_devices: Path = BLOCK_DEVICES) -> str:
+    """MAJOR:MINOR of the whole disk that holds `place`, as cgroups name it. Raises InputError for no real disk."""
+    number = place.stat().st_dev
+    entry = block_devices / f"{os.major(number)}:{os.minor(number)}"
+    if not entry.exists():
+        raise InputError(f"{place}: not on a block device (an overlay or memory file system?); choose another with --scratch")
+    if (entry / "partition").is_file():
+        return (entry.resolve().parent / "dev").read_text().strip()
+    return (entry / "dev").read_text().strip() if (entry / "dev").is_file() else entry.name

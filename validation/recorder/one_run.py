@@ -1,0 +1,150 @@
+"""One run of db_bench: started inside its limits, watched every second, and cleaned up whatever happens."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.validation.recorder.command import BenchPlan
+from lsmlab.validation.recorder.limits import Group, Limits, Traffic, group
+
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+_POLL_S: Final = 1.0
+_SPARE_BYTES: Final = 2 << 30
+"""Space that a recording leaves free on the disk whatever its limit."""
+COUNTER_COLUMNS: Final = (
+    "second", "read_bytes", "write_bytes", "reads", "writes", "user_cpu_s", "system_cpu_s", "database_bytes"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may take."""
+
+    time_s: float
+    """Of each invocation; it is killed then and the recording refused."""
+    disk_bytes: int
+    """Of the database."""
+
+
+def run_bench(
+    tool: str, plan: BenchPlan, limits: Limits, budget: Budget, database: Path, out: Path, *, nice: int = 0
+) -> None:
+    """Fill and measure in `database`, which is gone afterwards; leave LOG, OPTIONS, manifest and outputs in `out`.
+
+    Raises InputError if db_bench fails, outgrows `budget`, or the disk lacks the space.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(database, ignore_errors=True)
+    database.mkdir(parents=True)
+    try:
+        check_space(database, budget.disk_bytes)
+        for flags in plan.prefill:
+            with group(f"lsmlab-{os.getpid()}", database, needed=False) as unlimited:
+                _watch([tool, *flags, f"--db={database}"], unlimited, budget, database, out / "prefill.txt", None, nice)
+        with group(f"lsmlab-{os.getpid()}", database, needed=limits.any) as limited:
+            if limited is not None:
+                limited.limit(limits)
+            command = [tool, *plan.measured, f"--db={database}"]
+            _watch(command, limited, budget, database, out / "stdout.txt", out / "counters.csv", nice)
+        shutil.copyfile(database / "LOG", out / "LOG")
+        shutil.copyfile(max(database.glob("OPTIONS-*")), out / "OPTIONS")
+        _dump_manifest(max(database.glob("MANIFEST-*")), out / "MANIFEST.txt")
+    finally:
+        shutil.rmtree(database, ignore_errors=True)
+
+
+def check_space(place: Path, wanted_bytes: int) -> None:
+    """Raise InputError if the disk that holds `place` has not got the space of a recording."""
+    free = shutil.disk_usage(place).free
+    if free < wanted_bytes + _SPARE_BYTES:
+        raise InputError(
+            f"{place}: {free / 1e9:.1f} GB free, but a recording may take {wanted_bytes / 1e9:.1f} GB and leaves "
+            f"{_SPARE_BYTES / 1e9:.1f}; choose another disk with --scratch or a smaller --max-disk"
+        )
+
+
+def _watch(
+    command: Sequence[str], limited: Group | None, budget: Budget, database: Path, output: Path, counters: Path | None,
+    nice: int,
+) -> None:  # fmt: skip
+    """Run `command` to its end and note its counters every second."""
+
+    def prepare() -> None:
+        os.setsid()  # a session of its own: Ctrl-C reaches us alone, and we end it
+        if nice:
+            os.nice(nice)
+        if limited is not None:
+            limited.enter()
+
+    rows: list[tuple[float | int, ...]] = []
+    with output.open("w") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, preexec_fn=prepare)
+        started = time.monotonic()
+        try:
+            while True:
+                try:
+                    process.wait(max(0.0, started + (len(rows) + 1) * _POLL_S - time.monotonic()))
+                    break
+                except subprocess.TimeoutExpired:
+                    rows.append(_reading(time.monotonic() - started, process.pid, limited, database))
+                    _within(rows[-1], budget, database)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, 9)
+                process.wait()
+    if process.returncode:
+        last = (output.read_text(errors="replace").strip().splitlines() or ["no output"])[-1]
+        raise InputError(f"{command[0]}: ended with status {process.returncode}: {last}")
+    if counters is not None:
+        with counters.open("w", newline="") as table:
+            csv.writer(table).writerows([COUNTER_COLUMNS, *rows])
+
+
+def _within(row: tuple[float | int, ...], budget: Budget, database: Path) -> None:
+    if row[0] > budget.time_s:
+        raise InputError(f"db_bench ran over {budget.time_s:.0f} s and was stopped; give more with --max-time")
+    if row[-1] > budget.disk_bytes:
+        raise InputError(f"{database}: over {budget.disk_bytes / 1e9:.1f} GB, db_bench was stopped; give more with --max-disk")
+
+
+def _reading(second: float, pid: int, limited: Group | None, database: Path) -> tuple[float | int, ...]:
+    traffic = limited.traffic() if limited is not None else Traffic()
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        user, system = int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
+    except (OSError, IndexError):
+        user = system = 0.0
+    return (
+        round(second, 2), traffic.read_bytes, traffic.write_bytes, traffic.reads, traffic.writes, user, system,
+        _size(database),
+    )  # fmt: skip
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for entry in os.scandir(folder):
+        try:
+            total += entry.stat().st_size
+        except FileNotFoundError:
+            continue  # compacted away while we looked
+    return total
+
+
+def _dump_manifest(manifest: Path, target: Path) -> None:
+    """Write the version edits as `ldb` prints them; without ldb there is no such file."""
+    ldb = shutil.which("ldb")
+    if ldb is None:
+        return
+    arguments = [ldb, "manifest_dump", f"--path={manifest}", "--verbose", "--hex"]
+    dump = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    if dump.returncode == 0:
+        target.write_text(dump.stdout.split("--------------- Column family", 1)[0])

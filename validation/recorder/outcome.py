@@ -1,0 +1,109 @@
+"""What one recorded run measured, in the names of summary.json, and what several of them have in common."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.validation.log_summary import summarise_log
+from lsmlab.validation.rocksdb_log import read_log, read_text
+
+_RESULT: Final = re.compile(r"^\w+ +: +[\d.]+ micros/op (\d+) ops/sec ([\d.]+) seconds (\d+) operations", re.M)
+_STALL: Final = re.compile(r"Cumulative stall: \S+ H:M:S, ([\d.]+) percent")
+_HISTOGRAM: Final = re.compile(
+    r"^Microseconds per (write|read|seek):\nCount: (\d+) Average: ([\d.]+) .*\nMin: \d+ +Median: [\d.]+ +Max: (\d+)\n"
+    r"Percentiles: P50: ([\d.]+) P75: [\d.]+ P99: ([\d.]+) P99\.9: ([\d.]+) P99\.99: ([\d.]+)",
+    re.M,
+)
+_VERSION: Final = re.compile(r"RocksDB: +version ([\d.]+)")
+_FROM_LOG: Final = (
+    "write_amplification", "flush_count", "flush_bytes", "compaction_count", "trivial_move_count",
+    "compaction_read_bytes", "compaction_write_bytes",
+)  # fmt: skip
+
+
+def read_outcome(folder: Path) -> dict[str, Any]:
+    """Measured values of one repeat from what db_bench, the LOG and the counters say.
+
+    Cut at the end of the measured interval: the LOG and the counters go on until the store is closed. Raises InputError
+    if db_bench's own result is missing.
+    """
+    text = read_text(_one(folder, "stdout.txt"))
+    result = _RESULT.search(text)
+    if result is None:
+        raise InputError(f"{folder}: db_bench printed no result; record the case again")
+    duration_s = float(result[2])
+    measured: dict[str, Any] = {
+        "duration_s": duration_s,
+        "operations": int(result[3]),
+        "ops_per_s": int(result[3]) / duration_s,
+    }
+    stall = _STALL.search(text)
+    if stall:
+        measured["stall_fraction"] = float(stall[1]) / 100.0
+    for found in _HISTOGRAM.finditer(text):
+        if found[1] != "seek":
+            mean, longest, *percentiles = (float(x) * 1e-6 for x in found.groups()[2:])
+            measured[f"{found[1]}_latency_s"] = dict(
+                zip(("p50", "p99", "p999", "p9999", "max", "mean"), (*percentiles, longest, mean), strict=True)
+            )
+    log = summarise_log(read_log(_one(folder, "LOG")), duration_s)
+    measured |= {name: log[name] for name in _FROM_LOG if log.get(name) is not None}
+    return measured | _device_bytes(folder, duration_s)
+
+
+def recorded_version(folder: Path) -> str:
+    """Release of RocksDB that db_bench printed."""
+    found = _VERSION.search(read_text(_one(folder, "stdout.txt")))
+    return found[1] if found else ""
+
+
+def combine(outcomes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Means over repeats, and their range as a share of the mean (the noise floor); no noise from one repeat."""
+    names = [n for n in outcomes[0] if all(n in o for o in outcomes)]
+    means: dict[str, Any] = {}
+    noise: dict[str, Any] = {}
+    for name in names:
+        values = [o[name] for o in outcomes]
+        if isinstance(values[0], Mapping):
+            means[name], noise[name] = combine(values)
+            continue
+        mean = statistics.fmean(values)
+        means[name] = _short(mean)
+        if len(values) > 1 and mean:
+            noise[name] = float(f"{(max(values) - min(values)) / mean:.3g}")
+    return means, noise
+
+
+def _short(value: float) -> float | int:
+    """Six digits: more is not measured."""
+    return round(value) if abs(value) >= 1e6 or value == int(value) else float(f"{value:.6g}")
+
+
+def _device_bytes(folder: Path, until_s: float) -> dict[str, float]:
+    """Bytes that went to and came from the device by `until_s`, interpolated between two readings of the counters."""
+    rows = list(csv.DictReader(io.StringIO(read_text(_one(folder, "counters.csv")))))
+    before = {"second": 0.0, "read_bytes": 0.0, "write_bytes": 0.0}
+    for row in rows:
+        after = {key: float(row[key]) for key in before}
+        if after["second"] >= until_s or row is rows[-1]:
+            share = min(1.0, (until_s - before["second"]) / max(1e-9, after["second"] - before["second"]))
+            moved = {key: before[key] + share * (after[key] - before[key]) for key in ("read_bytes", "write_bytes")}
+            if not any(moved.values()):  # no cgroup could be made: nothing was counted
+                return {}
+            return {"device_bytes_read": moved["read_bytes"], "device_bytes_written": moved["write_bytes"]}
+        before = after
+    return {}
+
+
+def _one(folder: Path, name: str) -> Path:
+    for end in ("", ".xz", ".gz"):
+        if (folder / f"{name}{end}").is_file():
+            return folder / f"{name}{end}"
+    raise InputError(f"{folder}: {name} is missing; record the case again")

@@ -1,0 +1,165 @@
+"""The verb `record`: run real db_bench for cases, on this machine, on a device of known limits."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
+from lsmlab.models.version import Version
+from lsmlab.sim.arguments import LineParser
+from lsmlab.validation.case import Case, find_cases, read_case
+from lsmlab.validation.recorder.command import BenchPlan, bench_plan
+from lsmlab.validation.recorder.keep import is_recorded, keep_repeat, machine_facts, write_block
+from lsmlab.validation.recorder.limits import Limits
+from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
+
+_INTERRUPTED: Final = 130
+_HELP: Final = """Run real db_bench for cases and keep what it measured in their folders.
+
+usage: lsmlab record CASE... [options]
+
+  CASE is a folder with a case.yaml (docs/reference/cases.md), or one that holds such folders. Its store, device, prefill
+  and workload become db_bench's flags; caps are set with a cgroup, which needs root. The database is deleted after each
+  run. The numbers are written at the end of case.yaml, raw files beside it.
+
+  --repeats N      runs of each case, whose range is the noise floor (default: 2)
+  --again          record cases anew that have been recorded
+  --db-bench PATH  the tool (default: db_bench on the PATH); its release must be the case's
+  --scratch DIR    where the database lies meanwhile, on the disk to be limited (default: the system's temporary folder)
+  --max-disk SIZE  end a run whose database outgrows this (default: 20GB)
+  --max-time TIME  end an invocation of db_bench that takes longer (default: 600s)
+  --nice N         priority of db_bench, -20 to 19 (default: 0)
+  --dry-run        print the command lines and run nothing
+"""
+
+
+def record(argv: list[str]) -> int:
+    """Record the named cases. Exit code 0, or 130 if interrupted; what is finished by then is kept."""
+    if not argv or {"-h", "--help"} & set(argv):
+        sys.stdout.write(_HELP)
+        return 0
+    given = _arguments(argv)
+    cases = [read_case(path) for named in given.cases for path in find_cases(named)]
+    with _terminated_as_interrupt():
+        try:
+            for case in cases:
+                if is_recorded(case.directory) and not given.again and not given.dry_run:
+                    sys.stdout.write(f"{case.name}: recorded already; --again replaces it\n")
+                    continue
+                _record_case(case, given)
+        except KeyboardInterrupt:
+            sys.stderr.write("\nInterrupted. Databases are removed; repeats that had finished are kept.\n")
+            return _INTERRUPTED
+    return 0
+
+
+def _record_case(case: Case, given: argparse.Namespace) -> None:
+    config = case.config()
+    limits = _limits(config["device"])
+    with tempfile.TemporaryDirectory(prefix="lsmlab-record-", dir=given.scratch) as scratch:
+        raw, database = Path(scratch) / "raw", Path(scratch) / "db"
+        plan = bench_plan(config, config.get("prefill"), raw / "report.csv")
+        if given.dry_run:
+            _show(case, plan, limits)
+            return
+        tool = _tool(given.db_bench, str(config["engine"]["version"]))
+        budget = Budget(given.max_time, given.max_disk)
+        check_space(Path(scratch), budget.disk_bytes)
+        done: list[str] = []
+        try:
+            for number in range(1, given.repeats + 1):
+                sys.stdout.write(f"{case.name}: repeat {number} of {given.repeats} …\n")
+                sys.stdout.flush()
+                shutil.rmtree(raw, ignore_errors=True)
+                run_bench(tool, plan, limits, budget, database, raw, nice=given.nice)
+                keep_repeat(raw, case.directory / str(number), (database, raw), manifest=number == 1)
+                done.append(str(number))
+        finally:
+            if done:
+                facts = machine_facts() | {"command": shlex.join(["db_bench", *plan.measured])}
+                write_block(case.directory, done, facts)
+
+
+def _show(case: Case, plan: BenchPlan, limits: Limits) -> None:
+    sys.stdout.write(f"{case.name}: {limits}\n")
+    for flags in (*plan.prefill, plan.measured):
+        sys.stdout.write(f"  db_bench {shlex.join(flags)}\n")
+
+
+def _limits(device: dict[str, Any]) -> Limits:
+    def whole(key: str, kind: str) -> int | None:
+        value = device.get(key)
+        return None if value is None else round(parse_quantity(value, kind))
+
+    return Limits(
+        whole("write_cap", "bytes_per_s"), whole("read_cap", "bytes_per_s"), whole("iops_cap", "per_s")
+    )
+
+
+def _tool(named: Path | None, wanted: str) -> str:
+    """Path of db_bench, of the release that the case names. Raises InputError with the remedy."""
+    tool = shutil.which(str(named) if named else "db_bench")
+    if tool is None:
+        raise InputError(f"{named or 'db_bench'}: not found; install it (Debian: rocksdb-tools) or give --db-bench PATH")
+    told = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False)
+    words = (told.stdout + told.stderr).split()
+    found = next((w for w in words if w[:1].isdigit() and "." in w), "")
+    if found and Version.parse(found) != Version.parse(wanted):
+        raise InputError(f"{tool}: is release {found}, the case says {wanted}; change store.version or give --db-bench")
+    return tool
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = LineParser(prog="lsmlab record", add_help=False, allow_abbrev=False)
+    parser.add_argument("cases", nargs="+", type=Path)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--db-bench", type=Path)
+    parser.add_argument("--scratch", type=Path)
+    parser.add_argument("--max-disk", default="20GB")
+    parser.add_argument("--max-time", default="600s")
+    parser.add_argument("--nice", type=int, default=0)
+    given = parser.parse_args(argv)
+    if given.repeats < 1:
+        raise InputError(f"--repeats {given.repeats}: at least 1 run is needed")
+    if given.scratch is not None and not given.scratch.is_dir():
+        raise InputError(f"--scratch {given.scratch}: no such folder")
+    given.max_disk = round(_quantity("--max-disk", given.max_disk, "bytes"))
+    given.max_time = _quantity("--max-time", given.max_time, "seconds")
+    if given.nice < 0 and os.geteuid() != 0:
+        raise InputError(f"--nice {given.nice}: a higher priority needs root")
+    return given
+
+
+def _quantity(option: str, text: str, kind: str) -> float:
+    try:
+        return parse_quantity(text, kind)
+    except InputError as error:
+        raise InputError(f"{option} {text}: {error}") from None
+
+
+@contextlib.contextmanager
+def _terminated_as_interrupt() -> Iterator[None]:
+    """A request to end (SIGTERM) cleans up like Ctrl-C."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
