@@ -20,6 +20,11 @@ _PURPOSE = {
     "list": "list engines, devices, workloads, hosts or experiments",
     "show": "show one entry with its numbers and their sources",
     "report": "draw the page of a finished run again",
+    "import": "read a real LOG: tables, a runnable configuration, a page",
+    "record": "run real db_bench for a case, on a device of known limits",
+    "calibrate": "fit a machine's constants to recorded runs",
+    "validate": "score the simulator on real runs",
+    "papers": "run the published experiments and compare the figures",
 }
 EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 
