@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,10 +48,14 @@ def _rows(table: object) -> list[Mapping[str, Any]]:
             with Path(table).open(newline="", encoding="utf-8") as stream:
                 return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"initial_tree: {table} cannot be read ({error}); name a CSV file or write a list") from None
+            raise InputError(
+                f"initial_tree: {table} cannot be read ({error}); name a CSV file or write a list"
+            ) from None
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
         return table
-    raise InputError("initial_tree: must be a list of files such as {level: 1, size_bytes: 4MiB}, or a CSV file of them")
+    raise InputError(
+        "initial_tree: must be a list of files such as {level: 1, size_bytes: 4MiB}, or a CSV file of them"
+    )
 
 
 def _place(store: Store, phase: Phase, rows: list[TreeFile], rng: np.random.Generator) -> None:
@@ -58,15 +63,19 @@ def _place(store: Store, phase: Phase, rows: list[TreeFile], rng: np.random.Gene
     levels: list[tuple[int, list[SortedFile]]] = []
     for level in sorted({row.level for row in rows}):
         if level >= store.tree.num_levels:
-            raise InputError(f"initial_tree: level {level} does not exist; the store has {store.tree.num_levels} levels")
+            raise InputError(
+                f"initial_tree: level {level} does not exist; the store has {store.tree.num_levels} levels"
+            )
         mine = [(i, row) for i, row in enumerate(rows) if row.level == level]
         ranges = _ranges(mine, phase.setup.sample.population, level)
         files = [_file(store, codes, i, row, span, rng) for (i, row), span in zip(mine, ranges, strict=True)]
         if level > 0:
             files.sort(key=lambda f: f.lo)
-            for before, after in zip(files, files[1:], strict=False):
+            for before, after in itertools.pairwise(files):
                 if after.lo <= before.hi:
-                    raise InputError(f"initial_tree: two files of level {level} overlap; levels below 0 hold each key once")
+                    raise InputError(
+                        f"initial_tree: two files of level {level} overlap; levels below 0 hold each key once"
+                    )
         levels.append((level, files))
     newest = next(store.file_numbers)
     for number, file in enumerate(reversed([f for _, files in levels for f in files]), newest):
@@ -89,7 +98,9 @@ def _ranges(rows: list[tuple[int, TreeFile]], population: int, level: int) -> li
         first = first if row.smallest == _OPEN_ENDED else row.smallest
         last = last if row.largest == _OPEN_ENDED else row.largest
         if not 0 <= first <= last < population:
-            raise InputError(f"initial_tree[{i}]: keys {first} to {last} do not lie within the key space, 0 to {population - 1}")
+            raise InputError(
+                f"initial_tree[{i}]: keys {first} to {last} do not lie within the key space, 0 to {population - 1}"
+            )
         ranges.append((first, last))
     return ranges
 

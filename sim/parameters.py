@@ -64,7 +64,9 @@ def _read(name: str, path: Path) -> ParameterSet:
     host = _mapping(content, "host", path)
     devices = {str(k): _mapping({k: v}, k, path, "devices.") for k, v in _mapping(content, "devices", path).items()}
     errors = _mapping(content, "standard_errors", path)
-    flat = {f"host.{k}": _number(v, f"{path}: standard_errors.host.{k}") for k, v in _mapping(errors, "host", path).items()}
+    flat = {
+        f"host.{k}": _number(v, f"{path}: standard_errors.host.{k}") for k, v in _mapping(errors, "host", path).items()
+    }
     for device, values in _mapping(errors, "devices", path).items():
         for key, value in _mapping({device: values}, device, path, "standard_errors.devices.").items():
             flat[f"devices.{device}.{key}"] = _number(value, f"{path}: standard_errors.devices.{device}.{key}")

@@ -47,7 +47,9 @@ def prefill(
         "duration_s": end_s,
         "settling_s": inner.env.now - end_s,
         "live_bytes": sum(store.tree.total_bytes() for store in inner.stores),
-        "files_per_level": [sum(s.tree.file_count(i) for s in inner.stores) for i in range(inner.stores[0].tree.num_levels)],
+        "files_per_level": [
+            sum(s.tree.file_count(i) for s in inner.stores) for i in range(inner.stores[0].tree.num_levels)
+        ],
     }
 
 

@@ -20,7 +20,7 @@ from lsmlab.sim.stations import DeviceStation
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import drive, setup
-from flash_simulation import measured_write_amplification
+from lsmlab.validation.page_drive import measured_write_amplification
 
 MIB = 2.0**20
 

@@ -93,7 +93,9 @@ def test_a_table_of_files_is_what_the_store_starts_with(tmp_path: Path) -> None:
         return [(row["files"], row["bytes"]) for row in result.summary["levels"]]
 
     listed = simulate(*SMALL, TREE, "workload.writes=1000")
-    from_csv = run(configuration(*SMALL, f"initial_tree={tmp_path / 'tree.csv'}", "workload.num=200000", "workload.writes=1000"))
+    from_csv = run(
+        configuration(*SMALL, f"initial_tree={tmp_path / 'tree.csv'}", "workload.num=200000", "workload.writes=1000")
+    )
 
     assert [(1, 1 << 20), (2, 4 << 20), (1, 8 << 20)] == levels(listed)
     assert [(1, 1 << 20), (2, 4 << 20), (1, 8 << 20)] == levels(from_csv)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsmlab.sim.latency import (
@@ -17,31 +16,7 @@ from lsmlab.sim.latency import (
     queue_pieces,
     waiting_mixture,
 )
-from lsmlab.sim.stations import CoreStation
-
-
-def mean_sojourn_s(service: str, load: float, customers: int, seed: int) -> float:
-    """Mean time in one core shared by all, Poisson arrivals at `load`, mean work 1 s."""
-    rng = np.random.default_rng(seed)
-    env = simpy.Environment()
-    core = CoreStation(env, 1.0)
-    times: list[float] = []
-    gaps = rng.exponential(1.0 / load, customers)
-    work = rng.exponential(1.0, customers) if service == "exponential" else np.ones(customers)
-
-    def customer(amount: float) -> simpy.events.ProcessGenerator:
-        begun_s = env.now
-        yield core.work(amount)
-        times.append(env.now - begun_s)
-
-    def source() -> simpy.events.ProcessGenerator:
-        for gap, amount in zip(gaps, work, strict=True):
-            yield env.timeout(gap)
-            env.process(customer(amount))
-
-    env.process(source())
-    env.run()
-    return float(np.mean(times[customers // 10 :]))
+from lsmlab.sim.sojourn import mean_sojourn_s
 
 
 @pytest.mark.parametrize("service", ["exponential", "constant"])

@@ -128,7 +128,10 @@ def _keys(value: object) -> list[str]:
     if not isinstance(value, Mapping):
         raise InputError("keys: must be sampled, exact, or a mapping such as {mode: sampled, samples_per_file: 800}")
     mode = value.get("mode", "sampled")
-    return [f"keys={_entry(mode, 'keys.mode', 'keys')}", *(f"keys.{k}={literal(v)}" for k, v in value.items() if k != "mode")]
+    return [
+        f"keys={_entry(mode, 'keys.mode', 'keys')}",
+        *(f"keys.{k}={literal(v)}" for k, v in value.items() if k != "mode"),
+    ]
 
 
 def _tree(value: object, directory: Path) -> list[dict[str, Any]]:
@@ -139,7 +142,11 @@ def _tree(value: object, directory: Path) -> list[dict[str, Any]]:
             with path.open(newline="", encoding="utf-8") as stream:
                 return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"initial_tree: {path} cannot be read ({error}); name a CSV file or write a list") from None
+            raise InputError(
+                f"initial_tree: {path} cannot be read ({error}); name a CSV file or write a list"
+            ) from None
     if isinstance(value, list) and all(isinstance(row, Mapping) for row in value):
         return [dict(row) for row in value]
-    raise InputError("initial_tree: must be a list of files such as {level: 1, size_bytes: 4MiB}, or a CSV file of them")
+    raise InputError(
+        "initial_tree: must be a list of files such as {level: 1, size_bytes: 4MiB}, or a CSV file of them"
+    )

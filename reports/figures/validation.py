@@ -1,0 +1,125 @@
+"""Figures of the validation page: real against simulated, number by number and second by second."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.reports.figures.base import Figure, Trace, line
+
+REAL, SIMULATED = "#2B2B2B", "#0072B2"
+_REAL_LINE: Final = "#E69F00"
+SET_COLORS: Final = {"test": "#0072B2", "public": "#D55E00", "quarantine": "#009E73", "calibration": "#8C959F"}
+SET_NAMES: Final = {
+    "test": "own test part", "public": "public runs", "quarantine": "quarantine", "calibration": "calibration (not scored)",
+}  # fmt: skip
+PANELS: Final = (
+    ("ops_per_s", "operations / s", True), ("write_amplification", "W-Amp", True), ("stall_fraction", "stall fraction", False),
+    ("device_bytes_written", "bytes to the device", True), ("pairs", "bytes per level pair", True),
+    ("write_latency_s.p999", "write P99.9 (s)", True),
+)  # fmt: skip
+"""(metric, title, logarithmic)."""
+_COLUMNS: Final = 3
+
+
+def scatter(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Real (x) against simulated (y) for the main metrics, one point per value, with 90 % intervals."""
+    traces: list[Trace] = []
+    layout: dict[str, Any] = {"hovermode": "closest", "shapes": [], "annotations": []}
+    shown: set[str] = set()
+    panels = [p for p in PANELS if _of(rows, p[0])]
+    lines = max(1, math.ceil(len(panels) / _COLUMNS))
+    for number, (metric, title, logarithmic) in enumerate(panels):
+        axis = "" if number == 0 else str(number + 1)
+        mine = _of(rows, metric)
+        for set_name in SET_COLORS:
+            points = [r for r in mine if r["set"] == set_name]
+            if points:
+                traces.append(_points(points, set_name, axis, legend=set_name not in shown))
+                shown.add(set_name)
+        low, high = _span(mine, logarithmic)
+        traces.append({
+            "type": "scatter", "mode": "lines", "x": [low, high], "y": [low, high], "xaxis": f"x{axis}", "yaxis": f"y{axis}",
+            "line": {"color": "#8C959F", "width": 1}, "hoverinfo": "skip", "showlegend": False,
+        })  # fmt: skip
+        layout |= _axes(number, lines, axis, title, logarithmic)
+    caption = (
+        "Each point is one measured value: to the right what the real store did, upwards what the simulation says, with its "
+        "90 % interval. On the grey line both agree."
+    )
+    return Figure("scatter", "Real against simulated", caption, traces, layout, height_px=60 + 340 * lines)
+
+
+def _of(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str, Any]]:
+    """Rows of a panel that can be drawn."""
+    found = [r for r in rows if r["metric"] == metric or (metric == "pairs" and _pair_bytes(r["metric"]))]
+    return [r for r in found if _number(r["real"]) and _number(r["simulated"]) and r["set"] in SET_COLORS]
+
+
+def _pair_bytes(name: str) -> bool:
+    return name.startswith("pairs.") and name.endswith(".bytes")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _points(points: Sequence[Mapping[str, Any]], set_name: str, axis: str, *, legend: bool) -> Trace:
+    known = [_number(p["low"]) and _number(p["high"]) for p in points]
+    up = [max(0.0, p["high"] - p["simulated"]) if ok else 0.0 for p, ok in zip(points, known, strict=True)]
+    down = [max(0.0, p["simulated"] - p["low"]) if ok else 0.0 for p, ok in zip(points, known, strict=True)]
+    return {
+        "type": "scatter", "mode": "markers", "x": [p["real"] for p in points], "y": [p["simulated"] for p in points],
+        "xaxis": f"x{axis}", "yaxis": f"y{axis}", "name": SET_NAMES[set_name], "legendgroup": set_name, "showlegend": legend,
+        "text": [f"{p['name']}, {p['metric']}" for p in points],
+        "marker": {"color": SET_COLORS[set_name], "size": 8, "opacity": 0.85},
+        "error_y": {"type": "data", "array": up, "arrayminus": down, "color": SET_COLORS[set_name], "thickness": 1, "width": 0},
+        "hovertemplate": "%{text}<br>real %{x:.4s}, simulated %{y:.4s}<extra></extra>",
+    }  # fmt: skip
+
+
+def _span(rows: Sequence[Mapping[str, Any]], logarithmic: bool) -> tuple[float, float]:
+    values = [float(v) for r in rows for v in (r["real"], r["simulated"]) if not logarithmic or v > 0]
+    if not values:
+        return 0.0, 1.0
+    return (min(values) * 0.85, max(values) * 1.15) if logarithmic else (0.0, max(0.05, max(values) * 1.05))
+
+
+def _axes(number: int, lines: int, axis: str, title: str, logarithmic: bool) -> dict[str, Any]:
+    column, row = number % _COLUMNS, number // _COLUMNS
+    gap_x, gap_y = 0.09, 0.2 / lines
+    width, height = (1.0 - gap_x * (_COLUMNS - 1)) / _COLUMNS, (1.0 - gap_y * (lines - 1)) / lines
+    left, top = column * (width + gap_x), 1.0 - row * (height + gap_y)
+    kind: dict[str, Any] = (
+        {"type": "log", "dtick": 1, "minor": {"showgrid": False}} if logarithmic else {"rangemode": "tozero"}
+    )
+    kind["exponentformat"] = "SI"
+    across, up = ({"text": text, "standoff": 4} for text in (f"{title}, real", "simulated"))
+    return {
+        f"xaxis{axis}": {
+            "domain": [left, left + width], "anchor": f"y{axis}", "title": across, **kind,
+        },
+        f"yaxis{axis}": {"domain": [top - height, top], "anchor": f"x{axis}", "title": up, **kind},
+    }  # fmt: skip
+
+
+def overlaid_curve(number: int, curve: Mapping[str, Any], caption: str) -> Figure:
+    """Per-second throughput of one case, real and simulated."""
+    traces: list[Trace] = []
+    for kind, color, width in (("simulated", SIMULATED, 1.4), ("real", _REAL_LINE, 2.0)):
+        for i, values in enumerate(curve[kind]):
+            step = curve["seconds"] / max(1, len(values)) if len(values) < curve["seconds"] else 1.0
+            x = (np.arange(len(values)) + 0.5) * step
+            more = {"legendgroup": kind, "showlegend": i == 0, "opacity": 0.9 if i == 0 else 0.45}
+            traces.append(line(x, values, kind, color, width=width, hovertemplate="%{y:,.0f} /s", **more))
+    layout = {
+        "xaxis": {"title": {"text": "time (s)"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": "operations / s"}, "rangemode": "tozero"},
+    }
+    empty = "This case has no per-second series."
+    title = str(curve["name"])
+    return Figure(
+        f"curve-{number}", title, caption, traces if curve["real"] else [], layout, height_px=300, empty=empty
+    )

@@ -1,0 +1,1 @@
+"""The scorecard: every case simulated, compared with what was measured, and summed up by metric."""

@@ -1,0 +1,124 @@
+"""What CI holds the simulator to: a few own cases, their medians when they were last scored, and what the score rests on.
+
+The documents are stale when a case file, a parameter set or the findings have changed since they were written (a digest
+says so), or when the subset's medians are no longer those that were written down (so the simulator has changed). Sources
+are not hashed: most edits of them change no result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.validation.scorecard.card import Scorecard
+from lsmlab.validation.scorecard.metrics import METRICS
+from lsmlab.validation.scorecard.runs import CaseRun, run_cases
+from lsmlab.validation.scorecard.score import rows_of, totals
+from lsmlab.validation.scorecard.sources import HOME, OWN_CASES, gather_cases
+
+FILE: Final = HOME / "validation" / "baseline.json"
+SUBSET_CASES: Final = 8
+"""Own test cases in the subset: the quickest ones, so that it ends within three minutes on one core."""
+SUBSET_SEEDS: Final = 2
+_LEAST_NOISE: Final = {
+    "relative": 0.01,
+    "difference": 0.01,
+    "buckets": 1.0,
+    "factor": 0.5,
+    "distance": 0.05,
+    "wrong": 0.0,
+}
+"""Noise that a median is granted where the repeats tell none, by kind of error (lessons.md §1)."""
+_SAME: Final = 0.25
+"""Share of its noise by which a median may differ from the one written down before the documents count as stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A median of the subset, then and now."""
+
+    metric: str
+    before: float
+    now: float
+    noise: float
+
+    @property
+    def worse(self) -> bool:
+        """Whether it has grown by more than its noise."""
+        return self.now > self.before + self.noise + 1e-12
+
+    @property
+    def changed(self) -> bool:
+        """Whether what is written in the documents is no longer what comes out."""
+        return abs(self.now - self.before) > _SAME * self.noise + 1e-9
+
+
+def digest(home: Path = HOME) -> str:
+    """Of everything but the sources that the score rests on: cases with what was measured, parameter sets, findings."""
+    validation = home / "validation"
+    paths = [p for p in (validation / "cases").rglob("*") if p.is_file()] if (validation / "cases").is_dir() else []
+    paths += [
+        *(home / "configs" / "parameters").glob("*.yaml"),
+        validation / "findings.yaml",
+        validation / "public_cases.py",
+    ]
+    sums = hashlib.sha256()
+    for path in sorted(p for p in paths if p.is_file()):
+        sums.update(path.relative_to(home).as_posix().encode() + b"\0")
+        sums.update(hashlib.sha256(path.read_bytes()).digest())
+    return sums.hexdigest()
+
+
+def subset_medians(names: Sequence[str], seeds: int = SUBSET_SEEDS, processes: int = 1) -> dict[str, dict[str, Any]]:
+    """Medians of the subset by metric, with their noise. Raises InputError if one of its cases is gone or fails."""
+    card = Scorecard()
+    cases = [(name, case) for name, case in gather_cases(card, OWN_CASES, release=False) if case.name in names]
+    if len(cases) < len(names):
+        missing = set(names) - {case.name for _, case in cases}
+        raise InputError(f"{FILE}: cases {', '.join(sorted(missing))} are gone; run 'lsmlab validate --write-docs'")
+    runs = run_cases(cases, seeds, processes)
+    failed = [f"{run.case.name}: {run.error}" for run in runs if run.error]
+    if failed:
+        raise InputError(f"{FILE}: {'; '.join(failed)}")
+    return _medians(runs)
+
+
+def _medians(runs: Sequence[CaseRun]) -> dict[str, dict[str, Any]]:
+    found = totals(row for run in runs for row in rows_of(run))
+    targeted = {m.name for m in METRICS if m.target is not None}
+    return {
+        name: {"median": total.median, "noise": max(total.noise or 0.0, _LEAST_NOISE[total.metric.kind.name])}
+        for name, total in found.items()
+        if name in targeted
+    }
+
+
+def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Comparison]:
+    """The subset's medians beside those that were written down; a metric that has gone counts as grown without limit."""
+    return [
+        Comparison(name, entry["median"], now[name]["median"] if name in now else float("inf"), entry["noise"])
+        for name, entry in before["metrics"].items()
+    ]
+
+
+def write_baseline(card: Scorecard, path: Path = FILE) -> None:
+    """Choose the subset among the own test cases that were scored, score it with its own seeds, and write it down."""
+    own = [run for run in card.runs if run.set == "test" and run.error is None]
+    names = sorted(run.case.name for run in sorted(own, key=lambda run: run.wall_s)[:SUBSET_CASES])
+    medians = subset_medians(names) if names else {}
+    document = {"digest": digest(), "cases": names, "seeds": SUBSET_SEEDS, "metrics": medians}
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def read_baseline(path: Path = FILE) -> dict[str, Any]:
+    """What `write_baseline` wrote. Raises InputError if it is not there."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); 'lsmlab validate --write-docs' writes it") from None
+    return content

@@ -1,0 +1,137 @@
+"""The scorecard of one session: rows, totals by set, failures, and their JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lsmlab.validation.scorecard.curves import thinned
+from lsmlab.validation.scorecard.findings import missed, read_findings
+from lsmlab.validation.scorecard.runs import CaseRun
+from lsmlab.validation.scorecard.score import Row, Total, as_json, coverage, rows_of, totals
+from lsmlab.validation.theory import TheoryCheck
+
+TEST, PUBLIC, CALIBRATION, QUARANTINE = "test", "public", "calibration", "quarantine"
+SCORED: Final = (TEST, PUBLIC, QUARANTINE)
+"""Sets that make the score; calibration runs have been seen by the fit and are shown apart."""
+SET_TITLES: Final = {
+    TEST: "own recordings, test part", PUBLIC: "public runs", QUARANTINE: "own recordings, quarantine",
+    CALIBRATION: "calibration runs (not in the score)", "replay": "exact replays", "theory": "theory checks",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayCheck:
+    """One kind of decision of one recording: how many of the real store's answers the policies give."""
+
+    recording: str
+    name: str
+    matched: int
+    total: int
+
+
+@dataclass(slots=True)
+class Scorecard:
+    """Everything that one `lsmlab validate` found out."""
+
+    runs: list[CaseRun] = field(default_factory=list)
+    replays: list[ReplayCheck] = field(default_factory=list)
+    theory: list[TheoryCheck] = field(default_factory=list)
+    seeds: int = 0
+    skipped: list[str] = field(default_factory=list)
+    """What was left out, and why."""
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    """Case files that could not be read: (file, reason)."""
+    _rows: list[Row] | None = None
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows of all cases that were simulated."""
+        if self._rows is None:
+            self._rows = [row for run in self.runs for row in rows_of(run)]
+        return self._rows
+
+    def of(self, *sets: str) -> list[Row]:
+        """Rows of some sets."""
+        return [row for row in self.rows if row.set in sets]
+
+    @property
+    def scored(self) -> dict[str, Total]:
+        """Totals of the sets that make the score."""
+        return totals(self.of(*SCORED))
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """(case or file, reason) of what could not be scored."""
+        return [*self.unreadable, *((run.case.name, run.error) for run in self.runs if run.error is not None)]
+
+    @property
+    def sets(self) -> list[str]:
+        """Sets with at least one case."""
+        present = {run.set for run in self.runs if run.error is None}
+        return [name for name in (TEST, PUBLIC, QUARANTINE, CALIBRATION) if name in present]
+
+    def document(self) -> dict[str, Any]:
+        """What `lsmlab validate --json` prints."""
+        held = coverage(self.of(*SCORED))
+        sets: dict[str, Any] = {}
+        for name in self.sets:
+            sets[name] = {key: as_json(total) for key, total in totals(self.of(name)).items()}
+        if self.replays:
+            sets["replay"] = replay_shares(self.replays)
+        if self.theory:
+            sets["theory"] = {check.name: check.as_json() for check in self.theory}
+        document: dict[str, Any] = clean({
+            "metrics": {name: as_json(total) for name, total in self.scored.items()},
+            "sets": sets,
+            "cases": [
+                {"name": r.case, "set": r.set, "metric": r.metric, "real": r.real, "simulated": r.simulated,
+                 "low": r.low, "high": r.high, "error": r.error, "noise": r.noise}
+                for r in self.rows
+            ],
+            "coverage": None if held is None else {"share": held[0], "values": held[1], "wanted": [0.85, 0.95]},
+            "missed": missed(self.scored, self.of(*SCORED), read_findings()),
+            "seeds": self.seeds,
+            "failed": [{"name": name, "reason": reason} for name, reason in self.failures],
+            "skipped": list(self.skipped),
+        })  # fmt: skip
+        return document
+
+    def curves(self) -> list[dict[str, Any]]:
+        """Per-second throughput of each case, real and simulated, for the page."""
+        return [
+            {
+                "name": run.case.name, "set": run.set, "source": run.case.source, "notes": list(run.case.notes),
+                "overrides": list(run.case.overrides),
+                "seconds": max([len(s) for s in run.real.series] + [len(r.series) for r in run.replications]),
+                "real": [thinned(s) for s in run.real.series],
+                "simulated": [thinned(r.series) for r in run.replications[:3]],
+            }
+            for run in self.runs
+            if run.real is not None and run.replications
+        ]  # fmt: skip
+
+
+def replay_shares(checks: Sequence[ReplayCheck]) -> dict[str, Any]:
+    """Matched and total by kind of decision, over all recordings."""
+    found: dict[str, dict[str, Any]] = {}
+    for check in checks:
+        entry = found.setdefault(check.name, {"matched": 0, "total": 0})
+        entry["matched"] += check.matched
+        entry["total"] += check.total
+    for entry in found.values():
+        entry["share"] = entry["matched"] / entry["total"] if entry["total"] else None
+    return found
+
+
+def clean(value: Any) -> Any:
+    """A document without infinities and NaN, which JSON does not know: they become null."""
+    if isinstance(value, dict):
+        return {key: clean(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [clean(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

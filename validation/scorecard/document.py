@@ -1,0 +1,213 @@
+"""docs/validation.md: the scorecard as a document, written by `lsmlab validate --write-docs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.validation.scorecard.baseline import digest, write_baseline
+from lsmlab.validation.scorecard.card import CALIBRATION, SCORED, SET_TITLES, Scorecard, replay_shares
+from lsmlab.validation.scorecard.findings import missed, read_findings
+from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG
+from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
+from lsmlab.validation.scorecard.sources import HOME
+from lsmlab.validation.scorecard.text import error_text
+
+FILE: Final = HOME / "docs" / "validation.md"
+_MARK: Final = "<!-- digest: "
+_CASE_METRICS: Final = (
+    "ops_per_s", "write_amplification", "stall_fraction", "device_bytes_written", "write_latency_s.p99", "write_latency_s.p999",
+    "throughput.ks",
+)  # fmt: skip
+
+
+def write_documents(card: Scorecard) -> None:
+    """Write docs/validation.md and validation/baseline.json."""
+    FILE.write_text(document_text(card), encoding="utf-8")
+    write_baseline(card)
+
+
+def document_digest(path: Path = FILE) -> str | None:
+    """The digest of what the document was made from; None if it does not say."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return text.partition(_MARK)[2].partition(" ")[0] or None
+
+
+def document_text(card: Scorecard) -> str:
+    """The whole document."""
+    parts = [
+        "# How good: LSMLab beside real RocksDB",
+        f"{_MARK}{digest()} -->",
+        "Written by `lsmlab validate --write-docs` (`make validate`); not to be edited. How errors and intervals are taken: "
+        "[confidence](background/confidence.md); how to score runs of your own: [how-to](how-to/score-your-own-runs.md).",
+        _sizes(card),
+        "## Targets",
+        _target_table(card.scored),
+        _coverage(card.of(*SCORED)),
+        "Errors are absolute values, simulated against real; bias keeps the sign. pt: percentage points; b: buckets of RocksDB's "
+        "own histogram (each 1.5 times the one before); x: ratio. Noise is the range between repeats of the real run, median "
+        "over the cases that know it; KS distances are compared with that between repeats.",
+        *_missed(card),
+        *_by_set(card),
+        *_cases(card),
+        *_replays(card),
+        *_theory(card),
+        *_left_out(card),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _sizes(card: Scorecard) -> str:
+    counts = [f"{len({r.case for r in card.of(name)})} of {SET_TITLES[name]}" for name in card.sets]
+    return f"Cases: {', '.join(counts) or 'none'}; {card.seeds} simulated runs of each."
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _target_table(found: Mapping[str, Total]) -> str:
+    rows = []
+    for total in found.values():
+        metric, kind = total.metric, total.metric.kind
+        goal = "" if metric.target is None else error_text(metric.target, kind)
+        if metric.target is not None and kind is DISTANCE:
+            goal = f"{metric.target:g} x repeats"
+        median = f"{100 * total.bias:.0f} % wrong" if kind is WRONG else error_text(total.median, kind)
+        rows.append([
+            metric.title, median, _goal(goal, total.meets_target), error_text(total.p90, kind), error_text(total.worst, kind),
+            _goal("" if metric.worst is None else error_text(metric.worst, kind), total.meets_worst),
+            "" if kind in (WRONG, DISTANCE) else error_text(total.bias, kind, signed=True), error_text(total.noise, kind),
+            _share(total.within_noise), _share(total.coverage), str(total.values),
+        ])  # fmt: skip
+    head = (
+        "metric",
+        "median",
+        "target",
+        "P90",
+        "worst",
+        "target",
+        "bias",
+        "noise",
+        "within 2 x noise",
+        "in 90 % interval",
+        "values",
+    )
+    return markdown(head, rows) if rows else "No case was scored."
+
+
+def _goal(text: str, met: bool | None) -> str:
+    return "" if not text else f"{text}, {'unknown' if met is None else 'met' if met else '**missed**'}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.0f} %"
+
+
+def _coverage(rows: Sequence[Row]) -> str:
+    held = coverage(rows)
+    if held is None:
+        return ""
+    low, high = COVERAGE
+    met = "met" if low <= held[0] <= high else "**missed**"
+    return f"90 % intervals hold {_share(held[0])} of {held[1]} real values; wanted {_share(low)} to {_share(high)}: {met}."
+
+
+def _missed(card: Scorecard) -> list[str]:
+    found = missed(card.scored, card.of(*SCORED), read_findings())
+    if not found:
+        return []
+    parts = ["## Missed targets"]
+    for miss in found:
+        parts.append(f"### {miss['title']}")
+        parts.append(
+            "Furthest off: " + ", ".join(_miss_case(c, miss) for c in miss["cases"]) + _more(miss["more"]) + "."
+        )
+        for finding in miss["findings"]:
+            about = f"{', '.join(finding['cases'])}: " if finding["cases"] else ""
+            parts.append(f"{about}**suspected** {finding['mechanism']} **What would decide:** {finding['experiment']}")
+    return parts
+
+
+def _miss_case(case: Mapping[str, Any], miss: Mapping[str, Any]) -> str:
+    own = "" if case["metric"] == miss["metric"] else f" {case['metric']}"
+    return f"{case['name']}{own} ({error_text(case['error'], KINDS[miss['kind']], signed=True)})"
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count else ""
+
+
+def _by_set(card: Scorecard) -> list[str]:
+    parts = []
+    for name in card.sets:
+        apart = (
+            " They were seen by the fit: this is how well it fits, not how good the simulator is."
+            if name == CALIBRATION
+            else ""
+        )
+        parts += [f"## {SET_TITLES[name].capitalize()}", apart.strip(), _target_table(totals(card.of(name)))]
+    return parts
+
+
+def _cases(card: Scorecard) -> list[str]:
+    by_case: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in card.of(*SCORED):
+        by_case.setdefault((row.set, row.case), {})[row.metric] = row
+    rows = [
+        [name, set_name, *(_cell(mine.get(metric)) for metric in _CASE_METRICS)]
+        for (set_name, name), mine in by_case.items()
+    ]
+    head = ("case", "set", "throughput", "W-Amp", "stall fraction", "device bytes", "P99", "P99.9", "KS")
+    return (
+        ["## Every case", "Signed errors: + means that the simulation is above the real run.", markdown(head, rows)]
+        if rows
+        else []
+    )
+
+
+def _cell(row: Row | None) -> str:
+    return "" if row is None else error_text(row.error, row.scored_by.kind, signed=row.scored_by.kind is not DISTANCE)
+
+
+def _replays(card: Scorecard) -> list[str]:
+    if not card.replays:
+        return []
+    names = ", ".join(sorted({check.recording for check in card.replays}))
+    rows = [
+        [name, f"{e['matched']:,}", f"{e['total']:,}", f"{100 * e['share']:.2f} %"]
+        for name, e in replay_shares(card.replays).items()
+        if e["total"]
+    ]
+    text = (
+        f"Fed with the real order of events of the recordings {names}, the policies are asked what RocksDB was asked."
+    )
+    return ["## Exact replays", text, markdown(("decision", "RocksDB's own answer", "asked", "share"), rows)]
+
+
+def _theory(card: Scorecard) -> list[str]:
+    rows = [
+        [
+            c.name,
+            f"{c.expected:.5g}",
+            f"{c.found:.5g}",
+            f"{c.tolerance:.1%}",
+            "holds" if c.holds else "**missed**",
+            c.source,
+        ]
+        for c in card.theory
+    ]
+    return (
+        ["## Theory checks", markdown(("check", "theory", "simulator", "tolerance", "", "source"), rows)]
+        if rows
+        else []
+    )
+
+
+def _left_out(card: Scorecard) -> list[str]:
+    lines = [*card.skipped, *(f"{name} failed: {reason}" for name, reason in card.failures)]
+    return ["## Left out", "\n".join(f"- {line}" for line in lines)] if lines else []

@@ -1,0 +1,77 @@
+"""What is missed, with the mechanism suspected and the experiment that would decide (validation/findings.yaml)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.validation.scorecard.metrics import DISTANCE
+from lsmlab.validation.scorecard.score import Row, Total
+
+FILE: Final = Path(__file__).resolve().parents[1] / "findings.yaml"
+_KEYS: Final = ("metric", "cases", "mechanism", "experiment")
+_SHOWN: Final = 6
+"""Cases named per missed target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One explanation."""
+
+    metric: str
+    cases: tuple[str, ...]
+    """Beginnings of names; empty: all."""
+    mechanism: str
+    experiment: str
+
+    def explains(self, metric: str, case: str) -> bool:
+        """Whether it is about this metric and case."""
+        return metric.startswith(self.metric) and (not self.cases or case.startswith(self.cases))
+
+
+def read_findings(path: Path = FILE) -> list[Finding]:
+    """The findings that were written down. Raises InputError that names the entry."""
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
+    found = []
+    for number, entry in enumerate((content or {}).get("findings") or []):
+        if not isinstance(entry, Mapping) or set(entry) - set(_KEYS) or "metric" not in entry:
+            raise InputError(f"{path}: findings[{number}]: must be a mapping with the keys {', '.join(_KEYS)}")
+        cases = tuple(str(c) for c in entry.get("cases") or ())
+        texts = [" ".join(str(entry.get(key, "")).split()) for key in ("mechanism", "experiment")]
+        found.append(Finding(str(entry["metric"]), cases, *texts))
+    return found
+
+
+def missed(totals: Mapping[str, Total], rows: Sequence[Row], findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Targets that are not met: the cases that are furthest off, and what is written about them."""
+    result = []
+    for name, total in totals.items():
+        if total.meets_target is not False and total.meets_worst is not False:
+            continue
+        metric = total.metric
+        limit = metric.worst if total.meets_target is not False else metric.target
+        if metric.kind is DISTANCE:
+            limit = 0.0
+        mine = [row for row in rows if row.scored_by.name == name and abs(row.error) > (limit or 0.0)]
+        mine.sort(key=lambda row: -abs(row.error))
+        cases = list(dict.fromkeys(row.case for row in mine))
+        words = [f for f in findings if any(f.explains(name, case) for case in cases)]
+        result.append({
+            "metric": name, "title": metric.title, "kind": metric.kind.name,
+            "median": total.median, "worst": total.worst, "target": metric.target, "target_worst": metric.worst,
+            "cases": [
+                {"name": row.case, "metric": row.metric, "error": row.error, "real": row.real, "simulated": row.simulated}
+                for row in mine[:_SHOWN]
+            ],
+            "more": max(0, len(mine) - _SHOWN),
+            "findings": [{"cases": list(f.cases), "mechanism": f.mechanism, "experiment": f.experiment} for f in words],
+        })  # fmt: skip
+    return result

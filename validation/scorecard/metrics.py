@@ -1,0 +1,125 @@
+"""What is scored, how an error is taken, and how good it should be (the issue's table of targets)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from lsmlab.validation.scorecard.buckets import bucket_of
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A way to compare a simulated value with a real one."""
+
+    name: str
+    error: Callable[[float, float], float]
+    """(simulated, real) -> signed error."""
+    unit: str
+    """How an error is printed: %, points, buckets, factor, distance."""
+
+
+def _relative(simulated: float, real: float) -> float:
+    return simulated / real - 1.0 if real else (0.0 if not simulated else math.inf)
+
+
+def _factor(simulated: float, real: float) -> float:
+    return math.log2(simulated / real) if simulated > 0 and real > 0 else (0.0 if simulated == real else math.inf)
+
+
+RELATIVE: Final = Kind("relative", _relative, "%")
+DIFFERENCE: Final = Kind("difference", lambda s, r: s - r, "points")
+BUCKETS: Final = Kind("buckets", lambda s, r: float(bucket_of(s) - bucket_of(r)), "buckets")
+FACTOR: Final = Kind("factor", _factor, "factor")
+"""Errors are base-2 logarithms of the ratio: 1 is a factor of two."""
+DISTANCE: Final = Kind("distance", lambda s, _r: s, "distance")
+"""The value is a distance already: real is that between repeats, the error is the value."""
+WRONG: Final = Kind("wrong", lambda s, r: float(s != r), "wrong")
+"""Right or wrong: the error is 0 or 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number of the scorecard."""
+
+    name: str
+    """Name of summary.json, with dots; a pattern ends in .* and stands for all names that begin so."""
+    title: str
+    kind: Kind
+    target: float | None = None
+    """Median absolute error that is good enough; for `WRONG` the mean; for `DISTANCE` in units of the repeats' own."""
+    worst: float | None = None
+    """Worst absolute error that is good enough."""
+    interval: bool = False
+    """Whether the prediction interval of the value counts for coverage."""
+    least: float = 0.0
+    """Real values below this are not scored (counts too small for a relative error)."""
+
+    def matches(self, name: str) -> bool:
+        """Whether a value called `name` is scored by this metric."""
+        if "*" not in self.name:
+            return name == self.name
+        return re.fullmatch(re.escape(self.name).replace(r"\*", r"[^.]+"), name) is not None
+
+
+METRICS: Final = (
+    Metric("ops_per_s", "throughput", RELATIVE, 0.03, 0.10, interval=True),
+    Metric("write_amplification", "W-Amp, total", RELATIVE, 0.03, 0.08, interval=True),
+    Metric("pairs.*.bytes", "compaction bytes per level pair (> 10 % of all)", RELATIVE, 0.08, 0.25, interval=True),
+    Metric("device_bytes_written", "bytes written to the device", RELATIVE, 0.03, 0.10, interval=True),
+    Metric("stall_fraction", "stall fraction", DIFFERENCE, 0.03, 0.08, interval=True),
+    Metric("dominant_cause", "dominant stall cause", WRONG, 0.05, None),
+    Metric("write_latency_s.p50", "write latency P50", BUCKETS, interval=True),
+    Metric("write_latency_s.p99", "write latency P99", BUCKETS, 1.0, 2.0, interval=True),
+    Metric("write_latency_s.p999", "write latency P99.9", BUCKETS, 1.0, 2.0, interval=True),
+    Metric("write_latency_s.p9999", "write latency P99.99", BUCKETS, 1.0, 2.0, interval=True),
+    Metric("write_latency_s.max", "longest write", FACTOR, 1.0, None, interval=True),
+    Metric("throughput.ks", "per-second throughput, distributions (KS)", DISTANCE, 2.0, None),
+    Metric("throughput.area", "per-second throughput, area between distributions", DISTANCE),
+    Metric("throughput.cumulative", "throughput curve, largest cumulative difference", DISTANCE),
+    Metric("flush_count", "flushes", RELATIVE, interval=True),
+    Metric("compaction_count", "compactions", RELATIVE, interval=True),
+    Metric("trivial_move_count", "trivial moves", RELATIVE, least=10),
+    Metric("compaction_read_bytes", "bytes read by compactions", RELATIVE, interval=True),
+    Metric("compaction_write_bytes", "bytes written by compactions", RELATIVE, interval=True),
+    Metric("pairs.*.read_bytes", "bytes read per level pair (> 10 % of all)", RELATIVE),
+    Metric("pairs.*.write_bytes", "bytes written per level pair (> 10 % of all)", RELATIVE),
+    Metric("levels.*.w_amp", "W-Amp by level", RELATIVE, least=0.1),
+    Metric("levels.*.bytes", "bytes per level at the end (> 10 % of all)", RELATIVE),
+    Metric("levels.*.mean_bytes", "bytes per level, mean over time (> 10 % of all)", RELATIVE),
+    Metric("levels.*.files", "files per level at the end", RELATIVE, least=10),
+    Metric("live_bytes", "bytes of all files at the end", RELATIVE),
+    Metric("device_bytes_read", "bytes read from the device", RELATIVE, least=1e8),
+    Metric("stall_share.*", "stall time by cause, as a share of the run", DIFFERENCE),
+    Metric("stall_count.*", "stall count by cause", RELATIVE, least=20),
+    Metric("read_latency_s.p50", "read latency P50", BUCKETS),
+    Metric("read_latency_s.p99", "read latency P99", BUCKETS),
+    Metric("read_latency_s.p999", "read latency P99.9", BUCKETS),
+    Metric("read_latency_s.p9999", "read latency P99.99", BUCKETS),
+    Metric("read_latency_s.max", "longest read", FACTOR),
+    Metric("write_latency_s.*", "write latency, other percentiles and mean", BUCKETS),
+    Metric("read_latency_s.*", "read latency, other percentiles and mean", BUCKETS),
+)
+"""In the order in which they are shown; the first ones have targets."""
+
+SHARE: Final = 0.10
+"""Level pairs and levels with less than this share of all bytes are not scored: they are noise (lessons.md §1)."""
+
+COVERAGE: Final = (0.85, 0.95)
+"""Share of real values that 90 % intervals should hold."""
+
+
+def metric_of(name: str) -> Metric | None:
+    """The metric that scores a value called `name`; None if none does.
+
+    >>> metric_of("pairs.0-1.bytes").title
+    'compaction bytes per level pair (> 10 % of all)'
+    """
+    return next((m for m in METRICS if m.matches(name)), None)
+
+
+KINDS: Final = {kind.name: kind for kind in (RELATIVE, DIFFERENCE, BUCKETS, FACTOR, DISTANCE, WRONG)}
+"""By name, as the JSON document has it."""

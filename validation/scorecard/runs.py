@@ -1,0 +1,137 @@
+"""Simulating cases: several replications of each, in parallel processes, none of which can harm the others."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lsmlab.validation.case import Case
+from lsmlab.validation.scorecard.curves import Floats
+from lsmlab.validation.scorecard.real import RealRun, dominant_cause, real_run
+from lsmlab.validation.scorecard.values import reported_series, simulated_values
+
+DEFAULT_PROCESSES: Final = 2
+DEFAULT_SEEDS: Final = 5
+
+
+@dataclass(slots=True)
+class Replication:
+    """One simulated run of a case."""
+
+    values: dict[str, float]
+    series: Floats
+    dominant_cause: str | None
+
+
+@dataclass(slots=True)
+class CaseRun:
+    """A case with both of its sides, or the reason why there is none."""
+
+    case: Case
+    set: str
+    real: RealRun | None = None
+    replications: list[Replication] = field(default_factory=list)
+    model_errors: Mapping[str, float] = field(default_factory=dict)
+    uncertain_constants: int = 0
+    wall_s: float = 0.0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    case: int
+    config: dict[str, Any]
+    replication: int
+
+
+def run_cases(
+    cases: Sequence[tuple[str, Case]], seeds: int = DEFAULT_SEEDS, processes: int = DEFAULT_PROCESSES,
+    extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None,
+) -> list[CaseRun]:  # fmt: skip
+    """Read what was measured in each (set, case) and simulate it `seeds` times; outcomes in order.
+
+    A case that cannot be read or simulated carries its error, the others go on. `report` hears of each case that ends.
+    """
+    runs = [CaseRun(case, name) for name, case in cases]
+    tasks: list[_Task] = []
+    for number, run in enumerate(runs):
+        try:
+            config = run.case.config(extra)
+            run.real = real_run(run.case, config)
+        except Exception as error:
+            run.error = _reason(error)
+            report(f"{run.case.name}: {run.error}")
+            continue
+        about = config.get("parameters") or {}
+        run.model_errors = about.get("model_errors") or {}
+        run.uncertain_constants = len(about.get("standard_errors") or {})
+        tasks += [_Task(number, config, i) for i in range(seeds)]
+    found: dict[tuple[int, int], Replication] = {}
+    left = dict.fromkeys(range(len(runs)), seeds)
+    for task, outcome, wall_s in _outcomes(tasks, processes):
+        run = runs[task.case]
+        run.wall_s += wall_s
+        left[task.case] -= 1
+        if isinstance(outcome, str):
+            run.error = outcome
+        else:
+            found[task.case, task.replication] = outcome
+        if left[task.case] == 0:
+            done = sum(1 for number, n in left.items() if n == 0 or runs[number].error)
+            report(f"{done}/{len(runs)} {run.case.name}: {run.error or f'{run.wall_s:.1f} s'}")
+    for number, run in enumerate(runs):
+        run.replications = [found[number, i] for i in range(seeds) if (number, i) in found] if not run.error else []
+    return runs
+
+
+Outcome = Replication | str
+
+
+def _outcomes(tasks: Sequence[_Task], processes: int) -> Any:
+    if min(processes, len(tasks)) <= 1:
+        for task in tasks:
+            yield task, *simulate_one(task.config, task.replication)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        futures = {pool.submit(simulate_one, task.config, task.replication): task for task in tasks}
+        try:
+            for future in as_completed(futures):
+                try:
+                    yield futures[future], *future.result()
+                except Exception as error:  # a worker that died (memory) takes its pool along
+                    yield futures[future], _reason(error), 0.0
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, float]:
+    """Replication number `replication` of a configuration, or why there is none, and the seconds that it took."""
+    from lsmlab.sim.compose import trusted_packages
+    from lsmlab.sim.parameters import perturbed
+    from lsmlab.sim.simulation import run
+
+    began = time.perf_counter()
+    try:
+        seeded = {**perturbed(config, replication), "seed": int(config.get("seed", 1)) + replication}
+        result = run(seeded, None, trusted_packages())
+    except Exception as error:
+        return _reason(error), time.perf_counter() - began
+    values = simulated_values(result.summary, result.jobs, result.series)
+    series = reported_series(result.summary, result.series)
+    return Replication(values, series, dominant_cause(values)), time.perf_counter() - began
+
+
+def _reason(error: Exception) -> str:
+    """One line on what went wrong; a bug keeps its type."""
+    from lsmlab.sim.messages import one_line
+
+    text = one_line(error)
+    if text is None:
+        text = f"{type(error).__name__}: {' '.join(str(error).split())} (a fault of lsmlab: please report it)"
+    return text

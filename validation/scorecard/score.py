@@ -1,0 +1,243 @@
+"""From cases with both sides to rows (one number of one case) and to totals by metric."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.validation.scorecard.curves import area_distance, cumulative_distance, ks_distance
+from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
+from lsmlab.validation.scorecard.metrics import (
+    BUCKETS,
+    DISTANCE,
+    FACTOR,
+    METRICS,
+    RELATIVE,
+    SHARE,
+    WRONG,
+    Metric,
+    metric_of,
+)
+from lsmlab.validation.scorecard.real import dominant_cause
+from lsmlab.validation.scorecard.runs import CaseRun
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number of one case, real and simulated."""
+
+    set: str
+    case: str
+    metric: str
+    """Its own name, such as pairs.0-1.bytes."""
+    scored_by: Metric
+    real: float | str | None
+    simulated: float | str
+    low: float | None
+    high: float | None
+    error: float
+    noise: float | None
+    """Noise floor in the units of the error."""
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the interval holds the real value; None where there is no interval."""
+        if self.low is None or self.high is None or not isinstance(self.real, float):
+            return None
+        return self.low <= self.real <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A metric over cases."""
+
+    metric: Metric
+    median: float
+    p90: float
+    worst: float
+    bias: float
+    noise: float | None
+    """Median of the noise floors that are known."""
+    cases: int
+    values: int
+    """Numbers scored: several per case for levels."""
+    within_noise: float | None
+    """Share of the numbers inside twice the noise."""
+    coverage: float | None
+    """Share of real values inside the 90 % interval."""
+    worst_case: str
+    meets_target: bool | None
+    meets_worst: bool | None
+
+
+def rows_of(run: CaseRun) -> list[Row]:
+    """All rows of a case that was simulated."""
+    if run.real is None or not run.replications:
+        return []
+    rows = [row for name in run.real.values if (row := _number_row(run, name)) is not None]
+    places = {m.name: i for i, m in enumerate(METRICS)}
+    rows.sort(key=lambda r: (places.get(r.scored_by.name, len(places)), r.metric))
+    return [*rows, *_curve_rows(run), *_cause_rows(run)]
+
+
+def _number_row(run: CaseRun, name: str) -> Row | None:
+    assert run.real is not None
+    metric = metric_of(name) or (
+        Metric(name, name, RELATIVE) if name in run.case.measured and name != "duration_s" else None
+    )
+    real = run.real.values[name]
+    if metric is None or not _worth_scoring(metric, name, real, run.real.values):
+        return None
+    found = [r.values.get(name, 0.0 if _counts_from_zero(name) else None) for r in run.replications]
+    values = [v for v in found if v is not None]
+    if not values or len(values) < len(found):
+        return None
+    simulated = _centre(values, metric)
+    relative = run.real.noise.get(name)
+    about = Uncertainty(relative, run.real.repeats, run.model_errors.get(name, run.model_errors.get(metric.name, 0.0)))
+    interval = prediction(values, metric.kind, about)
+    noise = _noise(metric, relative, real)
+    error = metric.kind.error(simulated, real)
+    low, high = interval or (None, None)
+    return Row(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise)
+
+
+def _counts_from_zero(name: str) -> bool:
+    """Names that a summary leaves out where they are 0: levels and pairs that saw nothing."""
+    return name.startswith(("levels.", "pairs."))
+
+
+def _worth_scoring(metric: Metric, name: str, real: float, values: Mapping[str, float]) -> bool:
+    if metric.kind is RELATIVE and (real <= 0 or real < metric.least):
+        return False
+    if metric.kind in (BUCKETS, FACTOR) and real <= 0:
+        return False
+    if name.startswith("pairs."):
+        total = sum(v for k, v in values.items() if k.startswith("pairs.") and k.endswith(".bytes"))
+        return values.get(f"{name.rpartition('.')[0]}.bytes", 0.0) > SHARE * total
+    if name.startswith("levels.") and name.endswith("bytes"):
+        kind = name.rpartition(".")[2]
+        total = sum(v for k, v in values.items() if k.startswith("levels.") and k.rpartition(".")[2] == kind)
+        return real > SHARE * total
+    return True
+
+
+def _centre(values: Sequence[float], metric: Metric) -> float:
+    """What the simulator predicts: the mean, and the median where single values may be far off."""
+    if metric.kind in (BUCKETS, FACTOR):
+        return statistics.median(values)
+    return math.fsum(values) / len(values)
+
+
+def _noise(metric: Metric, relative: float | None, real: float) -> float | None:
+    if relative is None:
+        return None
+    if metric.kind is BUCKETS:
+        return math.log(1.0 + relative, 1.5)
+    if metric.kind is FACTOR:
+        return math.log2(1.0 + relative)
+    return relative if metric.kind is RELATIVE else relative * abs(real)
+
+
+_CURVES: Final = {
+    "throughput.ks": ks_distance, "throughput.area": area_distance, "throughput.cumulative": cumulative_distance,
+}  # fmt: skip
+
+
+def _curve_rows(run: CaseRun) -> list[Row]:
+    assert run.real is not None
+    rows = []
+    for name, distance in _CURVES.items():
+        found = [distance(a, r.series) for a in run.real.series for r in run.replications if len(r.series)]
+        if found:
+            value = float(np.mean(found))
+            noise = run.real.noise.get(name)
+            metric = _METRIC[name]
+            rows.append(Row(run.set, run.case.name, name, metric, noise, value, None, None, value, noise))
+    return rows
+
+
+_METRIC: Final = {m.name: m for m in METRICS}
+
+
+def _cause_rows(run: CaseRun) -> list[Row]:
+    assert run.real is not None
+    real = run.real.dominant_cause
+    if real is None:
+        return []
+    names = [k for k in run.replications[0].values if k.startswith(("stall_share.", "stall_count.", "stall_fraction"))]
+    means = {k: float(np.mean([r.values.get(k, 0.0) for r in run.replications])) for k in names}
+    simulated = dominant_cause(means) or "none"
+    name = "dominant_cause"
+    return [
+        Row(run.set, run.case.name, name, _METRIC[name], real, simulated, None, None, float(real != simulated), None)
+    ]
+
+
+def totals(rows: Iterable[Row]) -> dict[str, Total]:
+    """Totals by metric name, in the order of METRICS, then whatever else was measured."""
+    by_metric: dict[str, list[Row]] = {}
+    for row in rows:
+        by_metric.setdefault(row.scored_by.name, []).append(row)
+    names = [*(name for name in _METRIC if name in by_metric), *(name for name in by_metric if name not in _METRIC)]
+    return {name: _total(by_metric[name][0].scored_by, by_metric[name]) for name in names}
+
+
+def _total(metric: Metric, rows: list[Row]) -> Total:
+    errors = [row.error for row in rows]
+    sizes = [abs(e) for e in errors]
+    known = [row.noise for row in rows if row.noise is not None]
+    noise = statistics.median(known) if known else None
+    floors = [noise if row.noise is None else row.noise for row in rows]
+    near = [size <= 2.0 * floor for size, floor in zip(sizes, floors, strict=True) if floor is not None]
+    held = [row.inside for row in rows if row.inside is not None]
+    worst = max(range(len(rows)), key=lambda i: sizes[i])
+    median = statistics.median(sizes)
+    finite = [e for e in errors if math.isfinite(e)]
+    return Total(
+        metric=metric,
+        median=median,
+        p90=float(np.quantile(sizes, 0.9, method="inverted_cdf")),
+        worst=sizes[worst],
+        bias=statistics.mean(finite) if finite else math.inf,
+        noise=noise,
+        cases=len({(row.set, row.case) for row in rows}),
+        values=len(rows),
+        within_noise=sum(near) / len(near) if near and metric.kind is not WRONG else None,
+        coverage=sum(held) / len(held) if held else None,
+        worst_case=rows[worst].case,
+        meets_target=_meets(metric, rows, median, statistics.mean(sizes)),
+        meets_worst=None if metric.worst is None else sizes[worst] <= metric.worst + 1e-12,
+    )
+
+
+def _meets(metric: Metric, rows: list[Row], median: float, mean: float) -> bool | None:
+    if metric.target is None:
+        return None
+    if metric.kind is WRONG:
+        return mean <= metric.target + 1e-12
+    if metric.kind is DISTANCE:  # in units of the distance between repeats of the real run
+        ratios = [row.error / row.noise for row in rows if row.noise]
+        return statistics.median(ratios) <= metric.target if ratios else None
+    return median <= metric.target + 1e-12
+
+
+def coverage(rows: Iterable[Row]) -> tuple[float, int] | None:
+    """Share of real values that lie inside their 90 % interval, over the metrics whose interval counts, and how many."""
+    held = [row.inside for row in rows if row.inside is not None and row.scored_by.interval]
+    return (sum(held) / len(held), len(held)) if held else None
+
+
+def as_json(total: Total) -> dict[str, Any]:
+    """A total as the document of `lsmlab validate --json` shows it."""
+    return {
+        "median": total.median, "p90": total.p90, "worst": total.worst, "bias": total.bias, "noise": total.noise,
+        "cases": total.cases, "values": total.values, "unit": total.metric.kind.name,
+        "within_noise": total.within_noise, "coverage": total.coverage, "worst_case": total.worst_case,
+        "target": total.metric.target, "target_worst": total.metric.worst,
+        "meets_target": total.meets_target, "meets_worst": total.meets_worst,
+    }  # fmt: skip

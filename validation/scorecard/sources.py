@@ -1,0 +1,71 @@
+"""Where cases, recordings and theory come from: what one `lsmlab validate` gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.validation.case import Case, find_cases, read_case
+from lsmlab.validation.recording import load_recording
+from lsmlab.validation.replay import replay
+from lsmlab.validation.scorecard.card import CALIBRATION, PUBLIC, QUARANTINE, TEST, ReplayCheck, Scorecard
+
+HOME: Final = Path(__file__).resolve().parents[2]
+"""The checkout."""
+OWN_CASES: Final = HOME / "validation" / "cases"
+RECORDINGS: Final = HOME / "validation" / "recordings"
+PUBLIC_DATA: Final = HOME.parent / "shared" / "data" / "public_runs"
+SETS: Final = ("own", "public", "replay", "theory")
+
+
+def gather_cases(card: Scorecard, directory: Path, *, release: bool) -> list[tuple[str, Case]]:
+    """The cases below a directory with the set that each belongs to; what cannot be read is noted on the card."""
+    found: list[tuple[str, Case]] = []
+    quarantined = 0
+    for path in find_cases(directory):
+        try:
+            case = read_case(path)
+        except InputError as error:
+            card.unreadable.append((str(path), str(error)))
+            continue
+        if case.part == "quarantine" and not release:
+            quarantined += 1
+            continue
+        found.append(({"calibration": CALIBRATION, "quarantine": QUARANTINE}.get(case.part, TEST), case))
+    if quarantined:
+        card.skipped.append(f"{quarantined} cases in quarantine: looked at only when a release is scored (--release)")
+    return _with_measurements(card, found)
+
+
+def gather_public(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
+    """The public runs; none, with a note, where their folder is absent."""
+    from lsmlab.validation.public_cases import public_cases
+
+    if not data.is_dir():
+        card.skipped.append(f"public runs: {data} is not there")
+        return []
+    cases = [(CALIBRATION if case.part == "calibration" else PUBLIC, case) for case in public_cases(data)]
+    return _with_measurements(card, cases)
+
+
+def _with_measurements(card: Scorecard, cases: list[tuple[str, Case]]) -> list[tuple[str, Case]]:
+    """Those cases that say what was measured; the others are there to be recorded."""
+    kept = [(name, case) for name, case in cases if case.measured or case.tables or case.series or case.logs]
+    if len(kept) < len(cases):
+        card.skipped.append(f"{len(cases) - len(kept)} cases without anything measured: 'lsmlab record' fills them")
+    return kept
+
+
+def replays(card: Scorecard, directories: Sequence[Path] | None = None) -> None:
+    """Replay every recording and put the matches on the card."""
+    if directories is None:
+        directories = sorted(p for p in RECORDINGS.iterdir() if p.is_dir()) if RECORDINGS.is_dir() else []
+    if not directories:
+        card.skipped.append(f"exact replays: {RECORDINGS} is not there")
+    for directory in directories:
+        result = replay(load_recording(directory))
+        card.replays += [
+            ReplayCheck(directory.name, name, check.matched, check.total) for name, check in result.checks.items()
+        ]

@@ -1,0 +1,191 @@
+"""The scorecard on a terminal."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, replay_shares
+from lsmlab.validation.scorecard.metrics import BUCKETS, COVERAGE, DIFFERENCE, DISTANCE, FACTOR, RELATIVE, WRONG, Kind
+from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
+
+_WIDTH = 120
+_WORST = 8
+"""Cases listed as the worst."""
+
+
+def error_text(value: float | None, kind: Kind, *, signed: bool = False) -> str:
+    """An error in the units in which it is read: per cent, points, buckets, a factor."""
+    if value is None:
+        return "-"
+    if not math.isfinite(value):
+        return "none"
+    sign = "+" if signed else ""
+    if kind is RELATIVE:
+        return f"{100 * value:{sign}.1f} %"
+    if kind is DIFFERENCE:
+        return f"{100 * value:{sign}.1f} pt"
+    if kind is BUCKETS:
+        return f"{value:{sign}.1f} b"
+    if kind is FACTOR:
+        return f"x{2.0**value:.2f}"
+    if kind is WRONG:
+        return f"{100 * value:.0f} %"
+    return f"{value:.3f}"
+
+
+def target_text(total: Total) -> str:
+    """The targets of a metric and whether they are met, such as "<= 3.0 % met, worst <= 10.0 % MISSED"."""
+    metric = total.metric
+    parts = []
+    if metric.target is not None:
+        goal = f"{metric.target:g} x repeats" if metric.kind is DISTANCE else error_text(metric.target, metric.kind)
+        parts.append(f"<= {goal} {_met(total.meets_target)}")
+    if metric.worst is not None:
+        parts.append(f"worst <= {error_text(metric.worst, metric.kind)} {_met(total.meets_worst)}")
+    return ", ".join(parts)
+
+
+def _met(value: bool | None) -> str:
+    return "unknown" if value is None else "met" if value else "MISSED"
+
+
+def card_text(card: Scorecard) -> str:
+    """What `lsmlab validate` prints."""
+    lines = [_title(card), ""]
+    scored = card.scored
+    if scored:
+        lines += [*table(scored.values()), *_coverage_lines(card.of(*SCORED)), ""]
+        lines += _legend()
+        lines += ["", *_worst(card)]
+    for name in card.sets:
+        if name not in SCORED or len([s for s in card.sets if s in SCORED]) > 1:
+            lines += [
+                "",
+                f"{SET_TITLES[name]}: {_cases(card.of(name))}",
+                *table(totals(card.of(name)).values(), short=True),
+            ]
+    lines += [*_replay_lines(card), *_theory_lines(card)]
+    lines += ["", *(_wrapped(f"left out: {text}") for text in card.skipped)] if card.skipped else []
+    if card.failures:
+        lines += ["", f"FAILED ({len(card.failures)}):", *(_wrapped(f"  {name}: {why}") for name, why in card.failures)]
+    return "\n".join(lines) + "\n"
+
+
+def _title(card: Scorecard) -> str:
+    parts = [f"{_cases(card.of(name))} of {SET_TITLES[name]}" for name in card.sets]
+    told = ", ".join(parts) if parts else "no case was scored"
+    return f"LSMLab beside real RocksDB: {told}; {card.seeds} simulated runs per case"
+
+
+def _cases(rows: Iterable[Row]) -> str:
+    count = len({row.case for row in rows})
+    return f"{count} case{'' if count == 1 else 's'}"
+
+
+def table(found: Iterable[Total], *, short: bool = False) -> list[str]:
+    """Totals as lines under a header; `short`: only those with a target."""
+    rows = [["metric", "median", "P90", "worst", "bias", "noise", "in noise", "in 90 %", "n", "target"]]
+    for total in found:
+        metric = total.metric
+        if short and metric.target is None:
+            continue
+        kind = metric.kind
+        shown = [error_text(v, kind) for v in (total.median, total.p90, total.worst)]
+        if kind is WRONG:
+            shown = [f"{100 * total.bias:.0f} % wrong", "", ""]
+        rows.append([
+            metric.title, *shown, "" if kind in (WRONG, DISTANCE) else error_text(total.bias, kind, signed=True),
+            error_text(total.noise, kind), _share(total.within_noise), _share(total.coverage), str(total.values),
+            target_text(total),
+        ])  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        f"  {row[0]:<{widths[0]}}  "
+        + "  ".join(f"{c:>{w}}" for c, w in zip(row[1:-1], widths[1:-1], strict=True))
+        + f"  {row[-1]}"
+        for row in rows
+    ]
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def _coverage_lines(rows: Sequence[Row]) -> list[str]:
+    held = coverage(rows)
+    if held is None:
+        return []
+    share, values = held
+    low, high = COVERAGE
+    met = "met" if low <= share <= high else "MISSED"
+    return [
+        f"  90 % intervals hold {100 * share:.0f} % of {values} real values; wanted {100 * low:.0f} to {100 * high:.0f} %: {met}"
+    ]
+
+
+def _legend() -> list[str]:
+    return [
+        _wrapped(
+            "  Errors are absolute values of simulated against real; bias keeps the sign. pt: percentage points; b: buckets of "
+            "RocksDB's histogram (each 1.5 times the one before); x: ratio. noise: range between repeats of the real run; "
+            "in noise: share of values within twice their noise; in 90 %: share of real values inside the interval predicted; "
+            "n: values scored."
+        )
+    ]
+
+
+def _worst(card: Scorecard) -> list[str]:
+    """The cases that are furthest off, by the worst of their errors in units of what is allowed."""
+    lines = ["worst cases (error by the worst case's target):"]
+    for case, row, excess in worst_cases(card)[:_WORST]:
+        error = error_text(row.error, row.scored_by.kind, signed=True)
+        lines.append(f"  {excess:5.1f}  {case:<34} {row.metric:<24} {error:>9}  "
+                     f"real {_number(row.real)}, simulated {_number(row.simulated)}")  # fmt: skip
+    return lines if len(lines) > 1 else []
+
+
+def worst_cases(card: Scorecard) -> list[tuple[str, Row, float]]:
+    """(case, its worst row, error in units of the worst-case target), worst first."""
+    found: dict[str, tuple[Row, float]] = {}
+    for row in card.of(*SCORED):
+        if not row.scored_by.worst:
+            continue
+        excess = abs(row.error) / row.scored_by.worst
+        if row.case not in found or excess > found[row.case][1]:
+            found[row.case] = (row, excess)
+    return sorted(((case, row, excess) for case, (row, excess) in found.items()), key=lambda item: -item[2])
+
+
+def _number(value: float | str | None) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _replay_lines(card: Scorecard) -> list[str]:
+    if not card.replays:
+        return []
+    names = sorted({check.recording for check in card.replays})
+    lines = ["", f"exact replays of {', '.join(names)}: answers of the policies that are RocksDB's own"]
+    for name, entry in replay_shares(card.replays).items():
+        if entry["total"]:
+            lines.append(f"  {name:<44} {entry['matched']:>7,} of {entry['total']:>7,}  {100 * entry['share']:.2f} %")
+    return lines
+
+
+def _theory_lines(card: Scorecard) -> list[str]:
+    if not card.theory:
+        return []
+    held = sum(check.holds for check in card.theory)
+    lines = ["", f"theory checks: {held} of {len(card.theory)} hold"]
+    for check in card.theory:
+        mark = "" if check.holds else "  MISSED"
+        lines.append(
+            f"  {check.name:<66} theory {check.expected:<10.5g} here {check.found:<10.5g} within {check.tolerance:.1%}{mark}"
+        )
+    return lines
+
+
+def _wrapped(text: str) -> str:
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)

@@ -1,0 +1,152 @@
+"""The verb `lsmlab validate`."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim import finishers
+from lsmlab.sim.arguments import LineParser
+from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.rundir import fresh
+from lsmlab.validation.scorecard.card import Scorecard
+from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
+from lsmlab.validation.scorecard.sources import OWN_CASES, PUBLIC_DATA, SETS, gather_cases, gather_public, replays
+from lsmlab.validation.scorecard.text import card_text
+
+PAGES = "lsmlab.validation_finishers"
+"""Entry points `(directory: Path) -> Path | None` for a scorecard that has been written to a directory."""
+_FAILED = 2
+
+
+def validate(argv: list[str]) -> int:
+    """Score the simulator on real runs. Returns 0; 2 if a case failed, after scoring all others."""
+    given = _parse(argv)
+    card = Scorecard(seeds=given.seeds)
+    say = _silent if given.json else _progress
+    cases = []
+    if given.cases is not None:
+        cases = gather_cases(card, given.cases, release=given.release)
+    elif "own" in given.sets and OWN_CASES.is_dir():
+        cases = gather_cases(card, OWN_CASES, release=given.release)
+    if "public" in given.sets:
+        cases += gather_public(card, given.public_data)
+    if given.match:
+        cases = [(name, case) for name, case in cases if any(word in case.name for word in given.match)]
+    card.runs = run_cases(cases, given.seeds, given.jobs, given.overrides, say)
+    if "replay" in given.sets:
+        replays(card)
+    if "theory" in given.sets:
+        from lsmlab.validation.theory import all_checks
+
+        card.theory = list(all_checks())
+    return _show(card, given)
+
+
+class _Given:
+    """What stands on the command line."""
+
+    json: bool
+    release: bool
+    cases: Path | None
+    public_data: Path
+    out: Path | None
+    seeds: int
+    jobs: int
+    report: bool | None
+    docs: bool
+    match: list[str]
+    sets: tuple[str, ...]
+    overrides: list[str]
+
+
+def _parse(argv: list[str]) -> _Given:
+    parser = LineParser(prog="lsmlab validate", description=_ABOUT, epilog=_EPILOG)
+    parser.add_argument(
+        "overrides", nargs="*", metavar="key=value", help="overrides for every case, as for 'lsmlab run'"
+    )
+    parser.add_argument(
+        "--cases", type=Path, metavar="DIR", help="score the case.yaml files in and below DIR, and nothing else"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument(
+        "--only", action="append", choices=SETS, metavar="SET", help=f"{', '.join(SETS)}; may be repeated"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="key=value", help="one more override")
+    parser.add_argument(
+        "--match", action="append", default=[], metavar="TEXT", help="only cases with TEXT in their name"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=DEFAULT_SEEDS, metavar="N", help=f"simulated runs per case ({DEFAULT_SEEDS})"
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=DEFAULT_PROCESSES, metavar="N", help=f"processes ({DEFAULT_PROCESSES})"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where page and JSON go (outputs/validation-<time>)")
+    parser.add_argument("--release", action="store_true", help="score the quarantine part as well")
+    parser.add_argument("--no-report", action="store_true", help="draw no page")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="renew docs/validation.md and validation/baseline.json"
+    )
+    parser.add_argument("--public-data", type=Path, default=PUBLIC_DATA, metavar="DIR", help="the folder public_runs")
+    found = parser.parse_args(argv)
+    given = _Given()
+    given.json, given.release, given.cases, given.out = found.json, found.release, found.cases, found.out
+    given.public_data, given.seeds, given.jobs, given.match = found.public_data, found.seeds, found.jobs, found.match
+    given.report = False if found.no_report else None
+    given.docs = found.write_docs
+    given.overrides = [*found.overrides, *found.set]
+    given.sets = tuple(found.only or (SETS if found.cases is None else ()))
+    for text in given.overrides:
+        if "=" not in text:
+            raise InputError(f"{text}: not an override; write key=value, or give the folder of cases with --cases")
+    if given.seeds < 1 or given.jobs < 1:
+        raise InputError("--seeds and --jobs must be at least 1")
+    if given.docs and (given.cases or found.only or given.overrides or given.match):
+        raise InputError("--write-docs goes with no choice of cases and no overrides: the documents show all of it")
+    return given
+
+
+def _show(card: Scorecard, given: _Given) -> int:
+    document = card.document()
+    if given.out is not None or not given.json:
+        directory = given.out or fresh(Path("outputs") / f"validation-{datetime.now():%Y-%m-%d_%H-%M-%S}")
+        directory.mkdir(parents=True, exist_ok=True)
+        write_json(directory / "scorecard.json", document)
+        write_json(directory / "curves.json", {"curves": card.curves()})
+        pages, _ = finishers.finish(PAGES, directory) if given.report is not False else ([], True)
+    if given.docs:
+        from lsmlab.validation.scorecard.document import write_documents
+
+        write_documents(card)
+    if given.json:
+        sys.stdout.write(to_json(document))
+    else:
+        sys.stdout.write(card_text(card))
+        sys.stdout.write(f"\nSaved in {directory}\n")
+        for page in pages:
+            sys.stdout.write(f"Report: {page}\n")
+    for name, reason in card.failures if given.json else ():
+        sys.stderr.write(f"lsmlab: {name}: {reason}\n")
+    return _FAILED if card.failures else 0
+
+
+def _progress(line: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{line}\n")
+
+
+def _silent(_line: str) -> None:
+    return
+
+
+_ABOUT = (
+    "Simulate measured runs of real RocksDB and score what comes out. Without --cases: the own recordings "
+    "(validation/cases), the public runs, the exact replays and the theory checks."
+)
+_EPILOG = (
+    "A case is a folder with a case.yaml (docs/reference/cases.md). Exit code 2 if a case could not be read or simulated; "
+    "the others are scored all the same."
+)
