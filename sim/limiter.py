@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import simpy
-from lsmlab.models.engines.engine import Engine
-from lsmlab.models.engines.parts import rate_limiter
-from lsmlab.models.policies.rate_limiter import Priority
+from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.sim.queues import Alarm
 
 
 class LimiterStation:
     """Writers wait here for permission; refills happen only while somebody waits."""
 
-    def __init__(self, env: simpy.Environment, engine: Engine, rng: np.random.Generator) -> None:
+    def __init__(self, env: simpy.Environment, rules: RateLimiter, rng: np.random.Generator) -> None:
         self._env = env
         self._rng = rng
-        rules = rate_limiter(engine.options, engine.version)
-        assert rules is not None, "made only where a rate limit is set"
         self.rules = rules
         self._alarm = Alarm(env, self._refill)
 
@@ -29,6 +25,10 @@ class LimiterStation:
         else:
             self._wait()
         return event
+
+    def set_rate(self, bytes_per_s: float) -> None:
+        """Change the rate from the next refill on (SetBytesPerSecond)."""
+        self.rules.rate_bytes_per_s = max(1, round(bytes_per_s))
 
     def _refill(self) -> None:
         coins = (float(self._rng.random()), float(self._rng.random()))

@@ -11,6 +11,7 @@ import simpy
 from lsmlab.models.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.gate import Gate
 from lsmlab.sim.journal import Journal
 from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.queues import Events as Events
@@ -108,22 +109,34 @@ class Machine:
         self.style = style
         self.limiter = limiter
         self.journal = journal
+        self.limits_reads = False
+        """Whether background reads pass the limiter as well."""
         self.logs_on_device = False
         """Whether log bytes reach the device before their log is deleted."""
 
-    def run_parts(self, parts: Sequence[Sequence[Step]], consumer: Consumer, urgent: bool) -> Events:
+    def run_parts(
+        self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, gate: Gate | None = None
+    ) -> Events:
         """Run subcompactions side by side, each in a thread of its own; ends with the slowest (§6.1)."""
         if len(parts) == 1:
-            yield from self.run_steps(parts[0], consumer, urgent)
+            yield from self.run_steps(parts[0], consumer, priority, gate)
             return
-        yield self.env.all_of([self.env.process(self.run_steps(steps, consumer, urgent)) for steps in parts])
+        yield self.env.all_of([self.env.process(self.run_steps(steps, consumer, priority, gate)) for steps in parts])
 
-    def run_steps(self, steps: Sequence[Step], consumer: Consumer, urgent: bool) -> Events:
-        """Run the steps of one thread. `urgent`: its files were opened while writers were held back (§7.3)."""
+    def run_steps(
+        self, steps: Sequence[Step], consumer: Consumer, priority: Priority, gate: Gate | None = None
+    ) -> Events:
+        """Run the steps of one thread, with its I/O priority; `gate` may halt it between two of them, or end it."""
         style, device, cores = self.style, self.device, self.cores
         for step in steps:
+            if gate is not None and gate.closed:
+                yield from gate.wait()
+                if gate.discarded:
+                    break
             pending: simpy.Event | None = None
             if step.read_bytes > 0:
+                if self.limits_reads and self.limiter is not None:
+                    yield self.limiter.request(step.read_bytes, priority)
                 reading = device.read(step.read_bytes, consumer)
                 if style.overlap_reads and step.cpu_s > 0:
                     yield cores.work(step.cpu_s)
@@ -138,10 +151,14 @@ class Machine:
                 yield cores.work(step.cpu_s)
             if pending is None and step.write_bytes > 0:
                 if self.limiter is not None:
-                    yield self.limiter.request(step.write_bytes, self._priority(consumer, urgent))
+                    yield self.limiter.request(step.write_bytes, priority)
                 pending = device.write(step.write_bytes, consumer)
             if pending is not None:
                 yield from self._written(pending, step.ends_file)
+            if gate is not None:
+                gate.done(step.read_bytes, step.write_bytes)
+        if gate is not None:
+            gate.finished()
 
     def _written(self, written: simpy.Event, ends_file: bool) -> Events:
         """Wait for data, and at a file's end for whatever its fsync waits for."""
@@ -187,8 +204,3 @@ class Machine:
         """A write-ahead log is gone with its memtable."""
         if self.logs_on_device:
             self.device.trim(log_bytes)
-
-    def _priority(self, consumer: Consumer, urgent: bool) -> Priority:
-        if urgent:
-            return Priority.USER
-        return Priority.HIGH if consumer is Consumer.FLUSH else Priority.LOW

@@ -66,9 +66,9 @@ class Phase:
         self.stores = [
             Store(
                 number, env, self.setup.engine, self.setup.content, self.machine, self.fills,
-                StoreRecorder(number, levels), checks=checks,
+                StoreRecorder(number, levels), np.random.default_rng(own), checks=checks,
             )
-            for number in range(workload.regions)
+            for number, own in enumerate(limiter.spawn(workload.regions))
         ]  # fmt: skip
         self._arrivals_rng = np.random.default_rng(arrivals)
         self._reads_rng = np.random.default_rng(reads)

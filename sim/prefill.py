@@ -88,11 +88,7 @@ def _take_over(store: Store, filled: Store, end_s: float) -> None:
     """Move the files of a store that has settled at `end_s` into another one, at whose time 0 they are that old."""
     for file in filled.files():
         file.created_s -= end_s
-    levels = [(level, list(files)) for level, files in enumerate(_levels(filled)) if len(files)]
-    last = max((f.number for _, files in levels for f in files), default=0)
+    last = max((f.number for f in filled.files()), default=0)
     store.file_numbers = itertools.count(last + 1)
-    store.preload(levels)
-
-
-def _levels(store: Store) -> list[Any]:
-    return [store.tree.l0, *(level.files for level in store.tree.levels[1:])]
+    filled.tree.restamp()
+    store.adopt(filled.tree)

@@ -22,7 +22,7 @@ class JobRecord:
 
     job: int
     kind: str
-    """flush, compaction, trivial_move or drop."""
+    """flush, compaction, trivial_move, drop, link, or discarded: a compaction that was given up."""
     reason: str
     start_level: int
     """-1 for a flush."""
@@ -51,6 +51,8 @@ class JobRecord:
     cpu_s: float
     subcompactions: int
     moved_bytes: int = 0
+    halted_s: float = 0.0
+    """Time between start and end in which a scheduler had it halted."""
 
 
 JOB_COLUMNS: Final = tuple(f.name for f in fields(JobRecord))

@@ -15,9 +15,10 @@ from lsmlab.models.engines.make import make_engine
 from lsmlab.models.engines.option_fields import RocksDbOptions
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
+from lsmlab.models.policies.rate_limiter import RateLimiter
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
-from lsmlab.models.tree.memtable import batch_bytes, mean_node_bytes, memtable_capacity
+from lsmlab.models.tree.memtable import batch_bytes
 from lsmlab.models.tree.sst import TAIL_BYTES, expected_entry_bytes, expected_file_bytes
 from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
@@ -104,7 +105,8 @@ def set_up(
         queue_depth=1.0 if direct_writes else _requests_queued(options),
         in_order=device_setup.settings.write_cap is not None and not direct_writes and options.bytes_per_sync == 0,
     )  # fmt: skip
-    limiter = LimiterStation(env, engine, limiter_rng) if options.rate_limiter_bytes_per_sec else None
+    scheduler = engine.scheduler()
+    limiter = scheduler.limiter()
     machine = Machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload)),
         PageCache(device_setup.page_cache_bytes), host,
@@ -115,9 +117,10 @@ def set_up(
             readahead_bytes=readahead_bytes,
             burst_bytes=_burst_bytes(device_setup, limiter),
         ),
-        limiter,
+        LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
         None if direct_writes else Journal(env, station),
     )  # fmt: skip
+    machine.limits_reads = scheduler.limits_reads
     return Setup(
         engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape, machine=machine,
         page_cache_bytes=device_setup.page_cache_bytes, device_setup=device_setup,
@@ -134,14 +137,14 @@ def _requests_queued(options: RocksDbOptions) -> float:
     return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
 
 
-def _burst_bytes(device: DeviceSetup, limiter: LimiterStation | None) -> float | None:
+def _burst_bytes(device: DeviceSetup, limiter: RateLimiter | None) -> float | None:
     """The smallest allowance that background I/O meets: of a cap in a slice, of the rate limiter in a refill."""
     caps = device.settings
     rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap]
     rates += [caps.iops_cap * caps.throttle_io] if caps.iops_cap else []
     bursts = [rate * caps.throttle_slice for rate in rates]
     if limiter is not None:
-        bursts.append(limiter.rules.refill_bytes)
+        bursts.append(limiter.refill_bytes)
     return min(bursts, default=None)
 
 
@@ -163,7 +166,9 @@ NUMBERED_FROM_1: Final = Version(7, 0)
 
 def _most_threads(engine: Engine, workload: Workload) -> float:
     """Threads that can want a core at once: clients, and in every tree its flushes and (sub)compactions."""
-    flushes, compactions = engine.slots(True)
+    if engine.tuner() is not None:
+        return math.inf  # it may start more
+    flushes, compactions = engine.scheduler().most_jobs()
     per_tree = flushes + compactions * engine.options.max_subcompactions
     return sum(c.threads for c in workload.clients) + workload.regions * per_tree
 
@@ -185,16 +190,11 @@ def _shape(engine: Engine, workload: Workload) -> WriteShape:
     deletes = _delete_share(workload)
     per_batch = max(c.batch_size for c in workload.clients)
     batch = (batch_bytes(key, value, puts=per_batch)) / per_batch
-    capacity = memtable_capacity(
-        options.write_buffer_size, version=engine.version, arena_block_size=options.arena_block_size
-    )
-    node = (1.0 - deletes) * mean_node_bytes(key, value, version=engine.version)
-    node += deletes * mean_node_bytes(key, 0, version=engine.version)
     return WriteShape(
         batch_bytes=batch - deletes * value,
         user_bytes=key + (1.0 - deletes) * workload.value_bytes,
         log_bytes=0.0 if options.disable_wal else batch + _WAL_HEADER_BYTES,
-        memtable_entries=max(1.0, capacity / node),
+        memtable_entries=engine.memtable_entries(key, value, deletes),
     )
 
 

@@ -99,7 +99,7 @@ def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, durati
         "read_amplification": None,
         "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
         "live_bytes": live,
-        "live_entries": sum(f.entries for s in stores for f in s.files()),
+        "live_entries": sum(s.tree.live_entries() for s in stores),
         "preloaded_entries": sum(s.recorder.entries_preloaded for s in stores),
         "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in stores),
         "device_bytes_written": device.write_bytes,

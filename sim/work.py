@@ -67,8 +67,8 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level)
     stream, entries = content.stream(keys, tombstones)
     inputs = [f for _, files in pick.inputs for f in files]
-    input_bytes = sum(f.size_bytes for f in inputs)
-    entries_in = sum(f.entries for f in inputs)
+    input_bytes = sum(f.merge_bytes for f in inputs)
+    entries_in = sum(f.merge_entries for f in inputs)
     bounds = store.engine.subcompaction_bounds(tree, pick, keys)
     outputs: list[SortedFile] = []
     groups: list[list[SortedFile]] = []
@@ -146,23 +146,24 @@ def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
     return True
 
 
-def _runs(pick: Merge) -> list[list[SortedFile]]:
-    """The inputs as they are read: files of L0 side by side, those of a deeper level one after the other."""
-    runs: list[list[SortedFile]] = []
+def _runs(pick: Merge) -> list[list[int]]:
+    """Sizes of the inputs as they are read: files of L0 and slices side by side, those of a run one after the other."""
+    runs: list[list[int]] = []
     for level, files in pick.inputs:
-        runs += [[f] for f in files] if level == 0 else [list(files)]
+        runs += [[f.size_bytes] for f in files] if level == 0 else [[f.size_bytes for f in files]]
+        runs += [[s.size_bytes] for f in files for s in f.slices]
     return runs
 
 
 def _steps(
-    store: Store, files: Sequence[SortedFile], runs: Sequence[Sequence[SortedFile]], share: float, read_bytes: float,
+    store: Store, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
     cpu_s: float,
 ) -> list[Step]:  # fmt: skip
     """Steps of one subcompaction, which passes through `share` of every run."""
     size = sum(f.size_bytes for f in files)
     piece = _piece_bytes(store)
     if piece is not None:
-        sizes = [[share * f.size_bytes for f in run] for run in runs]
+        sizes = [[share * size for size in run] for run in runs]
         ahead = store.machine.style.readahead_bytes
         return merge_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
     if size == 0:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from lsmlab.models.engines.options import RocksDbOptions, resolve_options
-from lsmlab.models.engines.parts import rate_limiter, tiered_picker
+from lsmlab.models.engines.parts import tiered_picker
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.fifo import FifoPicker
+from lsmlab.models.policies.rocksdb_scheduler import RocksDbScheduler
 from lsmlab.models.policies.universal import UniversalPicker
 from lsmlab.models.version import Version
 
@@ -56,12 +57,12 @@ def test_levelled_style_is_not_made_here() -> None:
 
 def test_rate_limiter_from_options() -> None:
     """No rate, no limiter; otherwise rate, period and half of the maximum at the start of an auto-tuned one."""
-    assert rate_limiter(options_of(), V78) is None
-    made = rate_limiter(
+    assert RocksDbScheduler(options_of(), V78).limiter() is None
+    made = RocksDbScheduler(
         options_of(
             rate_limiter_bytes_per_sec="20MB/s", rate_limiter_auto_tuned=True, rate_limiter_refill_period_us=50_000
         ),
         V78,
-    )
+    ).limiter()
     assert made is not None
     assert (made.rate_bytes_per_s, made.refill_period_s, made.refill_bytes) == (10_000_000, 0.05, 500_000)

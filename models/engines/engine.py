@@ -8,6 +8,8 @@ from typing import Protocol
 from lsmlab.models.engines.options import RocksDbOptions
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import Cutter, Merge, Picker, Throttle
+from lsmlab.models.policies.scheduling import Scheduler
+from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blocks import BlockFormat
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.tree import Tree
@@ -34,14 +36,29 @@ class Engine(Protocol):
     def smallest_file_bytes(self) -> int:
         """Size of the smallest full file of any level."""
 
-    def slots(self, speedup: bool) -> tuple[int, int]:
-        """(flush slots, compaction slots) now."""
+    def scheduler(self) -> Scheduler:
+        """A scheduler as it is when a store is opened."""
+
+    def tuner(self) -> Tuner | None:
+        """A tuner as it is when a store is opened; None if options stay as they are."""
+
+    def retuned(self, changes: Changes) -> Engine:
+        """The same engine with options changed at run time."""
+
+    def new_tree(self) -> Tree:
+        """An empty tree."""
+
+    def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
+        """Writes of the average size that fill a memtable."""
+
+    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
+        """Level that a flushed file with keys in [lo, hi] goes to."""
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
         """Target file size of a level."""
 
     def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """The level whose files guide the cutting of outputs; None if there is none below."""
+        """The level whose files guide the cutting of outputs; None if none does."""
 
     def subcompaction_bounds(self, tree: Tree, pick: Merge, keys: KeyArray) -> Sequence[int]:
         """Ascending positions in the merged `keys` at which the job is split into parallel parts."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from lsmlab.models.engines.base import GROUPS, METADATA, make_part
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build
 
-METADATA: Final = ("description", "source", "citation", "assumptions", "options_file")
+_ABOUT: Final = (*METADATA, "options_file")
 """Keys of an engine's YAML that inform readers, or that the command line has already acted on."""
 DEFAULT: Final = "lsmlab.models.engines.rocksdb.RocksDb"
 
@@ -19,13 +20,18 @@ def make_engine(values: Mapping[str, Any], allowed: Sequence[str] = ()) -> Engin
     """The engine that an `engine` mapping describes.
 
     `_target_` names a class inside lsmlab or one of the packages in `allowed`; its attribute `Settings` is a frozen
-    dataclass of the mapping's other keys, and the class is called with one of it. Raises InputError for any other
-    target, unknown keys and bad values.
+    dataclass of the mapping's other keys, and the class is called with one of it. Of those keys picker, cutter,
+    throttle, scheduler and tuner are mappings with a `_target_` of their own (`lsmlab.models.engines.base.make_part`).
+    Raises InputError for any other target, unknown keys, bad values and policies that cannot go together.
     """
     target = values.get("_target_") or DEFAULT
     cls = load_class(target, ("lsmlab", *allowed), "engine", DEFAULT)
     if not hasattr(cls, "Settings"):
         raise InputError(f"engine._target_: {target} is not an engine: it has no Settings")
-    settings = build(cls.Settings, {k: v for k, v in values.items() if k not in METADATA}, "engine")
+    known = {k: v for k, v in values.items() if k not in _ABOUT}
+    for group in GROUPS:
+        if isinstance(known.get(group), Mapping):
+            known[group] = make_part(group, known[group], allowed)
+    settings = build(cls.Settings, known, "engine")
     engine: Engine = cls(settings)
     return engine

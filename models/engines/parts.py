@@ -1,11 +1,10 @@
-"""Policies made from RocksDB options: the pickers of the universal and FIFO styles, and the rate limiter."""
+"""Policies made from RocksDB options: the pickers of the universal and FIFO styles."""
 
 from __future__ import annotations
 
 from lsmlab.models.engines.options import CompactionStyle, RocksDbOptions, StopStyle
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.fifo import FifoPicker
-from lsmlab.models.policies.rate_limiter import RateLimiter
 from lsmlab.models.policies.universal import UniversalPicker
 from lsmlab.models.version import Version
 
@@ -58,17 +57,3 @@ def tiered_picker(options: RocksDbOptions, version: Version) -> UniversalPicker 
     if options.compaction_style is CompactionStyle.FIFO:
         return fifo_picker(options, version)
     raise InputError(f"engine.options.compaction_style: {options.compaction_style.value} is neither universal nor FIFO")
-
-
-def rate_limiter(options: RocksDbOptions, version: Version) -> RateLimiter | None:
-    """Rate limiter of the store; None without one."""
-    if options.rate_limiter_bytes_per_sec == 0:
-        return None
-    return RateLimiter(
-        version=version,
-        rate_bytes_per_s=options.rate_limiter_bytes_per_sec,
-        auto_tuned=options.rate_limiter_auto_tuned,
-        refill_period_s=options.rate_limiter_refill_period_us / 1e6,
-        fairness=options.rate_limiter_fairness,
-        buffer_bytes=options.writable_file_max_buffer_size,
-    )

@@ -1,24 +1,32 @@
-"""RocksDB: levelled, universal or FIFO compaction under its own stall ladder and job slots."""
+"""RocksDB, and any engine that differs from it in one or more of the five policies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from lsmlab.models.engines.base import Base, Parts
 from lsmlab.models.engines.options import CompactionStyle, Compression, RocksDbOptions, resolve_options
-from lsmlab.models.engines.parts import tiered_picker
+from lsmlab.models.engines.rocksdb_parts import (
+    NoTuner,
+    RocksDbCutting,
+    RocksDbPicker,
+    RocksDbScheduling,
+    RocksDbThrottling,
+    level_rules,
+)
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
-from lsmlab.models.policies.decisions import Cutter, Merge, Picker, Throttle
-from lsmlab.models.policies.rocksdb_cutter import RocksDbCutter, subcompaction_cuts
+from lsmlab.models.policies.decisions import Cutter, Merge, Picker, SizesFiles, Throttle
+from lsmlab.models.policies.rocksdb_cutter import subcompaction_cuts
 from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
-from lsmlab.models.policies.rocksdb_levels import LevelRules
-from lsmlab.models.policies.rocksdb_priority import CompactionPri
-from lsmlab.models.policies.rocksdb_slots import slots
-from lsmlab.models.policies.rocksdb_throttle import RocksDbThrottle
+from lsmlab.models.policies.scheduling import Scheduler
+from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blocks import BlockFormat
 from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.memtable import mean_node_bytes, memtable_capacity
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
@@ -42,6 +50,12 @@ class RocksDbSettings:
     compression_ratio: float = quantity("ratio", 0.5, low=0.01, high=1.0)
     """Compressed by uncompressed bytes of a data block, where a compression is set (db_bench --compression_ratio)."""
     name: str = "rocksdb"
+    picker: Any = field(default_factory=RocksDbPicker)
+    cutter: Any = field(default_factory=RocksDbCutting)
+    throttle: Any = field(default_factory=RocksDbThrottling)
+    scheduler: Any = field(default_factory=RocksDbScheduling)
+    tuner: Any = field(default_factory=NoTuner)
+    """The settings objects of the five policies (`lsmlab.models.engines.base.make_part`)."""
 
 
 class RocksDb:
@@ -60,49 +74,79 @@ class RocksDb:
         resolved = resolve_options(self.version, _preset(settings.preset), asked)
         self.options: RocksDbOptions = resolved.options
         self.notes: Sequence[str] = [*resolved.notes, *notes]
-        self.rules = _level_rules(self.options, self.version)
-        self.picker: Picker = _picker(self.options, self.version, self.rules)
-        self.throttle: Throttle = _throttle(self.options, self.version)
-        self.cutter: Cutter = RocksDbCutter(self.version, self.options.level_compaction_dynamic_file_size)
+        self.parts = Parts(
+            settings.picker, settings.cutter, settings.throttle, settings.scheduler, settings.tuner
+        )
         self.compressed = self.options.compression not in (Compression.NONE, Compression.DISABLED)
         self.compression_ratio = settings.compression_ratio if self.compressed else 1.0
         self.block_format = BlockFormat(
             self.options.block_size, self.options.block_size_deviation, self.options.block_restart_interval
         )
         self._levelled = self.options.compaction_style is CompactionStyle.LEVEL
-        self._slots = {
-            speedup: slots(
-                self.options.max_background_jobs, self.options.max_background_flushes,
-                self.options.max_background_compactions, speedup=speedup,
-            )
-            for speedup in (False, True)
-        }  # fmt: skip
+        self.parts.check(self._base)
+        self._assemble()
+
+    def _assemble(self) -> None:
+        """Make what depends on options that may change."""
+        base = self._base
+        self.rules = level_rules(self.options, self.version)
+        self.picker: Picker = self.parts.picker.make(base)
+        self.cutter: Cutter = self.parts.cutter.make(base)
+        self.throttle: Throttle = self.parts.throttle.make(base)
+
+    @property
+    def _base(self) -> Base:
+        return Base(self.options, self.version)
+
+    def scheduler(self) -> Scheduler:
+        """A scheduler as it is when a store is opened."""
+        return self.parts.scheduler.make(self._base)
+
+    def tuner(self) -> Tuner | None:
+        """A tuner as it is when a store is opened; None if options stay as they are."""
+        return self.parts.tuner.make(self._base)
+
+    def retuned(self, changes: Changes) -> RocksDb:
+        """The same engine with options changed at run time; what was derived from them at open stays (SetOptions)."""
+        engine = copy(self)
+        options = {name: value for name, value in changes.items() if "." not in name}
+        engine.options = replace(self.options, **options)
+        engine.parts = self.parts.changed(changes)
+        engine._assemble()
+        return engine
+
+    def new_tree(self) -> Tree:
+        """An empty tree."""
+        return Tree(num_levels=self.options.num_levels)
+
+    def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
+        """Writes that fill a memtable (rocksdb.md §2.1, §2.2)."""
+        options = self.options
+        capacity = memtable_capacity(
+            options.write_buffer_size, version=self.version, arena_block_size=options.arena_block_size
+        )
+        node = (1.0 - delete_share) * mean_node_bytes(key_bytes, value_bytes, version=self.version)
+        node += delete_share * mean_node_bytes(key_bytes, 0, version=self.version)
+        return max(1.0, capacity / node)
+
+    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:  # noqa: ARG002
+        """Level that a flushed file goes to: always L0."""
+        return 0
 
     @property
     def smallest_file_bytes(self) -> int:
         """Size of the smallest full file of any level."""
         return self.options.target_file_size_base
 
-    def slots(self, speedup: bool) -> tuple[int, int]:
-        """(flush slots, compaction slots) now (GetBGJobLimits)."""
-        return self._slots[speedup]
-
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
         """Target file size of a level."""
-        if isinstance(self.picker, LeveledPicker):
+        if isinstance(self.picker, SizesFiles):
             return self.picker.target_file_size(tree, output_level)
         return self.rules.target_file_size(output_level, 0)
 
     def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """First level below the output that overlaps the job; up to 5.7 exactly the next one (§6.3)."""
-        if not self._levelled:
-            return None
-        levels = range(output_level + 1, tree.num_levels)
-        for level in levels[:1] if self.version <= (5, 7) else levels:
-            first, last = tree.levels[level].overlapping(lo, hi)
-            if last > first:
-                return level
-        return None
+        """The level whose files guide the cutting of outputs (§6.3); None if none does."""
+        return self.cutter.guide_level(tree, output_level, lo, hi)
 
     def subcompaction_bounds(self, tree: Tree, pick: Merge, keys: KeyArray) -> Sequence[int]:
         """Positions at which a job is split into parallel parts (§6.1)."""
@@ -137,47 +181,3 @@ def _preset(name: str) -> Any:
     if name not in ("library", "db_bench"):
         raise InputError(f"engine.preset: {name!r} is not one of library, db_bench")
     return name
-
-
-def _level_rules(options: RocksDbOptions, version: Version) -> LevelRules:
-    return LevelRules(
-        version=version,
-        max_bytes_for_level_base=options.max_bytes_for_level_base,
-        max_bytes_for_level_multiplier=options.max_bytes_for_level_multiplier,
-        max_bytes_for_level_multiplier_additional=options.max_bytes_for_level_multiplier_additional,
-        level_compaction_dynamic_level_bytes=options.level_compaction_dynamic_level_bytes,
-        num_levels=options.num_levels,
-        level0_file_num_compaction_trigger=options.level0_file_num_compaction_trigger,
-        target_file_size_base=options.target_file_size_base,
-        target_file_size_multiplier=options.target_file_size_multiplier,
-    )
-
-
-def _picker(options: RocksDbOptions, version: Version, rules: LevelRules) -> Picker:
-    if options.compaction_style is CompactionStyle.LEVEL:
-        return LeveledPicker(
-            rules,
-            max_compaction_bytes=options.max_compaction_bytes,
-            compaction_pri=CompactionPri(options.compaction_pri.value),
-            ignore_max_compaction_bytes_for_input=options.ignore_max_compaction_bytes_for_input,
-            compression=options.compression.value,
-            compression_per_level=tuple(c.value for c in options.compression_per_level),
-            disable_auto_compactions=options.disable_auto_compactions,
-        )
-    return tiered_picker(options, version)
-
-
-def _throttle(options: RocksDbOptions, version: Version) -> Throttle:
-    return RocksDbThrottle(
-        version=version,
-        max_write_buffer_number=options.max_write_buffer_number,
-        min_write_buffer_number_to_merge=options.min_write_buffer_number_to_merge,
-        level0_file_num_compaction_trigger=options.level0_file_num_compaction_trigger,
-        level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
-        level0_stop_writes_trigger=options.level0_stop_writes_trigger,
-        soft_pending_compaction_bytes_limit=options.soft_pending_compaction_bytes_limit,
-        hard_pending_compaction_bytes_limit=options.hard_pending_compaction_bytes_limit,
-        delayed_write_rate=options.delayed_write_rate,
-        max_bytes_for_level_base=options.max_bytes_for_level_base,
-        disable_auto_compactions=options.disable_auto_compactions,
-    )

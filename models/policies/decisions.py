@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from lsmlab.models.tree.files import KeyArray, SortedFile
-from lsmlab.models.tree.tree import Tree
+from lsmlab.models.tree.tree import Placement, Tree
 from numpy.typing import NDArray
 
 
@@ -28,11 +28,26 @@ class RunningJob:
     hi: int
     """Largest key of all inputs."""
     intra_l0: bool = False
+    incoming_bytes: int = 0
+    """Bytes that the job brings into `output_level` from levels above it."""
+
+
+class Scope(Enum):
+    """Which jobs a scheduler asks a picker for."""
+
+    ANY = "any"
+    L0 = "l0"
+    """Jobs that relieve L0, from which flushes are blocked (`is_deep` is False)."""
+    DEEP = "deep"
+    """All others: they may wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoNothing:
     """Nothing to do on this state; asked again at the next install."""
+
+
+NOTHING: Final = DoNothing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +67,12 @@ class Merge:
     """Overrides the target file size of the output level; None keeps it."""
     next_key: int | None = None
     """Round-robin pickers: what to store in `Tree.round_robin_key[start_level]` when the job ends."""
+    cut_keys: tuple[int, ...] = ()
+    """Ascending keys at which a new output file must begin, whatever the cutter says: borders of guards, or of inputs
+    that are several separate ranges with other files of the output level between them."""
+    placement: Placement = Placement.REPLACE
+    deferrable: bool | None = None
+    """Whether a scheduler may hold the job back; None: unless it starts at L0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +97,47 @@ class Drop:
     score: float = 0.0
 
 
-Pick = DoNothing | Merge | Move | Drop
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Freeze files of a level and hand each slice of them to the file of the next level that is responsible for it.
+
+    Metadata only (LDC, engines.md §6.2 D2): the slices are rewritten when their new owner is merged.
+    """
+
+    start_level: int
+    output_level: int
+    inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...]
+    """(start level, files to freeze, oldest first) and (output level, the files that get slices)."""
+    reason: str
+    score: float = 0.0
+    cursor: int | None = None
+    next_key: int | None = None
+
+
+Pick = DoNothing | Merge | Move | Drop | Link
+
+
+def is_deep(pick: Pick) -> bool:
+    """Whether a scheduler may hold the job back: it does not relieve L0."""
+    if isinstance(pick, Merge) and pick.deferrable is not None:
+        return pick.deferrable
+    return isinstance(pick, Merge | Move | Link) and pick.start_level > 0
+
+
+def in_scope(pick: Pick, scope: Scope) -> Pick:
+    """The pick if the scope has it, else DoNothing: for pickers that choose before they know the kind of job."""
+    if scope is Scope.ANY or isinstance(pick, DoNothing) or is_deep(pick) is (scope is Scope.DEEP):
+        return pick
+    return NOTHING
 
 
 class Picker(Protocol):
     """What to compact next."""
 
-    def needs_compaction(self, tree: Tree, now_s: float) -> bool:
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
         """Whether the store should be queued for compaction (RocksDB: some score >= 1)."""
 
-    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
+    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
         """The next job on this state, or DoNothing. Busy files are marked in `tree`."""
 
     def pending_bytes(self, tree: Tree) -> int:
@@ -99,6 +151,14 @@ class Picker(Protocol):
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Compaction score per level, for the stats table."""
+
+
+@runtime_checkable
+class SizesFiles(Protocol):
+    """A picker whose levels have target file sizes of their own, not those of the options."""
+
+    def target_file_size(self, tree: Tree, level: int) -> int:
+        """Target size of files that a job writes to `level` now. Unit: bytes."""
 
 
 class StallCause(Enum):
@@ -148,6 +208,10 @@ class ThrottleState:
     """Whether the store asks for parallel compactions (RocksDB's compaction-pressure token)."""
     line: str | None = None
     """The LOG line that RocksDB prints at this recompute, without the column family prefix."""
+    hold_flushes: bool = False
+    """No flush may start: there is no room for its file (vLSM's full L0 queue, LevelDB's stop at 12 files)."""
+    sleep_s: float = 0.0
+    """Sleep of every group of writes while delayed (LevelDB's 1 ms); then `rate_bytes_per_s` does not count."""
 
     @property
     def stopped(self) -> bool:
@@ -177,6 +241,9 @@ class Throttle(Protocol):
 
 class Cutter(Protocol):
     """Where a merge ends one output file and begins the next."""
+
+    def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
+        """The level whose files `CutContext.grandparent_*` show, for outputs in [lo, hi]; None: no level does."""
 
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
         """Ascending positions in `merged.keys` at which a new file starts (0 and the end are implied)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, Pick, RunningJob
+from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -48,7 +48,7 @@ class FifoPicker:
 
     # ---- what the store asks at every install ----
 
-    def needs_compaction(self, tree: Tree, now_s: float) -> bool:
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
         """Whether the score is 1 or more (NeedsCompaction); RocksDB asks at installs only, so a ttl acts late."""
         return not self.disable_auto_compactions and self._score(tree, now_s) >= 1
 
@@ -87,8 +87,11 @@ class FifoPicker:
 
     # ---- picking ----
 
-    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
+    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
         """Choose the next job: expired files, excess, merge of the newest files (PickCompaction, §2.3)."""
+        return in_scope(self._next(tree, running, now_s), scope)
+
+    def _next(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
         alone = not any(job.start_level == 0 for job in running)
         dropped = self._by_age(tree, now_s) if self.ttl and alone else []
         if dropped:

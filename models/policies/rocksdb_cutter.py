@@ -21,6 +21,7 @@ from lsmlab.models.policies.rocksdb_boundaries import (
 )
 from lsmlab.models.policies.rocksdb_subcompactions import subcompaction_cuts as subcompaction_cuts
 from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 FIRST_SHARE: Final = 50
@@ -40,6 +41,19 @@ class RocksDbCutter:
     version: Version
     level_compaction_dynamic_file_size: bool = True
     """7.8 to 8.11: whether outputs end at grandparent boundaries."""
+    levelled: bool = True
+    """Whether the store is levelled: only then do files of deeper levels guide the cuts."""
+
+    def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
+        """First level below the output that overlaps the job; up to 5.7 exactly the next one (§6.3)."""
+        if not self.levelled:
+            return None
+        levels = range(output_level + 1, tree.num_levels)
+        for level in levels[:1] if self.version <= (5, 7) else levels:
+            first, last = tree.levels[level].overlapping(lo, hi)
+            if last > first:
+                return level
+        return None
 
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
         """Positions at which a new file starts, from the stream's cumulative bytes."""

@@ -8,7 +8,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from lsmlab.models.policies import rocksdb_l0
-from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick, RunningJob
+from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick, RunningJob, Scope
 from lsmlab.models.policies.rocksdb_inputs import InputRules, Seed, conflicts, span
 from lsmlab.models.policies.rocksdb_levels import CoveredMemo, LevelRules, Targets, bottommost_bytes, order_by_score
 from lsmlab.models.policies.rocksdb_priority import CompactionPri, PriorityLists
@@ -60,9 +60,14 @@ class LeveledPicker:
             known = self._known_targets[tree] = (tree.version, self.rules.targets(tree))
         return known[1]
 
-    def needs_compaction(self, tree: Tree, now_s: float) -> bool:  # noqa: ARG002
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
         """Whether some level has a score of 1 or more (LevelCompactionPicker::NeedsCompaction)."""
-        return not self.disable_auto_compactions and max(self.scores(tree)) >= 1
+        if self.disable_auto_compactions:
+            return False
+        scores = self.scores(tree)
+        if scope is Scope.ANY:
+            return max(scores) >= 1
+        return scores[0] >= 1 if scope is Scope.L0 else max(scores[1:], default=0.0) >= 1
 
     def pending_bytes(self, tree: Tree) -> int:
         """Estimated pending compaction bytes (§4.4)."""
@@ -99,10 +104,22 @@ class LeveledPicker:
 
     # ---- picking ----
 
-    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:  # noqa: ARG002
+    def pick(
+        self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
+    ) -> Pick:
         """Choose the next compaction (LevelCompactionBuilder::PickCompaction)."""
         targets = self._targets(tree)
-        seed = self._initial(tree, running, targets)
+        return self._from_seed(tree, running, targets, self._initial(tree, running, targets, scope))
+
+    def pick_level(self, tree: Tree, running: Sequence[RunningJob], level: int) -> Pick:
+        """The compaction that `level` would give if its turn came now, whatever its score (not intra-L0)."""
+        targets = self._targets(tree)
+        score = self.rules.scores(tree, targets)[level]
+        if level == 0:
+            return self._from_seed(tree, running, targets, self._seed_l0(tree, running, targets, score))
+        return self._from_seed(tree, running, targets, self._seed_level(tree, running, level, score))
+
+    def _from_seed(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed | None) -> Pick:
         if seed is None:
             return _NOTHING
         if seed.output == 0:
@@ -115,7 +132,9 @@ class LeveledPicker:
             self._inputs.expand_round_robin(tree, running, targets.size_bytes[seed.level], seed)
         return self._complete(tree, running, targets, seed)
 
-    def _initial(self, tree: Tree, running: Sequence[RunningJob], targets: Targets) -> Seed | None:
+    def _initial(
+        self, tree: Tree, running: Sequence[RunningJob], targets: Targets, scope: Scope
+    ) -> Seed | None:
         """Level order and first files (SetupInitialFiles, §5.2)."""
         scores = self.rules.scores(tree, targets)
         l0_blocked = False
@@ -123,6 +142,8 @@ class LeveledPicker:
             score = scores[level]
             if score < 1:
                 break
+            if scope is not Scope.ANY and (level == 0) is not (scope is Scope.L0):
+                continue
             if level == 0:
                 seed = self._seed_l0(tree, running, targets, score)
                 if seed is None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick, RunningJob
+from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -20,7 +20,6 @@ _UNLIMITED_PERCENT: Final = 2**32 - 1
 """The size ratio with which runs are merged to reduce their number."""
 _LEAVES_OUT_NEWEST_SINCE: Final = Version(8, 7)
 _READ_AMP_SINCE: Final = Version(9, 4)
-_NOTHING: Final = DoNothing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class UniversalPicker:
 
     # ---- what the store asks at every install ----
 
-    def needs_compaction(self, tree: Tree, now_s: float) -> bool:
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
         """Whether enough free runs exist or a file has reached the periodic age (NeedsCompaction, §1.3)."""
         if self.disable_auto_compactions:
             return False
@@ -122,23 +121,25 @@ class UniversalPicker:
 
     # ---- picking ----
 
-    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
+    def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
         """Choose the next job: periodic, size amplification, size ratio, number of runs (PickCompaction, §1.4)."""
         runs = sorted_runs(tree)
         if self._is_periodic_due(tree, now_s):
             span = self._periodic(runs, now_s)
-            if span is not None:
+            if span is not None and scope is not Scope.L0:
                 return self._job(tree, runs, span, "PeriodicCompaction")
         if len(runs) < self.level0_file_num_compaction_trigger:
-            return _NOTHING
+            return NOTHING
         for reason, span in (
             ("UniversalSizeAmplification", self._size_amplification(runs)),
             ("UniversalSizeRatio", self._merge_runs(runs, self.size_ratio, self.max_merge_width)),
             ("UniversalSortedRunNum", self._run_number(runs)),
         ):
             if span is not None and not self._conflicts(runs, span, running):
-                return self._job(tree, runs, span, reason)
-        return _NOTHING
+                job = in_scope(self._job(tree, runs, span, reason), scope)
+                if job is not NOTHING:
+                    return job
+        return NOTHING
 
     def _is_periodic_due(self, tree: Tree, now_s: float) -> bool:
         limit_s = now_s - self.periodic_compaction_seconds
@@ -280,8 +281,9 @@ class UniversalPicker:
         if self.allow_trivial_move and output > 0 and reason != "PeriodicCompaction" and _disjoint(tree, groups):
             moved = tuple(group for group in groups if group[0] != output)
             return Move(first, output, moved, reason, score)
+        full = True if reason in ("UniversalSizeAmplification", "PeriodicCompaction") else None
         size_limit = UNLIMITED_BYTES if output == 0 else None
-        return Merge(first, output, groups, reason, score, max_output_bytes=size_limit)
+        return Merge(first, output, groups, reason, score, max_output_bytes=size_limit, deferrable=full)
 
 
 def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) -> bool:

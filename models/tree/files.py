@@ -46,6 +46,20 @@ class SortedFile:
     """Simulated time at which the file was written."""
     busy: bool = False
     """True while a job has the file as an input."""
+    slices: tuple[Slice, ...] = ()
+    """Parts of frozen files that are to be merged into this one, oldest first; all are newer than the file's own keys."""
+    live_slices: int = 0
+    """Of a frozen file: slices of it that have not been merged yet."""
+
+    @property
+    def merge_bytes(self) -> int:
+        """What a merge of the file reads: itself and its slices."""
+        return self.size_bytes + sum(s.size_bytes for s in self.slices) if self.slices else self.size_bytes
+
+    @property
+    def merge_entries(self) -> float:
+        """Entries that a merge of the file reads."""
+        return self.entries + sum(s.entries for s in self.slices) if self.slices else self.entries
 
     def __post_init__(self) -> None:
         if self.compensated_bytes < 0:
@@ -56,3 +70,29 @@ class SortedFile:
     def __repr__(self) -> str:
         mark = "*" if self.busy else ""
         return f"#{self.number}{mark}[{self.lo}..{self.hi}]{self.size_bytes}B"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """Part of a frozen file, linked to the file of the next level that is responsible for its keys (LDC's SliceLink)."""
+
+    source: SortedFile
+    """The frozen file."""
+    lo: int
+    hi: int
+    """Smallest and largest carried key, inclusive."""
+    keys: KeyArray
+    tombstones: NDArray[np.bool_] | None
+    entries: float
+    size_bytes: int
+    """Its share of the source's bytes."""
+
+
+def slice_of(source: SortedFile, start: int, end: int) -> Slice:
+    """The part of a file that holds its carried keys [start, end)."""
+    share = (end - start) / len(source.keys)
+    return Slice(
+        source, int(source.keys[start]), int(source.keys[end - 1]), source.keys[start:end],
+        None if source.tombstones is None else source.tombstones[start:end],
+        source.entries * share, round(source.size_bytes * share),
+    )  # fmt: skip

@@ -107,6 +107,21 @@ class Level:
         j = int(self._lo[:n].searchsorted(hi, side="right"))
         return (i, j) if j > i else (i, i)
 
+    def responsible(self, lo: int, hi: int) -> tuple[int, int]:
+        """Index range [i, j) of the files responsible for [lo, hi]; the level must hold a file.
+
+        Each file is responsible from just above its left neighbour's largest key to its own; the first reaches down to
+        the smallest key there is, the last up to the largest (engines.md §6.2 D2).
+        """
+        last = self._n - 1
+        i, j = (int(k) for k in self._hi[: self._n].searchsorted((lo, hi), side="left"))
+        return min(i, last), min(j, last) + 1
+
+    def holds(self, file: SortedFile) -> bool:
+        """Whether `file` is in this level."""
+        i = int(self._lo[: self._n].searchsorted(file.lo, side="left"))
+        return i < self._n and self.files[i] is file
+
     def any_busy(self, i: int, j: int) -> bool:
         """Whether a job holds any file of [i, j)."""
         return bool(self._busy[i:j].any())

@@ -44,8 +44,14 @@ def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, T
 
 
 def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[KeyArray, Tombstones]:
-    """Merge the inputs of a job, given as (level, files) shallowest first and L0 newest first."""
-    return merge_runs([(f.keys, f.tombstones) for _, files in inputs for f in files])
+    """Merge the inputs of a job, given as (level, files) newest first; a file's slices are newer than its own keys."""
+    runs: list[tuple[KeyArray, Tombstones]] = []
+    for _, files in inputs:
+        for file in files:
+            if file.slices:
+                runs += [(s.keys, s.tombstones) for s in reversed(file.slices)]
+            runs.append((file.keys, file.tombstones))
+    return merge_runs(runs)
 
 
 def drop_dead_tombstones(
@@ -53,17 +59,20 @@ def drop_dead_tombstones(
 ) -> tuple[KeyArray, Tombstones]:
     """Drop tombstones that no deeper file can need: those whose key lies in no file below `output_level`.
 
-    Not applied to intra-L0 outputs (`CompactionIterator`, KeyNotExistsBeyondOutputLevel).
+    Not applied to intra-L0 outputs (`CompactionIterator`, KeyNotExistsBeyondOutputLevel), nor where the output level has
+    several runs, of which some may be older than the output.
     """
-    if tombstones is None or output_level == 0:
+    if tombstones is None or output_level == 0 or tree.newer[output_level]:
         return keys, tombstones
     needed = np.zeros(len(keys), dtype=np.bool_)
-    for level in tree.levels[output_level + 1 :]:
-        if len(level):
-            place = level.hi.searchsorted(keys, side="left")
-            inside = place < len(level)
-            inside[inside] = level.lo[place[inside]] <= keys[inside]
+    for number in range(output_level + 1, tree.num_levels):
+        for run in tree.runs(number):
+            place = run.hi.searchsorted(keys, side="left")
+            inside = place < len(run)
+            inside[inside] = run.lo[place[inside]] <= keys[inside]
             needed |= inside
+    for file in tree.frozen.values():
+        needed |= (keys >= file.lo) & (keys <= file.hi)
     keep = ~tombstones | needed
     keys, tombstones = keys[keep], tombstones[keep]
     return keys, (tombstones if tombstones.any() else None)
