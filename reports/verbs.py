@@ -41,7 +41,12 @@ def draw(directory: Path, out: Path) -> Path:
     if is_run(directory):
         from lsmlab.reports.page import run_page, write_page
 
-        return write_page(out, run_page(load_run(directory)))
+        run = load_run(directory)
+        if "import" in run.summary:
+            from lsmlab.reports.import_page import import_page
+
+            return write_page(out, import_page(run))
+        return write_page(out, run_page(run))
     runs = runs_inside(directory)
     if len(runs) < 2:
         inside = (

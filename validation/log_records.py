@@ -231,6 +231,7 @@ TROUBLES: Final = {
     "undecodable_lines": "lines with bytes that are no text",
     "joined_lines": "lines that hold more than one message",
     "duplicate_lines": "lines that stand in the file twice (counted once)",
+    "unreadable_options": "options of the header that cannot be read (left out)",
     "cut_input": "the file ends early (compressed data or its last line is cut off)",
 }
 """What `RocksDbLog.troubles` counts."""

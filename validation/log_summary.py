@@ -17,6 +17,7 @@ from lsmlab.validation.log_jobs import LogJob, LogJobs
 from lsmlab.validation.log_records import RocksDbLog
 from lsmlab.validation.log_stalls import LogStalls, stalls_of
 from lsmlab.validation.log_stats import StatsDump
+from lsmlab.validation.log_tables import summarise_tables
 from lsmlab.validation.log_tree import levels_at
 
 _COVERED: float = 0.8
@@ -45,8 +46,11 @@ def summarise_log(
 
     `stall_seconds` are the intervals, slowdowns scaled so that all causes add up to RocksDB's own sum where a dump tells it
     (a slowed writer also works, so an interval is longer than the waits in it). `operations` (and `ops_per_s`) come from the
-    last dump within the interval and hold up to it: `operations_until_s`.
+    last dump within the interval and hold up to it: `operations_until_s`. Of db_bench's output, which has tables but no
+    events, the numbers are those of the last table (`log_tables`).
     """
+    if not log.records and until_s is None and from_s is None and (tables := summarise_tables(log)) is not None:
+        return tables
     zero = origin_us(log)
     jobs = jobs_of(log) if jobs is None else jobs
     stalls = stalls_of(log) if stalls is None else stalls

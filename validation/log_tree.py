@@ -53,6 +53,16 @@ class LevelTracker:
             for level, count in enumerate(self.counts)
         )
 
+    def estimated_sizes(self) -> tuple[int, ...]:
+        """Bytes per level; files that the log never saw count as large as those that it did see, on the mean."""
+        known = [size for files in self.files.values() for size in files.values()]
+        mean = sum(known) / len(known) if known else 0.0
+        result = []
+        for level, count in enumerate(self.counts):
+            here = self.files.get(level, {})
+            result.append(round(sum(here.values()) + mean * max(0, count - len(here))))
+        return tuple(result)
+
 
 def commits(jobs: LogJobs) -> list[LogJob]:
     """Jobs whose result became part of the store, in the order of their commits."""

@@ -46,7 +46,11 @@ _DECODER: Final = json.JSONDecoder()
 
 def read_log(path: Path) -> RocksDbLog:
     """Read a LOG file, plain or compressed (.gz, .xz, .bz2). Raises InputError if it cannot be read or is no LOG."""
-    text, whole = read_text_part(path)
+    return log_of(path, *read_text_part(path))
+
+
+def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
+    """Read the text of a LOG file; `whole`: whether all of the file could be unpacked."""
     log = parse_log(text.split("\n"), str(path))
     if not whole or (text and not text.endswith("\n")):
         log.troubles["cut_input"] += 1
@@ -255,5 +259,5 @@ class _Parser:
 
 __all__ = [
     "Event", "IdlePick", "InstalledLine", "JobLine", "MovedLine", "MovingLine", "Opening", "Record", "ReleasedLine",
-    "RocksDbLog", "StallLine", "StartSummary", "SwitchLine", "parse_event", "parse_log", "read_log", "read_text",
+    "RocksDbLog", "StallLine", "StartSummary", "SwitchLine", "log_of", "parse_event", "parse_log", "read_log", "read_text",
 ]  # fmt: skip

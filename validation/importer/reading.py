@@ -1,0 +1,141 @@
+"""Everything that can be had from a store's files: its LOG, its options, and db_bench's per-second report."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.engines.options_file import OptionsFile, read_options
+from lsmlab.models.errors import InputError
+from lsmlab.models.workloads.generic import TraceColumn, read_trace
+from lsmlab.validation.log_builder import jobs_of
+from lsmlab.validation.log_checks import check_log
+from lsmlab.validation.log_jobs import LogJobs
+from lsmlab.validation.log_records import RocksDbLog
+from lsmlab.validation.log_stalls import LogStalls, stalls_of
+from lsmlab.validation.log_summary import origin_us, summarise_log
+from lsmlab.validation.log_text import read_text_part
+from lsmlab.validation.rocksdb_log import log_of
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
+_MOST_BAD_OPTIONS: Final = 50
+"""Damaged option lines that are left out before the header is given up."""
+
+
+@dataclass
+class Reading:
+    """A store's files, read and checked."""
+
+    path: Path
+    log: RocksDbLog
+    jobs: LogJobs
+    stalls: LogStalls
+    options: OptionsFile | None
+    """None if neither the LOG nor another file tells them."""
+    problems: Counter[str] = field(default_factory=Counter)
+    """What is missing or contradicts itself, by kind (`log_jobs.PROBLEMS`)."""
+    notes: list[str] = field(default_factory=list)
+    report: tuple[Floats, Floats] | None = None
+    """db_bench's own report: starts of intervals in s, and operations per second from there on."""
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The names of summary.json that the log tells."""
+        return summarise_log(self.log, jobs=self.jobs, stalls=self.stalls)
+
+    @property
+    def origin_us(self) -> int:
+        """Local time from which seconds are counted."""
+        return origin_us(self.log)
+
+    @property
+    def end_us(self) -> int:
+        """Local time of the last line."""
+        last = self.log.records[-1].time_us if self.log.records else 0
+        return max(self.origin_us, last, self.log.last_us or 0)
+
+    def seconds(self, time_us: int) -> float:
+        """Seconds after the origin."""
+        return (time_us - self.origin_us) / 1e6
+
+    @property
+    def unreadable(self) -> int:
+        """How many things could not be read or are missing; cut-off events that were recovered are not among them."""
+        harmless = {"cut_events", "duplicate_lines"}
+        broken = sum(n for kind, n in self.log.troubles.items() if kind not in harmless)
+        return broken + sum(n for kind, n in self.problems.items() if kind not in ("unfinished", "no_end"))
+
+    def option(self, name: str) -> Any:
+        """Value of an option as the files tell it; None if they do not."""
+        return self.options.overrides.get(name) if self.options is not None else None
+
+
+def read(log_path: Path, options_path: Path | None = None, report_path: Path | None = None) -> Reading:
+    """Read a LOG, and an OPTIONS file and db_bench's report where they are given. Raises InputError if one is neither."""
+    text, whole = read_text_part(log_path)
+    log = log_of(log_path, text, whole)
+    jobs, stalls = jobs_of(log), stalls_of(log)
+    notes: list[str] = []
+    if options_path is not None:
+        options: OptionsFile | None = read_options(options_path)
+    else:
+        options = _header(text, _busiest_family(jobs), log, notes)
+    if options is not None:
+        notes += options.notes
+    return Reading(log_path, log, jobs, stalls, options, check_log(log, jobs, stalls), notes, _report(report_path))
+
+
+def _busiest_family(jobs: LogJobs) -> str:
+    """The column family that wrote most: the one to simulate."""
+    written: dict[str, int] = defaultdict(int)
+    for job in jobs.jobs:
+        written[job.column_family] += job.write_bytes
+    return max(written, key=lambda name: (written[name], name == "default")) if written else "default"
+
+
+def _header(text: str, family: str, log: RocksDbLog, notes: list[str]) -> OptionsFile | None:
+    """Options from the LOG's own header; damaged lines are left out, counted and named."""
+    if not log.options:
+        notes.append("the log has no options (it begins after the store's open): give the OPTIONS file as well")
+        return None
+    lines = text.replace("\0", "").split("\n")
+    left_out: list[str] = []
+    for choice in dict.fromkeys((family, "default")):
+        for _ in range(_MOST_BAD_OPTIONS):
+            try:
+                found = read_options("\n".join(lines) + "\n", choice)
+            except InputError as error:
+                damaged = _BAD_LINE.match(str(error))
+                if damaged is None or not lines[int(damaged[1]) - 1]:
+                    break
+                lines[int(damaged[1]) - 1] = ""
+                left_out.append(damaged[2])
+                continue
+            if left_out:
+                log.troubles["unreadable_options"] += len(left_out)
+                notes.append(f"{len(left_out)} damaged options left out: {'; '.join(left_out[:3])}")
+            return found
+    notes.append("the options in the log's header cannot be read: give the OPTIONS file as well")
+    log.troubles["unreadable_options"] += 1
+    return None
+
+
+def _report(path: Path | None) -> tuple[Floats, Floats] | None:
+    if path is None:
+        return None
+    found = read_trace(path, TraceColumn.OPERATIONS)
+    return np.array(found.starts_s), np.array(found.rates_per_s)
+
+
+def families(jobs: LogJobs) -> Sequence[str]:
+    """Column families by name, default first."""
+    return sorted(jobs.families, key=lambda name: (name != "default", name))

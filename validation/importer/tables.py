@@ -1,0 +1,262 @@
+"""Tables of an imported log, in the columns of a simulated run's own (docs/reference/imported-logs.md)."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.sim.chains import chains
+from lsmlab.sim.parquet import write_table
+from lsmlab.sim.recorder import CAUSES, JobRecord, StallInterval
+from lsmlab.sim.series import Table, held, spread
+from lsmlab.sim.summary import stall_rows, stall_table
+from lsmlab.validation.importer.rates import job_spans
+from lsmlab.validation.importer.reading import Floats, Reading, families
+from lsmlab.validation.importer.workload import InferredWorkload
+from lsmlab.validation.log_jobs import LogJob
+from lsmlab.validation.log_summary import busy_s
+from lsmlab.validation.log_tree import LevelTracker, states
+
+_SUCCESSOR_S: Final = 0.02
+"""A job that begins on a thread within this after another one's end there was waiting for it."""
+
+
+def write_tables(reading: Reading, workload: InferredWorkload, directory: Path, about: Mapping[str, Any]) -> None:
+    """Write jobs, stalls, series, levels, statistics and compaction_tables as Parquet into `directory`."""
+    records = job_records(reading)
+    stalls = stall_records(reading, records)
+    write_table(directory / "jobs.parquet", jobs_table(reading, records), about)
+    write_table(directory / "stalls.parquet", stall_table(stall_rows(stalls)), about)
+    write_table(directory / "series.parquet", series_table(reading, workload), about)
+    write_table(directory / "levels.parquet", columns_of(reading.summary["levels"], "level"), about)
+    statistics, rows = statistics_tables(reading)
+    write_table(directory / "statistics.parquet", columns_of(statistics, "t_s"), about)
+    write_table(directory / "compaction_tables.parquet", columns_of(rows, "t_s", text=_TEXT), about)
+    write_table(directory / "latency.parquet", columns_of([], "op", text=("op",), numbers=("upper_s", "count")), about)
+
+
+def job_records(reading: Reading) -> list[JobRecord]:
+    """The jobs as the simulator records its own, by start."""
+    names = list(families(reading.jobs))
+    records: list[JobRecord] = []
+    last: dict[tuple[int, str], JobRecord] = {}
+    for job in reading.jobs.jobs:
+        start_s = reading.seconds(job.start_us)
+        end_s = reading.seconds(job.end_us if job.end_us is not None else reading.end_us)
+        before = last.get((job.opening, job.thread)) if job.thread else None
+        follows = before is not None and 0 <= start_s - before.end_s <= _SUCCESSOR_S
+        record = JobRecord(
+            job=job.job, kind=job.kind, reason=job.reason, start_level=job.start_level, output_level=job.output_level,
+            queued_s=start_s, start_s=start_s, merged_s=min(end_s, start_s + busy_s(job)), end_s=end_s,
+            input_files=job.input_files, input_files_output_level=job.input_files_output_level,
+            output_files=job.output_files, read_bytes=job.read_bytes,
+            read_bytes_output_level=job.input_bytes.get(job.output_level, 0), write_bytes=job.write_bytes,
+            entries_in=float(job.entries_in), entries_out=float(job.entries_out), score=job.score,
+            parent=before.job if follows and before is not None else -1,
+            region=job.opening * len(names) + names.index(job.column_family), cpu_s=job.cpu_s or 0.0,
+            subcompactions=job.subcompactions, moved_bytes=job.moved_bytes,
+        )  # fmt: skip
+        records.append(record)
+        if job.kind in ("flush", "compaction"):
+            last[job.opening, job.thread] = record
+    return records
+
+
+def jobs_table(reading: Reading, records: Sequence[JobRecord]) -> Table:
+    """The simulator's columns, and column_family, opening, status, thread, memtables, deletes_in."""
+    from lsmlab.sim.recorder import JOB_COLUMNS
+
+    table: Table = {}
+    for name in JOB_COLUMNS:
+        values = [getattr(record, name) for record in records]
+        text = name in ("kind", "reason")
+        table[name] = np.array(values, dtype=str if text else None) if values else _empty(text)
+    jobs = reading.jobs.jobs
+    table["column_family"] = np.array([j.column_family for j in jobs], dtype=str)
+    table["status"] = np.array([j.status for j in jobs], dtype=str)
+    table["thread"] = np.array([j.thread for j in jobs], dtype=str)
+    for name in ("opening", "memtables", "deletes_in"):
+        table[name] = np.array([getattr(j, name) for j in jobs], dtype=np.int64)
+    return table
+
+
+def _empty(text: bool) -> Any:
+    return np.empty(0, dtype=str if text else np.float64)
+
+
+def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[StallInterval, Any]]:
+    """Stall intervals, each with the chain of jobs that had to end before it."""
+    ends = sorted((r.end_s, r.job) for r in records if r.kind in ("flush", "compaction"))
+    moments = [end for end, _ in ends]
+    intervals = []
+    for stall in reading.stalls.intervals:
+        start_s, end_s = reading.seconds(stall.start_us), reading.seconds(stall.end_us)
+        at = bisect.bisect_left(moments, end_s - 1e-3)
+        ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + 5e-3 else -1
+        intervals.append(StallInterval(stall.cause, start_s, end_s, 0, ended_by))
+    return list(zip(intervals, chains(intervals, records), strict=True))
+
+
+def series_table(reading: Reading, workload: InferredWorkload) -> Table:
+    """One row per second: the simulator's columns, without latencies, reads and what else a LOG does not tell."""
+    length = max(1, math.ceil(reading.seconds(reading.end_us)), math.ceil(workload.until_s))
+    edges = np.arange(length + 1, dtype=np.float64)
+    writes = np.zeros(length)
+    if len(workload.seconds):
+        curve = np.concatenate(([0.0], np.cumsum(workload.rate_per_s * _lengths(workload))))
+        borders = np.append(workload.seconds, workload.until_s)
+        writes = np.diff(np.interp(edges, borders, curve))
+    entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
+    table: Table = {"t_s": edges[1:], "write_ops": writes, "read_ops": np.zeros(length), "user_bytes": writes * entry}
+    for cause in CAUSES:
+        mine = [s for s in reading.stalls.intervals if s.cause is cause]
+        start = np.array([reading.seconds(s.start_us) for s in mine], dtype=np.float64)
+        end = np.array([reading.seconds(s.end_us) for s in mine], dtype=np.float64)
+        table[f"stall_{cause.value}_s"] = spread(start, end, end - start, edges)
+    return table | _transfers(reading, workload, edges) | _states(reading, edges)
+
+
+def _lengths(workload: InferredWorkload) -> Floats:
+    return np.diff(np.append(workload.seconds, workload.until_s))
+
+
+def log_writes(reading: Reading, workload: InferredWorkload) -> bool:
+    """Whether writes went to a write-ahead log: its statistics say so, or say nothing at all."""
+    told = log_is_used(reading)
+    return bool(workload.writes) if told is None else told
+
+
+def log_is_used(reading: Reading) -> bool | None:
+    """Whether the statistics show bytes in the write-ahead log; None if there are none of a store that was written to."""
+    told = [
+        dump.db["cumulative_wal_bytes"] > 0
+        for dump in reading.log.dumps
+        if "cumulative_wal_bytes" in dump.db
+        and (dump.db.get("cumulative_keys") or dump.db.get("cumulative_ingest_bytes"))
+    ]
+    return any(told) if told else None
+
+
+def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> Table:
+    table: Table = {}
+    groups = {
+        "flush": reading.jobs.done("flush", "recovery"),
+        "l0": [j for j in reading.jobs.done("compaction") if j.start_level == 0],
+        "deeper": [j for j in reading.jobs.done("compaction") if j.start_level != 0],
+    }
+    entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
+    logged = workload.rate_per_s * entry if len(workload.seconds) and log_writes(reading, workload) else np.empty(0)
+    table["read_bytes_client_per_s"] = np.zeros(len(edges) - 1)
+    table["write_bytes_client_per_s"] = np.zeros(len(edges) - 1)
+    if len(logged):
+        table["write_bytes_client_per_s"] = held(workload.seconds, logged, edges[:-1])
+        table["write_bytes_client_per_s"][edges[:-1] >= workload.until_s] = 0.0
+    for consumer, jobs in groups.items():
+        start, end = job_spans(jobs, reading)
+        for direction in ("read", "write"):
+            amount = np.array([float(getattr(j, f"{direction}_bytes")) for j in jobs], dtype=np.float64)
+            table[f"{direction}_bytes_{consumer}_per_s"] = spread(start, end, amount, edges)
+    return table
+
+
+def _states(reading: Reading, edges: Floats) -> Table:
+    """Files and bytes per level, memtables, debt, delayed rate and running jobs at the end of each second."""
+    at = edges[1:]
+    rows = [(reading.seconds(job.end_us or 0), *_levels_now(trackers)) for job, trackers in states(reading.jobs)]
+    levels = max((len(counts) for _, counts, _ in rows), default=0)
+    times = np.array([t for t, _, _ in rows], dtype=np.float64)
+    table: Table = {"l0_files": _column(times, [c[0] if c else 0 for _, c, _ in rows], at)}
+    waiting = [(s.time_us, s.immutables) for s in reading.stalls.states if s.immutables is not None]
+    waiting += [(j.end_us or 0, j.immutables) for j in reading.jobs.done("flush") if j.immutables is not None]
+    waiting += [(r.time_us, r.immutables + 1) for r in _switches(reading)]
+    waiting.sort()
+    table["immutables"] = _column(_times(reading, [t for t, _ in waiting]), [n for _, n in waiting], at)
+    debt = [(s.time_us, s.pending_bytes) for s in reading.stalls.states if s.pending_bytes is not None]
+    table["pending_bytes"] = _column(_times(reading, [t for t, _ in debt]), [n for _, n in debt], at)
+    rates = [(s.time_us, s.rate_bytes_per_s or 0) for s in reading.stalls.states]
+    table["delayed_rate_bytes_per_s"] = _column(_times(reading, [t for t, _ in rates]), [n for _, n in rates], at)
+    for kind, name in (("flush", "running_flushes"), ("compaction", "running_compactions")):
+        table[name] = _running([j for j in reading.jobs.jobs if j.kind == kind], reading, at)
+    for level in range(levels):
+        sizes = [s[level] if level < len(s) else 0 for _, _, s in rows]
+        table[f"level_bytes_{level}"] = _column(times, sizes, at)
+        table[f"level_files_{level}"] = _column(times, [c[level] if level < len(c) else 0 for _, c, _ in rows], at)
+    return table
+
+
+def _levels_now(trackers: Mapping[str, LevelTracker]) -> tuple[list[int], list[int]]:
+    """Files and bytes per level, summed over column families; sizes of files that the log never saw are estimated."""
+    width = max((len(t.counts) for t in trackers.values()), default=0)
+    counts, sizes = [0] * width, [0] * width
+    for tracker in trackers.values():
+        for level, (count, size) in enumerate(zip(tracker.counts, tracker.estimated_sizes(), strict=True)):
+            counts[level] += count
+            sizes[level] += size
+    return counts, sizes
+
+
+def _switches(reading: Reading) -> list[Any]:
+    from lsmlab.validation.log_records import SwitchLine
+
+    return [r for r in reading.log.records if isinstance(r, SwitchLine)]
+
+
+def _times(reading: Reading, times_us: Sequence[int]) -> Floats:
+    return np.array([reading.seconds(t) for t in times_us], dtype=np.float64)
+
+
+def _column(times: Floats, values: Sequence[float | int | None], at: Floats) -> Floats:
+    return held(times, np.array(values, dtype=np.float64), at)
+
+
+def _running(jobs: Sequence[LogJob], reading: Reading, at: Floats) -> Floats:
+    start = np.sort(_times(reading, [j.start_us for j in jobs]))
+    end = np.sort(_times(reading, [j.end_us if j.end_us is not None else reading.end_us for j in jobs]))
+    return (np.searchsorted(start, at, side="right") - np.searchsorted(end, at, side="right")).astype(np.float64)
+
+
+_TEXT: Final = ("column_family", "table", "row")
+
+
+def statistics_tables(reading: Reading) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of the statistics dumps, and rows of the compaction tables in them, with RocksDB's own column names."""
+    statistics: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    for number, dump in enumerate(reading.log.dumps):
+        t_s = reading.seconds(dump.time_us) if dump.time_us is not None else dump.uptime_s
+        base = {"t_s": t_s, "dump": number}
+        statistics.append(
+            {**base, "opening": dump.opening, "uptime_s": dump.uptime_s, "interval_s": dump.interval_s, **dump.db}
+        )
+        for family, told in dump.families.items():
+            for table, lines in (("level", told.levels), ("priority", told.priorities)):
+                for line in lines:
+                    cells = {k: v for k, v in line.items() if k not in ("Level", "Priority", "Files")}
+                    files = str(line.get("Files", "0/0")).split("/")
+                    busy = {"Files": float(files[0]), "FilesBusy": float(files[-1])}
+                    name = str(line.get("Level", line.get("Priority")))
+                    rows.append({**base, "column_family": family, "table": table, "row": name, **busy, **cells})
+            for cause, count in told.stall_counts.items():
+                statistics[-1][f"stall_count_{cause}"] = statistics[-1].get(f"stall_count_{cause}", 0) + count
+    return statistics, rows
+
+
+def columns_of(
+    rows: Sequence[Mapping[str, Any]], first: str, text: Sequence[str] = (), numbers: Sequence[str] = ()
+) -> Table:
+    """Columns of records that need not have the same keys; a missing number is NaN."""
+    names = list(dict.fromkeys([first, *(name for row in rows for name in row), *text, *numbers]))
+    table: Table = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        if name in text:
+            table[name] = np.array([str(v or "") for v in values], dtype=str)
+        elif values and all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+            table[name] = np.array(values, dtype=np.int64)
+        else:
+            table[name] = np.array([math.nan if v is None else float(v) for v in values], dtype=np.float64)
+    return table

@@ -1,0 +1,149 @@
+"""What an imported log says, as text for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from lsmlab.models.units import format_bytes, format_seconds
+
+_LABEL: Final = 16
+_WIDTH: Final = 120
+_CAUSES: Final = {
+    "memtable_stop": "memtables full, stopped",
+    "memtable_slowdown": "memtables nearly full, slowed",
+    "l0_stop": "L0 files, stopped",
+    "l0_slowdown": "L0 files, slowed",
+    "pending_stop": "pending compaction bytes, stopped",
+    "pending_slowdown": "pending compaction bytes, slowed",
+}
+
+
+def import_text(summary: Mapping[str, Any]) -> str:
+    """The summary of an imported log (summary.json with its key `import`) as text, at most 120 columns wide."""
+    found = summary["import"]
+    lines = [_title(summary), *_work(summary), *_stalls(summary), *_load(found["workload"]), *_rates(found["rates"])]
+    if summary["levels"]:
+        lines += ["", *_levels(summary)]
+    lines += ["", *_whole(found)]
+    for note in found["notes"]:
+        lines += textwrap.wrap(f"note: {note}", _WIDTH, subsequent_indent="      ")
+    return "\n".join(lines) + "\n"
+
+
+def _row(label: str, text: str) -> list[str]:
+    wrapped = textwrap.wrap(text, _WIDTH - _LABEL) or [""]
+    return [f"{label:<{_LABEL}}{wrapped[0]}", *(f"{'':<{_LABEL}}{line}" for line in wrapped[1:])]
+
+
+def _title(summary: Mapping[str, Any]) -> str:
+    found = summary["import"]
+    store = f"RocksDB {found['version']}" if found["version"] else "RocksDB of unknown version"
+    families = found["column_families"]
+    many = f", {len(families)} column families" if len(families) > 1 else ""
+    opens = f", opened {found['opens']} times" if found["opens"] > 1 else ""
+    begins = f" from {found['begins']}" if found["begins"] else ""
+    return f"{store}, {format_seconds(summary['duration_s'])}{begins}{many}{opens}"
+
+
+def _work(summary: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if summary.get("write_ops_per_s"):
+        text = f"{summary['write_ops_per_s']:,.0f} writes/s"
+        if summary.get("user_bytes_written") and summary.get("import", {}).get("known_s"):
+            text += (
+                f" ({summary['user_bytes_written'] / summary['import']['known_s'] / 1e6:,.1f} MB/s of keys and values)"
+            )
+        lines += _row("throughput", text)
+    w_amp = summary["write_amplification"]
+    if w_amp is not None:
+        lines += _row("write amp", f"{w_amp:.2f}, without the log")
+    flushes = f"{_count(summary['flush_count'])} flushes ({format_bytes(summary['flush_bytes'])})"
+    merges = (
+        f"{_count(summary['compaction_count'])} compactions (read {format_bytes(summary['compaction_read_bytes'])}, "
+        f"wrote {format_bytes(summary['compaction_write_bytes'])})"
+    )
+    moves = f", {summary['trivial_move_count']:,} trivial moves" if summary["trivial_move_count"] is not None else ""
+    drops = f", {summary['drop_count']:,} drops" if summary["drop_count"] else ""
+    return [*lines, *_row("jobs", f"{flushes}, {merges}{moves}{drops}")]
+
+
+def _count(number: int | None) -> str:
+    return f"{number:,}" if number is not None else "?"
+
+
+def _stalls(summary: Mapping[str, Any]) -> list[str]:
+    counts = summary["stall_count"]
+    if not sum(counts.values()) and not summary["stall_fraction"]:
+        return _row("write stalls", "none")
+    share = summary["stall_fraction"]
+    lines = _row("write stalls", f"{100 * share:.1f} % of the time" if share is not None else "for an unknown time")
+    seconds = summary["stall_seconds"]
+    for cause in sorted(seconds, key=lambda name: -seconds[name]):
+        if seconds[cause] or counts[cause]:
+            time = f"{format_seconds(seconds[cause])}, " if seconds[cause] else ""
+            lines += _row("", f"{_CAUSES.get(cause, cause)}: {time}{counts[cause]:,} times")
+    return lines
+
+
+def _load(load: Mapping[str, Any]) -> list[str]:
+    if load["source"] == "none" and load["key_bytes"] is None:
+        return _row("load", "the log does not tell")
+    parts = []
+    if load["key_bytes"] is not None:
+        parts.append(f"keys of {load['key_bytes']:.4g} B, values of {load['value_bytes']:,.4g} B")
+    if load["delete_share"]:
+        parts.append(f"{100 * load['delete_share']:.1f} % deletes")
+    if load["keys"]:
+        error = f" ± {100 * load['keys_error']:.1g} %" if load["keys_error"] else ""
+        parts.append(f"spread over {load['keys'] / 1e6:,.3g} M keys{error}")
+    if load["overwrite_share"] is not None:
+        parts.append(f"{100 * load['overwrite_share']:.0f} % overwrites")
+    parts.append(
+        {"insert": "every key new", "insert_ordered": "keys in order", "skewed": "skewed"}.get(
+            load["pattern"], "uniform"
+        )
+    )
+    return _row("load", ", ".join(parts))
+
+
+def _rates(rates: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines: list[str] = []
+    for rate in rates:
+        value, error = rate["value"], rate["standard_error"]
+        scale, unit = (1e-6, "MB/s") if rate["unit"] == "B/s" else (1e9, "ns")
+        text = f"{rate['name']} {value * scale:,.4g}{f' ± {error * scale:,.2g}' if error else ''} {unit}"
+        text += " or more" if rate["kind"] == "lower_bound" else ""
+        lines += _row("machine" if not lines else "", text)
+    return lines or _row("machine", "too few jobs to tell its speed")
+
+
+_COLUMNS: Final = ("Level", "Files", "Size", "Read", "Written", "Moved in", "W-Amp", "Jobs", "Busy", "CPU")
+
+
+def _levels(summary: Mapping[str, Any]) -> list[str]:
+    rows = [_COLUMNS]
+    for level in summary["levels"]:
+        size, w_amp = level["bytes"], level["w_amp"]
+        rows.append((
+            f"L{level['level']}", f"{level['files']:,}", format_bytes(size) if size is not None else "?",
+            format_bytes(level["read_bytes"]), format_bytes(level["write_bytes"]), format_bytes(level["moved_bytes"]),
+            f"{w_amp:.2f}" if w_amp else "-", f"{level['jobs']:,}", format_seconds(level["busy_s"]),
+            format_seconds(level["cpu_s"]) if level["cpu_s"] else "-",
+        ))  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS))]
+    return ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+
+
+def _whole(found: Mapping[str, Any]) -> list[str]:
+    """What could not be read, or that all could."""
+    entries = [*found["troubles"], *found["problems"]]
+    if not entries:
+        return [f"All {found['lines']:,} lines were read, and nothing is missing from them."]
+    lines = ["Not whole:"]
+    for entry in entries:
+        lines += textwrap.wrap(
+            f"{entry['count']:,} {entry['what']}", _WIDTH, initial_indent="  ", subsequent_indent="    "
+        )
+    return lines

@@ -1,0 +1,159 @@
+"""The verb `lsmlab import`: a real RocksDB LOG becomes tables, a configuration that can be run, and a page."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim import finishers
+from lsmlab.sim.arguments import LineParser
+from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.rundir import RunDirectory, fresh
+from lsmlab.validation.importer.configuration import NAME, plain, write_configuration
+from lsmlab.validation.importer.rates import InferredRates, infer_rates
+from lsmlab.validation.importer.reading import Reading, families, read
+from lsmlab.validation.importer.tables import log_writes, write_tables
+from lsmlab.validation.importer.text import import_text
+from lsmlab.validation.importer.workload import InferredWorkload, infer_workload
+from lsmlab.validation.log_jobs import PROBLEMS
+from lsmlab.validation.log_records import TROUBLES
+
+FINISHERS: Final = "lsmlab.import_finishers"
+"""Entry points `(directory: Path) -> Path | None` that may draw a page of an imported log."""
+
+
+def import_log(argv: list[str]) -> int:
+    """`lsmlab import LOG [OPTIONS] [--out DIR] [--json]`. Raises InputError for files that are not what they should be."""
+    given = _parser().parse_args(argv)
+    reading = read(given.log, given.options, given.report_csv)
+    target = _target(given.out)
+    summary, workload, rates = summarised(reading)
+    with RunDirectory(target) as place:
+        notes = write_configuration(reading, workload, rates, place.staging, target.resolve())
+        summary["import"]["notes"] += notes
+        about = {"version": summary["version"], "seed": 0, "config": {"log": str(given.log)}}
+        write_tables(reading, workload, place.staging, about)
+        write_json(place.staging / "summary.json", summary)
+        target = _publish(place)
+    command = f"lsmlab run --config-dir {_shown(target)} experiment={NAME}"
+    if given.json:
+        sys.stdout.write(to_json({**summary, "directory": str(target), "command": command}))
+    else:
+        sys.stdout.write(import_text(summary))
+        sys.stdout.write(f"\nSaved in {_shown(target)}\nSimulate it: {command}\n")
+    sys.stdout.flush()
+    if given.json or given.no_report:
+        return 0
+    pages, well = finishers.finish(FINISHERS, target)
+    for page in pages:
+        sys.stdout.write(f"Report: {_shown(page)}\n")
+    return 0 if well else 1
+
+
+def summarised(reading: Reading) -> tuple[dict[str, Any], InferredWorkload, InferredRates]:
+    """summary.json of an imported log, and what was inferred from it."""
+    workload = infer_workload(reading)
+    entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
+    logged = workload.rate_per_s * entry if log_writes(reading, workload) else workload.rate_per_s * 0.0
+    rates = infer_rates(reading, workload.key_bytes, workload.value_bytes, logged)
+    summary = dict(reading.summary)
+    if workload.until_s > 0:  # finer than the last statistics dump, which prints 97M keys
+        ends = [*workload.seconds[1:], workload.until_s]
+        operations = sum(r * (b - a) for r, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True))
+        summary |= {"operations": operations, "operations_until_s": workload.until_s}
+        summary |= {"write_ops_per_s": operations / workload.until_s, "user_bytes_written": operations * entry}
+    if "write_ops_per_s" in summary:
+        summary["ops_per_s"] = summary["write_ops_per_s"]
+    options = reading.options
+    summary |= {
+        "write_latency_s": _latency(reading, "rocksdb.db.write.micros"),
+        "read_latency_s": _latency(reading, "rocksdb.db.get.micros"),
+        "engine": "rocksdb", "engine_version": reading.log.version or None, "workload": "imported",
+        "options": {k: plain(v) for k, v in options.overrides.items()} if options is not None else {},
+        "version": installed_version("lsmlab"), "seed": None,
+        "import": _about(reading, workload, rates, summary.get("operations_until_s")),
+    }  # fmt: skip
+    return summary, workload, rates
+
+
+def _about(reading: Reading, workload: InferredWorkload, rates: InferredRates, known_s: float | None) -> dict[str, Any]:
+    log = reading.log
+    moment = datetime.fromtimestamp(reading.origin_us / 1e6, tz=UTC) if log.first_us is not None else None
+    begins = moment.strftime("%Y-%m-%d %H:%M:%S") if moment is not None else None
+    options = reading.options
+    return {
+        "log": str(reading.path), "lines": log.lines, "begins": begins, "version": log.version, "opens": len(log.openings),
+        "column_families": list(families(reading.jobs)), "wrapped": log.wrapped, "known_s": known_s,
+        "column_family": options.column_family if options is not None else "default",
+        "workload": {k: v for k, v in asdict(workload).items() if k not in ("seconds", "rate_per_s", "notes")},
+        "rates": [asdict(e) for e in rates.estimates],
+        "write_limited": rates.write_limited,
+        "unreadable": reading.unreadable,
+        "troubles": [{"kind": k, "count": n, "what": TROUBLES[k]} for k, n in log.troubles.items() if n],
+        "problems": [{"kind": k, "count": n, "what": PROBLEMS[k]} for k, n in reading.problems.items() if n],
+        "options_ignored": list(options.ignored) if options is not None else [],
+        "notes": [*reading.notes, *workload.notes, *rates.notes],
+        "benchmarks": [asdict(b) for b in log.benchmarks],
+    }  # fmt: skip
+
+
+def _latency(reading: Reading, name: str) -> dict[str, float] | None:
+    """Percentiles of RocksDB's own histogram in seconds, where the file prints one."""
+    told = reading.log.histograms.get(name)
+    if not told or not told.get("COUNT"):
+        return None
+    names = {"P50": "p50", "P95": "p95", "P99": "p99", "P100": "max"}
+    found = {ours: told[theirs] / 1e6 for theirs, ours in names.items() if theirs in told}
+    return found | {"mean": told["SUM"] / told["COUNT"] / 1e6}
+
+
+def _parser() -> LineParser:
+    parser = LineParser(
+        prog="lsmlab import", allow_abbrev=False,
+        description="Read a real RocksDB LOG: write its jobs, stalls, seconds and levels as tables, a configuration that"
+        " 'lsmlab run' accepts, and a page.",
+    )  # fmt: skip
+    parser.add_argument(
+        "log", type=Path, metavar="LOG", help="a LOG file, or db_bench's output (plain, .gz, .xz or .bz2)"
+    )
+    parser.add_argument(
+        "options", type=Path, metavar="OPTIONS", nargs="?", help="an OPTIONS file (default: the LOG's header)"
+    )
+    parser.add_argument(
+        "--report-csv", type=Path, metavar="CSV", help="db_bench's --report_file: seconds and operations"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default: outputs/<date>/<time>)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
+    parser.add_argument("--no-report", action="store_true", help="draw no page")
+    return parser
+
+
+def _target(out: Path | None) -> Path:
+    if out is None:
+        now = datetime.now().astimezone()
+        return fresh(Path("outputs") / now.strftime("%Y-%m-%d") / now.strftime("%H-%M-%S"))
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out}: this is a file; name a folder")
+    return out
+
+
+def _publish(place: RunDirectory) -> Path:
+    """Like `RunDirectory.publish`, but folders of an earlier import are replaced."""
+    import shutil
+
+    for path in place.staging.iterdir():
+        if path.is_dir() and (place.target / path.name).is_dir():
+            shutil.rmtree(place.target / path.name)
+    return place.publish()
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

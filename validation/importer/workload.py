@@ -1,0 +1,285 @@
+"""The load that a log shows: how many writes when, of what size, to how many keys."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from lsmlab.sim.series import spread
+from lsmlab.validation.importer.reading import Floats, Reading
+from lsmlab.validation.log_jobs import LogFile, LogJob
+from lsmlab.validation.log_records import SwitchLine
+
+_SEQUENCE_BYTES: Final = 8
+"""raw_key_size counts the internal key: the user's key, 7 bytes of sequence number and 1 of type (dbformat.h)."""
+_FEWEST_DROPS: Final = 25
+"""Entries that flushes dropped, from which the number of keys can be told within 20 %."""
+_ORDERED_SHARE: Final = 0.9
+"""Share of trivial moves among the jobs out of level 0 from which on keys count as written in order."""
+_SKEWED: Final = 0.5
+"""Writes are skewed if the keys that they seem to fall on are fewer than this share of the keys that are stored."""
+
+
+@dataclass
+class InferredWorkload:
+    """Writes as the log shows them."""
+
+    key_bytes: float | None = None
+    value_bytes: float | None = None
+    value_range_bytes: tuple[float, float] | None = None
+    """Smallest and largest mean of a file."""
+    writes: float = 0.0
+    """Entries written, deletes included, as far as memtables reached a flush."""
+    delete_share: float = 0.0
+    reads: float = 0.0
+    """Point reads, where the log has RocksDB's tickers."""
+    seconds: Floats = field(default_factory=lambda: np.empty(0))
+    """Starts of the intervals of `rate_per_s`."""
+    rate_per_s: Floats = field(default_factory=lambda: np.empty(0))
+    """Writes per second."""
+    source: str = "none"
+    """Where the rate comes from: report (db_bench's own), memtables, or none."""
+    until_s: float = 0.0
+    """End of what is known of the rate."""
+    keys: float | None = None
+    """Keys that the writes fall on, if each is as likely as any other."""
+    keys_error: float | None = None
+    """Relative standard error of `keys`."""
+    stored_keys: float = 0.0
+    """Most entries that one level held: at least so many distinct keys."""
+    entries_before: float = 0.0
+    """Entries that the store held when the log began."""
+    overwrite_share: float | None = None
+    """Share of the writes that fall on a key that exists."""
+    pattern: str = "overwrite"
+    """overwrite (uniform), skewed, insert (every key new, anywhere) or insert_ordered."""
+    zipf_constant: float | None = None
+    threads: int | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def infer_workload(reading: Reading) -> InferredWorkload:
+    """What the flushes, files and statistics of a log say about the load."""
+    found = InferredWorkload()
+    flushes = reading.jobs.done("flush")
+    _sizes(found, [f for job in flushes for f in job.outputs] or list(reading.jobs.files.values()), flushes)
+    found.writes = float(sum(j.entries_in for j in flushes))
+    deletes = sum(j.deletes_in for j in flushes)
+    found.delete_share = deletes / found.writes if found.writes else 0.0
+    _rate(found, reading, flushes)
+    _before(found, reading)
+    _keys(found, reading, flushes)
+    found.reads = reading.log.tickers.get("rocksdb.number.keys.read", 0.0)
+    _threads(found, reading)
+    return found
+
+
+def _sizes(found: InferredWorkload, files: Sequence[LogFile], flushes: Sequence[LogJob]) -> None:
+    told = [f for f in files if f.entries and f.raw_key_bytes]
+    entries = sum(f.entries or 0 for f in told)
+    if entries:
+        values = [(f.raw_value_bytes, (f.entries or 0) - f.deletions) for f in told]
+        found.key_bytes = max(1.0, sum(f.raw_key_bytes for f in told) / entries - _SEQUENCE_BYTES)
+        puts = sum(n for _, n in values)
+        found.value_bytes = sum(size for size, _ in values) / puts if puts else 0.0
+        means = [size / n for size, n in values if n > 0]
+        found.value_range_bytes = (min(means), max(means)) if means else None
+        return
+    payload = [(j.payload_bytes, j.entries_in) for j in flushes if j.payload_bytes and j.entries_in]
+    if payload:
+        mean = sum(size for size, _ in payload) / sum(n for _, n in payload)
+        found.key_bytes, found.value_bytes = 16.0, max(0.0, mean - 16.0)
+        found.notes.append("the files' properties are not in the log: keys of 16 bytes are assumed, the rest is value")
+
+
+def _rate(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) -> None:
+    """Writes per second: db_bench's report, or each memtable's entries over the time in which it was filled."""
+    if reading.report is not None:
+        found.seconds, found.rate_per_s = reading.report
+        found.source = "report"
+        length = found.seconds[-1] - found.seconds[-2] if len(found.seconds) > 1 else 1.0
+        found.until_s = float(found.seconds[-1] + length)
+        return
+    spans = memtable_spans(reading, flushes)
+    if not spans:
+        return
+    start, end, entries = (np.array(column, dtype=np.float64) for column in zip(*spans, strict=True))
+    found.until_s = float(end.max())
+    edges = np.arange(math.ceil(found.until_s) + 1, dtype=np.float64)
+    found.seconds, found.rate_per_s = edges[:-1], spread_writable(reading, start, end, entries, edges)
+    found.source = "memtables"
+
+
+def memtable_spans(reading: Reading, flushes: Sequence[LogJob]) -> list[tuple[float, float, float]]:
+    """(from, to, entries) of what was written between two memtable switches, in s after the origin."""
+    switches: dict[tuple[int, str], list[float]] = defaultdict(list)
+    for record in reading.log.records:
+        if isinstance(record, SwitchLine):
+            switches[record.opening, record.column_family].append(reading.seconds(record.time_us))
+    by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
+    for job in flushes:
+        by_store[job.opening, job.column_family].append(job)
+    spans = []
+    for store, jobs in by_store.items():
+        times, used = switches.get(store, []), 0
+        since = max(0.0, reading.seconds(reading.log.ready_us[store[0]]))
+        for job in sorted(jobs, key=lambda j: j.start_us):
+            started = reading.seconds(job.start_us)
+            used += max(1, job.memtables)
+            full = times[used - 1] if used <= len(times) and times[used - 1] <= started + 1e-3 else started
+            if full > since:
+                spans.append((since, full, float(job.entries_in)))
+                since = full
+    return spans
+
+
+def spread_writable(reading: Reading, start: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:
+    """Amounts spread over their time, leaving out the stops in it; per interval of `edges`."""
+    stops = [
+        (reading.seconds(s.start_us), reading.seconds(s.end_us)) for s in reading.stalls.intervals if s.cause.stops
+    ]
+    if not stops:
+        return spread(start, end, amount, edges)
+    # a clock that stands still while writers are stopped: amounts are even in it
+    borders = np.unique(np.concatenate((edges, start, end, np.array(stops).ravel())))
+    halted, resumed = (np.array(column, dtype=np.float64) for column in zip(*stops, strict=True))
+    stopped = spread(halted, resumed, resumed - halted, borders)
+    open_s = np.concatenate(([0.0], np.cumsum(np.maximum(np.diff(borders) - stopped, 0.0))))
+    first, last = np.interp(start, borders, open_s), np.interp(end, borders, open_s)
+    whole = np.interp(edges, borders, open_s)
+    blocked = last - first <= 1e-6
+    result = spread(first[~blocked], last[~blocked], amount[~blocked], _ascending(whole))
+    return result + spread(start[blocked], end[blocked], amount[blocked], edges)
+
+
+def _ascending(values: Floats) -> Floats:
+    """The same values, never twice: an interval without time gets a very short one."""
+    return values + np.arange(len(values)) * 1e-9
+
+
+def _before(found: InferredWorkload, reading: Reading) -> None:
+    """Entries that the store held at its open."""
+    opening = reading.log.openings[0] if reading.log.openings else None
+    if opening is not None and opening.sst_files == 0:
+        return
+    made = {f.number for job in reading.jobs.jobs for f in job.outputs}
+    old = [f for number, f in reading.jobs.files.items() if number not in made]
+    files = opening.sst_files if opening is not None and opening.sst_files is not None else len(old)
+    entry = (found.key_bytes or 16.0) + (found.value_bytes or 100.0)
+    if old:
+        found.entries_before = files * sum(f.size_bytes for f in old) / len(old) / entry
+    elif files:
+        table = max((f.size_bytes for f in reading.jobs.files.values()), default=0)
+        found.entries_before = files * table / entry
+    if files:
+        found.notes.append(f"the store held {files:,} files when the log began; their entries are estimated from sizes")
+
+
+def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) -> None:
+    pairs = [(j.entries_in, j.entries_in - j.entries_out) for j in flushes if j.entries_in and j.entries_out]
+    dropped = sum(max(0, d) for _, d in pairs)
+    merged = [j for j in reading.jobs.done("compaction") if j.entries_in]
+    removed = sum(j.entries_in - j.entries_out for j in merged)
+    found.stored_keys = _stored(reading) or float(max((j.entries_out for j in flushes), default=0))
+    if dropped >= _FEWEST_DROPS:
+        found.keys = distinct_keys([n for n, _ in pairs], dropped)
+        found.keys_error = 1.0 / math.sqrt(dropped)
+    elif not removed and found.writes:
+        found.pattern = _insert_pattern(reading)
+        found.overwrite_share = 0.0
+        return
+    elif found.writes:
+        found.keys = max(found.stored_keys, found.writes, found.entries_before)
+        found.notes.append(
+            "too few overwrites to tell the number of keys: all that the store held or was given are taken"
+        )
+    if found.keys is None:
+        return
+    if found.keys < _SKEWED * found.stored_keys:
+        found.pattern = "skewed"
+        found.zipf_constant = zipf_constant(found.keys, max(found.stored_keys, found.entries_before))
+    present = min(found.keys, found.entries_before)
+    distinct = (found.keys - present) * -math.expm1(-found.writes / found.keys)
+    if found.writes and found.pattern == "overwrite":
+        found.overwrite_share = 1.0 - distinct / found.writes
+    elif merged:
+        found.overwrite_share = min(1.0, (removed + dropped) / max(found.writes, 1.0))
+
+
+def _stored(reading: Reading) -> float:
+    """Most entries that the files of one level below L0 held at the end: its keys are all different."""
+    entries: dict[int, float] = defaultdict(float)
+    places: dict[int, int] = {}
+    for job in sorted(reading.jobs.done("flush", "compaction", "trivial_move"), key=lambda j: j.end_us or 0):
+        numbers = [n for files in job.inputs.values() for n in files]
+        for number in numbers:
+            level = places.pop(number, None)
+            if level is not None:
+                entries[level] -= _entries(reading, number)
+        arrived = numbers if job.kind == "trivial_move" else [f.number for f in job.outputs]
+        for number in arrived:
+            places[number] = job.output_level
+            entries[job.output_level] += _entries(reading, number)
+    return max((n for level, n in entries.items() if level > 0), default=0.0)
+
+
+def _entries(reading: Reading, number: int) -> float:
+    known = reading.jobs.files.get(number)
+    return float(known.entries or 0) if known else 0.0
+
+
+def _insert_pattern(reading: Reading) -> str:
+    moves = [j for j in reading.jobs.done("trivial_move") if j.start_level == 0]
+    merges = [j for j in reading.jobs.done("compaction") if j.start_level == 0 and j.output_level > 0]
+    ordered = bool(moves) and len(moves) >= _ORDERED_SHARE * (len(moves) + len(merges))
+    return "insert_ordered" if ordered else "insert"
+
+
+def distinct_keys(batches: Sequence[int], dropped: int) -> float:
+    """Number of equally likely keys for which batches of so many draws hold `dropped` repetitions, by bisection.
+
+    A batch of E draws from N keys holds N (1 - e^(-E/N)) distinct ones in the mean.
+
+    >>> round(distinct_keys([56_030], 375) / 1e6, 1)  # a memtable of 56,030 entries that left 55,655 in its file
+    4.2
+    """
+    draws = np.array(batches, dtype=np.float64)
+    low, high = math.log(max(1.0, float(draws.max()) * 1e-3)), math.log(1e15)
+    for _ in range(100):
+        middle = (low + high) / 2
+        keys = math.exp(middle)
+        repeated = float((draws + keys * np.expm1(-draws / keys)).sum())
+        low, high = (middle, high) if repeated > dropped else (low, middle)
+    return math.exp((low + high) / 2)
+
+
+def zipf_constant(effective: float, keys: float) -> float:
+    """Zipf's constant for which two draws from `keys` keys are equal as often as from `effective` equally likely ones."""
+    low, high = 0.0, 3.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        equal = _harmonic(keys, 2 * middle) / _harmonic(keys, middle) ** 2
+        low, high = (middle, high) if equal < 1.0 / effective else (low, middle)
+    return (low + high) / 2
+
+
+def _harmonic(keys: float, power: float) -> float:
+    """Sum of k^-power up to `keys`: the first terms exactly, the rest as an integral."""
+    first = int(min(keys, 10_000))
+    total = float((np.arange(1, first + 1, dtype=np.float64) ** -power).sum())
+    if keys > first:
+        a, b = first + 0.5, keys + 0.5
+        total += math.log(b / a) if abs(power - 1) < 1e-9 else (b ** (1 - power) - a ** (1 - power)) / (1 - power)
+    return total
+
+
+def _threads(found: InferredWorkload, reading: Reading) -> None:
+    for dump in reversed(reading.log.dumps):
+        groups, writes = dump.db.get("cumulative_commit_groups"), dump.db.get("cumulative_writes")
+        if groups and writes:
+            found.threads = max(1, math.ceil(writes / groups - 0.05))
+            return
