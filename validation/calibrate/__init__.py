@@ -1,0 +1,1 @@
+"""Constants of machines and devices, fitted to records of real runs."""

@@ -1,0 +1,162 @@
+"""What the jobs of a LOG tell about processor and device: costs of merges and flushes, syncs, deletions.
+
+RocksDB overlaps nothing within one thread (rocksdb.md §6.6), so the time between the start of an output file and its
+`table_file_creation` event is computing and then an fsync.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.validation.rocksdb_log import read_log
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+_FULL_BYTES: Final = 20e6
+"""Smaller files say more about fixed costs than about rates."""
+_TOGETHER_S: Final = 2e-3
+"""Files finished within this time were committed by one transaction of the file system's journal."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One flush or compaction."""
+
+    kind: str = ""
+    start_s: float = 0.0
+    end_s: float = 0.0
+    """Of the merge; of a flush its commit."""
+    records: float = 0.0
+    raw_bytes: float = 0.0
+    """Keys and values that went in."""
+    output_bytes: float = 0.0
+    wall_s: float = 0.0
+    cpu_s: float | None = None
+    sync_s: float | None = None
+    """Time in fsync, where the LOG has I/O statistics."""
+    parts: int = 1
+    files: list[tuple[float, float]] = field(default_factory=list)
+    """Output files: when finished, bytes."""
+
+
+@dataclass(slots=True)
+class JobLog:
+    """The jobs of one LOG."""
+
+    jobs: list[Job]
+    io_statistics: bool
+    """report_bg_io_stats: then RocksDB 6.4 leaves the CPU of file operations out of a compaction's CPU time."""
+    deletions: list[tuple[float, float]]
+    """Deletions of table files: bytes, seconds since the one before by the same job."""
+
+
+def job_log(path: Path, entry_bytes: float) -> JobLog:
+    """Read a LOG; `entry_bytes` are key and value of one entry. Raises InputError if it is not readable."""
+    log = read_log(path)
+    jobs: dict[int, Job] = defaultdict(Job)
+    sizes: dict[int, float] = {}
+    deletions: list[tuple[float, float]] = []
+    before: tuple[int, float] | None = None
+    for event in log.events():
+        data, job, now_s = event.data, jobs[event.job], event.time_us / 1e6
+        if event.name == "table_file_creation" and "file_size" in data:
+            job.files.append((now_s, float(data["file_size"])))
+            sizes[int(data["file_number"])] = float(data["file_size"])
+        elif event.name == "flush_started":
+            job.kind, job.start_s, job.records = "flush", now_s, float(data["num_entries"])
+            job.raw_bytes = job.records * entry_bytes
+        elif event.name == "flush_finished":
+            job.end_s = now_s
+            job.sync_s = _seconds(data.get("file_fsync_nanos"))
+        elif event.name == "compaction_started":
+            job.kind, job.start_s = "compaction", now_s
+        elif event.name == "compaction_finished" and "compaction_time_cpu_micros" in data:
+            job.end_s = now_s
+            job.wall_s, job.cpu_s = data["compaction_time_micros"] / 1e6, data["compaction_time_cpu_micros"] / 1e6
+            job.records, job.parts = float(data.get("num_input_records", 0)), int(data.get("num_subcompactions", 1))
+            job.raw_bytes = job.records * entry_bytes
+            job.output_bytes = float(data.get("total_output_size", 0))
+        elif event.name == "table_file_deletion":
+            if before and before[0] == event.job and sizes.get(int(data["file_number"]), 0.0) > _FULL_BYTES:
+                deletions.append((sizes[int(data["file_number"])], now_s - before[1]))
+            before = (event.job, now_s)
+    done = [j for j in jobs.values() if j.kind and j.end_s and j.files]
+    return JobLog(done, log.options.get("report_bg_io_stats") == "1", deletions)
+
+
+def _seconds(nanos: object) -> float | None:
+    return float(nanos) / 1e9 if isinstance(nanos, int | float) else None
+
+
+def merge_costs(log: JobLog) -> tuple[Array, Array]:
+    """Records and raw bytes, and CPU seconds, of merges in one thread."""
+    rows = [
+        (j.records, j.raw_bytes, j.cpu_s or 0.0)
+        for j in log.jobs
+        if j.kind == "compaction" and j.parts == 1 and j.cpu_s
+    ]
+    table = np.array(rows)
+    return table[:, :2], table[:, 2]
+
+
+def flush_costs(log: JobLog, sync_s: float | None = None) -> tuple[Array, Array]:
+    """Records and raw bytes, and seconds apart from the fsync, of flushes; `sync_s` where the LOG has none."""
+    rows = []
+    for job in log.jobs:
+        sync = job.sync_s if job.sync_s is not None else sync_s
+        if job.kind == "flush" and sync is not None and job.files[0][0] - job.start_s > sync:
+            rows.append((job.records, job.raw_bytes, job.files[0][0] - job.start_s - sync))
+    table = np.array(rows)
+    return table[:, :2], table[:, 2]
+
+
+def commit_s(log: JobLog) -> float:
+    """Median time of one small fsync: a flush ends with that of its directory and that of the manifest."""
+    return float(np.median([job.end_s - job.files[0][0] for job in log.jobs if job.kind == "flush"])) / 2.0
+
+
+def busy_periods(log: JobLog, record_s: float, byte_s: float, flush_record_s: float, flush_byte_s: float) -> Array:
+    """Periods in which at least one fsync ran: (seconds, bytes, commits). Merges in several threads are left out.
+
+    Where a LOG does not time its syncs, they begin when the file's share of the job's computing is over: as recorded,
+    or as the constants have it if the LOG has I/O statistics.
+    """
+    spans: list[tuple[float, float, float]] = []
+    unknown: list[float] = []
+    for job in log.jobs:
+        if job.parts > 1 or (job.kind == "compaction" and not job.output_bytes):
+            unknown.extend(t for t, _ in job.files)
+            continue
+        if job.kind == "flush":
+            cpu_s = job.records * flush_record_s + job.raw_bytes * flush_byte_s
+            finished, size = job.files[0]
+            begun = finished - job.sync_s if job.sync_s is not None else job.start_s + cpu_s
+            spans.append((min(begun, finished - 1e-4), finished, size))
+            continue
+        cpu_s = job.records * record_s + job.raw_bytes * byte_s if log.io_statistics else (job.cpu_s or 0.0)
+        begun = job.start_s
+        for finished, size in sorted(job.files):
+            spans.append((min(begun + cpu_s * size / job.output_bytes, finished - 1e-4), finished, size))
+            begun = finished
+    return _unions(sorted(spans), np.sort(np.array(unknown)))
+
+
+def _unions(spans: list[tuple[float, float, float]], unknown: Array) -> Array:
+    rows = []
+    i = 0
+    while i < len(spans):
+        begun, ended, size = spans[i]
+        ends = [ended]
+        i += 1
+        while i < len(spans) and spans[i][0] < ended:
+            ended, size = max(ended, spans[i][1]), size + spans[i][2]
+            ends.append(spans[i][1])
+            i += 1
+        if np.searchsorted(unknown, begun - 1.0) == np.searchsorted(unknown, ended + 1.0) and size > _FULL_BYTES:
+            commits = 1 + int((np.diff(np.sort(np.array(ends))) > _TOGETHER_S).sum())
+            rows.append((ended - begun, size, float(commits)))
+    return np.array(rows)

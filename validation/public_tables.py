@@ -1,0 +1,105 @@
+"""Two tables of the public runs that have no LOG: tree shapes of 6.17, and overwrites of 6.29 to 10.2 on one small PC."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+_UNITS: Final = {"KB": 2**10, "MB": 2**20, "GB": 2**30}
+_SIZE: Final = re.compile(r"([0-9.]+)\s*([KMG]B)")
+_WRITING_S: Final = 1800.0
+"""Length of the overwrite itself: its runs wait for all compactions afterwards, which their uptime includes."""
+
+
+def tree_shape(data: Path) -> Iterator[dict[str, Any]]:
+    """Fillrandom of 6.17 with dynamic levels, then all of L0 compacted: files and bytes per level, W-Amp.
+
+    The three phases of a size repeat one load. The simulated store stops with the load, so L0's last files, fewer than
+    its trigger, have not moved on yet: bytes are scored for the deepest level only.
+    """
+    tables: dict[tuple[str, str, str], list[Mapping[str, str]]] = defaultdict(list)
+    for row in _rows(data / "tree_shape.csv"):
+        tables[row["variant"], row["num_keys"], row["phase_file"]].append(row)
+    for (variant, keys, phase), levels in tables.items():
+        total = next(r for r in levels if r["level"] == "Sum")
+        deepest = [r for r in levels if r["level"].startswith("L")][-1]
+        seconds = int(keys) / float(total["fill_ops_sec"])
+        yield {
+            "name": f"tree-shape/{variant}-{int(keys) // 10**6}M" + ("-nobloom" if "nobloom" in phase else ""),
+            "source": f"mdcallag/mytools tree_shape {variant} {phase}: RocksDB 6.17, dynamic levels, level table after load",
+            "store": {
+                "version": "6.17",
+                "preset": "db_bench",
+                "options": {
+                    "write_buffer_size": "8MiB", "target_file_size_base": "8MiB", "max_bytes_for_level_base": "64MiB",
+                    "level0_file_num_compaction_trigger": 8, "level0_slowdown_writes_trigger": 32,
+                    "level0_stop_writes_trigger": 40, "max_background_jobs": 4,
+                    "level_compaction_dynamic_level_bytes": True, "bloom_bits": 0 if "nobloom" in phase else 10,
+                },
+            },
+            "host": {"parameters": "small_pc"},
+            "device": {"base": "nvme", "page_cache": "8GiB"},
+            "workload": {"base": "fillrandom", "key_size": 8, "value_size": 128, "num": int(keys)},
+            "measured": {
+                "ops_per_s": float(total["fill_ops_sec"]),
+                "duration_s": seconds,
+                "write_amplification": float(total["w_amp"]),
+                "live_bytes": _size(total["size"]),
+                f"levels.{deepest['level'][1:]}.bytes": _size(deepest["size"]),
+                "stall_fraction": float(total["cum_stall_pct"]) / 100.0,
+            },
+        }  # fmt: skip
+
+
+def overwrite(data: Path) -> Iterator[dict[str, Any]]:
+    """Overwrite for 30 minutes, one thread, 20 M keys of 20 + 400 bytes that fit into memory, a Samsung 990 PRO.
+
+    Options: RocksDB's tools/benchmark.sh, which made the runs.
+    """
+    for row in _rows(data / "overwrite_one_machine.csv"):
+        latencies = {k: float(row[c]) / 1e6 for k, c in _LATENCIES.items()}
+        yield {
+            "name": f"overwrite/{'.'.join(row['version'].split('.')[:2])}",
+            "source": f"mdcallag/mytools {row['file']}: RocksDB {row['version']}, overwriteandwait",
+            "store": {
+                "version": ".".join(row["version"].split(".")[:2]),
+                "preset": "db_bench",
+                "options": {
+                    "write_buffer_size": "16MiB", "max_write_buffer_number": 8, "target_file_size_base": "16MiB",
+                    "max_bytes_for_level_base": "64MiB", "max_bytes_for_level_multiplier": 8, "num_levels": 8,
+                    "level_compaction_dynamic_level_bytes": True, "level0_file_num_compaction_trigger": 4,
+                    "level0_slowdown_writes_trigger": 20, "level0_stop_writes_trigger": 30, "max_background_jobs": 8,
+                    "compression": None, "block_size": "8KiB", "bytes_per_sync": "8MiB", "bloom_bits": 10,
+                },
+            },
+            "host": {"parameters": "small_pc"},
+            "device": {"base": "samsung_990_pro_2tb", "page_cache": "20GiB"},
+            "workload": {
+                "base": "overwrite", "key_size": 20, "value_size": 400, "num": 20_000_000, "writes": 10**10,
+                "duration": f"{_WRITING_S:.0f}s",
+            },
+            "measured": {
+                "ops_per_s": float(row["ops_sec"]),
+                "duration_s": _WRITING_S,
+                "write_amplification": float(row["w_amp"]),
+                "stall_fraction": float(row["stall_pct"]) / 100.0 * float(row["uptime"]) / _WRITING_S,
+            }
+            | {f"write_latency_s.{k}": v for k, v in latencies.items()},
+        }  # fmt: skip
+
+
+_LATENCIES: Final = {"p50": "p50", "p99": "p99", "p999": "p99.9", "p9999": "p99.99", "max": "pmax"}
+
+
+def _size(text: str) -> float:
+    found = _SIZE.match(text)
+    return float(found[1]) * _UNITS[found[2]] if found else 0.0
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(newline="") as file:
+        yield from csv.DictReader(file)
