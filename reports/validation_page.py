@@ -110,6 +110,10 @@ def _error(value: float | None, total: Mapping[str, Any], *, signed: bool = Fals
     return error_text(value, KINDS[total["unit"]], signed=signed)
 
 
+def _median(total: Mapping[str, Any]) -> str:
+    return f"{100 * total['bias']:.0f} % wrong" if total["unit"] == "wrong" else _error(total["median"], total)
+
+
 def _goal(met: bool | None) -> str:
     return "" if met is None else "met" if met else "missed"
 
@@ -121,7 +125,7 @@ def _targets(card: Mapping[str, Any]) -> str:
             f"{total['target']:g} x repeats" if total["unit"] == "distance" else _error(total["target"], total)
         )  # fmt: skip
         cells = [
-            _error(total["median"], total), target, _goal(total["meets_target"]), _error(total["p90"], total),
+            _median(total), target, _goal(total["meets_target"]), _error(total["p90"], total),
             _error(total["worst"], total), "" if total["target_worst"] is None else _error(total["target_worst"], total),
             _goal(total["meets_worst"]), _error(total["bias"], total, signed=True), _error(total["noise"], total),
             _share(total["within_noise"]), _share(total["coverage"]), str(total["values"]), total["worst_case"],
@@ -145,7 +149,7 @@ def _share(value: float | None) -> str:
 def _table(place: str, title: str, caption: str, head: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
     top = "".join(f"<th>{html.escape(text)}</th>" for text in head)
     lines = "".join(
-        f"<tr><th>{html.escape(name)}</th>"
+        f'<tr><th style="white-space:nowrap">{html.escape(name)}</th>'
         + "".join(f'<td class="number">{_marked(cell)}</td>' for cell in cells)
         + "</tr>"
         for name, cells in rows

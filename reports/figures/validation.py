@@ -92,9 +92,7 @@ def _axes(number: int, lines: int, axis: str, title: str, logarithmic: bool) -> 
     gap_x, gap_y = 0.09, 0.2 / lines
     width, height = (1.0 - gap_x * (_COLUMNS - 1)) / _COLUMNS, (1.0 - gap_y * (lines - 1)) / lines
     left, top = column * (width + gap_x), 1.0 - row * (height + gap_y)
-    kind: dict[str, Any] = (
-        {"type": "log", "dtick": 1, "minor": {"showgrid": False}} if logarithmic else {"rangemode": "tozero"}
-    )
+    kind: dict[str, Any] = {"type": "log", "nticks": 5} if logarithmic else {"rangemode": "tozero"}
     kind["exponentformat"] = "SI"
     across, up = ({"text": text, "standoff": 4} for text in (f"{title}, real", "simulated"))
     return {

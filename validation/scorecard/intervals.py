@@ -47,16 +47,18 @@ def prediction(values: Sequence[float], kind: Kind, about: Uncertainty) -> tuple
     scale = 1.0 if logarithmic else abs(centre)
     noise = 0.0
     if about.noise_range is not None:
-        runs = max(_FEWEST, min(about.repeats, max(_RANGE_TO_DEVIATION)))
-        noise = (about.noise_range * scale / _RANGE_TO_DEVIATION[runs]) ** 2
+        repeats = max(_FEWEST, min(about.repeats, max(_RANGE_TO_DEVIATION)))
+        noise = (about.noise_range * scale / _RANGE_TO_DEVIATION[repeats]) ** 2
     if n < _FEWEST and noise == 0.0 and about.model_error == 0.0:
         return None
     model = about.model_error * (1.0 if kind is DIFFERENCE else scale)
-    variance = spread / n + max(spread, noise) / max(1, about.repeats) + model**2
+    runs = max(1, about.repeats)
+    from_spread = spread / n + (spread / runs if spread >= noise else 0.0)
+    variance = from_spread + (noise / runs if noise > spread else 0.0) + model**2
     if kind is BUCKETS:
         variance += _BUCKET_DEVIATION**2
     # with few replications the spread itself is uncertain; noise and model error come from many more runs
-    share = spread / variance if variance > 0.0 else 0.0
+    share = from_spread / variance if variance > 0.0 else 0.0
     quantile = t_quantile((n - 1) / share**2 if share > 0.0 and n >= _FEWEST else math.inf, 0.5 + CONFIDENCE / 2)
     half = quantile * math.sqrt(variance)
     low, high = centre - half, centre + half

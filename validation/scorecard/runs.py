@@ -35,7 +35,10 @@ class CaseRun:
     set: str
     real: RealRun | None = None
     replications: list[Replication] = field(default_factory=list)
+    set_errors: Mapping[str, float] = field(default_factory=dict)
+    """The model's own error by metric, as the case's parameter set states it."""
     model_errors: Mapping[str, float] = field(default_factory=dict)
+    """The same as it is used: for metrics that the set says nothing of, what calibration runs tell."""
     uncertain_constants: int = 0
     wall_s: float = 0.0
     error: str | None = None
@@ -67,7 +70,7 @@ def run_cases(
             report(f"{run.case.name}: {run.error}")
             continue
         about = config.get("parameters") or {}
-        run.model_errors = about.get("model_errors") or {}
+        run.set_errors = run.model_errors = about.get("model_errors") or {}
         run.uncertain_constants = len(about.get("standard_errors") or {})
         tasks += [_Task(number, config, i) for i in range(seeds)]
     found: dict[tuple[int, int], Replication] = {}

@@ -12,6 +12,7 @@ from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json, write_json
 from lsmlab.sim.rundir import fresh
 from lsmlab.validation.scorecard.card import Scorecard
+from lsmlab.validation.scorecard.model_errors import fit_model_errors, read_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
 from lsmlab.validation.scorecard.sources import OWN_CASES, PUBLIC_DATA, SETS, gather_cases, gather_public, replays
 from lsmlab.validation.scorecard.text import card_text
@@ -36,6 +37,10 @@ def validate(argv: list[str]) -> int:
     if given.match:
         cases = [(name, case) for name, case in cases if any(word in case.name for word in given.match)]
     card.runs = run_cases(cases, given.seeds, given.jobs, given.overrides, say)
+    if given.docs:
+        write_model_errors(fit_model_errors(card.runs))
+    for run in card.runs:
+        run.model_errors = {**read_model_errors(), **run.set_errors}
     if "replay" in given.sets:
         replays(card)
     if "theory" in given.sets:

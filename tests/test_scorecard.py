@@ -1,0 +1,376 @@
+"""The scorecard: distances, errors, intervals, totals, and the command on tiny cases."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from lsmlab.models.errors import InputError
+from lsmlab.sim.__main__ import main
+from lsmlab.validation.case import read_case
+from lsmlab.validation.scorecard.baseline import compare, digest
+from lsmlab.validation.scorecard.buckets import bucket_bounds, bucket_of
+from lsmlab.validation.scorecard.card import CALIBRATION, TEST, Scorecard
+from lsmlab.validation.scorecard.curves import read_series
+from lsmlab.validation.scorecard.document import document_text
+from lsmlab.validation.scorecard.findings import read_findings
+from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
+from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
+from lsmlab.validation.scorecard.model_errors import fit_model_errors
+from lsmlab.validation.scorecard.real import means_and_ranges, real_run
+from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases, simulate_one
+from lsmlab.validation.scorecard.score import coverage, rows_of, totals
+from lsmlab.validation.theory import TheoryCheck, merged_all
+
+ROOT = Path(__file__).parents[1]
+RECORDING = ROOT / "validation" / "recordings" / "static"
+TINY: dict[str, Any] = {
+    "part": "test",
+    "store": {
+        "version": "7.8",
+        "preset": "db_bench",
+        "options": {"write_buffer_size": "1MiB", "target_file_size_base": "1MiB", "max_bytes_for_level_base": "4MiB"},
+    },
+    "host": {"parameters": "recording_vm"},
+    "device": {"base": "nvme", "write_cap": "40MiB/s"},
+    "workload": {"base": "fillrandom", "value_size": 100, "num": 200_000, "duration": "4s"},
+}
+
+
+@lru_cache(maxsize=1)
+def truth() -> tuple[dict[str, float], list[float]]:
+    """Values and per-second operations of a run of the tiny case with a seed that no scoring uses."""
+    folder = Path("unused")
+    from lsmlab.validation.case import case_from_mapping
+
+    outcome, _ = simulate_one(case_from_mapping(TINY, folder).config(), 41)
+    assert isinstance(outcome, Replication)
+    return outcome.values, outcome.series.tolist()
+
+
+def write_case(folder: Path, name: str = "tiny", **changes: Any) -> Path:
+    """A case folder whose measured values are those of the simulator itself, changed."""
+    values, series = truth()
+    names = ("ops_per_s", "write_amplification", "flush_count", "stall_fraction", "device_bytes_written")
+    measured = {n: values[n] for n in names} | {"write_latency_s": {"p99": values["write_latency_s.p99"]}}
+    place = folder / name
+    place.mkdir(parents=True)
+    (place / "report.csv").write_text("secs,ops\n" + "".join(f"{i + 1},{n}\n" for i, n in enumerate(series)))
+    case = {"name": name, **TINY, "measured": measured, "noise": {"ops_per_s": 0.02}, "series": "report.csv", **changes}
+    (place / "case.yaml").write_text(yaml.safe_dump(case))
+    return place
+
+
+def validate(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit code and output of `lsmlab validate`."""
+    code = main(["validate", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+# --- distances and errors ---------------------------------------------------------------------------------------------
+
+
+def test_buckets_are_rocksdbs() -> None:
+    """Bounds as HistogramBucketMapper makes them: 109 of them, cut to two digits; a value at a bound belongs to it."""
+    bounds = bucket_bounds()
+
+    assert (1, 2, 3, 4, 6, 10, 15, 22, 34, 51, 76, 110, 170, 250, 380, 580, 870, 1300, 1900, 2900) == bounds[:20]
+    assert 109 == len(bounds)
+    assert [0, 1, 11, 12] == [bucket_of(us * 1e-6) for us in (0.5, 2, 110, 111)]
+
+
+def test_errors_by_kind() -> None:
+    """Relative errors are fractions, the stall fraction is a difference, percentiles count buckets, maxima ratios."""
+    found = {
+        name: metric.kind.error(simulated, real)
+        for name, simulated, real in (
+            ("ops_per_s", 110.0, 100.0), ("stall_fraction", 0.5, 0.6), ("write_latency_s.p99", 1.0e-3, 1.2e-4),
+            ("write_latency_s.max", 4.0, 1.0),
+        )
+        if (metric := metric_of(name)) is not None
+    }  # fmt: skip
+
+    assert pytest.approx(0.1) == found["ops_per_s"]
+    assert pytest.approx(-0.1) == found["stall_fraction"]
+    assert (5.0, 2.0) == (found["write_latency_s.p99"], found["write_latency_s.max"])
+
+
+def test_series_are_read_whatever_their_head(tmp_path: Path) -> None:
+    """A header and db_bench's row at second 0 stand for nothing; missing seconds had no operation; bad lines are named."""
+    path = tmp_path / "report.csv"
+    path.write_text("secs_elapsed,interval_qps\n1,10\n2,20\n4,40\n5,50\n")
+    assert [10, 20, 0, 40, 50] == read_series(path).tolist()
+    path.write_text("0,0\n1,10\n2,20\n")
+    assert [10, 20] == read_series(path).tolist()
+    path.write_text("1,10\nx,20\n")
+    with pytest.raises(InputError, match=r"report\.csv:2"):
+        read_series(path)
+
+
+def test_repeats_become_means_and_ranges() -> None:
+    """A number's noise is its range by its mean; names that only some repeats have keep what there is."""
+    assert ({"a": 10.0, "b": 1.0}, {"a": 0.2}) == means_and_ranges([{"a": 9.0}, {"a": 11.0, "b": 1.0}])
+
+
+# --- intervals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "repeats"), [(3, 1), (5, 1), (5, 2)])
+def test_intervals_hold_nine_of_ten(count: int, repeats: int) -> None:
+    """If real and simulated runs have one distribution, 90 % intervals hold about 90 % of real values."""
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(4000):
+        low, high = prediction(rng.normal(100.0, 3.0, count).tolist(), RELATIVE, Uncertainty(None, repeats)) or (
+            0.0,
+            0.0,
+        )
+        held += low <= rng.normal(100.0, 3.0, repeats).mean() <= high
+
+    assert 0.88 <= held / 4000 <= 0.93
+
+
+def test_intervals_know_what_seeds_do_not() -> None:
+    """Noise of the real run and the model's own error widen an interval; shares stay within 0 and 1; one run has none."""
+    values = [100.0, 100.2, 99.8]
+    widths = [
+        high - low
+        for about in (Uncertainty(), Uncertainty(0.05), Uncertainty(0.05, model_error=0.1))
+        for low, high in [prediction(values, RELATIVE, about) or (0.0, 0.0)]
+    ]
+
+    assert sorted(widths) == widths
+    assert widths[0] < 2.0 < widths[1]
+    assert (0.0, 1.0) == prediction([0.5, 0.5], DIFFERENCE, Uncertainty(model_error=1.0))
+    assert prediction([100.0], RELATIVE, Uncertainty()) is None
+    assert prediction([1e-3, 1e-3], BUCKETS, Uncertainty()) is not None
+    assert prediction([], FACTOR, Uncertainty()) is None
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_of_the_simulator_itself_scores_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has the issue's form, and a case made by the simulator is met within the spread of its seeds."""
+    write_case(tmp_path)
+    code, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 3, "-j", 1)
+    document = json.loads(out)
+    ops = document["metrics"]["ops_per_s"]
+    rows = {row["metric"]: row for row in document["cases"]}
+
+    assert 0 == code
+    assert {"median", "p90", "worst", "bias", "noise", "cases"} <= ops.keys()
+    assert ops["median"] < 0.05
+    assert (0.02, 1) == (ops["noise"], ops["cases"])
+    assert ["test"] == list(document["sets"])
+    assert {"name", "metric", "real", "simulated", "low", "high"} <= rows["ops_per_s"].keys()
+    assert rows["ops_per_s"]["low"] < rows["ops_per_s"]["simulated"] < rows["ops_per_s"]["high"]
+    assert rows["throughput.ks"]["simulated"] < 1.0
+
+
+def test_a_bad_case_does_not_lose_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Cases that cannot be read, composed or simulated are reported with their reasons; exit code 2; the rest is scored."""
+    write_case(tmp_path, "good")
+    write_case(tmp_path, "typo", workload={**TINY["workload"], "numb": 3})
+    write_case(tmp_path, "unreadable", part="nowhere")
+    write_case(tmp_path, "impossible", workload={**TINY["workload"], "value_size": -1})
+    (write_case(tmp_path, "no log", log="report.csv"))
+    code, out, err = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1)
+    document = json.loads(out)
+    reasons = {Path(f["name"]).parent.name or f["name"]: f["reason"] for f in document["failed"]}
+
+    assert 2 == code
+    assert {"good"} == {row["name"] for row in document["cases"]}
+    assert {"typo", "unreadable", "impossible", "no log"} == set(reasons)
+    assert "did you mean" in reasons["typo"]
+    assert "part" in reasons["unreadable"]
+    assert "not a RocksDB LOG" in reasons["no log"]
+    assert all(name in err for name in reasons)
+    assert "Traceback" not in err
+
+
+def test_quarantine_is_for_releases_and_calibration_is_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Quarantined cases are looked at only with --release; calibration cases never enter the metrics."""
+    for part in ("test", "calibration", "quarantine"):
+        write_case(tmp_path, part, part=part)
+    _, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1)
+    _, released, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1, "--release")
+    usual, release = json.loads(out), json.loads(released)
+
+    assert (["test", "calibration"], 1) == (list(usual["sets"]), usual["metrics"]["ops_per_s"]["cases"])
+    assert "quarantine" in usual["skipped"][0]
+    assert (["test", "quarantine", "calibration"], 2) == (
+        list(release["sets"]),
+        release["metrics"]["ops_per_s"]["cases"],
+    )
+
+
+def test_overrides_reach_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Keys are overridden as on the command line, with or without --set; what is no override is refused."""
+    write_case(tmp_path)
+    _, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1)
+    _, slower, _ = validate(
+        capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1, "device.write_cap=20MiB/s", "--set", "seed=3"
+    )
+    ops = [json.loads(text)["metrics"]["ops_per_s"]["bias"] for text in (out, slower)]
+
+    assert ops[1] < ops[0] - 0.1
+    assert 2 == main(["validate", str(tmp_path)])
+    assert "--cases" in capsys.readouterr().err
+
+
+def test_the_table_can_be_read_and_the_page_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Terminal and page name every metric, its target, the worst case, and where things are."""
+    write_case(tmp_path / "cases", measured={"ops_per_s": 1000.0, "stall_fraction": 0.2})
+    code, out, _ = validate(capsys, "--cases", tmp_path / "cases", "--seeds", 2, "-j", 1, "--out", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+
+    assert 0 == code
+    assert "throughput" in out
+    assert "MISSED" in out
+    assert "tiny" in out.partition("worst cases")[2]
+    assert "report.html" in out
+    assert all(text in page for text in ("Metrics and targets", "Missed targets", "Real against simulated", "curve-0"))
+    assert {"scorecard.json", "curves.json", "report.html"} == {p.name for p in (tmp_path / "out").iterdir()}
+
+
+def test_processes_change_nothing(tmp_path: Path) -> None:
+    """One process or two: the same numbers."""
+    case = read_case(write_case(tmp_path))
+    alone, together = (run_cases([(TEST, case)], 2, processes) for processes in (1, 2))
+
+    assert [r.values for r in alone[0].replications] == [r.values for r in together[0].replications]
+
+
+def test_a_log_tells_what_is_not_measured(tmp_path: Path) -> None:
+    """Counts, bytes by level pair and stalls come from the LOG, up to the end of the interval; `measured` wins."""
+    shutil.copy(RECORDING / "LOG.xz", tmp_path)
+    (tmp_path / "case.yaml").write_text(
+        yaml.safe_dump({**TINY, "log": "LOG.xz", "measured": {"duration_s": 6.942, "flush_count": 7}})
+    )
+    case = read_case(tmp_path)
+    real = real_run(case, case.config())
+
+    assert 7 == real.values["flush_count"]
+    assert real.values["compaction_count"] > 50
+    assert real.values["pairs.0-1.bytes"] > 10e6
+    assert real.dominant_cause is not None
+    assert 0.0 < real.values["stall_fraction"] < 1.0
+
+
+# --- totals -----------------------------------------------------------------------------------------------------------
+
+
+def made_up(tmp_path: Path, name: str, set_name: str, factor: float) -> CaseRun:
+    """A case whose real values are `factor` times what was simulated."""
+    case = read_case(write_case(tmp_path, name))
+    values, series = truth()
+    run = CaseRun(case, set_name)
+    run.real = real_run(case, case.config())
+    run.replications = [
+        Replication({k: v / factor * (1.0 + 0.002 * i) for k, v in values.items()}, np.array(series), None)
+        for i in (-1, 0, 1)
+    ]
+    return run
+
+
+def test_totals_are_those_of_the_errors(tmp_path: Path) -> None:
+    """Median, P90, worst and bias over cases; the share inside twice the noise; targets met and missed."""
+    runs = [made_up(tmp_path, f"case{i}", TEST, f) for i, f in enumerate((1.0, 1.02, 1.04))]
+    found = totals(row for run in runs for row in rows_of(run))["ops_per_s"]
+    errors = [1.0 - 1 / 1.0, 1.0 - 1 / 1.02, 1.0 - 1 / 1.04]
+
+    assert pytest.approx(errors[1]) == found.median
+    assert pytest.approx(errors[2]) == found.worst
+    assert pytest.approx(-sum(errors) / 3) == found.bias
+    assert (3, "case2", True, True) == (found.cases, found.worst_case, found.meets_target, found.meets_worst)
+    assert pytest.approx(1.0) == found.within_noise
+
+
+def test_the_models_own_error_is_learnt_from_calibration_alone(tmp_path: Path) -> None:
+    """Calibration runs that are 5 % off widen the intervals until they hold them; test runs do not count."""
+    calibration = [made_up(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.05 * (-1) ** i) for i in range(8)]
+    test = [made_up(tmp_path, f"t{i}", TEST, 2.0) for i in range(8)]
+    learnt = fit_model_errors([*calibration, *test])
+
+    assert learnt == fit_model_errors(calibration)
+    assert 0.02 < learnt["ops_per_s"] < 0.05
+    for run in calibration:
+        run.model_errors = learnt
+    held = coverage(row for run in calibration for row in rows_of(run))
+    assert held is not None
+    assert held[0] >= 0.9
+
+
+def test_a_document_says_what_the_card_says(tmp_path: Path) -> None:
+    """docs/validation.md has targets, misses, every case, replays, theory and what was left out."""
+    card = Scorecard(runs=[made_up(tmp_path, "off", TEST, 1.3)], seeds=3, skipped=["public runs: not there"])
+    card.theory = [TheoryCheck("a law", 1.0, 1.5, 0.1, "a book")]
+    text = document_text(card)
+
+    assert all(
+        part in text for part in ("## Targets", "## Missed targets", "off (-23.1 %)", "a law", "not there", "digest: ")
+    )
+    assert "**missed**" in text
+
+
+# --- staleness --------------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_case_changes_the_digest(tmp_path: Path) -> None:
+    """The digest covers case files, what was measured, parameter sets and findings, and nothing else."""
+    for path in (
+        "validation/cases/test/a/case.yaml",
+        "configs/parameters/p.yaml",
+        "validation/findings.yaml",
+        "sim/code.py",
+    ):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    first = digest(tmp_path)
+    (tmp_path / "sim/code.py").write_text("y")
+    same = digest(tmp_path)
+    (tmp_path / "validation/cases/test/a/LOG").write_text("y")
+
+    assert first == same
+    assert same != digest(tmp_path)
+
+
+def test_a_median_that_worsens_by_more_than_its_noise_is_seen() -> None:
+    """Worse and changed are told apart; a metric that has gone is worse."""
+    before = {"metrics": {n: {"median": 0.03, "noise": 0.01} for n in ("a", "b", "c", "d")}}
+    now = {"a": {"median": 0.031}, "b": {"median": 0.05}, "c": {"median": 0.01}}
+    found = {c.metric: (c.worse, c.changed) for c in compare(before, now)}
+
+    assert {"a": (False, False), "b": (True, True), "c": (False, True), "d": (True, True)} == found
+
+
+def test_findings_can_be_read() -> None:
+    """Every finding names a metric that exists, and says what is suspected and what would decide."""
+    for finding in read_findings():
+        assert any(m.startswith(finding.metric) for m in names_of_metrics())
+        assert finding.mechanism
+        assert finding.experiment
+
+
+def names_of_metrics() -> list[str]:
+    """All metrics."""
+    from lsmlab.validation.scorecard.metrics import METRICS
+
+    return [m.name for m in METRICS]
+
+
+def test_merging_everything_in_closed_form() -> None:
+    """By hand: 4 flushes of distinct keys, merged at 2 and 4 (trigger 2): 2 and 4 rewritten, W-Amp 1 + 6/4."""
+    assert 2.5 == merged_all(4, 2, 2)
+    assert math.isclose(merged_all(5, 1, 3), 1 + (3 + 4 + 5) / 5)

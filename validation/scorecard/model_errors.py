@@ -1,0 +1,69 @@
+"""The model's own error: what neither seeds nor constants explain, learnt from calibration runs alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.validation.scorecard.card import CALIBRATION
+from lsmlab.validation.scorecard.metrics import METRICS
+from lsmlab.validation.scorecard.runs import CaseRun
+from lsmlab.validation.scorecard.score import rows_of
+
+FILE: Final = Path(__file__).resolve().parents[1] / "model_errors.json"
+_WANTED: Final = 0.90
+_STEPS: Final = np.concatenate(([0.0], np.geomspace(1e-3, 2.0, 60)))
+"""Standard deviations that are tried: relative, in points of a share, or of the logarithm of a latency."""
+_FEWEST: Final = 5
+"""Calibration values that a metric needs to have an error of its own."""
+
+
+@cache
+def read_model_errors(path: Path = FILE) -> Mapping[str, float]:
+    """By metric; empty if none have been fitted. Raises InputError for a file that cannot be read."""
+    if not path.is_file():
+        return {}
+    try:
+        return {str(k): float(v) for k, v in json.loads(path.read_text(encoding="utf-8"))["model_errors"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); 'lsmlab validate --write-docs' writes it") from None
+
+
+def fit_model_errors(runs: Sequence[CaseRun]) -> dict[str, float]:
+    """For each metric the smallest error with which 90 % of the calibration runs' values lie inside their intervals.
+
+    Only runs of the calibration part count, so that nothing is learnt from what is scored (split conformal prediction
+    with a scale for each metric: Lei and others 2018, with the interval's half width as the score).
+    """
+    calibration = [run for run in runs if run.set == CALIBRATION and run.error is None]
+    left = {m.name for m in METRICS if m.interval}
+    found: dict[str, float] = {}
+    for step in _STEPS.tolist():
+        if not left:
+            break
+        held: dict[str, list[bool]] = {}
+        for run in calibration:
+            run.model_errors = dict.fromkeys(left, step)
+            for row in rows_of(run):
+                if row.scored_by.name in left and row.inside is not None:
+                    held.setdefault(row.scored_by.name, []).append(row.inside)
+        for name in sorted(left):
+            inside = held.get(name, [])
+            # one more value than there are is asked to be held: what holds for new values, not for these
+            if len(inside) >= _FEWEST and sum(inside) >= min(len(inside), _WANTED * (len(inside) + 1)) - 1e-9:
+                found[name] = step
+                left.remove(name)
+        left = {name for name in left if len(held.get(name, [])) >= _FEWEST}
+    return {m.name: round(found[m.name], 5) for m in METRICS if m.name in found}
+
+
+def write_model_errors(found: Mapping[str, float], path: Path = FILE) -> None:
+    """Write them down."""
+    about = "standard deviation of the model's own error by metric; lsmlab validate --write-docs, from calibration runs alone"
+    path.write_text(json.dumps({"about": about, "model_errors": dict(found)}, indent=1) + "\n", encoding="utf-8")
+    read_model_errors.cache_clear()
