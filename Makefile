@@ -3,6 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 DEMO_OUT ?= outputs/demo
+VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need all of it
 
 .PHONY: demo test lint types unit bench validate clean
 
@@ -25,8 +26,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
 
 validate: $(VENV)/.dev
-	$(BIN)/python -m lsmlab.validation.replay validation/recordings/static validation/recordings/dynamic validation/recordings/parallel
-	$(BIN)/python -m lsmlab.validation.public_runs
+	$(BIN)/lsmlab validate $(VALIDATE)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

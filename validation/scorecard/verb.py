@@ -111,6 +111,10 @@ def _parse(argv: list[str]) -> _Given:
         raise InputError("--seeds and --jobs must be at least 1")
     if given.docs and (given.cases or found.only or given.overrides or given.match):
         raise InputError("--write-docs goes with no choice of cases and no overrides: the documents show all of it")
+    if given.docs and not given.public_data.is_dir():
+        raise InputError(
+            f"--write-docs needs the public runs: {given.public_data} is not there; give their folder with --public-data"
+        )
     return given
 
 
