@@ -22,6 +22,7 @@ from lsmlab.sim.latency import Undisturbed
 from lsmlab.sim.machine import Machine
 from lsmlab.sim.queues import TICK_S, Alarm
 from lsmlab.sim.recorder import CAUSES
+from lsmlab.sim.sleeps import Sleeps, sleeps_at
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class ClientLoad:
         if self._stall is not None and self._waiting_share > 0.0:
             share = self._waiting_share
             if not self._stall.stops:
-                share /= 1.0 + self._host.sleep_penalty / self._sleep_s()
+                share /= 1.0 + self._host.sleep_penalty / self._sleeps().mean_s
             self.waits.extend((start_s, now_s, CAUSES.index(self._stall), share))
             if not self._stall.stops:
                 self._note_sleeps(elapsed_s)
@@ -176,19 +177,23 @@ class ClientLoad:
                     group.undisturbed[key] = group.undisturbed.get(key, 0.0) + done * share * part
 
     def _note_sleeps(self, elapsed_s: float) -> None:
-        """Delayed closed-loop writers sleep in whole steps; each sleep holds every thread's next write (§3.6, §3.7)."""
-        sleep_s = self._sleep_s()
-        self.longest_wait_s = max(self.longest_wait_s, sleep_s)
+        """Each sleep of a delayed writer holds every thread's next write (§3.6, §3.7)."""
+        sleeps = self._sleeps()
         for group in self.groups:
             if group.closed and group.write_share > 0.0:
-                sleeps = elapsed_s * self._waiting_share / (sleep_s + self._host.sleep_penalty)
                 written = group.served_rate * group.write_share * elapsed_s
-                group.write_pieces.add(self.env.now, min(written, sleeps * group.spec.threads), sleep_s, sleep_s)
+                count = elapsed_s * self._waiting_share / (sleeps.mean_s + self._host.sleep_penalty)
+                held = min(written, count * group.spec.threads)
+                for sleep_s, share in sleeps.lengths:
+                    group.write_pieces.add(self.env.now, held * share, sleep_s, sleep_s)
+                self.longest_wait_s = max(self.longest_wait_s, sleeps.longest_s)
 
-    def _sleep_s(self) -> float:
-        """Length of one sleep at the present delayed rate."""
-        step = self._host.sleep_step
-        return step * max(1.0, math.ceil(1.0 / max(1e-9, self._allowed) / step))
+    def _sleeps(self) -> Sleeps:
+        """How delayed writers sleep at the present rate."""
+        threads = sum(g.spec.threads for g in self.groups if g.closed and g.write_share > 0.0)
+        group_bytes = max(1, threads) * self.shape.batch_bytes
+        rate = self._allowed * self.shape.batch_bytes
+        return sleeps_at(rate, group_bytes, self._host, self.stores[0].engine.version)
 
     # --- the future: rates until something changes ----------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
-from lsmlab.models.policies.rocksdb_delay import DelayBucket, get_delay, on_delay, sleep_step_us, slept_us
+from lsmlab.models.policies.rocksdb_delay import DelayBucket, get_delay, on_delay, sleep_shares, sleep_step_us, slept_us
 from lsmlab.models.policies.rocksdb_throttle import MIN_RATE, RocksDbThrottle
 from lsmlab.models.version import Version
 
@@ -261,3 +261,18 @@ def test_sleep_steps() -> None:
     assert (sleep_step_us(V78), sleep_step_us(V57)) == (1001, 1000)
     assert [slept_us(t, V78) for t in (0, 1000, 1002)] == [0, 1001, 2002]
     assert [slept_us(t, V57) for t in (1000, 1024)] == [1000, 2000]
+
+
+def test_delayed_writers_sleep_in_steps() -> None:
+    """Small batches at a high rate sleep one step, now and then; large ones at a low rate two steps, always.
+
+    The sleeps make the rate: groups per second times their bytes is the delayed rate (§3.6).
+    """
+    small = sleep_shares(8 << 20, 231, 2e-6, 1.06e-3, Version(7, 8))
+    assert [1] == [steps for steps, _ in small]
+    large = dict(sleep_shares(500_000, 1031, 2e-6, 1.06e-3, Version(7, 8)))
+    assert large[2] > 0.9
+    for rate, batch in ((8 << 20, 231), (1_000_000, 431), (500_000, 1031)):
+        shares = sleep_shares(rate, batch, 2e-6, 1.06e-3, Version(7, 8))
+        per_group_s = 2e-6 + sum(steps * share for steps, share in shares) * 1.06e-3
+        assert pytest.approx(rate, rel=0.05) == batch / per_group_s

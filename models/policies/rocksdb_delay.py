@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from lsmlab.models.version import Version
@@ -80,3 +82,38 @@ def slept_us(delay_us: int, version: Version) -> int:
     """What a writer sleeps for `delay_us` if the delay is not lifted: whole steps (§3.7, DelayWrite)."""
     step = sleep_step_us(version)
     return -(-delay_us // step) * step
+
+
+_STEADY_GROUPS: Final = 600
+"""Write groups over which `sleep_shares` counts: shares are right within 2 %."""
+_RATE_GRAIN: Final = math.log(1.05)
+"""Rates this close sleep alike: `sleep_shares` is worked out once for each 5 %."""
+
+
+def sleep_shares(
+    rate_bytes_per_s: float, group_bytes: float, busy_s: float, step_s: float, version: Version
+) -> tuple[tuple[int, float], ...]:
+    """How a writer at a constant delayed rate sleeps: (steps, share of its write groups that sleep so many), steps > 0.
+
+    `busy_s` is the time of a write group without sleep, `step_s` what a step of the sleep takes in truth. The bucket's
+    own arithmetic, run until it repeats itself.
+    """
+    grain = round(math.log(max(1.0, rate_bytes_per_s)) / _RATE_GRAIN)
+    return _sleep_shares(grain, max(1, round(group_bytes)), round(busy_s * 1e8), round(step_s * 1e8), version)
+
+
+@lru_cache(maxsize=4096)
+def _sleep_shares(
+    rate_grain: int, group_bytes: int, busy: int, step: int, version: Version
+) -> tuple[tuple[int, float], ...]:
+    rate = max(1, round(math.exp(rate_grain * _RATE_GRAIN)))
+    busy_us, step_us = busy / 100.0, step / 100.0
+    bucket, now_us = DelayBucket(), 1e6
+    counts: dict[int, int] = {}
+    for _ in range(_STEADY_GROUPS):
+        bucket, delay_us = get_delay(bucket, group_bytes, int(now_us), rate, version)
+        steps = math.ceil(delay_us / step_us)
+        if steps:
+            counts[steps] = counts.get(steps, 0) + 1
+        now_us += steps * step_us + busy_us
+    return tuple((steps, count / _STEADY_GROUPS) for steps, count in sorted(counts.items()))

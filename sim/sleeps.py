@@ -1,0 +1,30 @@
+"""How long delayed writers sleep: RocksDB's bucket gives the steps, the host how long a step takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lsmlab.models.host import Host
+from lsmlab.models.policies.rocksdb_delay import sleep_shares
+from lsmlab.models.version import Version
+
+
+class Sleeps(NamedTuple):
+    """The sleeps of a delayed write group at one rate."""
+
+    mean_s: float
+    lengths: tuple[tuple[float, float], ...]
+    """(seconds, share of the sleeps)."""
+
+    @property
+    def longest_s(self) -> float:
+        """The longest of them."""
+        return self.lengths[-1][0]
+
+
+def sleeps_at(rate_bytes_per_s: float, group_bytes: float, host: Host, version: Version) -> Sleeps:
+    """Sleeps of a write group of `group_bytes` while the delayed rate is `rate_bytes_per_s`."""
+    shares = sleep_shares(rate_bytes_per_s, group_bytes, host.write_op, host.sleep_step, version) or ((1, 1.0),)
+    total = sum(share for _, share in shares)
+    lengths = tuple((steps * host.sleep_step, share / total) for steps, share in shares)
+    return Sleeps(sum(sleep_s * share for sleep_s, share in lengths), lengths)
