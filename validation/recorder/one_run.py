@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import shutil
@@ -82,6 +83,8 @@ def _watch(
         os.setsid()  # a session of its own: Ctrl-C reaches us alone, and we end it
         if nice:
             os.nice(nice)
+            with contextlib.suppress(OSError):  # a new session is a scheduling group of its own, which has a priority too
+                Path("/proc/self/autogroup").write_text(str(nice))
         if limited is not None:
             limited.enter()
 
