@@ -79,6 +79,8 @@ class ClientLoad:
         for store in stores:
             store.on_stall_change = self.refresh
         machine.cores.on_change = self.refresh
+        if machine.journal is not None:
+            machine.journal.on_lock = self.refresh
         if reads is not None:
             machine.device.on_change = lambda _grant: self.refresh()
 
@@ -240,14 +242,23 @@ class ClientLoad:
         for store in self.stores:
             if store.blocked:
                 return 0.0, store.blocked_by
+        if self._log_locked:
+            return 0.0, None  # RocksDB does not count this as a stall
+        for store in self.stores:
             if store.throttle.delayed:
                 rate = store.throttle.rate_bytes_per_s / self.shape.batch_bytes * len(self.stores)
                 if rate < allowed:
                     allowed, cause = rate, store.throttle.cause
         return allowed, cause
 
+    @property
+    def _log_locked(self) -> bool:
+        """Whether the file system lets nobody append to the log (sim/journal.py)."""
+        journal = self.machine.journal
+        return journal is not None and journal.locked and self.shape.log_bytes > 0.0
+
     def _note_stop(self) -> None:
-        stopped = any(store.blocked for store in self.stores)
+        stopped = self._log_locked or any(store.blocked for store in self.stores)
         if stopped and self._stop_since < 0.0:
             self._stop_since = self.env.now
         elif not stopped and self._stop_since >= 0.0:

@@ -152,20 +152,19 @@ class Machine:
             if pending is None and step.write_bytes > 0:
                 if self.limiter is not None:
                     yield self.limiter.request(step.write_bytes, priority)
-                pending = device.write(step.write_bytes, consumer)
-            if pending is not None:
-                yield from self._written(pending, step.ends_file)
+                if self.journal is not None and step.ends_file:
+                    yield from self.journal.fsync_file(step.write_bytes, consumer)
+                else:
+                    yield device.write(step.write_bytes, consumer)
+            elif pending is not None:
+                if self.journal is not None and step.ends_file:
+                    yield from self.journal.fsync_written(pending)
+                else:
+                    yield pending
             if gate is not None:
                 gate.done(step.read_bytes, step.write_bytes)
         if gate is not None:
             gate.finished()
-
-    def _written(self, written: simpy.Event, ends_file: bool) -> Events:
-        """Wait for data, and at a file's end for whatever its fsync waits for."""
-        if self.journal is None or not ends_file:
-            yield written
-        else:
-            yield from self.journal.fsync_data(written)
 
     def start_job(self) -> Events:
         """Fixed cost of starting a job."""

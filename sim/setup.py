@@ -9,7 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 import simpy
+from lsmlab.models.devices.base import Load
 from lsmlab.models.devices.make import DeviceSetup, make_device
+from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.engines.option_fields import RocksDbOptions
@@ -103,7 +105,7 @@ def set_up(
         read_request_bytes=readahead_bytes,
         write_request_bytes=float(options.writable_file_max_buffer_size),
         queue_depth=1.0 if direct_writes else _requests_queued(options),
-        in_order=device_setup.settings.write_cap is not None and not direct_writes and options.bytes_per_sync == 0,
+        in_order=_write_cap_binds(device_setup) and not direct_writes and options.bytes_per_sync == 0,
     )  # fmt: skip
     scheduler = engine.scheduler()
     limiter = scheduler.limiter()
@@ -118,7 +120,7 @@ def set_up(
             burst_bytes=_burst_bytes(device_setup, limiter),
         ),
         LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
-        None if direct_writes else Journal(env, station),
+        None if direct_writes else Journal(env, station, _portion_bytes(device_setup)),
     )  # fmt: skip
     machine.limits_reads = scheduler.limits_reads
     return Setup(
@@ -135,6 +137,20 @@ def _requests_queued(options: RocksDbOptions) -> float:
     if options.bytes_per_sync > 0:
         return 8.0
     return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
+
+
+def _portion_bytes(device: DeviceSetup) -> float | None:
+    """What one fsync hands over at a time: a cap's queue takes whole files."""
+    return None if _write_cap_binds(device) else device.settings.fsync_portion
+
+
+def _write_cap_binds(device: DeviceSetup) -> bool:
+    """Whether writes wait for a cap on them: one above what the device takes lets everything pass at once."""
+    cap = device.settings.write_cap
+    if cap is None or not isinstance(device.device, Throttled):
+        return False
+    inner = device.device.device
+    return inner.allocate(inner.initial(), Load(writers=1, queue_depth=64.0)).write_bytes_per_s > cap
 
 
 def _burst_bytes(device: DeviceSetup, limiter: RateLimiter | None) -> float | None:

@@ -68,6 +68,8 @@ class Pmem:
     """Software time of one synchronous log write through the file system."""
     contention: float = quantity("ratio", 1.0, high=1.0)
     """How far reads and writes exclude each other at the memory controller."""
+    write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
+    """Most that all threads write together; None: as the curve has it (fewer modules than the curve's reach less)."""
     stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     """Most that one thread writes through file system and block driver; None: as the curve has it."""
     capacity: float | None = quantity("bytes", None)
@@ -110,7 +112,7 @@ class Pmem:
         read, write = _READ_BY_THREADS[layout], _WRITE_BY_THREADS[layout]
         return Service(
             read_bandwidth=_by_threads(read, readers) * read_share,
-            write_bandwidth=_by_threads(write, writers) * write_share,
+            write_bandwidth=min(_by_threads(write, writers) * write_share, self.write_bandwidth or math.inf),
             read_request_s=0.0,
             write_request_s=0.0,
             log_request_s=0.0,

@@ -40,6 +40,7 @@ _SYNCHRONOUS: Final = "pmem"
 """Its driver copies in the thread that asks, so fsyncs count as CPU there."""
 
 
+_FIXED_DEVICES: Final = {"pmem": {"write_bandwidth": 3069 * 2.0**20}}
 _FIXED: Final = {
     "cores": 40.0,
     "job_start": 1e-4,
@@ -62,6 +63,7 @@ _SOURCES: Final = {
     "write_bandwidth": "geometric mean over sessions of bytes per time with an fsync in progress",
     "stream_write_bandwidth": "bytes over time in fsync, compaction.outfile.sync statistics",
     "hdd.read_bandwidth": "assumption: as it writes",
+    "pmem.write_bandwidth": "devices.md §5 [M4], highest rate that iostat showed with 20 jobs",
 }
 _ABOUT: Final = (
     "The 40-thread machine of the ADOC authors' public runs (supermt/ADOC-Rocks-tracker, supermt/quicksand_results).",
@@ -230,7 +232,7 @@ def fit(data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     _print(used, host, errors, devices, device_errors, sessions)
     content = {
         "host": _FIXED | host,
-        "devices": {device: dict(values) for device, values in devices.items()},
+        "devices": {device: _FIXED_DEVICES.get(device, {}) | values for device, values in devices.items()},
         "standard_errors": {"host": errors, "devices": {d: dict(v) for d, v in device_errors.items()}},
         "sources": _SOURCES,
     }
