@@ -42,6 +42,7 @@ def prefill(
     phase.machine.cache = inner.machine.cache
     phase.machine.device.begin(inner.machine.device.state)
     return {
+        "same_values": inner.setup.workload.values == phase.setup.workload.values,
         "workload": inner.setup.workload.name,
         "operations": sum(g.served for g in inner.clients.groups),
         "duration_s": end_s,

@@ -264,6 +264,7 @@ def test_a_log_tells_what_is_not_measured(tmp_path: Path) -> None:
     assert 7 == real.values["flush_count"]
     assert real.values["compaction_count"] > 50
     assert real.values["pairs.0-1.bytes"] > 10e6
+    assert 0 < real.values["levels.3.mean_bytes"] < real.values["levels.3.bytes"]
     assert real.dominant_cause is not None
     assert 0.0 < real.values["stall_fraction"] < 1.0
 

@@ -10,12 +10,17 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.case import Case
+from lsmlab.validation.log_builder import jobs_of
+from lsmlab.validation.log_jobs import LogJobs
 from lsmlab.validation.log_records import RocksDbLog
-from lsmlab.validation.log_summary import summarise_log
+from lsmlab.validation.log_summary import origin_us, summarise_log
+from lsmlab.validation.log_tree import states, total
 from lsmlab.validation.rocksdb_log import read_log
 from lsmlab.validation.scorecard.curves import Floats, area_distance, cumulative_distance, ks_distance, read_series
 from lsmlab.validation.scorecard.values import flat, level_values, pair_values, stall_shares
 
+_KNOWN: Final = 0.8
+"""Share of the time for which a level's size must be known to have a mean."""
 _STALLED: Final = 0.01
 """A run that was held back for less than this share of its time has no dominant cause."""
 
@@ -71,10 +76,42 @@ def _duration(case: Case, config: Mapping[str, Any], series: Sequence[Floats]) -
 
 
 def _from_log(log: RocksDbLog, until_s: float | None) -> dict[str, float]:
-    summary = summarise_log(log, until_s)
+    jobs = jobs_of(log)
+    summary = summarise_log(log, until_s, jobs=jobs)
     left_out = ("levels", "pairs", "operations", "write_ops_per_s", "user_bytes_written")
     values = flat({k: v for k, v in summary.items() if k not in left_out})
-    return values | level_values(summary["levels"]) | pair_values(summary["pairs"])
+    values |= level_values(summary["levels"]) | pair_values(summary["pairs"])
+    zero_us = origin_us(log)
+    return values | _mean_levels(jobs, zero_us, zero_us + round(summary["duration_s"] * 1e6))
+
+
+def _mean_levels(jobs: LogJobs, start_us: int, end_us: int) -> dict[str, float]:
+    """Bytes per level, averaged over time; without levels that held files which the log never saw."""
+    known: dict[int, int] = {}
+    weighted: dict[int, float] = {}
+    last_us = start_us
+    sizes: Sequence[int | None] = ()
+
+    def pass_by(until_us: int) -> None:
+        for level, size in enumerate(sizes):
+            if size is not None and until_us > last_us:
+                known[level] = known.get(level, 0) + until_us - last_us
+                weighted[level] = weighted.get(level, 0.0) + size * (until_us - last_us)
+
+    first_us = None
+    for job, trackers in states(jobs):
+        now_us = min(max(job.end_us or last_us, last_us), end_us)
+        first_us = now_us if first_us is None else first_us
+        pass_by(now_us)
+        last_us, sizes = now_us, total(trackers)[1]
+    pass_by(end_us)
+    # before the first commit of a fresh store every level is empty; while commits overlap, sizes are not known for a moment
+    length_us = end_us - (first_us or start_us)
+    return {
+        f"levels.{n}.mean_bytes": weighted[n] / known[n] * length_us / max(1, end_us - start_us)
+        for n in weighted
+        if known[n] > _KNOWN * length_us
+    }
 
 
 def _tables(case: Case) -> dict[str, float]:
