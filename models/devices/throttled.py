@@ -26,6 +26,12 @@ IO_BYTES: Final = 512.0 * 2**10
 """Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two (specs/lessons.md, 3.9)."""
 KEPT_SLICES: Final = 1
 """Slices that stay in a window when they are over: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
+READ_IO_BYTES: Final = 2.0**20
+"""The same of a read: a readahead of 2 MiB is seen as two."""
+FILE_WRITES: Final = 5.0
+"""Small writes that go with every file that is written: its end, the journal, the manifest (specs/lessons.md, 3.9)."""
+FILE_READS: Final = 4.0
+"""Small reads that go with every file that is read: its footer, index and properties (specs/lessons.md, 3.9)."""
 _EMPTY_S: Final = 1e-3
 """Allowance that the cap gives in less time than this counts as used up: one timer tick (HZ = 1000) of the throttle."""
 _TICK_S: Final = 1e-9
@@ -62,6 +68,8 @@ class _Direction(NamedTuple):
 
     streams: int
     request_bytes: float
+    io_bytes: float
+    """Bytes of one operation as the throttle counts them, on the average."""
     clients: float
     """Askers among the clients."""
     client_unit_bytes: float
@@ -91,7 +99,10 @@ class Throttled:
     """Operations per second."""
     slice_s: float = SLICE_S
     io_bytes: float = IO_BYTES
+    read_io_bytes: float = READ_IO_BYTES
     kept_slices: int = KEPT_SLICES
+    file_bytes: float = math.inf
+    """Size of the files that are read and written; their small operations count as well."""
 
     def __post_init__(self) -> None:
         for key in ("write_cap", "read_cap", "iops_cap"):
@@ -104,6 +115,16 @@ class Throttled:
         """Name of the device below."""
         return self.device.name
 
+    @property
+    def mean_write_bytes(self) -> float:
+        """Bytes per operation of a file's writing, small ones included."""
+        return 1.0 / (1.0 / self.io_bytes + FILE_WRITES / self.file_bytes)
+
+    @property
+    def mean_read_bytes(self) -> float:
+        """Bytes per operation of a file's reading, small ones included."""
+        return 1.0 / (1.0 / self.read_io_bytes + FILE_READS / self.file_bytes)
+
     def initial(self) -> ThrottleState:
         """Nothing has passed yet."""
         return ThrottleState(self.device.initial())
@@ -111,12 +132,13 @@ class Throttled:
     def allocate(self, state: ThrottleState, load: Load) -> Grant:
         """How much each asker gets; valid until an allowance is used up or the slice ends."""
         read = _Direction(
-            load.readers, load.read_request_bytes, max(1.0, load.client_read_depth), load.client_read_bytes,
-            load.read_limit_bytes_per_s, 1.0,
+            load.readers, load.read_request_bytes, self.mean_read_bytes, max(1.0, load.client_read_depth),
+            load.client_read_bytes, load.read_limit_bytes_per_s, 1.0,
         )  # fmt: skip
         write = _Direction(
-            load.writers, load.write_request_bytes, 1.0, load.write_request_bytes, load.write_limit_bytes_per_s, 1.0
-        )
+            load.writers, load.write_request_bytes, self.mean_write_bytes, 1.0, load.write_request_bytes,
+            load.write_limit_bytes_per_s, 1.0,
+        )  # fmt: skip
         limited = load
         held_s = math.inf
         while True:
@@ -145,8 +167,8 @@ class Throttled:
 
     def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
         """What passed counts against the allowance; slices that are over leave the window."""
-        read_ios = max(flow.reads, flow.read_bytes / self.io_bytes)
-        write_ios = max(flow.writes, flow.write_bytes / self.io_bytes)
+        read_ios = max(flow.reads, flow.read_bytes / self.mean_read_bytes)
+        write_ios = max(flow.writes, flow.write_bytes / self.mean_write_bytes)
         clock_s = state.clock_s + elapsed_s
         return ThrottleState(
             self.device.advance(state.inner, elapsed_s, flow),
@@ -213,8 +235,8 @@ class Throttled:
             (
                 self.iops_cap,
                 window.passed_ios,
-                1.0 / min(side.request_bytes, self.io_bytes),
-                1.0 / min(side.client_unit_bytes, self.io_bytes),
+                1.0 / min(side.request_bytes, side.io_bytes),
+                1.0 / min(side.client_unit_bytes, side.io_bytes),
             ),
         ):
             if bucket_cap is None:
