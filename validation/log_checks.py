@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from lsmlab.validation.log_jobs import LogJob, LogJobs
-from lsmlab.validation.log_records import RocksDbLog
+from lsmlab.validation.log_records import Event, RocksDbLog
 from lsmlab.validation.log_stalls import LogStalls
 from lsmlab.validation.log_stats import FamilyStats, StatsDump
 from lsmlab.validation.log_tree import commits
@@ -34,6 +34,7 @@ def check_log(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> Counter[str]
             found["table_mismatches"] += _table_mismatches(dump, jobs)
             found["stall_mismatches"] += _stall_mismatches(dump, stalls)
     found["missing_stall_lines"] += _silent_stalls(log, stalls)
+    found["no_events"] += not any(isinstance(r, Event) for r in log.records)
     if log.records:
         found["no_beginning"] += not log.openings[0].version
         found["no_end"] += max(0, len(log.openings) - log.shutdowns)

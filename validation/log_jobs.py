@@ -112,6 +112,7 @@ PROBLEMS: Final = {
     "table_mismatches": "statistics tables that contradict the sum of the jobs before them",
     "stall_mismatches": "stall counters that contradict the number of stall lines before them",
     "missing_stall_lines": "moments at which a stall line is due, but none stands",
+    "no_events": "no event of a job in the file (db_bench's output has none): all numbers are those of its last statistics table",
     "no_beginning": "the log begins after its store was opened",
     "no_end": "the log ends before its store was closed",
 }

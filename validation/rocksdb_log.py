@@ -33,6 +33,7 @@ from lsmlab.validation.log_records import (
 from lsmlab.validation.log_stats import StatsReader
 from lsmlab.validation.log_text import read_text, read_text_part
 
+_LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
 _VERSION: Final = re.compile(r"RocksDB version: (\S+)")
 _FIELD: Final = re.compile(r'"(\w+)": (-?\d+\.?\d*(?:[eE][-+]?\d+)?(?=[,}\]])|"(?:[^"\\]|\\.)*"|\[[^\]\[]*\]|\{)')
@@ -51,12 +52,20 @@ def read_log(path: Path) -> RocksDbLog:
 
 def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
     """Read the text of a LOG file; `whole`: whether all of the file could be unpacked."""
-    log = parse_log(text.split("\n"), str(path))
+    log = parse_log(text.removesuffix("\n").split("\n"), str(path))
     if not whole or (text and not text.endswith("\n")):
         log.troubles["cut_input"] += 1
-    if not log.version and not log.records and not log.dumps:
-        raise InputError(f"{path}: not a RocksDB LOG (neither a version line nor an event in it)")
+    if not _tells_something(log):
+        reason = "it looks like LevelDB's, which has no events" if _LEVELDB.search(text) else "no version, event or statistics"
+        raise InputError(f"{path}: not a RocksDB LOG ({reason}); give the file LOG in the database's folder")
     return log
+
+
+def _tells_something(log: RocksDbLog) -> bool:
+    """Whether a text is a RocksDB LOG, or a part of one, or db_bench's output."""
+    if log.version or any(isinstance(r, Event | StallLine | SwitchLine | JobLine) for r in log.records):
+        return True
+    return any(d.db or any(f.levels for f in d.families.values()) for d in log.dumps)
 
 
 def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
@@ -73,7 +82,8 @@ def parse_event(text: str) -> tuple[dict[str, Any], bool]:
     """Fields of an event's JSON, and whether it was whole; what follows the closing brace is ignored."""
     try:
         value, _ = _DECODER.raw_decode(text)
-        return dict(value), True
+        if isinstance(value, dict):
+            return value, True
     except (ValueError, RecursionError):
         pass
     data: dict[str, Any] = {}

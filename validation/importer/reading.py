@@ -72,7 +72,7 @@ class Reading:
         """How many things could not be read or are missing; cut-off events that were recovered are not among them."""
         harmless = {"cut_events", "duplicate_lines"}
         broken = sum(n for kind, n in self.log.troubles.items() if kind not in harmless)
-        return broken + sum(n for kind, n in self.problems.items() if kind not in ("unfinished", "no_end"))
+        return broken + sum(n for kind, n in self.problems.items() if kind not in ("unfinished", "no_end", "no_events"))
 
     def option(self, name: str) -> Any:
         """Value of an option as the files tell it; None if they do not."""

@@ -110,7 +110,9 @@ def _rate(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
     start, end, entries = (np.array(column, dtype=np.float64) for column in zip(*spans, strict=True))
     found.until_s = float(end.max())
     edges = np.arange(math.ceil(found.until_s) + 1, dtype=np.float64)
-    found.seconds, found.rate_per_s = edges[:-1], spread_writable(reading, start, end, entries, edges)
+    amounts = spread_writable(reading, start, end, entries, edges)
+    found.seconds = edges[:-1]
+    found.rate_per_s = amounts / np.maximum(np.diff(np.append(found.seconds, found.until_s)), 1e-9)
     found.source = "memtables"
 
 

@@ -1,0 +1,281 @@
+"""`lsmlab import`: what it writes can be read, run and looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from log_sample import ENTRIES, KEY_BYTES, VALUE_BYTES, Sample
+from lsmlab.models.errors import InputError
+from lsmlab.reports.run_data import load_run
+from lsmlab.reports.verbs import draw
+from lsmlab.sim import configure
+from lsmlab.sim.__main__ import main
+from lsmlab.sim.compose import compose
+from lsmlab.sim.recorder import JOB_COLUMNS
+from lsmlab.validation.importer.rates import infer_rates
+from lsmlab.validation.importer.reading import read
+from lsmlab.validation.importer.verb import import_log
+from lsmlab.validation.importer.workload import distinct_keys, infer_workload, zipf_constant
+
+ROOT = Path(__file__).parents[1]
+RECORDING = ROOT / "validation" / "recordings" / "static" / "LOG.xz"
+DATA = ROOT.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="module")
+def sample() -> Sample:
+    """What the log holds."""
+    return Sample().run(40)
+
+
+@pytest.fixture(scope="module")
+def imported(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which that log was imported."""
+    folder = tmp_path_factory.mktemp("import")
+    (folder / "LOG").write_text(sample.text)
+    assert 0 == import_log([str(folder / "LOG"), "--out", str(folder / "out")])
+    return folder / "out"
+
+
+def test_what_it_writes(imported: Path) -> None:
+    """Tables, a configuration, a trace, a summary and a page; nothing unfinished beside them."""
+    assert {
+        "jobs.parquet", "stalls.parquet", "series.parquet", "levels.parquet", "statistics.parquet", "compaction_tables.parquet",
+        "latency.parquet", "summary.json", "trace.csv", "experiment/imported.yaml", "parameters/imported.yaml", "report.html",
+    } == {str(path.relative_to(imported)) for path in imported.rglob("*") if path.is_file()}  # fmt: skip
+    assert {"LOG", "out"} == {path.name for path in imported.parent.iterdir()}
+
+
+def test_tables_have_the_simulators_columns(imported: Path, sample: Sample) -> None:
+    """The same names mean the same, so sums over a table are the totals of the log."""
+    jobs = pq.read_table(imported / "jobs.parquet").to_pandas()
+    series = pq.read_table(imported / "series.parquet").to_pandas()
+    levels = pq.read_table(imported / "levels.parquet").to_pandas()
+
+    assert set(JOB_COLUMNS) <= set(jobs.columns)
+    assert sample.totals["flush_bytes"] == jobs[jobs.kind == "flush"].write_bytes.sum()
+    assert sample.totals["compaction_read_bytes"] == jobs[jobs.kind == "compaction"].read_bytes.sum()
+    assert sample.totals["compaction_write_bytes"] + sample.totals["flush_bytes"] == levels.write_bytes.sum()
+    assert sample.totals["flush_count"] * ENTRIES == pytest.approx(series.write_ops.sum())
+    assert sample.totals["flush_bytes"] == pytest.approx(series.write_bytes_flush_per_s.sum())
+    assert [len(level) for level in sample.levels] == [series[f"level_files_{i}"].iloc[-1] for i in range(7)]
+    assert sum(sample.levels[2].values()) == series.level_bytes_2.iloc[-1]
+    assert list(np.arange(1, len(series) + 1)) == list(series.t_s)
+
+
+def test_stalls_wait_for_the_flush(imported: Path, sample: Sample) -> None:
+    """A memtable stop's chain is the flush whose commit ended it."""
+    stalls = pq.read_table(imported / "stalls.parquet").to_pandas()
+    jobs = pq.read_table(imported / "jobs.parquet").to_pandas().set_index("job")
+    stops = stalls[stalls.cause == "memtable_stop"]
+
+    assert sample.stalls["memtable_stop"] == len(stops)
+    for stop in stops.itertuples():
+        assert ["flush"] == [jobs.kind[number] for number in stop.chain_jobs]
+        assert jobs.end_s[stop.chain_jobs[-1]] == pytest.approx(stop.end_s, abs=1e-3)
+
+
+def test_statistics_keep_their_columns(imported: Path) -> None:
+    """Dumps and both kinds of compaction tables are rows, in RocksDB's own column names."""
+    statistics = pq.read_table(imported / "statistics.parquet").to_pandas()
+    tables = pq.read_table(imported / "compaction_tables.parquet").to_pandas()
+
+    assert 2 == len(statistics)
+    assert {"cumulative_keys", "interval_keys", "cumulative_stall_s", "stall_count_memtable_stop"} <= set(
+        statistics.columns
+    )
+    assert {("level", "Sum"), ("level", "Int"), ("priority", "High")} == set(zip(tables.table, tables.row, strict=True))
+    assert {"Write(GB)", "W-Amp", "Comp(cnt)", "KeyIn"} <= set(tables.columns)
+
+
+def test_the_configuration_composes(imported: Path) -> None:
+    """The experiment is one that `lsmlab run` accepts: store, load, and fitted costs with their errors."""
+    config = compose(["experiment=imported"], [imported])
+
+    assert "7.8" == config["engine"]["version"]
+    assert 1048576 == config["engine"]["options"]["write_buffer_size"]
+    assert (KEY_BYTES, VALUE_BYTES) == (config["workload"]["key_size"], config["workload"]["value_size"])
+    fitted = yaml.safe_load((imported / "parameters" / "imported.yaml").read_text())
+    assert fitted["host"]["compaction_record"] == config["host"]["compaction_record"]
+    assert {"host.compaction_record", "host.compaction_byte"} <= set(config["parameters"]["standard_errors"])
+    configure(["experiment=imported"], config_dirs=[imported])
+
+
+def test_the_configuration_runs(imported: Path, sample: Sample, tmp_path: Path) -> None:
+    """The simulated store does about what the log's did: as many writes, flushes within a tenth."""
+    assert 0 == main(
+        ["run", "--config-dir", str(imported), "experiment=imported", "--out", str(tmp_path), "--no-report"]
+    )
+    summary = json.loads((tmp_path / "summary.json").read_text())
+
+    assert sample.totals["flush_count"] * ENTRIES == pytest.approx(summary["operations"], rel=0.05)
+    assert sample.totals["flush_bytes"] == pytest.approx(summary["flush_bytes"], rel=0.1)
+
+
+def test_json_is_the_summary(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--json prints one document: summary.json, and where the rest lies."""
+    assert 0 == import_log([str(imported.parent / "LOG"), "--out", str(tmp_path / "out"), "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    saved = json.loads((tmp_path / "out" / "summary.json").read_text())
+
+    assert saved == {key: value for key, value in printed.items() if key not in ("directory", "command")}
+    assert not (tmp_path / "out" / "report.html").exists()
+    assert 0 == saved["import"]["unreadable"]
+
+
+def test_the_terminal_says_what_counts(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Totals, load and machine with their errors, whether all was read, and the command to go on with."""
+    import_log([str(imported.parent / "LOG"), "--out", str(tmp_path / "out"), "--no-report"])
+    shown = capsys.readouterr().out
+
+    assert re.search(r"^jobs +48 flushes \(45\.8 MiB\), 12 compactions", shown, re.MULTILINE)
+    assert re.search(r"^machine +host\.compaction_record \S+ ± \S+ ns", shown, re.MULTILINE)
+    assert "lines were read, and nothing is missing from them." in shown
+    assert f"Simulate it: lsmlab run --config-dir {tmp_path / 'out'} experiment=imported" in shown
+    assert max(len(line) for line in shown.splitlines() if "Simulate" not in line and "Saved" not in line) <= 120
+
+
+def test_the_page(imported: Path) -> None:
+    """One file, with what happened, what was inferred and the real clock; `lsmlab report` draws it again."""
+    page = (imported / "report.html").read_text()
+
+    for part in ("Throughput and write stalls", "Bytes moved by each consumer", "Background jobs",
+                 "Load and machine, as inferred", "time since the store was opened (s)", "RocksDB 7.8.3"):  # fmt: skip
+        assert part in page
+    assert "simulated time" not in page
+    assert load_run(imported).summary["import"]["lines"] > 700
+    again = draw(imported, imported.parent / "again.html")
+    assert page == again.read_text()
+    again.unlink()
+
+
+def test_a_damaged_log_says_so(sample: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What could not be read stands in the terminal, in the JSON and on the page."""
+    lines = [
+        line.replace("flush_finished", "flush_fin\x00shed") if i == 150 else line for i, line in enumerate(sample.lines)
+    ]
+    (tmp_path / "LOG").write_text("\n".join(line for line in lines if "flush_finished" not in line or "10" not in line))
+    assert 0 == import_log([str(tmp_path / "LOG"), "--out", str(tmp_path / "out")])
+    shown = capsys.readouterr().out
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+
+    assert "Not whole:" in shown
+    assert summary["import"]["unreadable"] > 0
+    assert "What could not be read" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_report_gives_the_rate(sample: Sample, tmp_path: Path) -> None:
+    """db_bench's own report takes the place of what memtables tell."""
+    (tmp_path / "LOG").write_text(sample.text)
+    (tmp_path / "report.csv").write_text("secs_elapsed,interval_qps\n1,1000\n2,3000\n3,2000\n")
+    reading = read(tmp_path / "LOG", None, tmp_path / "report.csv")
+    found = infer_workload(reading)
+
+    assert ("report", 3.0) == (found.source, found.until_s)
+    assert [1000, 3000, 2000] == list(found.rate_per_s)
+
+
+def test_the_load_of_a_recording() -> None:
+    """Of a recorded fillrandom over a million keys: entries, keys and sizes as db_bench was told."""
+    found = infer_workload(read(RECORDING))
+    told = json.loads((RECORDING.parent / "meta.json").read_text())["workload"]
+
+    assert (told["key_size"], told["value_size"]) == (found.key_bytes, found.value_bytes)
+    assert found.keys is not None
+    assert found.keys_error is not None
+    assert told["num"] == pytest.approx(found.keys, rel=4 * found.keys_error)
+    assert "overwrite" == found.pattern
+
+
+def test_keys_from_repetitions() -> None:
+    """Draws from a known number of keys give that number back, within the standard error."""
+    rng = np.random.default_rng(5)
+    keys, batches = 200_000, [9_000] * 20
+    dropped = sum(n - len(np.unique(rng.integers(0, keys, n))) for n in batches)
+
+    assert keys == pytest.approx(distinct_keys(batches, dropped), rel=4 / np.sqrt(dropped))
+
+
+def test_zipf_from_collisions() -> None:
+    """The constant that is put in comes out of the chance that two draws are equal."""
+    ranks = np.arange(1, 100_001, dtype=float)
+    chances = ranks**-0.9 / (ranks**-0.9).sum()
+
+    assert 0.9 == pytest.approx(zipf_constant(1 / float((chances**2).sum()), 100_000), abs=0.002)
+
+
+def test_costs_per_entry_and_byte_are_told_apart_where_they_can_be(sample: Sample, tmp_path: Path) -> None:
+    """Entries of one size give one factor, and it is said that they do."""
+    (tmp_path / "LOG").write_text(sample.text)
+    rates = infer_rates(read(tmp_path / "LOG"), 16.0, 100.0, np.empty(0))
+    record, byte = rates.get("host.compaction_record"), rates.get("host.compaction_byte")
+
+    assert record is not None
+    assert byte is not None
+    assert "do not tell cost per entry from cost per byte" in record.basis
+    reading = read(tmp_path / "LOG")
+    cpu = sum(j.cpu_s or 0 for j in reading.jobs.done("compaction"))
+    fitted = sum(record.value * j.entries_in + byte.value * j.read_bytes for j in reading.jobs.done("compaction"))
+    assert cpu == pytest.approx(fitted, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing"], "cannot be read: No such file"),
+        (["."], "it is a folder"),
+        (["README.md"], "not a RocksDB LOG"),
+        (["LOG", "README.md"], "neither an OPTIONS file nor the LOG"),
+        (["LOG", "--out", "README.md"], "this is a file"),
+        (["LOG", "--report-csv", "README.md"], "two rows of seconds"),
+        ([], "LOG"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], words: str, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bad input is named with its remedy, and leaves nothing behind."""
+    monkeypatch.chdir(tmp_path)
+    Path("LOG").write_text(sample.text)
+    Path("README.md").write_text("# Compaction Stats\n\nwords\n")
+    with pytest.raises(InputError, match=words):
+        import_log(arguments)
+    assert {"LOG", "README.md"} == {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"the reference data are not at {DATA}")
+@pytest.mark.parametrize(
+    ("run", "limit_bytes_per_s"),
+    [("silk/lp_T40_p40_off", 40e6), ("adoc/bw60_wb8_ADOC", 60 * 2**20)],
+)
+def test_a_cap_is_found(run: str, limit_bytes_per_s: float) -> None:
+    """Runs on a device whose writes were capped show the cap: within 5 %, and within two standard errors."""
+    reading = read(DATA / "real_engines" / run / "LOG.gz")
+    found = infer_rates(reading, 16.0, 1000.0, np.empty(0))
+    written = found.get("device.write_bandwidth")
+
+    assert found.write_limited
+    assert written is not None
+    assert written.standard_error is not None
+    assert limit_bytes_per_s == pytest.approx(written.value, rel=0.05)
+    assert abs(limit_bytes_per_s - written.value) <= 2 * written.standard_error
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"the reference data are not at {DATA}")
+def test_db_bench_output_is_a_log_too(tmp_path: Path) -> None:
+    """A file with nothing but db_bench's output gives the numbers of its tables."""
+    path = DATA / "parser_samples" / "aislsm_dbbench_7.10.0_8KB_stalls.txt"
+    assert 0 == import_log([str(path), "--out", str(tmp_path / "out"), "--json"])
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+
+    assert (1234, 394) == (summary["flush_count"], summary["compaction_count"])
+    assert 6.4 == pytest.approx(summary["write_amplification"], abs=0.05)
+    assert 0.813 == pytest.approx(summary["stall_fraction"], abs=0.001)
+    assert 924 == summary["stall_count"]["memtable_stop"]
+    assert ["no_events"] == [entry["kind"] for entry in summary["import"]["problems"]]

@@ -1,0 +1,323 @@
+"""Logs of other versions, platforms and host programs, and the statistics in them."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import lzma
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from log_sample import ENTRIES, Sample
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import StallCause
+from lsmlab.validation.importer.reading import Reading, read
+from lsmlab.validation.log_records import StallLine
+from lsmlab.validation.log_stalls import stalls_of
+from lsmlab.validation.log_stats import StatsReader, total_stalls
+from lsmlab.validation.rocksdb_log import parse_log, read_log
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+PUBLIC = DATA / "public_runs"
+OWN = re.compile(r"(\d{4})/(\d\d)/(\d\d)-(\d\d:\d\d:\d\d)\.(\d{6}) (\S+) (.*)")
+
+
+def ceph(found: re.Match[str]) -> str:
+    """Ceph puts its stamp, thread and subsystem in place of RocksDB's."""
+    year, month, day, time, micros, thread, message = found.groups()
+    return f"{year}-{month}-{day}T{time}.{micros}+0000 7f14e{thread}  4 rocksdb: {message}"
+
+
+def tikv(found: re.Match[str]) -> str:
+    """TiKV writes messages as quoted strings, to the millisecond."""
+    year, month, day, time, micros, _, message = found.groups()
+    quoted = message.replace("\\", "\\\\").replace('"', '\\"')
+    return f'[{year}/{month}/{day} {time}.{micros[:3]} +08:00] [INFO] [<unknown>] ["{quoted}"]'
+
+
+def cockroach(found: re.Match[str]) -> str:
+    """CockroachDB's stamp has no separators in the date."""
+    year, month, day, time, micros, _, message = found.groups()
+    return f"I{year[2:]}{month}{day} {time}.{micros} 97 storage/engine/rocksdb.go:93  [n1] {message}"
+
+
+def java(found: re.Match[str]) -> str:
+    """A Java program's logger."""
+    year, month, day, time, micros, thread, message = found.groups()
+    return f"{year}-{month}-{day} {time},{micros[:3]} INFO  [pool-{thread}] o.r.Logger - {message}"
+
+
+def syslog(found: re.Match[str]) -> str:
+    """A prefix before RocksDB's own stamp, which stays."""
+    return f"Nov 14 22:13:20 host mydb[123]: {found[0]}"
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    """A LOG file of these lines."""
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def assert_totals(sample: Sample, reading: Reading) -> None:
+    """The reading has all that the sample holds, and misses nothing."""
+    assert sample.totals == {name: reading.summary[name] for name in sample.totals}
+    assert sample.stalls == {name: n for name, n in reading.summary["stall_count"].items() if n}
+    assert {} == dict(reading.problems)
+
+
+@pytest.mark.parametrize("wrap", [ceph, tikv, cockroach, java, syslog])
+def test_a_host_programs_prefix(wrap: Callable[[re.Match[str]], str], tmp_path: Path) -> None:
+    """Messages inside a host program's own log are found, with their times."""
+    sample = Sample().run(20)
+    lines = [wrap(found) if (found := OWN.match(line)) else line for line in sample.lines]
+    reading = read(write(tmp_path / "host.log", lines))
+
+    assert_totals(sample, reading)
+    assert {} == dict(reading.log.troubles)
+    assert (wrap is not syslog) == reading.log.wrapped
+    assert sample.now_us - 10**5 <= reading.end_us <= sample.now_us + 10**5
+
+
+@pytest.mark.parametrize("thread", ["7f14e0e99700", "4ccc", "140412749195072", "0x70000dc4f000"])
+def test_thread_ids_of_all_platforms(thread: str, tmp_path: Path) -> None:
+    """Thread ids in hex, short hex (Windows) and decimal; source paths with backslashes."""
+    sample = Sample().run(20)
+    lines = [
+        re.sub(r" (7\d{3}) ", lambda m: f" {thread[:-1]}{m[1][-1]} ", line, count=1).replace(
+            "[db/", "[d:\\build\\rocksdb\\db\\"
+        )
+        for line in sample.lines
+    ]
+
+    assert_totals(sample, read(write(tmp_path / "LOG", lines)))
+
+
+@pytest.mark.parametrize("hours", [-8, 0, 2, 5])
+def test_local_clocks(hours: int, tmp_path: Path) -> None:
+    """Stamps are local time, events' own times UTC: both end on one clock."""
+    sample = Sample(hours=hours).run(10)
+    reading = read(write(tmp_path / "LOG", sample.lines))
+    started = next(reading.log.events("flush_started"))
+    switched = next(r for r in reading.log.records if r.line < started.line)
+
+    assert 0 <= started.time_us - switched.time_us < 10**6
+    assert_totals(sample, reading)
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [gzip.compress, lzma.compress, bz2.compress, lambda raw: gzip.compress(raw[:9000]) + gzip.compress(raw[9000:])],
+)
+def test_packed_logs(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Packed by gzip (several members too), xz or bzip2: told by their first bytes."""
+    sample = Sample().run(20)
+    path = tmp_path / "LOG"
+    path.write_bytes(pack(sample.text.encode()))
+
+    assert_totals(sample, read(path))
+
+
+def test_a_packed_log_that_ends_early(tmp_path: Path) -> None:
+    """What can be unpacked is read, and the loss is said."""
+    path = tmp_path / "LOG.gz"
+    packed = gzip.compress(Sample().run(40).text.encode())
+    path.write_bytes(packed[: len(packed) // 2])
+    reading = read(path)
+
+    assert 1 == reading.log.troubles["cut_input"]
+    assert reading.summary["flush_count"] > 5
+
+
+def test_several_opens(tmp_path: Path) -> None:
+    """Job ids and file numbers start again at every open; nothing is mixed up."""
+    first, second = Sample().run(20), Sample()
+    second.now_us = first.now_us + 5_000_000
+    second.run(12)
+    reading = read(write(tmp_path / "LOG", [*first.lines, *second.lines]))
+
+    assert first.totals + second.totals == {name: reading.summary[name] for name in first.totals}
+    assert {} == dict(reading.problems)
+    assert 2 == len(reading.log.openings)
+
+
+def test_many_column_families(tmp_path: Path) -> None:
+    """Jobs of column families side by side keep their own files per level."""
+    first, second = Sample().run(20), Sample(first_job=1000, file=5000)
+    second.open()
+    second.fill(12)
+    inner = [line for line in second.lines if OWN.match(line)]
+    inner = inner[next(i for i, line in enumerate(inner) if "DB pointer" in line) + 1 :]
+    inner = [line.replace("[default]", "[meta]").replace('"cf_name": "default"', '"cf_name": "meta"') for line in inner]
+    inner = [line.replace(" 700", " 800") for line in inner if "DUMPING" not in line and not line.endswith(" ")]
+    lines = [line for line in first.lines if OWN.match(line)]
+    head = next(i for i, line in enumerate(lines) if "DB pointer" in line) + 1
+    merged = [*lines[:head], *sorted([*lines[head:-2], *inner], key=lambda line: line[:26]), *lines[-2:]]
+    reading = read(write(tmp_path / "LOG", merged))
+
+    assert ["default", "meta"] == sorted(reading.jobs.families)
+    assert first.totals + second.totals == {name: reading.summary[name] for name in first.totals}
+    assert [a + b for a, b in zip(first.state(), second.state(), strict=True)] == reading.summary["files_per_level"]
+
+
+def test_fewer_levels(tmp_path: Path) -> None:
+    """lsm_state is as long as num_levels."""
+    sample = Sample(levels=[{} for _ in range(4)]).run(20)
+
+    assert_totals(sample, read(write(tmp_path / "LOG", sample.lines)))
+
+
+def test_later_wordings(tmp_path: Path) -> None:
+    """10.x renames num_entries, names the column family in more events, and words a flush's commit anew."""
+    sample = Sample(version="10.4.2").run(20)
+    lines = [
+        line.replace('"num_entries": 8000, "num_deletes"', '"total_num_input_entries": 8000, "num_deletes"')
+        .replace('"event": "compaction_started"', '"cf_name": "default", "event": "compaction_started"')
+        .replace("Level-0 commit table", "Level-0 commit flush result of table")
+        for line in sample.lines
+    ]  # fmt: skip
+    reading = read(write(tmp_path / "LOG", lines))
+
+    assert_totals(sample, reading)
+    assert sample.totals["flush_count"] * ENTRIES == reading.summary["entries_flushed"]
+
+
+HEADERS = {
+    "5.7": "Level    Files   Size(MB)   Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) Wnew(GB) Moved(GB) W-Amp Rd(MB/s) Wr(MB/s) "
+    "Comp(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop",
+    "7.8": "Level    Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) Wnew(GB) Moved(GB) W-Amp Rd(MB/s) Wr(MB/s) "
+    "Comp(sec) CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop Rblob(GB) Wblob(GB)",
+    "10.4": "Level    Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) WPreComp(GB) Wnew(GB) Moved(GB) W-Amp Rd(MB/s) "
+    "Wr(MB/s) Comp(sec) CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop Rblob(GB) Wblob(GB)",
+}  # fmt: skip
+ROWS = {
+    "5.7": "  L1      4/1    256.00   1.0      1.5     0.5      1.0       1.4      0.4       0.2   2.8     20.0     18.0 "
+    "     77.0        12    6.417     12M   139K",
+    "7.8": "  L1      4/1   256.00 MB   1.0      1.5     0.5      1.0       1.4      0.4       0.2   2.8     20.0     18.0 "
+    "     77.00             33.00        12    6.417     12M   139K       0.0       0.0",
+    "10.4": "  L1      4/1   256.00 MB   1.0      1.5     0.5      1.0       1.4      3.0      0.4       0.2   2.8     20.0 "
+    "    18.0      77.00             33.00        12    6.417     12M   139K       0.0       0.0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", list(HEADERS))
+def test_tables_are_read_by_header(version: str) -> None:
+    """Seventeen to twenty-one columns, `Size(MB)` or a value with its unit, columns inserted in the middle."""
+    reader = StatsReader()
+    lines = ["** Compaction Stats [default] **", HEADERS[version], "-" * 80, ROWS[version]]
+    assert [True, True, False, True] == [reader.take(line, i, None, 0) for i, line in enumerate(lines)]
+    row = reader.dumps[0].families["default"].row("L1")
+
+    assert row is not None
+    assert 256 * 2**20 == row["Size"]
+    assert (1.5, 1.4, 0.4, 77.0, 12, 12e6, 139e3) == tuple(
+        row[name] for name in ("Read(GB)", "Write(GB)", "Wnew(GB)", "Comp(sec)", "Comp(cnt)", "KeyIn", "KeyDrop")
+    )
+    assert 0 == reader.dumps[0].unreadable
+
+
+def test_a_row_that_does_not_fit_is_counted() -> None:
+    """A row with a cell too few is not read with its cells in the wrong columns."""
+    reader = StatsReader()
+    for line in ("** Compaction Stats [default] **", HEADERS["7.8"], ROWS["7.8"].replace("1.0", "", 1)):
+        reader.take(line, 1, None, 0)
+
+    assert 1 == reader.dumps[0].unreadable
+    assert [] == reader.dumps[0].families["default"].levels
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Stalls(count): 3 level0_slowdown, 2 level0_slowdown_with_compaction, 1 level0_numfiles, "
+        "1 level0_numfiles_with_compaction, 4 stop for pending_compaction_bytes, "
+        "5 slowdown for pending_compaction_bytes, 6 memtable_compaction, 7 memtable_slowdown, "
+        "interval 26 total count",
+        "Write Stall (count): cf-l0-file-count-limit-delays-with-ongoing-compaction: 2, "
+        "cf-l0-file-count-limit-stops-with-ongoing-compaction: 1, l0-file-count-limit-delays: 3, l0-file-count-limit-stops: 1, "
+        "memtable-limit-delays: 7, memtable-limit-stops: 6, "
+        "pending-compaction-bytes-delays: 5, pending-compaction-bytes-stops: 4, "
+        "total-delays: 15, total-stops: 11",
+    ],
+    ids=["Stalls(count)", "Write Stall (count)"],
+)
+def test_stall_counters_of_both_wordings(line: str) -> None:
+    """8.1 changed the names and the order of the counters."""
+    reader = StatsReader()
+    for text in ("** Compaction Stats [default] **", line):
+        reader.take(text, 1, None, 0)
+
+    assert {
+        "l0_slowdown": 3, "l0_stop": 1, "pending_stop": 4, "pending_slowdown": 5, "memtable_stop": 6, "memtable_slowdown": 7,
+    } == total_stalls(reader.dumps[0])  # fmt: skip
+
+
+def test_statistics_cumulative_and_interval() -> None:
+    """Writes, keys, stalls and the log's bytes, since the open and since the last dump, with their units."""
+    reader = StatsReader()
+    for text in (
+        "** DB Stats **",
+        "Uptime(secs): 726.2 total, 123.2 interval",
+        "Cumulative writes: 10M writes, 11M keys, 10M commit groups, 1.0 writes per commit group, ingest: 76.59 GB, 108.00 MB/s",
+        "Cumulative WAL: 10M writes, 0 syncs, 10000000.00 writes per sync, written: 76.59 GB, 108.00 MB/s",
+        "Cumulative stall: 01:09:50.644 H:M:S, 81.3 percent",
+        "Interval writes: 1254K writes, 1254K keys, 1254K commit groups, 1.0 writes per commit group, "
+        "ingest: 9840.88 MB, 79.86 MB/s",
+        "Interval stall: 00:01:45.095 H:M:S, 85.3 percent",
+    ):
+        assert reader.take(text, 1, None, 0)
+    dump = reader.dumps[0]
+
+    assert (726.2, 123.2) == (dump.uptime_s, dump.interval_s)
+    assert (11e6, 1254e3) == (dump.db["cumulative_keys"], dump.db["interval_keys"])
+    assert (4190.644, 105.095) == (dump.db["cumulative_stall_s"], dump.db["interval_stall_s"])
+    assert 76.59 * 2**30 == pytest.approx(dump.db["cumulative_wal_bytes"])
+    assert 9840.88 * 2**20 == pytest.approx(dump.db["interval_ingest_bytes"])
+
+
+def test_a_stall_lasts_until_the_next_recompute() -> None:
+    """A stop begins with its line and ends at the next commit that prints none."""
+    sample = Sample().run(10)
+    log = parse_log(sample.lines, "sample")
+    lines = [r for r in log.records if isinstance(r, StallLine) and r.text.startswith("Stopping")]
+    stops = [s for s in stalls_of(log).intervals if s.cause is StallCause.MEMTABLE_STOP]
+    ends = sorted(e.time_us for e in log.events("flush_finished"))
+
+    assert [line.time_us for line in lines] == [s.start_us for s in stops]
+    for stop in stops:
+        assert next(t for t in ends if t > stop.start_us) == pytest.approx(stop.end_us, abs=100)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"", "not a RocksDB LOG"), (b"hello\nworld\n", "not a RocksDB LOG"), (b"\x1f\x8b\x08garbage", "cannot be read")],
+)
+def test_what_is_no_log_is_named(content: bytes, words: str, tmp_path: Path) -> None:
+    """Empty files, other texts and broken archives end in one clear line."""
+    path = tmp_path / "LOG"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_log(path)
+
+
+needs_data = pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"the reference data are not at {DATA}")
+
+
+@needs_data
+@pytest.mark.parametrize("table", ["throttled_fillrandom.csv", "rate_limited_and_ablations.csv"])
+def test_public_logs_have_the_published_counts(table: str) -> None:
+    """Flushes, compactions, moves and W-Amp of public runs are those that their table states; nothing is missing."""
+    with (PUBLIC / "logs_index.csv").open(newline="") as file:
+        logs = {row["run_path"]: row["log"] for row in csv.DictReader(file)}
+    with (PUBLIC / table).open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["path"] in logs]
+    assert len(rows) >= 10
+    for row in rows[::12]:
+        reading = read(PUBLIC / "logs" / logs[row["path"]])
+        merges = [j for j in reading.jobs.jobs if j.kind == "compaction" and j.end_us]
+        assert {} == dict(reading.problems), row["path"]
+        assert int(float(row["n_flush"])) == sum(j.kind == "flush" and j.end_us is not None for j in reading.jobs.jobs)
+        assert int(float(row.get("n_compactions") or row["n_comp"])) == len(merges)
+        assert int(float(row.get("trivial_moves") or row["n_trivial_move"])) == reading.summary["trivial_move_count"]
