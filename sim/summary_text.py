@@ -35,7 +35,14 @@ def summary_text(summary: Mapping[str, Any]) -> str:
 
     Parts that a run does not have, such as the latency of reads that it did not do, are left out.
     """
-    lines = [_title(summary), *_throughput(summary), *_latency(summary), *_stalls(summary), *_amplification(summary)]
+    lines = [
+        _title(summary),
+        *_prefill(summary),
+        *_throughput(summary),
+        *_latency(summary),
+        *_stalls(summary),
+        *_amplification(summary),
+    ]
     lines += [*_jobs(summary), *_device(summary), *_intervals(summary)]
     if rows := summary.get("compaction_stats"):
         lines += ["", "** Compaction Stats [default] **", *compaction_stats_text(rows)]
@@ -45,6 +52,19 @@ def summary_text(summary: Mapping[str, Any]) -> str:
     for note in notes:
         lines += textwrap.wrap(note, _WIDTH, subsequent_indent="      ")
     return "\n".join(lines) + "\n"
+
+
+def _prefill(summary: Mapping[str, Any]) -> list[str]:
+    facts = summary.get("prefill")
+    if not facts:
+        return []
+    size, files = format_bytes(facts["live_bytes"]), " ".join(str(n) for n in facts["files_per_level"])
+    return [
+        _row(
+            "before",
+            f"{facts['workload']}, {facts['operations']:,.0f} operations, settled to {size}, files per level {files}",
+        )
+    ]
 
 
 def compaction_stats_text(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -279,7 +279,7 @@ def made_up(tmp_path: Path, name: str, set_name: str, factor: float) -> CaseRun:
     run = CaseRun(case, set_name)
     run.real = real_run(case, case.config())
     run.replications = [
-        Replication({k: v / factor * (1.0 + 0.002 * i) for k, v in values.items()}, np.array(series), None)
+        Replication({k: v / factor * (1.0 + 0.002 * i) for k, v in values.items()}, np.array(series))
         for i in (-1, 0, 1)
     ]
     return run

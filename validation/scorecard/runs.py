@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lsmlab.validation.case import Case
 from lsmlab.validation.scorecard.curves import Floats
-from lsmlab.validation.scorecard.real import RealRun, dominant_cause, real_run
+from lsmlab.validation.scorecard.real import RealRun, real_run
 from lsmlab.validation.scorecard.values import reported_series, simulated_values
 
 DEFAULT_PROCESSES: Final = 2
@@ -24,7 +25,6 @@ class Replication:
 
     values: dict[str, float]
     series: Floats
-    dominant_cause: str | None
 
 
 @dataclass(slots=True)
@@ -46,9 +46,15 @@ class CaseRun:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
+    """One thing to do for a case: read what was measured (replication -1), or simulate it once."""
+
     case: int
     config: dict[str, Any]
     replication: int
+    measured: Case | None = None
+
+
+_MEASURED: Final = -1
 
 
 def run_cases(
@@ -64,7 +70,6 @@ def run_cases(
     for number, run in enumerate(runs):
         try:
             config = run.case.config(extra)
-            run.real = real_run(run.case, config)
         except Exception as error:
             run.error = _reason(error)
             report(f"{run.case.name}: {run.error}")
@@ -72,36 +77,45 @@ def run_cases(
         about = config.get("parameters") or {}
         run.set_errors = run.model_errors = about.get("model_errors") or {}
         run.uncertain_constants = len(about.get("standard_errors") or {})
+        tasks.append(_Task(number, config, _MEASURED, run.case))
         tasks += [_Task(number, config, i) for i in range(seeds)]
-    found: dict[tuple[int, int], Replication] = {}
-    left = dict.fromkeys(range(len(runs)), seeds)
-    for task, outcome, wall_s in _outcomes(tasks, processes):
-        run = runs[task.case]
-        run.wall_s += wall_s
-        left[task.case] -= 1
-        if isinstance(outcome, str):
-            run.error = outcome
-        else:
-            found[task.case, task.replication] = outcome
-        if left[task.case] == 0:
-            done = sum(1 for number, n in left.items() if n == 0 or runs[number].error)
-            report(f"{done}/{len(runs)} {run.case.name}: {run.error or f'{run.wall_s:.1f} s'}")
-    for number, run in enumerate(runs):
-        run.replications = [found[number, i] for i in range(seeds) if (number, i) in found] if not run.error else []
+    _carry_out(runs, tasks, processes, report)
     return runs
 
 
-Outcome = Replication | str
+def _carry_out(runs: list[CaseRun], tasks: Sequence[_Task], processes: int, report: Callable[[str], None]) -> None:
+    """Do all tasks and give each run what came out of its own."""
+    left = Counter(task.case for task in tasks)
+    found: dict[int, dict[int, Replication]] = {number: {} for number in left}
+    for task, outcome, wall_s in _outcomes(tasks, processes):
+        run = runs[task.case]
+        left[task.case] -= 1
+        if isinstance(outcome, str):
+            run.error = run.error or outcome
+        elif isinstance(outcome, RealRun):
+            run.real = outcome
+        else:
+            run.wall_s += wall_s
+            found[task.case][task.replication] = outcome
+        if left[task.case] == 0:
+            ended = len(runs) - sum(1 for n in left.values() if n > 0)
+            report(f"{ended}/{len(runs)} {run.case.name}: {run.error or f'{run.wall_s:.1f} s'}")
+    for number, replications in found.items():
+        if runs[number].error is None:
+            runs[number].replications = [replications[i] for i in sorted(replications)]
 
 
-def _outcomes(tasks: Sequence[_Task], processes: int) -> Any:
+Outcome = Replication | RealRun | str
+
+
+def _outcomes(tasks: Sequence[_Task], processes: int) -> Iterator[tuple[_Task, Outcome, float]]:
     if min(processes, len(tasks)) <= 1:
         for task in tasks:
-            yield task, *simulate_one(task.config, task.replication)
+            yield task, *_do(task)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        futures = {pool.submit(simulate_one, task.config, task.replication): task for task in tasks}
+        futures = {pool.submit(_do, task): task for task in tasks}
         try:
             for future in as_completed(futures):
                 try:
@@ -111,6 +125,16 @@ def _outcomes(tasks: Sequence[_Task], processes: int) -> Any:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _do(task: _Task) -> tuple[Outcome, float]:
+    if task.measured is None:
+        return simulate_one(task.config, task.replication)
+    began = time.perf_counter()
+    try:
+        return real_run(task.measured, task.config), time.perf_counter() - began
+    except Exception as error:
+        return _reason(error), time.perf_counter() - began
 
 
 def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, float]:
@@ -127,7 +151,7 @@ def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, 
         return _reason(error), time.perf_counter() - began
     values = simulated_values(result.summary, result.jobs, result.series)
     series = reported_series(result.summary, result.series)
-    return Replication(values, series, dominant_cause(values)), time.perf_counter() - began
+    return Replication(values, series), time.perf_counter() - began
 
 
 def _reason(error: Exception) -> str:

@@ -169,7 +169,10 @@ def _cause_rows(run: CaseRun) -> list[Row]:
     real = run.real.dominant_cause
     if real is None:
         return []
-    names = [k for k in run.replications[0].values if k.startswith(("stall_share.", "stall_count.", "stall_fraction"))]
+    # by the same measure on both sides: seconds where the real ones are known, counts where not
+    timed = any(k.startswith("stall_share.") for k in run.real.values)
+    wanted = ("stall_fraction", "stall_share." if timed else "stall_count.")
+    names = [k for k in run.replications[0].values if k.startswith(wanted)]
     means = {k: float(np.mean([r.values.get(k, 0.0) for r in run.replications])) for k in names}
     simulated = dominant_cause(means) or "none"
     name = "dominant_cause"
