@@ -16,6 +16,8 @@ class Host:
     """
 
     cores: float = quantity("count", 16, low=0.1)
+    crowding: float = quantity("ratio", 0.0, high=1.0)
+    """By how much each further running thread makes the work of all longer: clock, caches and memory are shared."""
     write_op: float = quantity("seconds", 2.15e-6)
     """One write by a single client thread: batch, log record, memtable insert."""
     write_byte: float = quantity("seconds", 0.0)

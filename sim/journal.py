@@ -113,6 +113,6 @@ class Journal:
             lock, self._lock = self._lock, None
             lock.succeed()
             self.on_lock()
-        yield self._env.timeout(self._device.device.fsync_s(self._device.state))
+        yield from self._device.flush_cache()
         self._committing = None
         transaction.done.succeed()

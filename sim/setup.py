@@ -110,7 +110,7 @@ def set_up(
     scheduler = engine.scheduler()
     limiter = scheduler.limiter()
     machine = Machine(
-        env, station, CoreStation(env, host.cores, _most_threads(engine, workload)),
+        env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.crowding),
         PageCache(device_setup.page_cache_bytes), host,
         IoStyle(
             overlap_writes=not direct_writes and options.bytes_per_sync > 0,

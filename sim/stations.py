@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import simpy
@@ -35,6 +35,8 @@ class DeviceStation:
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
         self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
         self._trimmed_bytes = 0.0
+        self._flushing = 0
+        """Flushes of the device's cache in progress."""
         self._grants: dict[tuple[Any, ...], Grant] = {}
         self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
         self._owed_s = 0.0
@@ -62,6 +64,17 @@ class DeviceStation:
             self._sync()
             self._clients = demand
             self._replan()
+
+    def flush_cache(self) -> Generator[simpy.Event, Any, None]:
+        """Make what was written durable: the medium's time goes into it, so other writes wait meanwhile."""
+        self._hold(1)
+        yield self._env.timeout(self.device.fsync_s(self.state))
+        self._hold(-1)
+
+    def _hold(self, change: int) -> None:
+        self._sync()
+        self._flushing += change
+        self._replan()
 
     def trim(self, size_bytes: float) -> None:
         """Tell the device that a file was deleted (accounted with the next stretch of time)."""
@@ -152,10 +165,11 @@ class DeviceStation:
         self._writers.release()
         grant = self._allocate()
         self._readers.rate = grant.read_bytes_per_s
-        self._writers.rate = grant.write_bytes_per_s
+        self._writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
         changed = grant is not self.grant
         self.grant = grant
-        self._alarm.set(min(self._readers.next_departure_s(), self._writers.next_departure_s(), grant.valid_for_s))
+        valid_s = math.inf if self._flushing and not len(self._readers) else grant.valid_for_s  # nothing passes meanwhile
+        self._alarm.set(min(self._readers.next_departure_s(), self._writers.next_departure_s(), valid_s))
         if changed and self.on_change is not None:
             self.on_change(grant)
 
@@ -201,11 +215,17 @@ class TransferLog:
 class CoreStation:
     """The host's cores, shared by background threads and clients; a thread never runs faster than one core."""
 
-    def __init__(self, env: simpy.Environment, cores: float, most_threads: float = math.inf) -> None:
-        """`most_threads`: how many threads the run can have; if each always finds a core, there is nothing to share."""
+    def __init__(
+        self, env: simpy.Environment, cores: float, most_threads: float = math.inf, crowding: float = 0.0
+    ) -> None:
+        """`most_threads`: how many threads the run can have; if each always finds a core, there is nothing to share.
+
+        `crowding`: by how much each further running thread makes the work of all longer (`Host.crowding`).
+        """
         self._env = env
         self.cores = cores
-        self._plenty = most_threads <= cores
+        self._crowding = crowding
+        self._plenty = most_threads <= cores and crowding == 0.0
         self._queue = SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
@@ -253,6 +273,8 @@ class CoreStation:
         self._queue.release()
         wanted = len(self._queue) + self._clients
         share = 1.0 if wanted <= self.cores else self.cores / wanted
+        if self._crowding > 0.0 and wanted > 1.0:
+            share /= 1.0 + self._crowding * (min(wanted, self.cores) - 1.0)
         changed = share != self.share
         self.share = self._queue.rate = share
         self._alarm.set(self._queue.next_departure_s())

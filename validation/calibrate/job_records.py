@@ -7,6 +7,7 @@ RocksDB overlaps nothing within one thread (rocksdb.md §6.6), so the time betwe
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -101,6 +102,11 @@ def merge_costs(log: JobLog) -> tuple[Array, Array]:
     ]
     table = np.array(rows)
     return table[:, :2], table[:, 2]
+
+
+def cpu_per_record(jobs: Sequence[Job]) -> float:
+    """CPU seconds per input record."""
+    return sum(j.cpu_s or 0.0 for j in jobs) / sum(j.records for j in jobs)
 
 
 def flush_costs(log: JobLog, sync_s: float | None = None) -> tuple[Array, Array]:

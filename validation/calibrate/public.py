@@ -33,6 +33,10 @@ from scipy.optimize import least_squares
 _SYNCS: Final = re.compile(r"rocksdb\.table\.sync\.micros .* COUNT : (\d+) SUM : (\d+)")
 _OUTPUT_SYNCS: Final = re.compile(r"rocksdb\.compaction\.outfile\.sync\.micros .* SUM : (\d+)")
 _WRITTEN: Final = re.compile(r"rocksdb\.compact\.write\.bytes COUNT : (\d+)")
+_CROWD: Final = 16
+"""Parts from which on a merge fills the machine."""
+_BESIDE: Final = 1.4
+"""Threads that run beside a merge or the writer in a run with two jobs: the others of writer, flush and merge."""
 _SHORT_US: Final = 580.0
 """Writes up to here neither slept (1 ms) nor waited for a stop."""
 _SLEEP_US: Final = 1900.0
@@ -56,6 +60,7 @@ _SOURCES: Final = {
     "compaction_byte": "as compaction_record",
     "flush_record": "fit to flush time less fsync, 6.4 (1000 B) and 6.11 on PM (100 and 1000 B)",
     "flush_byte": "as flush_record",
+    "crowding": "CPU per record of L0 to L1 merges in 20 parts against merges in one, LOGs of 6.4 with 2 jobs",
     "write_op": "fit to the histograms of 6.4, writes of 1016 B below 580 us; the cost per byte cannot be told from it",
     "sleep_penalty": "as write_op: how much slower writes are, on average, per sleep of a delayed writer",
     "unlink_byte": "median time between table_file_deletion events of one job",
@@ -152,6 +157,19 @@ def deletion_fit(used: Sequence[Source]) -> Array:
     return np.array([np.median(rows[:, 1] / rows[:, 0])])
 
 
+def crowding_fit(used: Sequence[Source]) -> Array:
+    """By how much a further running thread slows the others: merges in 16 parts and more against merges in one."""
+    found = []
+    for source in used:
+        merges = [j for j in source.log.jobs if j.kind == "compaction" and j.cpu_s and j.records]
+        crowd, alone = [j for j in merges if j.parts >= _CROWD], [j for j in merges if j.parts == 1]
+        if crowd and alone:
+            slower = records.cpu_per_record(crowd) / records.cpu_per_record(alone)
+            threads = float(np.mean([j.parts for j in crowd])) + _BESIDE
+            found.append((slower - 1.0) / (threads - 1.0 - slower * _BESIDE))
+    return np.array([np.median(found)])
+
+
 def write_fit(used: Sequence[Source]) -> Array:
     """Time of an undisturbed write, and what each sleep of a delayed writer costs in slower writes afterwards."""
     rows = []
@@ -171,12 +189,15 @@ def _mean_us(low: float, high: float) -> float:
 
 
 def bandwidth(source: Source, host: dict[str, float], commit_s: float) -> float:
-    """Bytes per second of the device in a run without a cap, apart from one commit per journal transaction."""
+    """Bytes per second of the device in a run without a cap, apart from one commit per journal transaction.
+
+    Totals, not the typical period: a device's slow moments are part of what it can sustain.
+    """
     periods = records.busy_periods(
         source.log, host["compaction_record"], host["compaction_byte"], host["flush_record"], host["flush_byte"]
     )
-    moving_s = np.maximum(periods[:, 0] - commit_s * periods[:, 2], 1e-3)
-    return 1.0 / float(linear(periods[:, 1:2], moving_s)[0])
+    seconds, size, commits = periods.sum(axis=0)
+    return float(size / (seconds - commit_s * commits))
 
 
 def sync_bandwidth(output: str) -> float | None:
@@ -202,7 +223,10 @@ def fit(data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     take(("compaction_record", "compaction_byte"), jackknife(merge_fit, plain))
     timed = [s for s in used if s.log.io_statistics or (_mean_sync_s(s.output) and s.device == _SYNCHRONOUS)]
     take(("flush_record", "flush_byte"), jackknife(flush_fit, timed))
+    take(("crowding",), jackknife(crowding_fit, [s for s in used if s.log.io_statistics]))
     take(("write_op", "sleep_penalty"), jackknife(write_fit, [s for s in used if s.name.startswith("throttled")]))
+    beside = 1.0 + host["crowding"] * _BESIDE
+    host["write_op"], errors["write_op"] = host["write_op"] / beside, errors["write_op"] / beside
     take(("unlink_byte",), jackknife(deletion_fit, used))
     devices: dict[str, dict[str, float]] = defaultdict(dict)
     device_errors: dict[str, dict[str, float]] = defaultdict(dict)
