@@ -38,7 +38,7 @@ def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]
     drawn = sorted((c for c in curves if c["real"]), key=lambda c: -order.get(c["name"], 0.0))
     figures = [scatter(card["cases"])] if card["cases"] else []
     overlaid = [overlaid_curve(i, curve, _caption(curve, card["cases"])) for i, curve in enumerate(drawn[:_CURVES])]
-    end = f"{_sets(card)}{_replays(card)}{_theory(card)}{_left_out(card)}"
+    end = f"{_trends(card)}{_sets(card)}{_replays(card)}{_theory(card)}{_left_out(card)}"
     body = (
         f"{_headline(card)}{paragraphs(_story(card))}{_targets(card)}{_missed(card)}"
         f"{''.join(section(figure) for figure in figures)}{_case_table(card, order)}"
@@ -98,6 +98,8 @@ def _story(card: Mapping[str, Any]) -> list[str]:
         sentences.append(f"Targets are missed for: {', '.join(missed)}.")
     elif card["metrics"]:
         sentences.append("Every target is met.")
+    else:
+        sentences.append("No case counts for the score: what follows are calibration runs, or what failed.")
     if card["failed"]:
         sentences.append(f"{len(card['failed'])} cases failed and are not in the score; the end of the page says why.")
     sentences.append(
@@ -119,6 +121,8 @@ def _goal(met: bool | None) -> str:
 
 
 def _targets(card: Mapping[str, Any]) -> str:
+    if not card["metrics"]:
+        return ""
     rows = []
     for name, total in card["metrics"].items():
         target = "" if total["target"] is None else (
@@ -249,6 +253,29 @@ def _sets(card: Mapping[str, Any]) -> str:
                 _table(f"set-{name}", f"By set: {label}", "", ("median", "P90", "worst", "bias", "values"), rows)
             )
     return "".join(parts)
+
+
+def _trends(card: Mapping[str, Any]) -> str:
+    found = card.get("trends")
+    if not found:
+        return ""
+    rows = [
+        (
+            _TITLES.get(name, name),
+            [str(e["right"]), str(e["total"]), "; ".join(f"{w['first']} to {w['second']}" for w in e["wrong"][:4])],
+        )
+        for name, e in found.items()
+    ]
+    caption = (
+        "Pairs of cases that differ in one key and whose real values differ by more than 5 % (5 points for shares)."
+    )
+    return _table(
+        "trends", "What a change does", caption, ("same direction", "pairs", "other direction, for example"), rows
+    )
+
+
+def _examples(pairs: Sequence[Mapping[str, Any]]) -> str:
+    return "; ".join(f"{p['first']} to {p['second']}" for p in pairs[:4])
 
 
 def _replays(card: Mapping[str, Any]) -> str:

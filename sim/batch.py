@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,13 +57,13 @@ def run_all(jobs: Sequence[Job], processes: int | None = None) -> list[Outcome]:
     if workers <= 1:
         return [_attempt(job) for job in jobs]
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_ctrl_c_to_the_parent) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=leave_ctrl_c_to_the_parent) as pool:
         futures = [pool.submit(_attempt, job) for job in jobs]
         try:
             for future in as_completed(futures):
                 future.result()
         except BaseException:
-            _stop(pool, futures)
+            stop(pool, futures)
             for job in jobs:
                 RunDirectory.clear(job.directory)
             raise
@@ -92,11 +92,12 @@ def _attempt(job: Job) -> Outcome:
         return Outcome(job, None, message, bad_input=True)
 
 
-def _leave_ctrl_c_to_the_parent() -> None:
+def leave_ctrl_c_to_the_parent() -> None:
+    """For a worker process: whoever started it decides what Ctrl-C means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _stop(pool: ProcessPoolExecutor, futures: Sequence[Future[Outcome]]) -> None:
+def stop(pool: ProcessPoolExecutor, futures: Iterable[Future[Any]]) -> None:
     """Drop what has not begun and end the workers; their half-written runs lie in staging folders."""
     for future in futures:
         future.cancel()

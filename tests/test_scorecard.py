@@ -26,7 +26,8 @@ from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, REL
 from lsmlab.validation.scorecard.model_errors import fit_model_errors
 from lsmlab.validation.scorecard.real import means_and_ranges, real_run
 from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases, simulate_one
-from lsmlab.validation.scorecard.score import coverage, rows_of, totals
+from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
+from lsmlab.validation.scorecard.trends import trends
 from lsmlab.validation.theory import TheoryCheck, merged_all
 
 ROOT = Path(__file__).parents[1]
@@ -375,3 +376,15 @@ def test_merging_everything_in_closed_form() -> None:
     """By hand: 4 flushes of distinct keys, merged at 2 and 4 (trigger 2): 2 and 4 rewritten, W-Amp 1 + 6/4."""
     assert 2.5 == merged_all(4, 2, 2)
     assert math.isclose(merged_all(5, 1, 3), 1 + (3 + 4 + 5) / 5)
+
+
+def test_trends_are_pairs_that_differ_in_one_key(tmp_path: Path) -> None:
+    """A change of one key counts if the real store moved; the simulation has to move the same way."""
+    metric = metric_of("ops_per_s")
+    assert metric is not None
+    numbers = {"a": (100.0, 100.0), "b": (120.0, 110.0), "c": (50.0, 140.0), "d": (101.0, 90.0)}
+    rows = [Row(TEST, n, "ops_per_s", metric, real, here, None, None, 0.0, None) for n, (real, here) in numbers.items()]
+    cases = [("a", ["x=1", "y=1"]), ("b", ["x=2", "y=1"]), ("c", ["x=3", "y=1"]), ("d", ["x=1", "y=2"])]
+    found = {(t.first, t.second): (t.key, t.right) for t in trends(cases, rows)}
+
+    assert {("a", "b"): ("x", True), ("a", "c"): ("x", False), ("b", "c"): ("x", False)} == found

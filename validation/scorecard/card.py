@@ -11,6 +11,7 @@ from lsmlab.validation.scorecard.curves import thinned
 from lsmlab.validation.scorecard.findings import missed, read_findings
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import Row, Total, as_json, coverage, rows_of, totals
+from lsmlab.validation.scorecard.trends import Trend, trend_shares, trends
 from lsmlab.validation.theory import TheoryCheck
 
 TEST, PUBLIC, CALIBRATION, QUARANTINE = "test", "public", "calibration", "quarantine"
@@ -92,12 +93,22 @@ class Scorecard:
                 for r in self.rows
             ],
             "coverage": None if held is None else {"share": held[0], "values": held[1], "wanted": [0.85, 0.95]},
+            "trends": trend_shares(self.trends),
             "missed": missed(self.scored, self.of(*SCORED), read_findings()),
             "seeds": self.seeds,
             "failed": [{"name": name, "reason": reason} for name, reason in self.failures],
             "skipped": list(self.skipped),
         })  # fmt: skip
         return document
+
+    @property
+    def trends(self) -> list[Trend]:
+        """Changes of one key between cases of one set, real and simulated."""
+        found: list[Trend] = []
+        for name in SCORED:
+            cases = [(run.case.name, run.case.overrides) for run in self.runs if run.set == name]
+            found += trends(cases, self.of(name))
+        return found
 
     def curves(self) -> list[dict[str, Any]]:
         """Per-second throughput of each case, real and simulated, for the page."""

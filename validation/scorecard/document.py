@@ -13,6 +13,7 @@ from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
 from lsmlab.validation.scorecard.sources import HOME
 from lsmlab.validation.scorecard.text import error_text
+from lsmlab.validation.scorecard.trends import trend_shares
 
 FILE: Final = HOME / "docs" / "validation.md"
 _MARK: Final = "<!-- digest: "
@@ -51,6 +52,7 @@ def document_text(card: Scorecard) -> str:
         *_missed(card),
         *_by_set(card),
         *_cases(card),
+        *_trends(card),
         *_replays(card),
         *_theory(card),
         *_left_out(card),
@@ -172,6 +174,25 @@ def _cases(card: Scorecard) -> list[str]:
 
 def _cell(row: Row | None) -> str:
     return "" if row is None else error_text(row.error, row.scored_by.kind, signed=row.scored_by.kind is not DISTANCE)
+
+
+def _trends(card: Scorecard) -> list[str]:
+    shares = trend_shares(card.trends)
+    if not shares:
+        return []
+    text = (
+        "Pairs of cases that differ in one key, and whose real values differ by more than 5 % (5 points for shares): how often "
+        "the simulation moves the same way."
+    )
+    rows = [[name, str(e["right"]), str(e["total"]), _wrong(e["wrong"])] for name, e in shares.items()]
+    return ["## What a change does", text, markdown(("metric", "same direction", "pairs", "other direction"), rows)]
+
+
+def _wrong(pairs: Sequence[Mapping[str, Any]]) -> str:
+    shown = [
+        f"{p['first']} to {p['second']} ({p['key']}: {p['real']:+.0%}, here {p['simulated']:+.0%})" for p in pairs[:4]
+    ]
+    return "; ".join([*shown, *([f"{len(pairs) - 4} more"] if len(pairs) > 4 else [])])
 
 
 def _replays(card: Scorecard) -> list[str]:

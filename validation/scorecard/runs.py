@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lsmlab.sim.batch import leave_ctrl_c_to_the_parent, stop
 from lsmlab.validation.case import Case
 from lsmlab.validation.scorecard.curves import Floats
 from lsmlab.validation.scorecard.real import RealRun, real_run
@@ -114,7 +115,7 @@ def _outcomes(tasks: Sequence[_Task], processes: int) -> Iterator[tuple[_Task, O
             yield task, *_do(task)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=leave_ctrl_c_to_the_parent) as pool:
         futures = {pool.submit(_do, task): task for task in tasks}
         try:
             for future in as_completed(futures):
@@ -123,7 +124,7 @@ def _outcomes(tasks: Sequence[_Task], processes: int) -> Iterator[tuple[_Task, O
                 except Exception as error:  # a worker that died (memory) takes its pool along
                     yield futures[future], _reason(error), 0.0
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            stop(pool, futures)
             raise
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, replay_shares
 from lsmlab.validation.scorecard.metrics import BUCKETS, COVERAGE, DIFFERENCE, DISTANCE, FACTOR, RELATIVE, WRONG, Kind
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
+from lsmlab.validation.scorecard.trends import trend_shares
 
 _WIDTH = 120
 _WORST = 8
@@ -66,7 +67,7 @@ def card_text(card: Scorecard) -> str:
                 f"{SET_TITLES[name]}: {_cases(card.of(name))}",
                 *table(totals(card.of(name)).values(), short=True),
             ]
-    lines += [*_replay_lines(card), *_theory_lines(card)]
+    lines += [*_trend_lines(card), *_replay_lines(card), *_theory_lines(card)]
     lines += ["", *(_wrapped(f"left out: {text}") for text in card.skipped)] if card.skipped else []
     if card.failures:
         lines += ["", f"FAILED ({len(card.failures)}):", *(_wrapped(f"  {name}: {why}") for name, why in card.failures)]
@@ -160,6 +161,19 @@ def worst_cases(card: Scorecard) -> list[tuple[str, Row, float]]:
 
 def _number(value: float | str | None) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _trend_lines(card: Scorecard) -> list[str]:
+    shares = trend_shares(card.trends)
+    if not shares:
+        return []
+    parts = [f"{name} {entry['right']} of {entry['total']}" for name, entry in shares.items()]
+    return [
+        "",
+        _wrapped(
+            f"one key changed, real change above 5 % or 5 points; the simulation moves the same way: {', '.join(parts)}"
+        ),
+    ]
 
 
 def _replay_lines(card: Scorecard) -> list[str]:
