@@ -22,6 +22,7 @@ from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.tables import configuration
 from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import story
+from lsmlab.validation.importer.rates import LABELS
 
 PAGE = "report.html"
 _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}
@@ -52,7 +53,7 @@ def import_page(run: RunData) -> str:
         for fact in headline(run)
     )
     body = (
-        f'<div class="headline">{cards}</div>{paragraphs([*story(run), _trust(found)])}'
+        f'<div class="headline">{cards}</div>{paragraphs([*_story(run), _trust(found)])}'
         f"{''.join(section(figure) for figure in figures)}{_inferred(found)}{_unread(found)}{configuration(run)}"
     )
     version = str(run.summary.get("version", "unknown"))
@@ -72,15 +73,19 @@ def _subtitle(run: RunData, found: Mapping[str, Any]) -> str:
     return f"A real store's log: {numbers.duration(run.duration_s)}{begins}{many}{opens}"
 
 
+def _story(run: RunData) -> list[str]:
+    """What happened, in the words of a run's page; a log does not tell what the device was asked for."""
+    return [sentence.replace("Of the device's traffic", "Of all bytes that were moved") for sentence in story(run)]
+
+
 def _trust(found: Mapping[str, Any]) -> str:
     if not found["unreadable"]:
         recovered = sum(entry["count"] for entry in found["troubles"] if entry["kind"] == "cut_events")
         cut = f"; {recovered:,} events were cut off by the logger and recovered field by field" if recovered else ""
         return f"All {found['lines']:,} lines of the log were read, and they do not contradict each other{cut}."
-    return (
-        f"Of the log's {found['lines']:,} lines, {found['unreadable']:,} things could not be read, are missing or contradict "
-        "each other (listed below): totals may be too low."
-    )
+    things = "one thing was" if found["unreadable"] == 1 else f"{found['unreadable']:,} things were"
+    what = f"{things} unreadable, missing or contradictory (listed below)"
+    return f"In the log's {found['lines']:,} lines {what}: totals may be wrong."
 
 
 def _throughput(run: RunData, timeline: Timeline, found: Mapping[str, Any]) -> Figure:
@@ -165,7 +170,9 @@ def _rate_row(rate: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
     kind = _KINDS.get(rate["kind"], rate["kind"])
     error = text(rate["standard_error"]) if rate["standard_error"] else ""
-    return str(rate["name"]), f"{kind} {text(rate['value'])}".strip(), error, str(rate["basis"])
+    name = str(rate["name"])
+    label = f"{LABELS.get(name, name)} ({name})" if name.startswith("host.") else LABELS.get(name, name)
+    return label, f"{kind} {text(rate['value'])}".strip(), error, str(rate["basis"])
 
 
 def _unread(found: Mapping[str, Any]) -> str:

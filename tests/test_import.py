@@ -135,7 +135,7 @@ def test_the_terminal_says_what_counts(imported: Path, tmp_path: Path, capsys: p
     shown = capsys.readouterr().out
 
     assert re.search(r"^jobs +48 flushes \(45\.8 MiB\), 12 compactions", shown, re.MULTILINE)
-    assert re.search(r"^machine +host\.compaction_record \S+ ± \S+ ns", shown, re.MULTILINE)
+    assert re.search(r"^machine +compaction, CPU per entry: \S+ ± \S+ ns", shown, re.MULTILINE)
     assert "lines were read, and nothing is missing from them." in shown
     assert f"Simulate it: lsmlab run --config-dir {tmp_path / 'out'} experiment=imported" in shown
     assert max(len(line) for line in shown.splitlines() if "Simulate" not in line and "Saved" not in line) <= 120

@@ -32,6 +32,19 @@ _P5_TO_P95: Final = 3.29
 _FLUSH_CPU: Final = re.compile(r"Flush lasted (\d+) microseconds, and (\d+) cpu microseconds")
 
 
+LABELS: Final = {
+    "host.compaction_record": "compaction, CPU per entry",
+    "host.compaction_byte": "compaction, CPU per byte",
+    "host.flush_record": "flush, CPU per entry",
+    "host.flush_byte": "flush, CPU per byte",
+    "flush_bytes_per_s": "one flush writes",
+    "compaction_write_bytes_per_s": "one compaction writes",
+    "device.write_bandwidth": "device, writes",
+    "device.read_bandwidth": "device, reads",
+}
+"""The estimates in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """One inferred number."""

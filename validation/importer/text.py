@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.validation.importer.rates import LABELS
 
 _LABEL: Final = 16
 _WIDTH: Final = 120
@@ -113,8 +114,9 @@ def _rates(rates: Sequence[Mapping[str, Any]]) -> list[str]:
     for rate in rates:
         value, error = rate["value"], rate["standard_error"]
         scale, unit = (1e-6, "MB/s") if rate["unit"] == "B/s" else (1e9, "ns")
-        text = f"{rate['name']} {value * scale:,.4g}{f' ± {error * scale:,.2g}' if error else ''} {unit}"
-        text += " or more" if rate["kind"] == "lower_bound" else ""
+        known = "at least " if rate["kind"] == "lower_bound" else ""
+        number = f"{value * scale:,.4g}{f' ± {error * scale:,.2g}' if error else ''} {unit}"
+        text = f"{LABELS.get(rate['name'], rate['name'])}: {known}{number}"
         lines += _row("machine" if not lines else "", text)
     return lines or _row("machine", "too few jobs to tell its speed")
 
