@@ -15,7 +15,11 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json
 
-_GROUPS: Final = ("engine", "device", "workload", "host", "parameters", "keys", "experiment")
+_PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
+"""Groups of an engine's policies: `engine/picker` and so on."""
+_GROUPS: Final = (
+    "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "parameters", "keys", "experiment",
+)  # fmt: skip
 _WIDTH: Final = 120
 _COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^|\s+)#\s*(?P<comment>.*))?")
 
@@ -57,7 +61,7 @@ def list_verb(argv: list[str]) -> int:
     """`lsmlab list engines|devices|workloads|hosts|parameters|keys|experiments [--json] [--config-dir DIR]`."""
     parser = _parser("list", "List the entries of a configuration group; without one, of all groups.")
     parser.add_argument(
-        "group", nargs="?", metavar="GROUP", help="engines, devices, workloads, hosts, parameters, keys, experiments"
+        "group", nargs="?", metavar="GROUP", help="engines, pickers, cutters, throttles, schedulers, tuners, devices, …"
     )
     given = parser.parse_args(argv)
     groups = [_group(given.group)] if given.group else list(_GROUPS)
@@ -194,7 +198,9 @@ def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path])
         values = yaml.safe_load(entry.text)
     else:
         config = compose([f"{entry.group}={entry.name}"], config_dirs)
-        values = config if entry.group == "experiment" else config[entry.group]
+        values = config
+        for name in () if entry.group == "experiment" else entry.group.split("/"):
+            values = values[name]
     about = {"group": entry.group, "name": entry.name, "description": entry.description(), "file": str(entry.path)}
     return {**about, "values": values, "comments": comments}
 
@@ -217,9 +223,10 @@ def _folders(config_dirs: Sequence[Path]) -> list[Path]:
 
 def _group(name: str) -> str:
     singular = name.removesuffix("s") if name not in _GROUPS else name
+    singular = f"engine/{singular}" if singular in _PARTS else singular
     if singular in _GROUPS:
         return singular
-    near = difflib.get_close_matches(name, [*_GROUPS, *(f"{g}s" for g in _GROUPS)], n=1)
+    near = difflib.get_close_matches(name, [*_GROUPS, *_PARTS, *(f"{g}s" for g in (*_GROUPS, *_PARTS))], n=1)
     remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(_GROUPS)}"
     raise InputError(f"{name}: no such group; {remedy}")
 

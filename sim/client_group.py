@@ -63,7 +63,12 @@ class WriteShape:
     log_bytes: float
     """Bytes per write in the log file; 0 without a log."""
     memtable_entries: float
-    """Writes that fill a memtable."""
+    """Writes that fill a memtable, as the store was opened."""
+    key_bytes: int
+    value_bytes: int
+    """Mean size of a value, rounded."""
+    delete_share: float
+    """Deletes per write."""
 
 
 def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> Group:

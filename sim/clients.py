@@ -6,7 +6,6 @@ what the store lets through (stops, the delayed write rate). Every change of one
 
 from __future__ import annotations
 
-import heapq
 import math
 from array import array
 from collections.abc import Callable, Sequence
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import simpy
 from lsmlab.models.host import Host
-from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.policies.decisions import StallCause, ThrottleState
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.client_group import NEVER, Group, WriteShape, start_group
+from lsmlab.sim.filling import Filling
 from lsmlab.sim.latency import Undisturbed
 from lsmlab.sim.machine import Machine
 from lsmlab.sim.queues import TICK_S, Alarm
@@ -63,8 +63,7 @@ class ClientLoad:
         self._last_s = 0.0
         self._written = 0.0
         """Writes per store so far."""
-        self._switch_at = [(self._filling(), i) for i in range(len(stores))]
-        heapq.heapify(self._switch_at)
+        self._filling = Filling(len(stores), shape.memtable_entries, rng)
         self._alarm = Alarm(env, self._wake)
         self._planning = False
         self._stall: StallCause | None = None
@@ -73,6 +72,12 @@ class ClientLoad:
         self._waiting_share = 0.0
         """Share of time that the leading writer spends waiting now."""
         self._stop_since = -1.0
+        self._device_bytes = self._device_rate = 0.0
+        """What clients moved on the device so far, and move per second now."""
+        self.on_rates: Callable[[tuple[float, float, float]], None] | None = None
+        """Called with the rates so far when they change: see `rates`."""
+        self.rates = (0.0, 0.0, 0.0)
+        """Writes, reads and device bytes per second now."""
         self.waits = array("d")
         """Rows of (from, to, cause, share of the time spent waiting)."""
         self.longest_wait_s = 0.0
@@ -113,9 +118,20 @@ class ClientLoad:
 
     def unflushed(self) -> list[float]:
         """Entries in the active memtable of each store."""
-        left = {number: at - self._written for at, number in self._switch_at}
-        full = self.shape.memtable_entries
-        return [min(full, max(0.0, full - left[number])) for number in range(len(self.stores))]
+        return self._filling.unflushed(self._written)
+
+    def resize_memtable(self, store: int, entries: float) -> None:
+        """From now on a memtable of a store is full with so many writes."""
+        self._advance()
+        self._filling.resize(store, entries, self._written)
+        self._plan()
+
+    def totals(self) -> tuple[float, float, float]:
+        """Writes, reads (scans too) and device bytes of all clients so far."""
+        self._advance()
+        writes = sum(g.served * g.write_share for g in self.groups)
+        reads = sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
+        return writes, reads, self._device_bytes
 
     def _wake(self) -> None:
         self._advance()
@@ -124,24 +140,12 @@ class ClientLoad:
 
     def _switch_full_memtables(self) -> None:
         self._planning = True  # a switch recomputes stalls, which would plan again for each store
-        tolerance = 1e-9 * max(1.0, self._written) + 1e-6
-        while self._switch_at[0][0] <= self._written + tolerance:
-            at, number = self._switch_at[0]
-            heapq.heapreplace(self._switch_at, (at + self._filling(), number))
-            entries = self.shape.memtable_entries
+        for number, entries in self._filling.switched(self._written):
             for group in self.groups:
                 if group.write_share > 0:
                     group.write_pieces.add(self.env.now, min(group.spec.threads, 1), self._host.switch, self._host.switch)
             self.stores[number].switch_memtable(entries, entries * self.shape.log_bytes)
         self._planning = False
-
-    def _filling(self) -> float:
-        """Writes until a store's next switch, as counted by the average store: with several, keys fall unevenly."""
-        entries = self.shape.memtable_entries
-        if len(self.stores) == 1:
-            return entries
-        spread = math.sqrt(entries * (1.0 - 1.0 / len(self.stores)))
-        return max(1.0, entries + spread * float(self._rng.standard_normal()))
 
     # --- the past: integrate what the present rates have done -----------------------------------------------------------
 
@@ -151,6 +155,7 @@ class ClientLoad:
         if elapsed_s <= 0.0:
             return
         start_s, self._last_s = self._last_s, now_s
+        self._device_bytes += self._device_rate * elapsed_s
         for group in self.groups:
             done = group.served_rate * elapsed_s
             group.served += done
@@ -191,7 +196,10 @@ class ClientLoad:
                 self.longest_wait_s = max(self.longest_wait_s, sleeps.longest_s)
 
     def _sleeps(self) -> Sleeps:
-        """How delayed writers sleep at the present rate."""
+        """How delayed writers sleep at the present rate, or as their throttle says."""
+        fixed_s = max(store.throttle.sleep_s for store in self.stores)
+        if fixed_s > 0.0:
+            return Sleeps(fixed_s, ((fixed_s, 1.0),))
         threads = sum(g.spec.threads for g in self.groups if g.closed and g.write_share > 0.0)
         group_bytes = max(1, threads) * self.shape.batch_bytes
         rate = self._allowed * self.shape.batch_bytes
@@ -220,6 +228,17 @@ class ClientLoad:
             group.curve.extend((now_s, group.arrived, group.served))
         self._use_machine()
         self._alarm.set(self._next_change())
+        if self.on_rates is not None:
+            self._note_rates()
+
+    def _note_rates(self) -> None:
+        """Tell whoever measures the clients that their rates have changed."""
+        before = self.rates
+        writes = sum(g.served_rate * g.write_share for g in self.groups)
+        reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
+        self.rates = (writes, reads, self._device_rate)
+        if self.rates != before and self.on_rates is not None:
+            self.on_rates(before)
 
     def _arrivals(self, group: Group, now_s: float) -> None:
         if group.closed:
@@ -246,7 +265,7 @@ class ClientLoad:
             return 0.0, None  # RocksDB does not count this as a stall
         for store in self.stores:
             if store.throttle.delayed:
-                rate = store.throttle.rate_bytes_per_s / self.shape.batch_bytes * len(self.stores)
+                rate = self._delayed_writes(store.throttle) * len(self.stores)
                 if rate < allowed:
                     allowed, cause = rate, store.throttle.cause
         return allowed, cause
@@ -256,6 +275,13 @@ class ClientLoad:
         """Whether the file system lets nobody append to the log (sim/journal.py)."""
         journal = self.machine.journal
         return journal is not None and journal.locked and self.shape.log_bytes > 0.0
+
+    def _delayed_writes(self, throttle: ThrottleState) -> float:
+        """Writes per second that a delayed store lets through: by bytes, or a group of writers per sleep."""
+        if throttle.sleep_s == 0.0:
+            return throttle.rate_bytes_per_s / self.shape.batch_bytes
+        writers = sum(g.spec.threads for g in self.groups if g.write_share > 0.0 and not g.finished)
+        return max(1, writers) / (throttle.sleep_s + self._time_of(0))
 
     def _note_stop(self) -> None:
         stopped = self._log_locked or any(store.blocked for store in self.stores)
@@ -288,7 +314,7 @@ class ClientLoad:
         """Mean time of one undisturbed write (0), read (1) or scan (2)."""
         host, share = self._host, self.machine.cores.share
         if kind == 0:
-            switch_s = host.switch / self.shape.memtable_entries
+            switch_s = host.switch / self._filling.entries
             return (host.write_op + host.write_byte * self.shape.user_bytes) / share + switch_s + self._sync_s
         assert self._reads is not None
         cost = self._reads.costs()[kind - 1]
@@ -328,9 +354,9 @@ class ClientLoad:
         self._planning = True
         self.machine.cores.set_clients(runnable)
         self.machine.logs_on_device = self._log_lives_long(log)
-        self.machine.device.set_clients(
-            read_iops, 4096.0, max(1.0, threads), log if self.machine.logs_on_device else 0.0
-        )
+        logged = log if self.machine.logs_on_device else 0.0
+        self._device_rate = read_iops * 4096.0 + logged
+        self.machine.device.set_clients(read_iops, 4096.0, max(1.0, threads), logged)
         self._planning = False
 
     def _log_lives_long(self, log_bytes_per_s: float) -> bool:
@@ -340,7 +366,7 @@ class ClientLoad:
         """
         if self._log_reaches_device or log_bytes_per_s <= 0.0:
             return self._log_reaches_device
-        life_s = self.shape.memtable_entries * self.shape.log_bytes * len(self.stores) / log_bytes_per_s
+        life_s = self._filling.entries * self.shape.log_bytes * len(self.stores) / log_bytes_per_s
         return life_s > self._host.dirty_expire
 
     def _next_change(self) -> float:
@@ -348,7 +374,7 @@ class ClientLoad:
         soonest = NEVER
         write_rate = sum(g.served_rate * g.write_share for g in self.groups) / len(self.stores)
         if write_rate > 0.0:
-            soonest = max(0.0, self._switch_at[0][0] - self._written) / write_rate
+            soonest = max(0.0, self._filling.next_at - self._written) / write_rate
         for group in self.groups:
             if group.finished:
                 continue

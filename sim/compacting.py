@@ -68,7 +68,7 @@ class Compacting:
         view.kind = JobKind.DEEP if is_deep(pick) else JobKind.L0
         self._give_way(lifted, action, job)
         self.jobs[view.job] = job
-        if store.queue_compactions(picker):
+        if store.queue_compactions(picker) or lifted:
             store.schedule_after(parent)
         return job
 

@@ -44,10 +44,11 @@ class Gate:
     def wait(self) -> Generator[simpy.Event, Any, None]:
         """Wait while closed; returns at once when discarded."""
         while self.closed and not self.discarded:
+            opened = self._opened  # whoever is told now may open the gate at once
             self._waiting += 1
             if self._waiting >= self.threads:
                 self._halted()
-            yield self._opened
+            yield opened
             self._waiting -= 1
 
     def finished(self) -> None:

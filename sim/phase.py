@@ -12,6 +12,7 @@ from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import Tombstones
 from lsmlab.models.workloads.base import Workload, WriteStream, fill_together
 from lsmlab.sim.clients import ClientLoad
+from lsmlab.sim.control import start_control
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.recorder import StoreRecorder
@@ -97,6 +98,7 @@ class Phase:
             env, workload.clients, self.stores, self.machine, self.setup.shape, until_s, self._arrivals_rng, self.reads,
             on_finished=end, log_reaches_device=self.setup.log_reaches_device,
         )  # fmt: skip
+        start_control(env, self.stores, self.clients, self.machine, workload)
         self.clients.start()
         _advance(env, until_s, finished, progress)
 

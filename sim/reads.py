@@ -14,14 +14,19 @@ import numpy as np
 import simpy
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import Ordered
+from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.sst import expected_entries_per_block
+from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import cached_blocks, false_positive_rate, lru_hit_rate, scan_block_reads
 from lsmlab.sim.store import Store
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
+
+Marks = NDArray[np.bool_]
 
 SAMPLE: Final = 96
 """Read keys looked up per refresh: their mean is right to about 1/sqrt(96) of its spread, averaged over refreshes."""
@@ -133,7 +138,7 @@ class TreeReads:
             memory_share=(1.0 - miss) ** blocks,
             blocks=blocks,
         )
-        runs = float(len(store.tree.l0) + sum(len(level) > 0 for level in store.tree.levels[1:]))
+        runs = _sorted_runs(store.tree)
         length = self._scan_length()
         touched = scan_block_reads(runs, length, self.entries_per_block)
         scan = ReadCost(
@@ -164,19 +169,11 @@ class TreeReads:
             covered = missing & (codes >= file.lo) & (codes <= file.hi)
             runs += int(covered.sum())
             missing &= ~(covered & _contains(file.keys, codes))
-        for level in store.tree.levels[1:]:
-            if not len(level):
-                continue
-            wanted = np.flatnonzero(missing)
-            place = level.hi.searchsorted(codes[wanted], side="left")
-            inside = place < len(level)
-            inside[inside] = level.lo[place[inside]] <= codes[wanted][inside]
-            runs += int(inside.sum())
-            for index, at in zip(wanted[inside].tolist(), place[inside].tolist(), strict=True):
-                keys, code = level.files[at].keys, codes[index]
-                position = int(keys.searchsorted(code))
-                if position < len(keys) and keys[position] == code:
-                    missing[index] = False
+        for level in range(1, store.tree.num_levels):
+            for run in store.tree.runs(level):
+                if store.tree.frozen:
+                    runs += _look_in_slices(run, codes, missing)
+                runs += _look_in(run, codes, missing)
         n = len(codes)
         return Lookups(runs / n, (n - in_memory - int(missing.sum())) / n, in_memory / n)
 
@@ -195,9 +192,48 @@ def _reads(clients: Clients) -> float:
     return (clients.mix.gets + clients.mix.scan) * clients.threads
 
 
-def _contains(keys: KeyArray, codes: KeyArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _sorted_runs(tree: Tree) -> float:
+    """What a scan has to merge: files of L0, runs, and the slices that the average file of a run has."""
+    runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
+    slices = sum(sum(len(f.slices) for f in run) / len(run) for run in runs) if tree.frozen else 0.0
+    return len(tree.l0) + len(runs) + slices
+
+
+def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> int:
+    """Look for the `codes` still `missing` in the slices of the responsible files, newest first; how many were probed."""
+    wanted = np.flatnonzero(missing)
+    place = np.minimum(run.hi.searchsorted(codes[wanted], side="left"), len(run) - 1)
+    probed = 0
+    for index, at in zip(wanted.tolist(), place.tolist(), strict=True):
+        code = codes[index]
+        for part in reversed(run.files[at].slices):
+            if part.lo <= code <= part.hi:
+                probed += 1
+                position = int(part.keys.searchsorted(code))
+                if part.keys[position] == code:
+                    missing[index] = False
+                    break
+    return probed
+
+
+def _look_in(run: Level, codes: KeyArray, missing: Marks) -> int:
+    """Look for the sorted `codes` still `missing` in the files of a run; how many were probed."""
+    wanted = np.flatnonzero(missing)
+    place = run.hi.searchsorted(codes[wanted], side="left")
+    inside = place < len(run)
+    inside[inside] = run.lo[place[inside]] <= codes[wanted][inside]
+    probed = int(inside.sum())
+    for index, at in zip(wanted[inside].tolist(), place[inside].tolist(), strict=True):
+        keys, code = run.files[at].keys, codes[index]
+        position = int(keys.searchsorted(code))
+        if position < len(keys) and keys[position] == code:
+            missing[index] = False
+    return probed
+
+
+def _contains(keys: KeyArray, codes: KeyArray) -> Marks:
     if not len(keys):
         return np.zeros(len(codes), dtype=np.bool_)
     at = np.minimum(keys.searchsorted(codes), len(keys) - 1)
-    result: np.ndarray[Any, np.dtype[np.bool_]] = keys[at] == codes
+    result: Marks = keys[at] == codes
     return result

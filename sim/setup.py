@@ -211,6 +211,9 @@ def _shape(engine: Engine, workload: Workload) -> WriteShape:
         user_bytes=key + (1.0 - deletes) * workload.value_bytes,
         log_bytes=0.0 if options.disable_wal else batch + _WAL_HEADER_BYTES,
         memtable_entries=engine.memtable_entries(key, value, deletes),
+        key_bytes=key,
+        value_bytes=value,
+        delete_share=deletes,
     )
 
 

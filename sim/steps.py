@@ -49,6 +49,25 @@ def flush_steps(cpu_s: float, write_bytes: float, piece_bytes: float) -> list[St
     return even_steps(0.0, cpu_s, write_bytes, max(1, math.ceil(write_bytes / piece_bytes)))
 
 
+def with_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bool) -> list[Step]:
+    """The same work in steps that move at most `chunk_bytes` in each direction, so that a job can be halted in between.
+
+    `whole_files`: a file is written in one go when it is complete; only reading and computing are cut up.
+    """
+    cut: list[Step] = []
+    for step in steps:
+        size = step.read_bytes if whole_files else max(step.read_bytes, step.write_bytes)
+        count = max(1, math.ceil(size / chunk_bytes))
+        read, cpu, write = step.read_bytes / count, step.cpu_s / count, step.write_bytes / count
+        if whole_files:
+            cut += [Step(read, cpu, 0.0)] * (count - 1)
+            cut.append(Step(read, cpu, step.write_bytes, step.ends_file))
+        else:
+            cut += [Step(read, cpu, write)] * (count - 1)
+            cut.append(Step(read, cpu, write, step.ends_file))
+    return cut
+
+
 def merge_steps(
     runs: Sequence[Sequence[float]], read_bytes: float, cpu_s: float, write_bytes: float, *, readahead_bytes: float,
     piece_bytes: float,

@@ -134,7 +134,6 @@ class Store:
         self.engine = self.engine.retuned(changes)
         self.options = self.engine.options
         self.scheduler.retuned(self.options)
-        self.tree.restamp()
         self._install()
         self.schedule()
 

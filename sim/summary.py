@@ -225,7 +225,7 @@ def _level_row(level: int, stores: Sequence[Store], jobs: Sequence[JobRecord]) -
         "cpu_s": sum(j.cpu_s for j in into),
         "entries_in": sum(j.entries_in for j in merges),
         "entries_dropped": sum(j.entries_in - j.entries_out for j in merges),
-        "files_busy": sum(int(f.busy) for s in stores for f in (s.tree.l0 if level == 0 else s.tree.levels[level])),
+        "files_busy": sum(int(f.busy) for s in stores for f in s.tree.files_of(level)),
     }
 
 

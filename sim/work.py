@@ -12,7 +12,7 @@ from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.steps import BUFFER_BYTES, PIECES_PER_BURST, Step, flush_steps, merge_steps
+from lsmlab.sim.steps import BUFFER_BYTES, PIECES_PER_BURST, Step, flush_steps, merge_steps, with_halts
 
 if TYPE_CHECKING:
     from lsmlab.sim.store import Store
@@ -89,6 +89,9 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
         _steps(store, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
     ]
+    if store.scheduler.preemptive:
+        whole = store.machine.style.whole_files
+        parts = [with_halts(steps, store.scheduler.chunk_bytes, whole_files=whole) for steps in parts]
     return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum(f.entries for f in outputs), cpu_s)
 
 
@@ -112,8 +115,20 @@ def _merge_cpu_s(store: Store, entries_in: float) -> float:
 
 
 def _cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
+    """Where outputs end: at the job's own borders (`Merge.cut_keys`), and where the cutter says between two of them."""
     if pick.output_level == 0:
         return ()  # an L0 output is never split
+    if not pick.cut_keys:
+        return _cutter_cuts(store, pick, part)
+    n = len(part.keys)
+    borders = sorted({i for i in part.keys.searchsorted(pick.cut_keys).tolist() if 0 < i < n})
+    cuts: list[int] = []
+    for start, end in zip([0, *borders], [*borders, n], strict=True):
+        cuts += [start, *(start + i for i in _cutter_cuts(store, pick, _slice(part, start, end)))]
+    return cuts[1:]
+
+
+def _cutter_cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
     engine, tree = store.engine, store.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
     grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
@@ -139,10 +154,11 @@ def _cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
 
 
 def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
-    for level in tree.levels[output_level + 1 :]:
-        i, j = level.overlapping(lo, hi)
-        if j > i:
-            return False
+    for level in range(output_level + 1, tree.num_levels):
+        for run in tree.runs(level):
+            i, j = run.overlapping(lo, hi)
+            if j > i:
+                return False
     return True
 
 

@@ -5,8 +5,10 @@ to an empty line. `#` begins a comment line between blocks. LSMLAB_REWRITE=1 in 
 the code gives into the file; review them as the test they are.
 
 A tree is written as one line per level, `L0: 7[10-90]=100 6[5-80]=120*`: file number, smallest and largest key, size;
-`*` marks a file held by a job, `~200` gives a compensated size and `@3-9` sequence numbers. L0 is newest first.
-`running: 0->1[5-90]` lists the jobs in progress.
+`*` marks a file held by a job, `~200` gives a compensated size and `@3-9` sequence numbers. L0 is newest first. ` | `
+stands between the runs of a level, newest first. A file holds every key of its range unless `/10` says each tenth.
+`frozen: 9[0-39]=40` lists frozen files; `5[0-49]=100{9:0-19,8:0-19}` has slices of the frozen files 9 and 8, oldest
+first. `running: 0->1[5-90]` lists the jobs in progress.
 """
 
 from __future__ import annotations
@@ -16,17 +18,24 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
-from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, Move, Pick, Picker, RunningJob
-from lsmlab.models.tree.files import SortedFile
-from lsmlab.models.tree.tree import Tree
+import numpy as np
+from lsmlab.models.policies.decisions import DoNothing, Drop, Link, Merge, Move, Pick, Picker, RunningJob
+from lsmlab.models.tree.files import NO_KEYS, Slice, SortedFile, slice_of
+from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.tree import Placement, Tree
 
 Arguments = dict[str, str]
 Command = Callable[[Arguments, list[str]], str]
 PickerFactory = Callable[[Arguments], Picker]
 REWRITE = "LSMLAB_REWRITE"
 
-_FILE = re.compile(r"(\d+)\[(\d+)-(\d+)\]=(\d+)(?:~(\d+))?(?:@(\d+)-(\d+))?(\*?)$")
+_FILE = re.compile(
+    r"(\d+)\[(\d+)-(\d+)(?:/(\d+))?\]=(\d+)(?:~(\d+))?(?:@(\d+)-(\d+))?(\*?)(?:\{([\d:,-]+)\})?$"
+)
+MOST_KEYS = 10_000
+"""Wider files carry no keys."""
 _JOB = re.compile(r"(\d+)->(\d+)\[(\d+)-(\d+)\]$")
 
 
@@ -57,18 +66,31 @@ def run_golden(path: Path, commands: Mapping[str, Command]) -> None:
         assert not failures, "\n\n".join(failures)
 
 
-def parse_file(text: str) -> SortedFile:
-    """Read one file of a tree."""
+def parse_file(text: str, frozen: Mapping[int, SortedFile] = MappingProxyType({})) -> SortedFile:
+    """Read one file of a tree; `frozen` by number, for its slices."""
     match = _FILE.match(text)
     assert match, f"not a file: {text!r}"
-    number, lo, hi, size = (int(match[i]) for i in range(1, 5))
+    number, lo, hi, size = (int(match[i]) for i in (1, 2, 3, 5))
     return SortedFile(
         number, lo, hi, size,
-        compensated_bytes=int(match[5]) if match[5] else -1,
-        smallest_seqno=int(match[6]) if match[6] else number,
-        largest_seqno=int(match[7]) if match[7] else number,
-        busy=bool(match[8]),
+        keys=np.append(np.arange(lo, hi, int(match[4] or 1)), hi) if hi - lo <= MOST_KEYS else NO_KEYS,
+        entries=float(size),
+        compensated_bytes=int(match[6]) if match[6] else -1,
+        smallest_seqno=int(match[7]) if match[7] else number,
+        largest_seqno=int(match[8]) if match[8] else number,
+        busy=bool(match[9]),
+        slices=tuple(_slice(part, frozen) for part in match[10].split(",")) if match[10] else (),
     )  # fmt: skip
+
+
+def _slice(text: str, frozen: Mapping[int, SortedFile]) -> Slice:
+    """Read one slice, such as 9:0-19."""
+    number, _, keys = text.partition(":")
+    lo, _, hi = keys.partition("-")
+    source = frozen[int(number)]
+    start, end = source.keys.searchsorted((int(lo), int(hi) + 1)).tolist()
+    source.live_slices += 1
+    return slice_of(source, start, end)
 
 
 def parse_tree(lines: Sequence[str], num_levels: int = 7) -> tuple[Tree, list[RunningJob]]:
@@ -82,10 +104,15 @@ def parse_tree(lines: Sequence[str], num_levels: int = 7) -> tuple[Tree, list[Ru
                 assert match, f"not a job: {word!r}"
                 start, output, lo, hi = (int(group) for group in match.groups())
                 running.append(RunningJob(start, output, lo, hi, intra_l0=output == 0))
+        elif head == "frozen":
+            tree.frozen = {f.number: f for f in map(parse_file, rest.split())}
         elif head == "L0":
             tree.l0 = [parse_file(word) for word in rest.split()]
         else:
-            tree.levels[int(head[1:])].insert(sorted(map(parse_file, rest.split()), key=lambda f: f.lo))
+            runs = [[parse_file(word, tree.frozen) for word in run.split()] for run in rest.split("|")]
+            *newer, oldest = [sorted(run, key=lambda f: f.lo) for run in runs]
+            tree.levels[int(head[1:])].insert(oldest)
+            tree.newer[int(head[1:])] = [Level(run) for run in newer]
     tree.check()
     return tree, running
 
@@ -97,10 +124,13 @@ def show_pick(pick: Pick) -> str:
     files = [f"  L{level}: {' '.join(str(f.number) for f in files)}" for level, files in pick.inputs]
     if isinstance(pick, Drop):
         return "\n".join([f"drop {pick.reason}", *files])
-    verb = "merge" if isinstance(pick, Merge) else "move"
-    head = f"{verb} L{pick.start_level}->L{pick.output_level} {pick.reason} score={pick.score:.4g}"
+    head = f"{type(pick).__name__.lower()} L{pick.start_level}->L{pick.output_level} {pick.reason} score={pick.score:.4g}"
     if pick.next_key is not None:
         head += f" next={pick.next_key}"
+    if isinstance(pick, Merge) and pick.cut_keys:
+        head += f" cut_at={','.join(map(str, pick.cut_keys))}"
+    if isinstance(pick, Merge) and pick.placement is not Placement.REPLACE:
+        head += f" {pick.placement.value}"
     return "\n".join([head, *files])
 
 
@@ -146,7 +176,7 @@ class PickerSession:
             self._start(pick)
         return "\n".join([*shown, "nothing"])
 
-    def _start(self, pick: Merge | Move | Drop) -> None:
+    def _start(self, pick: Merge | Move | Drop | Link) -> None:
         for level, files in pick.inputs:
             self.tree.mark(level, files, busy=True)
         if isinstance(pick, Drop):

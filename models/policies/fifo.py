@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Drop, Merge, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -20,7 +20,6 @@ _LATER_PARTS_ONLY_BELOW_ONE_SINCE: Final = Version(8, 0)
 """Between 7.8 and the current release; which one it was is not certain and changes only how a score is printed."""
 _MERGE_FACTOR: Final = 1.1
 """A merge must cost less than this many memtables per file that it takes away."""
-_NOTHING: Final = DoNothing()
 
 
 @dataclass(frozen=True)
@@ -101,9 +100,9 @@ class FifoPicker:
         if level == 0 and excess <= 0:
             return self._merge(tree, now_s)
         if not alone:
-            return _NOTHING
+            return NOTHING
         dropped = self._by_size(tree, level, excess)
-        return self._drop(tree, level, dropped, "FIFOMaxSize", now_s) if dropped else _NOTHING
+        return self._drop(tree, level, dropped, "FIFOMaxSize", now_s) if dropped else NOTHING
 
     def _by_age(self, tree: Tree, now_s: float) -> list[SortedFile]:
         """Expired files from the oldest on, if what remains is not too much (PickTTLCompaction)."""
@@ -129,11 +128,11 @@ class FifoPicker:
                 break
         return taken
 
-    def _merge(self, tree: Tree, now_s: float) -> Merge | DoNothing:
+    def _merge(self, tree: Tree, now_s: float) -> Pick:
         """Newest files, as long as the work per file that disappears does not rise (FindIntraL0Compaction)."""
         l0 = tree.l0
         if not self.allow_compaction or not l0 or l0[0].busy:
-            return _NOTHING
+            return NOTHING
         total, compensated, per_file, end = l0[0].size_bytes, l0[0].compensated_bytes, _UNLIMITED_BYTES, 1
         while end < len(l0):
             total += l0[end].size_bytes
@@ -143,7 +142,7 @@ class FifoPicker:
             per_file = total // end
             end += 1
         if end < self.level0_file_num_compaction_trigger or per_file >= int(_MERGE_FACTOR * self.write_buffer_size):
-            return _NOTHING
+            return NOTHING
         score = self._score(tree, now_s)
         return Merge(0, 0, ((0, tuple(l0[:end])),), "FIFOReduceNumFiles", score, max_output_bytes=_UNLIMITED_BYTES)
 

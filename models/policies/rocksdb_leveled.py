@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 from weakref import WeakKeyDictionary
 
 from lsmlab.models.policies import rocksdb_l0
-from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick, RunningJob, Scope
+from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope
 from lsmlab.models.policies.rocksdb_inputs import InputRules, Seed, conflicts, span
 from lsmlab.models.policies.rocksdb_levels import CoveredMemo, LevelRules, Targets, bottommost_bytes, order_by_score
 from lsmlab.models.policies.rocksdb_priority import CompactionPri, PriorityLists
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
-
-_NOTHING: Final = DoNothing()
 
 
 @dataclass
@@ -121,13 +118,13 @@ class LeveledPicker:
 
     def _from_seed(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed | None) -> Pick:
         if seed is None:
-            return _NOTHING
+            return NOTHING
         if seed.output == 0:
             return Merge(0, 0, ((0, tuple(seed.files)),), seed.reason, seed.score, seed.cursor)
         if seed.level == 0 and not seed.known_disjoint:
             seed.files = rocksdb_l0.closure(tree.l0, *span(seed.files))
             if any(f.busy for f in seed.files):
-                return _NOTHING
+                return NOTHING
         elif seed.level > 0 and self._inputs.round_robin:
             self._inputs.expand_round_robin(tree, running, targets.size_bytes[seed.level], seed)
         return self._complete(tree, running, targets, seed)
@@ -228,12 +225,12 @@ class LeveledPicker:
         a, b = below.overlapping(lo, hi)
         if b > a:
             if below.any_busy(a, b):
-                return _NOTHING
+                return NOTHING
             self._inputs.grow(tree, seed, a, b)
             lo, hi = span(seed.files)
             lo, hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
         if conflicts(running, seed.output, lo, hi):
-            return _NOTHING
+            return NOTHING
         start, output, files, next_key = seed.level, seed.output, tuple(seed.files), self._next_key(tree, seed)
         if b == a and self._is_trivial_move(tree, targets, seed):
             return Move(start, output, ((start, files),), seed.reason, seed.score, seed.cursor, next_key)

@@ -32,6 +32,7 @@ class RocksDbScheduler:
     preemptive: bool = field(default=False, init=False)
     chunk_bytes: int = field(default=0, init=False)
     window_s: float = field(default=0.0, init=False)
+    every_window: bool = field(default=False, init=False)
     limits_reads: bool = field(default=False, init=False)
     _slots: tuple[tuple[int, int], tuple[int, int]] = field(init=False)
 

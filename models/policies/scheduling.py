@@ -175,6 +175,9 @@ class Scheduler(Protocol):
     """Preemptive schedulers: most bytes that a job writes between two points at which it can halt."""
     window_s: float
     """Length of the windows after which `observe` is called; 0 = never."""
+    every_window: bool
+    """Whether `observe` is called after every window; if not, only after those in which clients changed their rates
+    and the one that follows, because all others give the same answer."""
     limits_reads: bool
     """Whether background reads pass the rate limiter too (RocksDB: writes only)."""
 

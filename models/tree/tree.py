@@ -79,12 +79,18 @@ class Tree:
         """Bytes of all files in levels."""
         return sum(self.size_bytes(level) for level in range(self.num_levels))
 
-    def files(self) -> Iterator[SortedFile]:
-        """All files on the device, frozen ones included."""
-        yield from self.l0
-        for level in range(1, self.num_levels):
+    def files_of(self, level: int) -> Iterator[SortedFile]:
+        """Files of a level, newest run first."""
+        if level == 0:
+            yield from self.l0
+        else:
             for run in self.runs(level):
                 yield from run
+
+    def files(self) -> Iterator[SortedFile]:
+        """All files on the device, frozen ones included."""
+        for level in range(self.num_levels):
+            yield from self.files_of(level)
         yield from self.frozen.values()
 
     def live_entries(self) -> float:

@@ -1,0 +1,153 @@
+"""What schedulers and tuners are told at the end of their windows, and what follows from their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import simpy
+from lsmlab.models.engines.engine import Engine
+from lsmlab.models.policies.scheduling import ClientWindow
+from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
+from lsmlab.models.workloads.base import Workload
+from lsmlab.sim.clients import ClientLoad
+from lsmlab.sim.machine import Machine
+from lsmlab.sim.queues import TICK_S, Alarm
+from lsmlab.sim.store import Store
+
+Totals = tuple[float, float, float]
+"""Writes, reads and device bytes of all clients."""
+
+
+class Observation:
+    """Tells schedulers what clients do, window by window.
+
+    Windows in which the clients' rates did not change give the same answer as the last one and are left out, unless a
+    scheduler wants every window.
+    """
+
+    def __init__(
+        self, env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, machine: Machine, workload: Workload
+    ) -> None:
+        self._env = env
+        self._stores = stores
+        self._clients = clients
+        self._machine = machine
+        self._workload = workload
+        self._window_s = stores[0].scheduler.window_s
+        self._every = stores[0].scheduler.every_window
+        self._alarm = Alarm(env, self._end_window)
+        self._window = -1
+        """Number of the window that is open; -1 = none is measured."""
+        self._start: Totals = (0.0, 0.0, 0.0)
+        """Totals at its start."""
+        self._changed = False
+        clients.on_rates = self._rates_changed
+
+    def _rates_changed(self, before: Totals) -> None:
+        self._changed = True
+        if self._window < 0:
+            now_s, length_s = self._env.now, self._window_s
+            self._window = int(now_s / length_s + TICK_S)
+            since_s = max(0.0, now_s - self._window * length_s)
+            totals = self._clients.totals()
+            self._start = (
+                totals[0] - before[0] * since_s, totals[1] - before[1] * since_s, totals[2] - before[2] * since_s
+            )  # fmt: skip
+            self._alarm.set(max(0.0, (self._window + 1) * length_s - now_s))
+
+    def _end_window(self) -> None:
+        """Tell the schedulers; if rates changed within the window, the next one is measured as well."""
+        totals, length_s = self._clients.totals(), self._window_s
+        writes, reads, device = ((b - a) / length_s for a, b in zip(self._start, totals, strict=True))
+        value = self._workload.value_bytes
+        window = ClientWindow(
+            start_s=self._window * length_s,
+            end_s=self._env.now,
+            write_ops_per_s=writes,
+            read_ops_per_s=reads,
+            user_bytes_per_s=writes * self._clients.shape.user_bytes + reads * (self._workload.key_size + value),
+            value_bytes=value,
+            device_bytes_per_s=device,
+        )
+        if self._changed or self._every:
+            self._changed = False
+            self._window += 1
+            self._start = totals
+            self._alarm.set(max(0.0, (self._window + 1) * length_s - self._env.now))
+        else:
+            self._window = -1
+        self._tell(window)
+
+    def _tell(self, window: ClientWindow) -> None:
+        for store in self._stores:
+            store.view.now_s = self._env.now
+            rate = store.scheduler.observe(store.view, window)
+            if rate is not None and self._machine.limiter is not None:
+                self._machine.limiter.set_rate(rate)
+        for store in self._stores:
+            store.schedule()
+
+
+class Tuning:
+    """Asks the tuner of one store once per interval and applies its answer."""
+
+    def __init__(self, env: simpy.Environment, store: Store, tuner: Tuner, clients: ClientLoad, stores: int) -> None:
+        self._env = env
+        self._store = store
+        self._tuner = tuner
+        self._clients = clients
+        self._stores = stores
+        self._start_s = env.now
+        self._totals = clients.totals()
+        self._jobs_seen = 0
+        self._full_seen = 0
+        self._alarm = Alarm(env, self._ask)
+        self._alarm.set(tuner.interval_s)
+
+    def _ask(self) -> None:
+        changes = self._tuner.observe(self._interval())
+        self._alarm.set(self._tuner.interval_s)
+        if changes:
+            store = self._store
+            store.retune(changes)
+            self._clients.resize_memtable(store.number, memtable_entries(store.engine, self._clients))
+
+    def _interval(self) -> Interval:
+        store, now_s = self._store, self._env.now
+        totals = self._clients.totals()
+        jobs = store.recorder.jobs[self._jobs_seen :]
+        interval = Interval(
+            start_s=self._start_s,
+            end_s=now_s,
+            flushes=tuple(FlushDone(j.write_bytes, j.end_s - j.start_s) for j in jobs if j.kind == "flush"),
+            memtables_full=store.memtables_full - self._full_seen,
+            immutables=len(store.immutables),
+            l0_files=store.view.l0_files,
+            files_per_level=tuple(store.tree.files_per_level()),
+            pending_bytes=store.view.pending_bytes,
+            write_ops=(totals[0] - self._totals[0]) / self._stores,
+            read_ops=(totals[1] - self._totals[1]) / self._stores,
+        )
+        self._start_s, self._totals = now_s, totals
+        self._jobs_seen, self._full_seen = len(store.recorder.jobs), store.memtables_full
+        return interval
+
+
+def memtable_entries(engine: Engine, clients: ClientLoad) -> float:
+    """Writes that fill a memtable of the engine as it is now."""
+    shape = clients.shape
+    return engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
+
+
+def start_control(
+    env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, machine: Machine, workload: Workload
+) -> list[Observation | Tuning]:
+    """Begin to observe and tune, where the engine does."""
+    controls: list[Observation | Tuning] = []
+    if stores[0].scheduler.window_s > 0.0:
+        controls.append(Observation(env, stores, clients, machine, workload))
+    for store in stores:
+        tuner = store.engine.tuner()
+        if tuner is not None:
+            controls.append(Tuning(env, store, tuner, clients, len(stores)))
+    return controls

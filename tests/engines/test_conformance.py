@@ -1,0 +1,148 @@
+"""What every engine must do, found by its entry in configs/engine: nothing is lost, nothing waits for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lsmlab.models.policies.decisions import DoNothing, Scope
+from lsmlab.models.policies.scheduling import JobState
+from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from lsmlab.sim.store import Store
+from running import configuration
+from shadow import shadowed
+
+ENGINES = sorted(p.stem for p in (Path(__file__).parents[2] / "configs" / "engine").glob("*.yaml"))
+SMALL = (
+    "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
+    "engine.options.max_bytes_for_level_base=4MiB", "engine.options.max_bytes_for_level_multiplier=4",
+    "engine.options.use_direct_reads=true", "engine.options.use_direct_io_for_flush_and_compaction=true",
+    "device=samsung_970_pro", "device.write_cap=20MiB/s",
+)  # fmt: skip
+"""A store so small that four levels fill within seconds, on a device slow enough for jobs to meet."""
+LOADS = {
+    "steady": (
+        "workload=fillrandom", "workload.num=100000", "workload.value_size=1000", "workload.duration=20s",
+        "workload.benchmark_write_rate_limit=4MB/s", "engine.options.max_background_jobs=3",
+    ),
+    "peaks": (
+        "workload=peaks_valleys", "workload.num=100000", "workload.value_size=1000", "workload.duration=20s",
+        "workload.valley=2s", "workload.valley_rate=1000", "workload.peak=2s", "workload.peak_rate=8000",
+        "workload.read=0", "workload.update=1", "engine.options.max_background_jobs=4",
+    ),
+}  # fmt: skip
+"""From an empty store at a rate that it can keep up with, and from a full one in peaks that it cannot."""
+OWN = {
+    "silk": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.least_bandwidth=5MB/s",
+             "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
+}  # fmt: skip
+"""Settings of an engine that belong to the size of its device."""
+LOOKUPS = 2000
+"""Keys looked up in the end."""
+SETTLES_WITHIN_S = 600.0
+"""Simulated time in which a store must come to rest once nobody writes."""
+
+
+def config(engine: str, load: str, *more: str) -> dict[str, object]:
+    """A short run of an engine, with the invariants switch on: the tree is checked after every install."""
+    return configuration(f"engine={engine}", *SMALL, *OWN.get(engine, ()), *LOADS[load], *more)
+
+
+def phase_of(engine: str, load: str, *more: str) -> Phase:
+    """The parts of such a run, before it starts."""
+    phase = Phase(config(engine, load, *more), np.random.SeedSequence(7).spawn(SEEDS), ())
+    phase.preload()
+    return phase
+
+
+def conserved(result: Result) -> tuple[float, float]:
+    """(entries that flushes wrote, entries that live or were removed by merges and drops)."""
+    jobs, kind = result.jobs, np.asarray(result.jobs["kind"])
+    flushed = float(jobs["entries_out"][kind == "flush"].sum()) + result.summary["preloaded_entries"]
+    removed = float((jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum())
+    return flushed, result.summary["live_entries"] + removed + result.summary["dropped_entries"]
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_entries_are_conserved_and_runs_repeat(engine: str, load: str) -> None:
+    """What was flushed lives or was removed; the same configuration and seed give the same jobs and numbers."""
+    first, second = run(config(engine, load)), run(config(engine, load))
+    written, accounted = conserved(first)
+
+    assert written > 0
+    assert written == pytest.approx(accounted, rel=1e-9)
+    assert first.summary == second.summary
+    assert all(np.array_equal(first.jobs[name], second.jobs[name]) for name in first.jobs)
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nothing_idles_while_work_is_due(engine: str, load: str) -> None:
+    """Sampled over the run: if no job of a store runs, its picker has nothing to do; who is blocked waits for a job."""
+    phase = phase_of(engine, load)
+    idle: list[str] = []
+
+    def watch(store: Store) -> None:
+        if any(job.state is not JobState.HALTED for job in store.view.jobs):
+            return
+        scope = Scope.L0 if getattr(store.scheduler, "paused", False) else Scope.ANY
+        due = store.engine.picker.pick(store.tree, [], phase.env.now, scope)
+        if not isinstance(due, DoNothing) or store.blocked:
+            idle.append(f"{phase.env.now:.3f} s: {due}, blocked={store.blocked}")
+
+    def sample() -> object:
+        while True:
+            yield phase.env.timeout(0.0137)
+            watch(phase.stores[0])
+
+    phase.env.process(sample())  # type: ignore[arg-type]
+    phase.run()
+
+    assert [] == idle
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_store_comes_to_rest(engine: str, load: str) -> None:
+    """Once nobody writes, everything in memory is flushed and all jobs end: no lock and no pause lasts for ever."""
+    phase = phase_of(engine, load)
+    phase.run()
+    phase.clients.stop()
+    store = phase.stores[0]
+    store.flush_all(phase.clients.unflushed()[0])
+    end_s = phase.env.now + SETTLES_WITHIN_S
+    while not store.idle and phase.env.now < end_s:
+        phase.env.step()
+
+    assert store.idle
+    assert not store.blocked
+    assert [] == [f for f in store.files() if f.busy]
+
+
+@pytest.mark.parametrize("load", LOADS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_newest_version_is_found(engine: str, load: str) -> None:
+    """Every key that was ever written is found in its newest version, halted and discarded jobs notwithstanding."""
+    phase = phase_of(engine, load, "keys=exact")
+    store = phase.stores[0]
+    with shadowed(store) as shadow:
+        phase.run()
+    dropped = store.recorder.entries_dropped_by_drop > 0  # FIFO: old versions are meant to go
+    keys = np.random.default_rng(1).choice(sorted(shadow.latest), size=LOOKUPS, replace=False).tolist()
+    wrong = {key: (shadow.find(store, key), shadow.latest[key]) for key in keys}
+    wrong = {key: pair for key, pair in wrong.items() if pair[0] != pair[1] and not (dropped and pair[0] is None)}
+
+    assert len(shadow.latest) > 10_000
+    assert {} == wrong
+
+
+def test_jobs_are_halted_and_discarded_in_these_runs() -> None:
+    """The runs above exercise preemption: SILK's have jobs that were halted, and some that lost their inputs."""
+    jobs = [run(config("silk", load)).jobs for load in LOADS]
+
+    assert sum(float(j["halted_s"].sum()) for j in jobs) > 0
+    assert any("discarded" in j["kind"].tolist() for j in jobs)

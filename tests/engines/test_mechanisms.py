@@ -1,0 +1,108 @@
+"""What the store can do for engines: runs, slices, halted jobs, options that change. Each with an engine made for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from running import configuration
+from shadow import Shadow, shadowed
+
+ALLOWED = ("policy_fixture",)
+SMALL = (
+    "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
+    "engine.options.max_bytes_for_level_base=4MiB", "engine.options.level_compaction_dynamic_level_bytes=false",
+    "engine.options.max_background_jobs=4", "device=samsung_970_pro", "device.write_cap=40MiB/s",
+    "workload.value_size=1000", "workload.num=100000", "workload.duration=20s",
+    "workload.benchmark_write_rate_limit=5MB/s",
+)  # fmt: skip
+
+
+def config(group: str, target: str, *more: str, **settings: Any) -> dict[str, Any]:
+    """A small run with one policy of `policy_fixture`."""
+    configured = configuration(*SMALL, *more)
+    configured["engine"][group] = {"_target_": f"policy_fixture.{target}", **settings}
+    return configured
+
+
+def check_conserved(result: Result) -> None:
+    """What was flushed lives or was removed."""
+    jobs, kind = result.jobs, np.asarray(result.jobs["kind"])
+    flushed = float(jobs["entries_out"][kind == "flush"].sum())
+    removed = float((jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum())
+    assert flushed > 0
+    assert flushed == pytest.approx(result.summary["live_entries"] + removed, rel=1e-6)
+
+
+def check_lookups(settings: dict[str, Any]) -> Shadow:
+    """Every key's newest version is found at the end of an exact run."""
+    settings["keys"] = {**settings["keys"], "mode": "exact"}
+    phase = Phase(settings, np.random.SeedSequence(3).spawn(SEEDS), ALLOWED)
+    store = phase.stores[0]
+    with shadowed(store) as shadow:
+        phase.run()
+    keys = np.random.default_rng(1).choice(sorted(shadow.latest), size=2000, replace=False).tolist()
+    wrong = {k: (shadow.find(store, k), shadow.latest[k]) for k in keys if shadow.find(store, k) != shadow.latest[k]}
+    assert {} == wrong
+    return shadow
+
+
+def test_levels_may_hold_several_runs() -> None:
+    """Tiering: runs pile up newest first, entries are conserved, lookups find the newest version."""
+    result = run(config("picker", "Stacking"), allowed=ALLOWED)
+    check_conserved(result)
+    check_lookups(config("picker", "Stacking"))
+
+    assert "Tiering" in result.jobs["reason"].tolist()
+    deep = np.asarray(result.jobs["start_level"]) > 0
+    assert deep.any(), "no level below L0 was ever full"
+
+
+def test_links_move_no_bytes_and_lose_no_keys() -> None:
+    """Links cost nothing on the device; merges read the file and its slices; lookups find slices before files."""
+    result = run(config("picker", "Linking"), allowed=ALLOWED)
+    check_conserved(result)
+    check_lookups(config("picker", "Linking"))
+    kind, jobs = np.asarray(result.jobs["kind"]), result.jobs
+
+    assert int((kind == "link").sum()) > 10
+    assert 0 == jobs["write_bytes"][kind == "link"].sum() + jobs["read_bytes"][kind == "link"].sum()
+    assert "SliceLinks" in jobs["reason"].tolist()
+
+
+def test_halted_and_discarded_jobs_lose_nothing() -> None:
+    """Every deep job is halted once and a third of them given up: the time shows, the entries do not."""
+    result = run(config("scheduler", "Stepping"), allowed=ALLOWED)
+    check_conserved(result)
+    check_lookups(config("scheduler", "Stepping"))
+    kind = np.asarray(result.jobs["kind"])
+
+    assert int((kind == "discarded").sum()) > 3
+    assert float(result.jobs["entries_in"][kind == "discarded"].sum()) == 0.0
+    assert float(result.jobs["write_bytes"][kind == "discarded"].sum()) > 0.0
+
+
+def test_a_tuner_changes_the_memtable_at_once() -> None:
+    """A smaller memtable is switched with what it has, a larger one goes on filling: flush sizes follow the schedule."""
+    mib = 1 << 20
+    sizes = [mib, 4 * mib, 4 * mib, 4 * mib, mib]
+    result = run(config("tuner", "Schedule", write_buffer_sizes=sizes), allowed=ALLOWED)
+    check_conserved(result)
+    flush = np.asarray(result.jobs["kind"]) == "flush"
+    start, size = result.jobs["start_s"][flush], result.jobs["entries_in"][flush]
+
+    small, large = size[start < 2.0].max(), size[(start > 2.5) & (start < 5.0)].max()
+    assert large == pytest.approx(4 * small, rel=0.1)
+    assert size[start > 6.0].max() == pytest.approx(small, rel=0.1)
+
+
+def test_the_fixture_is_importable() -> None:
+    """The policies above are refused unless their package is allowed by name."""
+    assert (Path(__file__).parents[1] / "policy_fixture.py").exists()
+    with pytest.raises(Exception, match="outside the allowed packages"):
+        run(config("tuner", "Schedule", write_buffer_sizes=[1]))

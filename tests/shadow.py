@@ -1,0 +1,135 @@
+"""A dictionary beside a run: which memtable wrote each key last, and which version every file holds.
+
+Files of a simulated store carry keys without values. Here each flush and merge is followed by hand, newest input first,
+so that a lookup in the tree can be compared with the dictionary: if a job put a file in the wrong place, merged in the
+wrong order or lost a key, some lookup finds an old version or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import lsmlab.sim.compacting
+import lsmlab.sim.flushing
+import numpy as np
+from lsmlab.models.policies.decisions import Merge
+from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.sim.store import Store
+
+Run = tuple[KeyArray, KeyArray]
+"""Keys and the version of each."""
+
+
+PRELOADED = -1
+"""Version of keys that the store held before the run."""
+
+
+class Shadow:
+    """The dictionary of one store, and the versions in its files."""
+
+    def __init__(self) -> None:
+        self.latest: dict[int, int] = {}
+        self.versions: dict[int, KeyArray] = {}
+        """By file number, parallel to the file's keys."""
+        self.memtables: dict[int, int] = {}
+        """Version by id of a memtable's keys."""
+        self._kept: list[Any] = []
+
+    def wrote(self, keys: KeyArray) -> None:
+        """A memtable became immutable."""
+        version = len(self.memtables)
+        self.memtables[id(keys)] = version
+        self._kept.append(keys)  # ids must stay those of this array
+        self.latest.update(dict.fromkeys(keys.tolist(), version))
+
+    def flushed(self, memtables: Sequence[KeyArray], file: SortedFile | None) -> None:
+        """Memtables, oldest first, became a file."""
+        if file is not None:
+            runs = [(k, np.full(len(k), self.memtables[id(k)])) for k in reversed(memtables)]
+            self._note([file], runs)
+
+    def merged(self, pick: Merge, outputs: Sequence[SortedFile]) -> None:
+        """Files were merged, in the order in which the pick names them."""
+        self._note(outputs, [run for _, files in pick.inputs for f in files for run in self._runs(f)])
+
+    def find(self, store: Store, key: int) -> int | None:
+        """Version that a lookup finds: memtables, L0, then every run from newest to oldest."""
+        for memtable in reversed(store.immutables):
+            if _position(memtable.keys, key) is not None:
+                return self.memtables[id(memtable.keys)]
+        for file in store.tree.l0:
+            found = self._in_file(file, key)
+            if found is not None:
+                return found
+        for level in range(1, store.tree.num_levels):
+            for run in store.tree.runs(level):
+                file = run.files[min(int(run.hi.searchsorted(key)), len(run) - 1)]
+                found = self._in_file(file, key)
+                if found is not None:
+                    return found
+        return None
+
+    def _in_file(self, file: SortedFile, key: int) -> int | None:
+        for keys, versions in self._runs(file):
+            at = _position(keys, key)
+            if at is not None:
+                return int(versions[at])
+        return None
+
+    def _runs(self, file: SortedFile) -> list[Run]:
+        """A file's slices, newest first, then its own keys."""
+        runs: list[Run] = []
+        for part in reversed(file.slices):
+            start = int(part.source.keys.searchsorted(part.keys[0]))
+            whole = self.versions.get(part.source.number, np.full(len(part.source.keys), PRELOADED))
+            runs.append((part.keys, whole[start : start + len(part.keys)]))
+        return [*runs, (file.keys, self.versions.get(file.number, np.full(len(file.keys), PRELOADED)))]
+
+    def _note(self, outputs: Sequence[SortedFile], runs: Sequence[Run]) -> None:
+        keys = np.concatenate([k for k, _ in runs])
+        versions = np.concatenate([v for _, v in runs])
+        order = keys.argsort(kind="stable")  # of equal keys the newest run's comes first
+        keys, versions = keys[order], versions[order]
+        first = np.r_[True, keys[1:] != keys[:-1]]
+        keys, versions = keys[first], versions[first]
+        for file in outputs:
+            self.versions[file.number] = versions[keys.searchsorted(file.keys)]
+
+
+def _position(keys: KeyArray, key: int) -> int | None:
+    at = int(keys.searchsorted(key))
+    return at if at < len(keys) and keys[at] == key else None
+
+
+@contextmanager
+def shadowed(store: Store) -> Iterator[Shadow]:
+    """Follow everything that happens to a store while the context lasts."""
+    shadow = Shadow()
+    flush_work, merge_work = lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work
+    source = store._source
+    fill = source.memtable
+
+    def memtable(number: int, entries: float) -> tuple[KeyArray, Any]:
+        keys, tombstones = fill(number, entries)
+        shadow.wrote(keys)
+        return keys, tombstones
+
+    def flush(own: Store, keys: KeyArray, tombstones: Any, entries_in: float) -> Any:
+        work = flush_work(own, keys, tombstones, entries_in)
+        picked = own._flushing._flushes[-1].memtables
+        shadow.flushed([m.keys for m in picked], work.file)
+        return work
+
+    def merge(own: Store, pick: Merge) -> Any:
+        work = merge_work(own, pick)
+        shadow.merged(pick, work.outputs)
+        return work
+
+    source.memtable = memtable  # type: ignore[method-assign]
+    lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work = flush, merge
+    try:
+        yield shadow
+    finally:
+        lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work = flush_work, merge_work
