@@ -27,6 +27,7 @@ from lsmlab.validation.scorecard.model_errors import fit_model_errors
 from lsmlab.validation.scorecard.real import means_and_ranges, real_run
 from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases, simulate_one
 from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
+from lsmlab.validation.scorecard.sources import replays
 from lsmlab.validation.scorecard.trends import trends
 from lsmlab.validation.theory import TheoryCheck, merged_all
 
@@ -268,6 +269,16 @@ def test_a_log_tells_what_is_not_measured(tmp_path: Path) -> None:
     assert 0 < real.values["levels.3.mean_bytes"] < real.values["levels.3.bytes"]
     assert real.dominant_cause is not None
     assert 0.0 < real.values["stall_fraction"] < 1.0
+
+
+def test_replays_count_answers_and_note_what_cannot_be_replayed(tmp_path: Path) -> None:
+    """A recording's matches are on the card; a folder that is none costs a note and nothing else."""
+    card = Scorecard()
+    replays(card, [RECORDING, tmp_path])
+
+    assert {"static"} == {check.recording for check in card.replays}
+    assert all(check.matched == check.total for check in card.replays)
+    assert tmp_path.name in card.skipped[0]
 
 
 # --- totals -----------------------------------------------------------------------------------------------------------

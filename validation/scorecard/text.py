@@ -180,7 +180,7 @@ def _replay_lines(card: Scorecard) -> list[str]:
     if not card.replays:
         return []
     names = sorted({check.recording for check in card.replays})
-    lines = ["", f"exact replays of {', '.join(names)}: answers of the policies that are RocksDB's own"]
+    lines = ["", f"exact replays of {len(names)} recordings: answers of the policies that are RocksDB's own"]
     for name, entry in replay_shares(card.replays).items():
         if entry["total"]:
             lines.append(f"  {name:<44} {entry['matched']:>7,} of {entry['total']:>7,}  {100 * entry['share']:.2f} %")

@@ -42,7 +42,7 @@ def validate(argv: list[str]) -> int:
     for run in card.runs:
         run.model_errors = {**read_model_errors(), **run.set_errors}
     if "replay" in given.sets:
-        replays(card)
+        replays(card, release=given.release)
     if "theory" in given.sets:
         from lsmlab.validation.theory import all_checks
 
