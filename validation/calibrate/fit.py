@@ -1,0 +1,146 @@
+"""Calibration of one machine: recorded runs in, constants with priors, errors and provenance out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.devices.make import DeviceSettings
+from lsmlab.models.errors import InputError
+from lsmlab.models.host import Host
+from lsmlab.models.units import build, parse_quantity
+from lsmlab.sim.compose import compose
+from lsmlab.validation.calibrate.equations import equations_of
+from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
+from lsmlab.validation.calibrate.solve import Constant, Equation, Solution, solve
+from lsmlab.validation.case import Case, find_cases, read_case
+
+PART: Final = "calibration"
+_HOST_WIDTHS: Final[Mapping[str, float]] = {
+    "write_op": 0.5, "write_byte": 1.0, "write_serial": 0.3, "write_spread": 0.5, "sleep_penalty": 1.0,
+    "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
+    "compaction_record": 0.5, "compaction_byte": 0.5, "job_start": 1.5, "file_overhead": 1.0, "unlink": 2.0,
+    "sleep_step": 0.1,
+}  # fmt: skip
+"""How far a constant of configs/host/default.yaml may be off on another machine: standard deviation of its logarithm."""
+_HOST_STARTS: Final[Mapping[str, float]] = {"write_byte": 0.5e-9, "sleep_penalty": 20e-6}
+"""Priors of constants that the default sets to 0: copying at 2 GB/s; caches of a core filled again."""
+_DEVICE_WIDTHS: Final[Mapping[str, float]] = {
+    "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
+    "throttle_io": 0.5,
+}  # fmt: skip
+"""The same of a constant of configs/device: another drive of its class."""
+_HELPERS: Final = (Constant("log_op", 2e-6, 1.0),)
+"""Constants that the simulator does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A machine's constants, and what they rest on."""
+
+    machine: str
+    """The parameter set that the cases name."""
+    device: str
+    """The entry of configs/device that they ran on."""
+    cores: int
+    cases: tuple[str, ...]
+    runs: tuple[RecordedRun, ...]
+    recorded: str
+    """First and last day of the recordings."""
+    release: str
+    digest: str
+    """Of all files that were read."""
+    equations: tuple[Equation, ...]
+    solution: Solution
+
+    def fitted(self, group: str) -> dict[str, float]:
+        """Fitted values of the `host` or `device` group."""
+        return {k.partition(".")[2]: v for k, v in self.solution.values.items() if k.startswith(f"{group}.")}
+
+
+def calibrate_cases(folder: Path) -> Calibration:
+    """Fit the constants of the machine on which the cases below `folder` were recorded.
+
+    Raises InputError if there is no recorded case, one belongs to the test or quarantine part, they come from different
+    machines, or a file is missing or unreadable.
+    """
+    cases = [read_case(path) for path in find_cases(folder)]
+    for case in cases:
+        if case.part != PART:
+            raise InputError(
+                f"{case.directory}: case of the {case.part} part; constants are fitted to part: {PART} alone, "
+                "so that the others stay unseen"
+            )
+    recorded = [(case, _record_block(case)) for case in cases if case.logs]
+    if not recorded:
+        raise InputError(f"{folder}: no recorded case; 'lsmlab record {folder}' records them")
+    configs = {case.name: case.config() for case, _ in recorded}
+    machine = _one({str(c["host"].get("parameters")) for c in configs.values()}, folder, "host.parameters")
+    cores = int(_one({str(block.get("cores", 0)) for _, block in recorded}, folder, "record.cores"))
+    _one({str(block.get("cpu", "")) for _, block in recorded}, folder, "record.cpu")
+    if cores < 1:
+        raise InputError(f"{folder}: record.cores is missing from a case.yaml; 'lsmlab record' writes it")
+    device = _one({_device(case) for case, _ in recorded}, folder, "device.base")
+    for config in configs.values():
+        config["host"]["cores"] = cores
+    runs = [
+        read_run(log.parent, case.name, configs[case.name])
+        for case, _ in sorted(recorded, key=lambda pair: pair[0].name)
+        for log in case.logs
+    ]
+    days = sorted(str(block.get("date", "")) for _, block in recorded)
+    releases = sorted({str(block.get("rocksdb", "")) for _, block in recorded})
+    equations = equations_of(runs)
+    return Calibration(
+        machine=machine, device=device, cores=cores, cases=tuple(sorted(case.name for case, _ in recorded)),
+        runs=tuple(runs), recorded=days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}",
+        release=", ".join(releases), digest=hashlib.sha256("".join(r.digest for r in runs).encode()).hexdigest(),
+        equations=tuple(equations), solution=solve(constants_for(device, equations), equations),
+    )  # fmt: skip
+
+
+def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
+    """Constants that appear in the equations, with their priors from configs/host/default and configs/device/`device`."""
+    config = compose([f"device={device}"])
+    about = ("description", "parameters")
+    host = build(Host, {k: v for k, v in config["host"].items() if k not in about}, "host")
+    known = [
+        Constant(f"host.{key}", getattr(host, key) or _HOST_STARTS[key], width, _high(key))
+        for key, width in _HOST_WIDTHS.items()
+    ]
+    for key, width in _DEVICE_WIDTHS.items():
+        kind = "bytes_per_s" if key.endswith("bandwidth") else "bytes" if key == "throttle_io" else "seconds"
+        value = config["device"].get(key, getattr(DeviceSettings, key, None))
+        if value is not None:
+            known.append(Constant(f"device.{key}", parse_quantity(value, kind), width))
+    used = {key for equation in equations for key in equation.keys}
+    missing = used - {c.key for c in (*known, *_HELPERS)}
+    if missing:
+        raise InputError(f"device={device}: has no constant {', '.join(sorted(missing))} that runs could be fitted with")
+    return [c for c in (*known, *_HELPERS) if c.key in used]
+
+
+def _high(key: str) -> float:
+    return 1.0 if key == "write_serial" else float("inf")
+
+
+def _record_block(case: Case) -> Mapping[str, Any]:
+    import yaml
+
+    block = yaml.safe_load((case.directory / "case.yaml").read_text(encoding="utf-8")).get("record")
+    return block if isinstance(block, Mapping) else {}
+
+
+def _device(case: Case) -> str:
+    return next((o.partition("=")[2] for o in case.overrides if o.startswith("device=")), "nvme")
+
+
+def _one(found: set[str], folder: Path, key: str) -> str:
+    if len(found) != 1:
+        raise InputError(
+            f"{folder}: {key} differs between cases ({', '.join(sorted(found))}); calibrate one machine at a time"
+        )
+    return found.pop()

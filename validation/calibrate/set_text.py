@@ -1,0 +1,188 @@
+"""A calibration in words and as a parameter file: values with units, errors, and what the data cannot tell apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.validation.calibrate.fit import Calibration
+from lsmlab.validation.calibrate.solve import Solution
+
+VERSION: Final = 2
+"""Of the fitted sets: 1 held the defaults."""
+_SOURCES: Final[Mapping[str, str]] = {
+    "host.cores": "the recordings' own note of the machine",
+    "host.write_op": "seconds outside stalls per write",
+    "host.write_byte": "as write_op, by size of the value",
+    "host.write_serial": "as write_op, several threads against one",
+    "host.write_spread": "histograms of writes below 58 us",
+    "host.sleep_penalty": "as write_op, by sleeps per write",
+    "host.read_op": "CPU seconds per read and mean time of a read",
+    "host.read_run": "as read_op",
+    "host.read_block": "as read_op; with direct I/O the system call is in it",
+    "host.flush_record": "CPU time of flushes, by records and bytes",
+    "host.flush_byte": "as flush_record",
+    "host.compaction_record": "CPU time of merges, by records and bytes",
+    "host.compaction_byte": "as compaction_record",
+    "host.job_start": "from the end of a job to the start of the next",
+    "host.file_overhead": "from a job's last byte to its commit, by files",
+    "host.unlink": "between two deletions of a job",
+    "host.sleep_step": "RocksDB's stall time by sleeps in the histogram",
+    "device.read_bandwidth": "reads of merges that were alone, without a cap",
+    "device.write_bandwidth": "write calls of jobs that were alone, without a cap",
+    "device.read_latency": "mean time of reads of one block",
+    "device.write_latency": "as write_bandwidth, by requests",
+    "device.fsync_latency": "from a job's last byte to its commit, whatever its files",
+    "device.throttle_io": "bytes per operation of writes, counted by the block layer",
+}
+_WEAK: Final = 1.0
+"""Singular values below this: that combination is known less well from the data than from the priors."""
+
+
+def quantity_text(key: str, value: float) -> str:
+    """A constant in the unit that suits it, four digits."""
+    if key.endswith("bandwidth"):
+        return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
+    if key.endswith(("cores", "serial", "spread")):
+        return f"{value:.4g}"
+    if key.endswith("throttle_io"):
+        return f"{value / 1e3:.4g}kB"
+    if value == 0.0:
+        return "0s"
+    scale, unit = next(((s, u) for s, u in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if value >= s), (1e-9, "ns"))
+    return f"{value / scale:.4g}{unit}"
+
+
+def parameter_text(found: Calibration, command: str) -> str:
+    """The parameter file: the same bytes for the same recordings."""
+    lines = [
+        "# Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format.",
+        f"# Written by: {command}",
+        f"version: {VERSION}",
+        f"description: {found.cores} cores, the machine of the recorded cases",
+        "provenance:",
+        f"  runs: {len(found.runs)} runs of db_bench {found.release}, recorded {found.recorded}",
+        f"  cases: [{', '.join(found.cases)}]",
+        f"  inputs_sha256: {found.digest}",
+        f"  method: {command}; LSMLab {_version()}; docs/how-to/calibrate.md",
+        "host:",
+        f"  cores: {found.cores}  # source: {_SOURCES['host.cores']}",
+        *_values(found, "host", "  "),
+        "devices:",
+        f"  {found.device}:",
+        *_values(found, "device", "    "),
+        "standard_errors:  # clustered by run; none for constants of which the runs say next to nothing",
+        f"  host: {_errors(found, 'host')}",
+        "  devices:",
+        f"    {found.device}: {_errors(found, 'device')}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _values(found: Calibration, group: str, indent: str) -> list[str]:
+    silent = set(found.solution.at_prior())
+    lines = []
+    for key, value in found.fitted(group).items():
+        name = f"{group}.{key}"
+        source = f"{'assumption: the runs say next to nothing; ' if name in silent else 'source: '}{_SOURCES[name]}"
+        lines.append(f"{indent}{key}: {quantity_text(key, value)}  # {source}")
+    return lines
+
+
+def _errors(found: Calibration, group: str) -> str:
+    silent = set(found.solution.at_prior())
+    parts = [
+        f"{key}: {quantity_text(key, found.solution.error(f'{group}.{key}'))}"
+        for key in found.fitted(group)
+        if f"{group}.{key}" not in silent
+    ]
+    return "{" + ", ".join(parts) + "}"
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("lsmlab")
+
+
+def report_text(found: Calibration) -> str:
+    """What was fitted to what, how well, and what cannot be known, for the terminal."""
+    solution = found.solution
+    lines = [
+        f"{found.machine}: {found.cores} cores, device {found.device}; {len(found.runs)} runs of "
+        f"{len(found.cases)} cases, RocksDB {found.release}, recorded {found.recorded}", "",
+        f"{'constant':<26}{'value':>12}{'error':>12}{'':>8}{'prior':>12}",
+    ]  # fmt: skip
+    silent = set(solution.at_prior())
+    for constant in solution.constants:
+        key = constant.key
+        error = solution.relative_errors[key]
+        note = "  stays at its prior" if key in silent else ""
+        lines.append(
+            f"{key:<26}{quantity_text(key, solution.values[key]):>12}{quantity_text(key, solution.error(key)):>12}"
+            f"{100 * error:>6.0f} %{quantity_text(key, constant.prior):>12}{note}"
+        )
+    lines += ["", f"{'equation':<28}{'values':>8}{'scatter':>9}{'bias':>7}   furthest run (both in units of the stated scatter)"]
+    for equation in found.equations:
+        misses = solution.residuals[equation.name]
+        run, far = _furthest(misses, equation.clusters)
+        lines.append(
+            f"{equation.name:<28}{len(misses):>8}{math.sqrt(float(np.mean(misses**2))):>9.2f}{float(np.mean(misses)):>7.2f}"
+            f"   {run} {far:+.2f}"
+        )
+    return "\n".join([*lines, "", *identifiability(solution)]) + "\n"
+
+
+def _furthest(misses: Any, clusters: Any) -> tuple[str, float]:
+    names = np.array(clusters)
+    means = {name: float(misses[names == name].mean()) for name in sorted(set(clusters))}
+    name = max(means, key=lambda n: abs(means[n]))
+    return name, means[name]
+
+
+def identifiability(solution: Solution) -> list[str]:
+    """In words: what the runs cannot tell."""
+    lines = []
+    silent = solution.at_prior()
+    if silent:
+        lines.append(f"The runs say next to nothing about {', '.join(silent)}: values and errors are those of the priors.")
+    for first, second, correlation in solution.alike():
+        lines.append(f"The runs cannot tell {first} from {second} (correlation {correlation:+.2f}).")
+    for value, direction in zip(solution.singular_values, solution.directions, strict=True):
+        strong = [c.key for c, x in zip(solution.constants, direction, strict=True) if abs(x) > 0.3]
+        if value < _WEAK and len(strong) > 1:
+            lines.append(f"Together only the sum that they make up is known: {', '.join(strong)} (singular value {value:.2g}).")
+    for constant in solution.constants:
+        if constant.high < math.inf and solution.values[constant.key] > 0.995 * constant.high:
+            lines.append(f"{constant.key} is at the end of its range: the model lacks something there.")
+    return lines or ["All constants are told apart by the runs."]
+
+
+def document(found: Calibration) -> dict[str, Any]:
+    """The calibration as JSON."""
+    solution = found.solution
+    silent = set(solution.at_prior())
+    return {
+        "machine": found.machine, "device": found.device, "cores": found.cores, "cases": list(found.cases),
+        "runs": [run.name for run in found.runs], "release": found.release, "recorded": found.recorded,
+        "inputs_sha256": found.digest,
+        "constants": {
+            c.key: {
+                "value": solution.values[c.key], "standard_error": solution.error(c.key), "prior": c.prior,
+                "prior_width": c.width, "informed": c.key not in silent,
+            }
+            for c in solution.constants
+        },
+        "equations": {
+            e.name: {
+                "values": len(e.clusters), "scatter": math.sqrt(float(np.mean(solution.residuals[e.name] ** 2))),
+                "bias": float(np.mean(solution.residuals[e.name])),
+            }
+            for e in found.equations
+        },
+        "singular_values": solution.singular_values.tolist(),
+        "alike": [list(pair) for pair in solution.alike()],
+        "identifiability": identifiability(solution),
+    }  # fmt: skip

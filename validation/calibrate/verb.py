@@ -1,0 +1,46 @@
+"""The verb `calibrate`: constants of a machine from runs that were recorded on it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.arguments import LineParser
+from lsmlab.sim.jsontext import to_json
+from lsmlab.validation.calibrate.fit import calibrate_cases
+from lsmlab.validation.calibrate.set_text import document, parameter_text, report_text
+
+CASES: Final = Path(__file__).parents[1] / "cases" / "calibration"
+_ABOUT: Final = """Fit the processor and device constants of a machine to runs that 'lsmlab record' made on it: bounded least
+squares over job records, histograms and counters, with priors from configs/host/default and configs/device. Only cases of
+the calibration part are accepted. Says which constants the runs cannot tell apart."""
+
+
+def calibrate(argv: list[str]) -> int:
+    """Fit, print, and write the parameter file where one is asked for. Returns 0."""
+    parser = LineParser(prog="lsmlab calibrate", description=_ABOUT)
+    parser.add_argument(
+        "cases", nargs="?", type=Path, default=CASES, metavar="CASES",
+        help="folder of recorded cases (validation/cases/calibration)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the parameter set here, such as configs/parameters/NAME.yaml"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    given = parser.parse_args(argv)
+    found = calibrate_cases(given.cases)
+    if given.out is not None:
+        try:
+            given.out.write_text(parameter_text(found, COMMAND), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"--out {given.out}: cannot be written ({error.strerror})") from None
+    sys.stdout.write(to_json(document(found)) if given.json else report_text(found))
+    if given.out is not None and not given.json:
+        sys.stdout.write(f"\nSaved in {given.out}\n")
+    return 0
+
+
+COMMAND: Final = "lsmlab calibrate"
+"""What the file says that it was written by; its arguments are the machine's affair."""
