@@ -12,6 +12,7 @@ from lsmlab.sim.gate import Gate
 from lsmlab.sim.job_records import discarded_record, edit_record, merge_record
 from lsmlab.sim.jobs import Job, Work, running_job
 from lsmlab.sim.machine import Consumer, Events
+from lsmlab.sim.purge import Obsolete
 from lsmlab.sim.work import CompactionWork, merge_work
 
 if TYPE_CHECKING:
@@ -35,17 +36,19 @@ class Compacting:
             return
         if isinstance(job.pick, Merge):
             work = merge_work(store, job.pick)
+            store.purge.begin(job.number)
             yield from self._merge(job, work)
             if job.gate is not None and job.gate.discarded:
+                store.purge.end(job.number)
                 self._note_discarded(job)
                 return
             job.gate = None  # from here on it can neither be halted nor given up
             merged_s = store.env.now
-            cached_bytes = store.machine.cache.cached_bytes(f for _, files in job.pick.inputs for f in files)
             yield from store.manifest.commit()
             self._commit_merge(job, work, merged_s)
             store.recorder.running(store.env.now, compactions=-1)
-            yield from store.machine.unlink(sum(len(files) for _, files in job.pick.inputs), cached_bytes)
+            gone = store.purge.end(job.number)
+            yield from store.machine.unlink(gone.files, gone.cached_bytes)
         else:
             yield from store.manifest.commit()
             self._commit_edit(job, job.pick)
@@ -194,7 +197,9 @@ class Compacting:
         assert isinstance(pick, Merge)
         del self.jobs[job.number]
         self._remember_round_robin(pick)
+        cached_bytes = store.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
         gone = store.tree.install(pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
+        store.purge.retire(Obsolete(len(gone), cached_bytes))
         for file in gone:
             store.machine.deleted(file)
         for file in work.outputs:

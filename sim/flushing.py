@@ -58,6 +58,7 @@ class Flushing:
         start_s = env.now
         flush = _Flush(picked)
         self._flushes.append(flush)
+        store.purge.begin(view.job)
         keys, tombstones = (
             (picked[0].keys, picked[0].tombstones)
             if len(picked) == 1
@@ -75,7 +76,8 @@ class Flushing:
         if self._flushes[0] is flush:
             yield from store.manifest.commit()
             self._commit(view.job)
-        yield from machine.unlink(1, log_bytes=sum(m.log_bytes for m in picked))
+        gone = store.purge.end(view.job)
+        yield from machine.unlink(gone.files + 1, gone.cached_bytes, sum(m.log_bytes for m in picked))
         store.recorder.running(env.now, flushes=-1)
         self._leave(view)
 

@@ -34,6 +34,7 @@ from lsmlab.sim.compacting import Compacting
 from lsmlab.sim.flushing import Flushing, Memtable
 from lsmlab.sim.machine import Machine
 from lsmlab.sim.manifest import Manifest
+from lsmlab.sim.purge import Purge
 from lsmlab.sim.recorder import StoreRecorder
 
 
@@ -74,6 +75,7 @@ class Store:
         self.on_stall_change: Callable[[], None] = lambda: None
         self.file_numbers: Iterator[int] = itertools.count(1)
         self.manifest = Manifest(env, machine)
+        self.purge = Purge()
         self._source = source
         self._rng = rng
         self._job_ids = itertools.count(1)
