@@ -39,6 +39,8 @@ _SOURCES: Final[Mapping[str, str]] = {
 }
 _WEAK: Final = 1.0
 """Singular values below this: that combination is known less well from the data than from the priors."""
+_STRONG: Final = 0.3
+"""Parts of a combination (a unit vector) above this are named."""
 
 
 def quantity_text(key: str, value: float) -> str:
@@ -150,10 +152,13 @@ def identifiability(solution: Solution) -> list[str]:
         lines.append(f"The runs say next to nothing about {', '.join(silent)}: values and errors are those of the priors.")
     for first, second, correlation in solution.alike():
         lines.append(f"The runs cannot tell {first} from {second} (correlation {correlation:+.2f}).")
-    for value, direction in zip(solution.singular_values, solution.directions, strict=True):
-        strong = [c.key for c, x in zip(solution.constants, direction, strict=True) if abs(x) > 0.3]
+    groups: dict[tuple[str, ...], float] = {}
+    for value, direction in zip(solution.singular_values, solution.directions, strict=False):
+        strong = tuple(c.key for c, x in zip(solution.constants, direction, strict=True) if abs(x) > _STRONG)
         if value < _WEAK and len(strong) > 1:
-            lines.append(f"Together only the sum that they make up is known: {', '.join(strong)} (singular value {value:.2g}).")
+            groups[strong] = min(value, groups.get(strong, math.inf))
+    for keys, value in groups.items():
+        lines.append(f"The runs know {', '.join(keys)} together better than each alone (singular value {value:.2g}).")
     for constant in solution.constants:
         if constant.high < math.inf and solution.values[constant.key] > 0.995 * constant.high:
             lines.append(f"{constant.key} is at the end of its range: the model lacks something there.")

@@ -155,7 +155,9 @@ def _jacobian(
 
 def _covariance(jacobian: Array, raw: Array, weights: Array, widths: Array, clusters: Sequence[str]) -> Array:
     """Of theta: the clustered sandwich, each variance at least that of independent residuals, at most the prior's."""
-    inverse = np.linalg.inv(jacobian.T @ (weights[:, None] * jacobian) + np.diag(1.0 / widths**2))
+    # the derivative of the influence function, not the weight: it is smaller, so misfits make errors larger
+    curved = weights**3
+    inverse = np.linalg.inv(jacobian.T @ (curved[:, None] * jacobian) + np.diag(1.0 / widths**2))
     names = sorted(set(clusters))
     place = np.array([names.index(c) for c in clusters])
     scores = np.zeros((len(names), len(widths)))

@@ -1,0 +1,253 @@
+"""Calibration: known constants come back from synthetic records, the committed set is what the command gives."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.sim.parameters import read_parameters
+from lsmlab.validation.calibrate.equations import equations_of, mean_us, spread_of
+from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for
+from lsmlab.validation.calibrate.recorded import Histogram, Job, RecordedRun, read_run
+from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
+from lsmlab.validation.calibrate.solve import Constant, Equation, solve
+from lsmlab.validation.calibrate.verb import CASES, COMMAND, calibrate
+
+ROOT = Path(__file__).parents[1]
+TRUE = {
+    "host.flush_record": 0.5e-6, "host.flush_byte": 0.7e-9, "host.compaction_record": 0.2e-6,
+    "host.compaction_byte": 2.0e-9, "host.write_op": 3.0e-6, "host.job_start": 1e-3, "host.unlink": 0.4e-3,
+    "host.file_overhead": 0.8e-3, "device.write_bandwidth": 0.9e9, "device.read_bandwidth": 1.8e9,
+    "device.fsync_latency": 5e-3, "device.throttle_io": 300e3,
+}  # fmt: skip
+"""What the synthetic machine costs."""
+
+
+def a_config(value_bytes: int, **options: Any) -> dict[str, Any]:
+    """The parts of a configuration that calibration looks at."""
+    return {
+        "workload": {"key_size": 16, "value_size": value_bytes, "threads": 1},
+        "engine": {"options": {"disable_wal": True, **options}},
+        "device": {"write_cap": None, "read_cap": None, "iops_cap": None},
+        "host": {"cores": 2},
+    }
+
+
+def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
+    """A run whose jobs follow one after the other and cost what TRUE says, each time by a factor of its own."""
+    rng = np.random.default_rng(seed)
+
+    def about(seconds: float) -> float:
+        return seconds * float(np.exp(noise * rng.standard_normal() - 0.5 * noise**2))
+
+    entry = value_bytes + 16.0
+    jobs, now_s = [], 0.0
+    for number in range(80):
+        flush = number % 2 == 0
+        kind = "flush" if flush else "compaction"
+        records = float(rng.uniform(1e5, 4e5))
+        size = records * entry
+        cpu_s = about(records * (TRUE[f"host.{kind}_record"] + entry * TRUE[f"host.{kind}_byte"]))
+        requests = math.ceil(size / 2**20)
+        write_s = about(size / TRUE["device.write_bandwidth"] + requests * 15.2e-6)
+        read_s = 0.0 if flush else about(size / TRUE["device.read_bandwidth"] + math.ceil(size / 2**21) * 73e-6)
+        files = 1 if flush else 5
+        job = Job(kind, now_s, 0.0, records, 0.0 if flush else size, size, files, runs=2)
+        job.wall_s, job.cpu_s, job.write_s = cpu_s + write_s + read_s, cpu_s, write_s
+        job.end_s = job.work_end_s + about(files * TRUE["host.file_overhead"] + TRUE["device.fsync_latency"])
+        job.deleted_s = [] if flush else list(job.end_s + TRUE["host.unlink"] * np.arange(5))
+        now_s = job.end_s + about(TRUE["host.job_start"])
+        jobs.append(job)
+    operations = round(now_s / TRUE["host.write_op"])
+    histogram = Histogram(operations, 3e-6, ((2.0, 3.0, operations // 2), (3.0, 4.0, operations // 2)))
+    counters = ({"write_bytes": 3e8, "writes": 3e8 / TRUE["device.throttle_io"], "read_bytes": 0.0, "reads": 0.0},)
+    return RecordedRun(
+        f"{name}/{seed}", name, a_config(value_bytes), now_s, operations, 0.0, tuple(jobs), {"write": histogram},
+        counters, (), "",
+    )  # fmt: skip
+
+
+def test_known_constants_come_back() -> None:
+    """From records with 10 % of noise each constant is found within three of its standard errors, and 15 %."""
+    runs = [a_run(f"v{size}", size, seed, 0.1) for size in (100, 400, 1000) for seed in (1, 2)]
+    equations = equations_of(runs)
+
+    found = solve(constants_for("nvme", equations), equations)
+
+    for key, true in TRUE.items():
+        if key != "host.write_op":  # with its cost per byte, below
+            assert abs(found.values[key] - true) < max(3.0 * found.error(key), 1e-6 * true), key
+            assert abs(math.log(found.values[key] / true)) < 0.15, key
+
+
+def test_constants_that_no_record_tells_of_stay_out() -> None:
+    """Without reads and sleeps nothing is said about them; bandwidth and latency of like requests are not told apart."""
+    equations = equations_of([a_run("v100", 100, seed, 0.1) for seed in (1, 2)])
+
+    found = solve(constants_for("nvme", equations), equations)
+
+    assert {"host.read_op", "host.sleep_step"}.isdisjoint(found.values)
+    assert {"device.write_latency", "device.read_latency"} <= set(found.at_prior())
+    assert "device.write_latency" in identifiability(found)[0]
+
+
+def test_a_prior_decides_between_constants_that_only_appear_as_a_sum() -> None:
+    """Of a sum alone known, the parts keep the priors' proportion and their errors are those of the priors."""
+    constants = [Constant("a", 1.0, 0.5), Constant("b", 1.0, 0.5)]
+    equation = Equation("sum", lambda v: (np.array([4.0, 4.0]) - v["a"] - v["b"]) / 0.01, ["x", "y"], ("a", "b"))
+
+    found = solve(constants, [equation])
+
+    assert found.values["a"] == pytest.approx(2.0, rel=1e-3)
+    assert found.values["b"] == pytest.approx(2.0, rel=1e-3)
+    assert [("a", "b")] == [pair[:2] for pair in found.alike()]
+    assert found.alike()[0][2] < -0.99
+    assert found.singular_values[-1] < 1e-6
+
+
+def test_errors_count_runs_not_jobs() -> None:
+    """Where all records of a run are off by the same factor, a thousand of them are no more certain than one."""
+    offsets = np.repeat([-0.3, -0.1, 0.1, 0.3], 250)
+    names = [str(x) for x in offsets]
+    equation = Equation("shared", lambda v: (np.log(v["a"]) - offsets) / 0.5, names, ("a",))
+
+    found = solve([Constant("a", 1.0, 2.0)], [equation])
+
+    expected = float(np.std([-0.3, -0.1, 0.1, 0.3], ddof=1) / 2.0)
+    assert expected == pytest.approx(found.relative_errors["a"], rel=0.35)
+
+
+def test_rounding_of_the_clock_is_taken_out() -> None:
+    """Whole microseconds add a variance of 1/6 on average: log-normal times come back with their spread and mean."""
+    rng = np.random.default_rng(1)
+    times = rng.lognormal(math.log(5.0), 0.5, 400_000)
+    seen = np.floor(times + rng.uniform(0.0, 1.0, len(times)))
+    edges = [0, 1, 2, 3, 4, 6, 10, 15, 22, 34, 51, 76]
+    rows = tuple((float(a), float(b), int(((seen > a) & (seen <= b)).sum())) for a, b in itertools.pairwise(edges))
+    mean = sum(mean_us(a, b) * n for a, b, n in rows) / len(times)
+
+    assert 0.5 == pytest.approx(spread_of(Histogram(len(times), mean * 1e-6, rows)), abs=0.05)
+    assert float(times.mean()) == pytest.approx(mean, rel=0.03)
+
+
+def test_the_committed_set_is_what_the_command_gives() -> None:
+    """configs/parameters/recording_vm.yaml is, byte for byte, the fit to the committed recordings."""
+    committed = ROOT / "configs" / "parameters" / "recording_vm.yaml"
+
+    text = parameter_text(calibrate_cases(CASES), COMMAND)
+
+    assert committed.read_text(encoding="utf-8") == text, "run: lsmlab calibrate --out configs/parameters/recording_vm.yaml"
+
+
+def test_a_written_set_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What --out writes resolves as a parameter set, with an error for each constant that the runs inform, as --json has it."""
+    folder = tmp_path / "parameters"
+    folder.mkdir()
+
+    code = calibrate([str(CASES / "cpu_v100"), "--out", str(folder / "mine.yaml"), "--json"])
+
+    told = json.loads(capsys.readouterr().out)["constants"]
+    found = read_parameters("mine", [tmp_path])
+    assert 0 == code
+    assert 2 == found.host["cores"]
+    informed = {k.replace("device.", "devices.nvme.") for k, c in told.items() if c["informed"] and "." in k}
+    assert informed == set(found.standard_errors)
+    for key, error in found.standard_errors.items():
+        assert error == pytest.approx(told[key.replace("devices.nvme.", "device.")]["standard_error"], rel=1e-3)
+
+
+def a_copy(tmp_path: Path, change: Mapping[str, str]) -> Path:
+    """A recorded case with some texts of its case.yaml replaced."""
+    copy = tmp_path / "cases" / "bw80_v200"
+    shutil.copytree(CASES / "bw80_v200", copy)
+    text = (copy / "case.yaml").read_text(encoding="utf-8")
+    for old, new in change.items():
+        assert old in text
+        text = text.replace(old, new)
+    (copy / "case.yaml").write_text(text, encoding="utf-8")
+    return copy
+
+
+@pytest.mark.parametrize("part", ["test", "quarantine"])
+def test_other_parts_are_refused(tmp_path: Path, part: str) -> None:
+    """Nothing may be learnt from what is scored: the message names case and part."""
+    a_copy(tmp_path, {"part: calibration": f"part: {part}"})
+
+    with pytest.raises(InputError, match=f"bw80_v200: case of the {part} part"):
+        calibrate_cases(tmp_path)
+
+
+def test_cases_without_a_recording_are_refused(tmp_path: Path) -> None:
+    """A case that was never recorded has nothing to fit to; the message says what to do."""
+    copy = a_copy(tmp_path, {})
+    text = (copy / "case.yaml").read_text(encoding="utf-8").partition("# --- recorded")[0]
+    (copy / "case.yaml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(InputError, match="lsmlab record"):
+        calibrate_cases(tmp_path)
+
+
+def test_a_missing_or_damaged_file_is_named(tmp_path: Path) -> None:
+    """Counters that are not there, and an output without a result, are reported by file."""
+    copy = a_copy(tmp_path, {})
+    (copy / "1" / "stdout.txt.xz").unlink()
+    (copy / "1" / "stdout.txt").write_text("db_bench: out of memory\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"stdout\.txt: db_bench printed no result"):
+        calibrate_cases(tmp_path)
+
+    (copy / "1" / "counters.csv.xz").unlink()
+    with pytest.raises(InputError, match=r"counters\.csv is missing"):
+        calibrate_cases(tmp_path)
+
+
+def test_two_machines_are_not_mixed(tmp_path: Path) -> None:
+    """Cases of different processors have no common constants."""
+    a_copy(tmp_path, {"cores: 2": "cores: 4"})
+    shutil.copytree(CASES / "cpu_v100", tmp_path / "cases" / "cpu_v100")
+
+    with pytest.raises(InputError, match=r"record\.cores differs"):
+        calibrate_cases(tmp_path)
+
+
+def test_records_of_a_log(tmp_path: Path) -> None:
+    """A flush and a merge are read with their times, sizes, runs and deletions; what has not ended is left out."""
+    events = [
+        '{"time_micros": 1000000, "job": 3, "event": "flush_started", "num_entries": 1000}',
+        '{"time_micros": 1100000, "job": 3, "event": "table_file_creation", "file_size": 5000, "table_properties": {"a": 1}}',
+        '{"time_micros": 1120000, "job": 3, "event": "flush_finished", "lsm_state": [2, 1], "file_write_nanos": 4000000, '
+        '"file_fsync_nanos": 2000000}',
+        '{"time_micros": 1200000, "job": 4, "event": "compaction_started", "files_L0": [9, 8], "files_L1": [5], '
+        '"input_data_size": 9000}',
+        '{"time_micros": 1300000, "job": 4, "event": "table_file_creation", "file_size": 8000}',
+        '{"time_micros": 1400000, "job": 4, "event": "compaction_finished", "compaction_time_micros": 150000, '
+        '"compaction_time_cpu_micros": 90000, "num_input_records": 1800, "num_subcompactions": 1, "lsm_state": [0, 1]}',
+        '{"time_micros": 1410000, "job": 4, "event": "table_file_deletion", "file_number": 9}',
+        '{"time_micros": 1412000, "job": 4, "event": "table_file_deletion", "file_number": 8}',
+        '{"time_micros": 1500000, "job": 5, "event": "flush_started", "num_entries": 1000}',
+    ]
+    lines = [f"2026/11/21-00:00:00.000000 7 EVENT_LOG_v1 {e}" for e in events]
+    lines.insert(2, "2026/11/21-00:00:00.0 7 [x] [default] [JOB 3] Flush lasted 110000 microseconds, and 70000 cpu microseconds.")
+    (tmp_path / "LOG").write_text("\n".join(lines), encoding="utf-8")
+    output = "fillrandom   :  2.0 micros/op 500 ops/sec 2.5 seconds 1250 operations;\n"
+    output += "Cumulative stall: 00:01:0.500 H:M:S, 25 percent\n"
+    (tmp_path / "stdout.txt").write_text(output, encoding="utf-8")
+    (tmp_path / "counters.csv").write_text("second,writes\n1.0,5\n", encoding="utf-8")
+
+    run = read_run(tmp_path, "tiny", a_config(100))
+
+    flush, merge = run.jobs
+    assert ("flush", 0.11, 0.07, 0.004, 0.002) == (flush.kind, flush.wall_s, flush.cpu_s, flush.write_s, flush.sync_s)
+    assert (1000.0, 5000.0, 1) == (flush.records, flush.write_bytes, flush.outputs)
+    assert ("compaction", 3, 1800.0, 9000.0, 0.15, 0.09) == (
+        merge.kind, merge.runs, merge.records, merge.read_bytes, merge.wall_s, merge.cpu_s
+    )  # fmt: skip
+    assert [0.002] == np.diff(merge.deleted_s).round(9).tolist()
+    assert (2.5, 1250, 60.5, ((2, 1), (0, 1))) == (run.duration_s, run.operations, run.stall_s, run.files_per_level)
