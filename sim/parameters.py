@@ -5,7 +5,7 @@ A set is a file configs/parameters/NAME.yaml; `host.parameters=NAME` takes it (d
 
 from __future__ import annotations
 
-import math
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -18,8 +18,6 @@ from lsmlab.models.units import parse_quantity
 _PLACES: Final = ("host", "devices")
 _KEYS: Final = ("version", "description", "provenance", "host", "devices", "standard_errors", "model_errors")
 _KINDS: Final = ("seconds", "bytes_per_s", "bytes", "per_s", "count", "ratio")
-_SMALLEST_SHARE: Final = 1e-3
-"""A drawn constant is kept above this share of its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,26 +134,23 @@ def _known_errors(
     return {"standard_errors": standard, "model_errors": dict(found.model_errors)}
 
 
-def perturbed(config: Mapping[str, Any], replication: int) -> dict[str, Any]:
-    """The configuration of replication number `replication` (from 0), its uncertain constants drawn anew.
+def displaced(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The configuration with all its uncertain constants off by one standard error, and the mirror image of that.
 
-    The first replication has the constants themselves. The others come in pairs, a draw and its mirror image, so that
-    the mean over an odd number of replications is that of the constants to first order. Draws are log-normal (constants
-    are positive), independent of each other, and the same for every configuration: an error of a constant is common to
-    all runs that use it.
+    Half the difference between the results of the two is how uncertain the constants make a result, to first order. Which
+    constants go up and which go down is drawn once for all configurations: an error of a constant is common to all runs
+    that use it. A constant goes up and down by the same factor. Empty if no constant is known to be uncertain.
     """
     errors: Mapping[str, float] = (config.get("parameters") or {}).get("standard_errors") or {}
-    if replication == 0 or not errors:
-        return dict(config)
-    import numpy as np
-
-    rng = np.random.default_rng((replication + 1) // 2)
-    sign = 1.0 if replication % 2 else -1.0
-    changed = {**config, "host": dict(config["host"]), "device": dict(config["device"])}
-    for key in sorted(errors):
-        draw = float(rng.standard_normal())
-        group, _, constant = key.partition(".")
-        value = _number(changed[group][constant], key)
-        if value > 0:
-            changed[group][constant] = max(value * math.exp(sign * draw * errors[key] / value), value * _SMALLEST_SHARE)
-    return changed
+    if not errors:
+        return []
+    pair = []
+    for direction in (1, -1):
+        changed = {**config, "host": dict(config["host"]), "device": dict(config["device"])}
+        for key, error in errors.items():
+            group, _, constant = key.partition(".")
+            value = _number(changed[group][constant], key)
+            up = direction if zlib.crc32(key.encode()) % 2 else -direction
+            changed[group][constant] = value * (1.0 + error / value) ** up if value > 0 else value
+        pair.append(changed)
+    return pair

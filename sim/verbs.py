@@ -84,7 +84,7 @@ def _replicate(given: Arguments, composition: Composition, count: int) -> int:
     failed = _report_failures(outcomes)
     if failed:
         return failed
-    combined = combine(summaries)
+    combined = combine(summaries[:count], summaries[count:])
     write_json(directory / "summary.json", combined)
     if config["json"]:
         sys.stdout.write(to_json(combined))

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.sim.compose import compose
-from lsmlab.sim.parameters import perturbed, read_parameters
+from lsmlab.sim.parameters import displaced, read_parameters
 from lsmlab.validation.case import case_from_mapping, find_cases, read_case
 
 OPTIONS = """[Version]
@@ -176,17 +176,16 @@ def test_a_set_brings_host_and_device(tmp_path: Path) -> None:
     assert {"host.write_op": 1e-6} == other["parameters"]["standard_errors"]
 
 
-def test_draws_come_in_mirror_images(tmp_path: Path) -> None:
-    """The first replication has the constants; the next two are mirror images; what is typed has no error."""
+def test_constants_are_displaced_both_ways(tmp_path: Path) -> None:
+    """Each uncertain constant goes up by its error in one run and down by the same factor in the other; typed ones stay."""
     folder = own_set(tmp_path, "host: {write_op: 9us}\nstandard_errors: {host: {write_op: 0.9us}}\n")
     config = compose(["host.parameters=mine"], [folder])
-    draws = [perturbed(config, i)["host"]["write_op"] for i in range(3)]
+    pair = sorted(c["host"]["write_op"] for c in displaced(config))
 
-    assert "9us" == draws[0]
-    assert draws[1] != draws[2]
-    assert 81e-12 == pytest.approx(draws[1] * draws[2])
-    typed = compose(["host.parameters=mine", "host.write_op=2us"], [folder])
-    assert "2us" == perturbed(typed, 1)["host"]["write_op"]
+    assert pytest.approx([9e-6 / 1.1, 9e-6 * 1.1]) == pair
+    assert "9us" == config["host"]["write_op"]
+    assert [] == displaced(compose(["host.parameters=mine", "host.write_op=2us"], [folder]))
+    assert [] == displaced(compose([]))
 
 
 @pytest.mark.parametrize(

@@ -145,12 +145,18 @@ def test_intervals_know_what_seeds_do_not() -> None:
     values = [100.0, 100.2, 99.8]
     widths = [
         high - low
-        for about in (Uncertainty(), Uncertainty(0.05), Uncertainty(0.05, model_error=0.1))
+        for about in (
+            Uncertainty(),
+            Uncertainty(0.05),
+            Uncertainty(0.05, model_error=0.1),
+            Uncertainty(0.05, model_error=0.1, displaced=(80.0, 120.0)),
+        )
         for low, high in [prediction(values, RELATIVE, about) or (0.0, 0.0)]
     ]
 
     assert sorted(widths) == widths
     assert widths[0] < 2.0 < widths[1]
+    assert pytest.approx(2 * 1.645 * math.hypot(0.2 * math.sqrt(1 / 3), 5 / 1.128, 10, 20), rel=0.01) == widths[3]
     assert (0.0, 1.0) == prediction([0.5, 0.5], DIFFERENCE, Uncertainty(model_error=1.0))
     assert prediction([100.0], RELATIVE, Uncertainty()) is None
     assert prediction([1e-3, 1e-3], BUCKETS, Uncertainty()) is not None

@@ -204,9 +204,7 @@ def _replays(card: Scorecard) -> list[str]:
         for name, e in replay_shares(card.replays).items()
         if e["total"]
     ]
-    text = (
-        f"Fed with the real order of events of {names} recordings, the policies are asked what RocksDB was asked."
-    )
+    text = f"Fed with the real order of events of {names} recordings, the policies are asked what RocksDB was asked."
     return ["## Exact replays", text, markdown(("decision", "RocksDB's own answer", "asked", "share"), rows)]
 
 

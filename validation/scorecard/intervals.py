@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lsmlab.sim.replications import CONFIDENCE, t_quantile
+from lsmlab.sim.replications import CONFIDENCE, constants_variance, t_quantile
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, Kind
 
 _RANGE_TO_DEVIATION: Final = {2: 1.128, 3: 1.693, 4: 2.059, 5: 2.326, 6: 2.534, 7: 2.704, 8: 2.847}
@@ -28,14 +28,17 @@ class Uncertainty:
     model_error: float = 0.0
     """Standard deviation of the model's own error, from calibration runs: relative, or in points of a share."""
 
+    displaced: tuple[float, ...] = ()
+    """What two runs give whose constants are off by their standard errors, one way and the other."""
+
 
 def prediction(values: Sequence[float], kind: Kind, about: Uncertainty) -> tuple[float, float] | None:
     """The interval that holds the mean of `about.repeats` real runs with 90 % probability; None if nothing is known.
 
     Latencies are treated on a logarithmic scale, all else as it is. The variance is that of the mean of the
     replications, plus that of the real value (the larger of the replications' spread, which has the store's own chaos
-    and the uncertainty of the constants in it, and the noise of the real runs where that is known), plus the model's
-    own error.
+    in it, and the noise of the real runs where that is known), plus what the uncertainty of the constants adds, plus the
+    model's own error.
     """
     logarithmic = kind in (BUCKETS, FACTOR)
     points = [math.log(v) for v in values if v > 0] if logarithmic else list(values)
@@ -55,9 +58,11 @@ def prediction(values: Sequence[float], kind: Kind, about: Uncertainty) -> tuple
     runs = max(1, about.repeats)
     from_spread = spread / n + (spread / runs if spread >= noise else 0.0)
     variance = from_spread + (noise / runs if noise > spread else 0.0) + model**2
+    pair = [math.log(v) for v in about.displaced if v > 0] if logarithmic else list(about.displaced)
+    variance += constants_variance(pair, spread)
     if kind is BUCKETS:
         variance += _BUCKET_DEVIATION**2
-    # with few replications the spread itself is uncertain; noise and model error come from many more runs
+    # with few replications the spread itself is uncertain; noise, constants and model error rest on many more runs
     share = from_spread / variance if variance > 0.0 else 0.0
     quantile = t_quantile((n - 1) / share**2 if share > 0.0 and n >= _FEWEST else math.inf, 0.5 + CONFIDENCE / 2)
     half = quantile * math.sqrt(variance)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lsmlab.sim.batch import leave_ctrl_c_to_the_parent, stop
+from lsmlab.sim.parameters import displaced
 from lsmlab.validation.case import Case
 from lsmlab.validation.scorecard.curves import Floats
 from lsmlab.validation.scorecard.real import RealRun, real_run
@@ -36,11 +37,12 @@ class CaseRun:
     set: str
     real: RealRun | None = None
     replications: list[Replication] = field(default_factory=list)
+    displaced: list[Replication] = field(default_factory=list)
+    """Two runs whose constants are off by their standard errors, one way and the other; empty if none are known."""
     set_errors: Mapping[str, float] = field(default_factory=dict)
     """The model's own error by metric, as the case's parameter set states it."""
     model_errors: Mapping[str, float] = field(default_factory=dict)
     """The same as it is used: for metrics that the set says nothing of, what calibration runs tell."""
-    uncertain_constants: int = 0
     wall_s: float = 0.0
     error: str | None = None
 
@@ -53,6 +55,8 @@ class _Task:
     config: dict[str, Any]
     replication: int
     measured: Case | None = None
+    off: int = 0
+    """1 or 2 for the two runs with displaced constants."""
 
 
 _MEASURED: Final = -1
@@ -77,9 +81,9 @@ def run_cases(
             continue
         about = config.get("parameters") or {}
         run.set_errors = run.model_errors = about.get("model_errors") or {}
-        run.uncertain_constants = len(about.get("standard_errors") or {})
         tasks.append(_Task(number, config, _MEASURED, run.case))
         tasks += [_Task(number, config, i) for i in range(seeds)]
+        tasks += [_Task(number, changed, 0, off=i) for i, changed in enumerate(displaced(config), 1)]
     _carry_out(runs, tasks, processes, report)
     return runs
 
@@ -87,7 +91,7 @@ def run_cases(
 def _carry_out(runs: list[CaseRun], tasks: Sequence[_Task], processes: int, report: Callable[[str], None]) -> None:
     """Do all tasks and give each run what came out of its own."""
     left = Counter(task.case for task in tasks)
-    found: dict[int, dict[int, Replication]] = {number: {} for number in left}
+    found: dict[int, dict[tuple[int, int], Replication]] = {number: {} for number in left}
     for task, outcome, wall_s in _outcomes(tasks, processes):
         run = runs[task.case]
         left[task.case] -= 1
@@ -97,13 +101,14 @@ def _carry_out(runs: list[CaseRun], tasks: Sequence[_Task], processes: int, repo
             run.real = outcome
         else:
             run.wall_s += wall_s
-            found[task.case][task.replication] = outcome
+            found[task.case][task.off, task.replication] = outcome
         if left[task.case] == 0:
             ended = len(runs) - sum(1 for n in left.values() if n > 0)
             report(f"{ended}/{len(runs)} {run.case.name}: {run.error or f'{run.wall_s:.1f} s'}")
     for number, replications in found.items():
         if runs[number].error is None:
-            runs[number].replications = [replications[i] for i in sorted(replications)]
+            runs[number].replications = [replications[key] for key in sorted(replications) if key[0] == 0]
+            runs[number].displaced = [replications[key] for key in sorted(replications) if key[0] > 0]
 
 
 Outcome = Replication | RealRun | str
@@ -141,12 +146,11 @@ def _do(task: _Task) -> tuple[Outcome, float]:
 def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, float]:
     """Replication number `replication` of a configuration, or why there is none, and the seconds that it took."""
     from lsmlab.sim.compose import trusted_packages
-    from lsmlab.sim.parameters import perturbed
     from lsmlab.sim.simulation import run
 
     began = time.perf_counter()
     try:
-        seeded = {**perturbed(config, replication), "seed": int(config.get("seed", 1)) + replication}
+        seeded = {**config, "seed": int(config.get("seed", 1)) + replication}
         result = run(seeded, None, trusted_packages())
     except Exception as error:
         return _reason(error), time.perf_counter() - began

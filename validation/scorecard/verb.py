@@ -96,7 +96,7 @@ def _parse(argv: list[str]) -> _Given:
         "--write-docs", action="store_true", help="renew docs/validation.md and validation/baseline.json"
     )
     parser.add_argument("--public-data", type=Path, default=PUBLIC_DATA, metavar="DIR", help="the folder public_runs")
-    found = parser.parse_args(argv)
+    found = parser.parse_intermixed_args(argv)
     given = _Given()
     given.json, given.release, given.cases, given.out = found.json, found.release, found.cases, found.out
     given.public_data, given.seeds, given.jobs, given.match = found.public_data, found.seeds, found.jobs, found.match
