@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.sim.__main__ import main
 from lsmlab.sim.compose import compose
 from lsmlab.sim.parameters import displaced, read_parameters
 from lsmlab.validation.case import case_from_mapping, find_cases, read_case
@@ -200,6 +202,25 @@ def test_a_bad_set_is_named(tmp_path: Path, text: str, words: str) -> None:
     """What is wrong in a set is said with its key."""
     with pytest.raises(InputError, match=words):
         compose(["host.parameters=mine"], [own_set(tmp_path, text)])
+
+
+def test_replications_count_the_constants(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two more runs with displaced constants widen the intervals of --replications; the mean is that of the seeds."""
+    folder = own_set(tmp_path, "host: {write_op: 9us}\nstandard_errors: {host: {write_op: 0.9us}}\n")
+    common = ["run", "workload.num=2000", "--replications", "2", "--json", "-j", "1", "--config-dir", str(folder)]
+    assert 0 == main([*common, "--out", str(tmp_path / "uncertain"), "host.parameters=mine"])
+    uncertain = json.loads(capsys.readouterr().out)["interval"]["ops_per_s"]
+    assert 0 == main([*common, "--out", str(tmp_path / "typed"), "host.parameters=mine", "host.write_op=9us"])
+    typed = json.loads(capsys.readouterr().out)["interval"]["ops_per_s"]
+
+    assert ["constants_1", "constants_2", "seed_1", "seed_2"] == sorted(
+        p.name for p in (tmp_path / "uncertain").iterdir() if p.is_dir()
+    )
+    assert typed["mean"] == uncertain["mean"]
+    # writes are all this run does: its rate goes as the cost of a write, which is known to 10 %
+    half_width = 0.5 * (uncertain["run_high"] - uncertain["run_low"]) / uncertain["mean"]
+    assert 0.12 < half_width < 0.2
+    assert typed["run_high"] - typed["run_low"] < uncertain["run_high"] - uncertain["run_low"]
 
 
 def test_sets_are_there() -> None:
