@@ -92,6 +92,7 @@ def _throughput(run: RunData, timeline: Timeline, found: Mapping[str, Any]) -> F
     figure = throughput(run, timeline)
     known = {
         "report": "Operations per second are those of db_bench's own report.",
+        "statistics": "The rate is a mean: the file holds statistics only.",
         "memtables": "Writes per second are the entries of each memtable, spread over the time in which it was filled.",
     }.get(found["workload"]["source"], "The log does not tell how many writes came when.")
     return replace(figure, caption=f"{known} {figure.caption}")

@@ -11,7 +11,7 @@ from log_mutations import MUTATIONS, mutated
 from log_sample import Sample
 from lsmlab.models.errors import InputError
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.importer.verb import summarised
+from lsmlab.validation.importer.verb import import_log, summarised
 
 MUTATED_LOGS = 500
 TOTALS = (
@@ -55,6 +55,46 @@ def test_damage_is_survived_and_said(mutation: int, tmp_path: Path) -> None:
             silent.append((seed, {name: totals[name] for name in TOTALS if totals[name] != whole[name]}))
 
     assert [] == silent
+
+
+@pytest.mark.parametrize("seed", range(len(MUTATIONS)), ids=[m.__name__ for m in MUTATIONS])
+def test_damaged_logs_are_imported_whole(seed: int, tmp_path: Path) -> None:
+    """Tables, configuration and page are written for what is left of a log."""
+    path = tmp_path / "LOG"
+    path.write_bytes(mutated(clean(), seed))
+
+    assert 0 == import_log([str(path), "--out", str(tmp_path / "out")])
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("year", ["2923", "1023", "2024"])
+@pytest.mark.parametrize("place", [0, 5, 300, -1])
+def test_a_stamp_that_nothing_confirms_is_not_believed(place: int, year: str, tmp_path: Path) -> None:
+    """One wrong year among the stamps does not make a log of minutes one of centuries."""
+    lines = list(Sample().run(40).lines)
+    at = place if place >= 0 else len(lines) - 1
+    assert lines[at].startswith("2023")
+    lines[at] = year + lines[at][4:]
+    path = tmp_path / "LOG"
+    path.write_text("\n".join(lines) + "\n")
+    reading = read(path)
+
+    assert reading.summary["duration_s"] < 60
+    assert 1 == reading.log.troubles["unreadable_stamps"]
+
+
+def test_a_pause_of_weeks_is_believed(tmp_path: Path) -> None:
+    """Two stamps that agree, after a long silence, are no error."""
+    first, second = Sample().run(10), Sample()
+    second.now_us = first.now_us + 40 * 86_400 * 10**6
+    second.run(10)
+    path = tmp_path / "LOG"
+    path.write_text(first.text + second.text)
+    reading = read(path)
+
+    assert {} == dict(reading.log.troubles)
+    assert 40 * 86_400 < reading.summary["duration_s"] < 41 * 86_400
+    assert 0 == import_log([str(path), "--out", str(tmp_path / "out"), "--no-report"])
 
 
 @pytest.mark.parametrize("limit", [512, 4165])

@@ -44,6 +44,11 @@ _HEAD: Final = re.compile(
     r"(?:\[(?:WARN|ERROR|FATAL|HEADER|DEBUG)\] ?)?(?:\[[^\]]*:\d+\] ?)?(?:\[([^\]]*)\]:? )?(?:\[JOB (\d+)\] )?"
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_US: Final = 86_400 * 10**6
+_HOUR_US: Final = 3_600 * 10**6
+"""Most time that a line waits to be written under the DB mutex."""
+_DISORDER_US: Final = 5 * 10**6
+"""Threads write their lines microseconds out of order."""
 
 _STALL: Final = re.compile(
     r"(?:Stalling writes because (?:we have \d+ (?:immutable memtables \(waiting for flush\), "
@@ -88,39 +93,92 @@ class Line:
     thread: str
     message: str
     stamped: bool
+    stated_us: int = 0
+    """What its stamp says, believed or not."""
 
 
 class Clock:
-    """Turns stamps into microseconds, and remembers the last one for lines that have none."""
+    """Turns stamps into microseconds, remembers the last one for lines that have none, and does not believe jumps at once."""
 
     def __init__(self) -> None:
         self.last_us = 0
-        self.any = False
-        """Whether any line had a stamp."""
+        self.first_us: int | None = None
+        """Earliest stamp that was believed."""
+        self.latest_us: int | None = None
+        """Latest stamp that was believed."""
         self.wrapped = False
         """Whether lines carry a host program's stamp in place of RocksDB's."""
         self.own = False
         """Whether lines carry RocksDB's own stamp."""
         self.unreadable = 0
+        """Stamps that are no time, or a time that nothing near them confirms."""
+        self.backwards = 0
+        """Places where time runs backwards."""
+        self._accepted = 0
+        self._suspect_us: int | None = None
         self._minutes: dict[str, int] = {}
 
-    def read(self, stamp: str) -> int:
-        """Microseconds since 1970 of a stamp, read as if it were UTC; the last known time if there is no such moment."""
+    @property
+    def any(self) -> bool:
+        """Whether any line had a stamp."""
+        return self._accepted > 0
+
+    def read(self, stamp: str) -> tuple[int, int]:
+        """A line's own stamp: (the time that is believed, what it says), as if it were UTC.
+
+        A stamp more than a day away from the one before is believed once the next one confirms it; what is no time, or is
+        not believed, gives the last time.
+        """
+        time_us = self._parse(stamp)
+        if time_us is None:
+            self.unreadable += 1
+            return self.last_us, self.last_us
+        if self.any and abs(time_us - self.last_us) > _DAY_US:
+            if self._suspect_us is None or abs(time_us - self._suspect_us) > _DAY_US:
+                self._suspect_us = time_us
+                self.unreadable += 1
+                return self.last_us, time_us
+            self.unreadable -= 1
+            if self._accepted == 1:  # the first stamp of all was the wrong one
+                self.unreadable += 1
+                self.first_us = self.latest_us = time_us
+        elif self.any and time_us < self.last_us - _DISORDER_US:
+            self.backwards += 1
+        self._accept(time_us)
+        return time_us, time_us
+
+    def original(self, stamp: str, written_us: int) -> int:
+        """The time of creation of a line that was written later; the time of writing if that cannot be."""
+        time_us = self._parse(stamp)
+        if time_us is None or not written_us - _HOUR_US <= time_us <= written_us + _DISORDER_US:
+            self.unreadable += 1
+            return written_us
+        self.first_us = time_us if self.first_us is None else min(self.first_us, time_us)
+        return time_us
+
+    def confirm(self, time_us: int) -> None:
+        """Another witness, an event's own time, confirms a stamp that was not believed."""
+        if self._suspect_us is not None:
+            self.unreadable -= 1
+            self._accept(time_us)
+
+    def _accept(self, time_us: int) -> None:
+        self._suspect_us = None
+        self._accepted += 1
+        self.last_us = time_us
+        self.first_us = time_us if self.first_us is None else min(self.first_us, time_us)
+        self.latest_us = time_us if self.latest_us is None else max(self.latest_us, time_us)
+
+    def _parse(self, stamp: str) -> int | None:
         minute = self._minutes.get(stamp[:16])
         seconds = int(stamp[17:19])
         if minute is None:
             try:
                 whole = datetime.strptime(stamp[:16], "%Y/%m/%d-%H:%M").replace(tzinfo=UTC) - _EPOCH
             except ValueError:
-                self.unreadable += 1
-                return self.last_us
+                return None
             minute = self._minutes[stamp[:16]] = (whole.days * 86_400 + whole.seconds) * 10**6
-        if seconds > 60:
-            self.unreadable += 1
-            return self.last_us
-        self.any = True
-        self.last_us = minute + seconds * 10**6 + int(stamp[20:26])
-        return self.last_us
+        return minute + seconds * 10**6 + int(stamp[20:26]) if seconds <= 60 else None
 
 
 def split_line(text: str, clock: Clock) -> list[Line]:
@@ -134,10 +192,10 @@ def split_line(text: str, clock: Clock) -> list[Line]:
         lines.append(Line(clock.last_us, "", text[: stamps[0].start()], stamped=False))
     for i, found in enumerate(stamps):
         end = stamps[i + 1].start() if i + 1 < len(stamps) else len(text)
-        time_us = clock.read(found[1])
+        time_us, stated_us = clock.read(found[1])
         if found[3]:
-            time_us = clock.read(found[3])
-        lines.append(Line(time_us, found[2], text[found.end() : end].rstrip("\r"), stamped=True))
+            time_us = clock.original(found[3], time_us)
+        lines.append(Line(time_us, found[2], text[found.end() : end].rstrip("\r"), True, stated_us))
     return lines
 
 
@@ -156,13 +214,14 @@ def _host_line(text: str, clock: Clock) -> list[Line]:
         return [Line(clock.last_us, "", message, stamped=False)]
     year, month, day, hour, minute, second, fraction = host.groups()[:7] if host[1] else host.groups()[7:]
     year = year if len(year) == 4 else f"20{year}"
-    time_us = clock.read(f"{year}/{month}/{day}-{hour}:{minute}:{second}.{(fraction or '0')[:6].ljust(6, '0')}")
+    stamp = f"{year}/{month}/{day}-{hour}:{minute}:{second}.{(fraction or '0')[:6].ljust(6, '0')}"
+    time_us, stated_us = clock.read(stamp)
     clock.wrapped = True
     thread = _HOST_THREAD.match(text, host.end())
     if original := _ORIGINAL.match(message):
-        time_us = clock.read(original[1])
+        time_us = clock.original(original[1], time_us)
         message = message[original.end() :]
-    return [Line(time_us, thread[1] if thread else "", message, stamped=True)]
+    return [Line(time_us, thread[1] if thread else "", message, True, stated_us)]
 
 
 def read_line(message: str, time_us: int, thread: str, number: int, opening: int) -> Record | None:

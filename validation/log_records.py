@@ -197,6 +197,8 @@ class RocksDbLog:
     """Statistics dumps, in file order."""
     benchmarks: list[Benchmark] = field(default_factory=list)
     """Result lines of db_bench, where the file is its output."""
+    bench_setup: dict[str, str] = field(default_factory=dict)
+    """What db_bench's output says first: RocksDB (version), Keys, Values (bytes each), Entries."""
     tickers: dict[str, float] = field(default_factory=dict)
     histograms: dict[str, dict[str, float]] = field(default_factory=dict)
     first_us: int | None = None
@@ -227,6 +229,7 @@ TROUBLES: Final = {
     "unknown_events": "events of a kind that is not known",
     "unreadable_lines": "lines that begin or end like a known message, but are damaged",
     "unreadable_stamps": "lines whose time cannot be read, or contradicts the event's own",
+    "backward_steps": "places where time runs backwards",
     "unreadable_rows": "rows of statistics that do not fit their header",
     "undecodable_lines": "lines with bytes that are no text",
     "joined_lines": "lines that hold more than one message",

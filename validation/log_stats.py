@@ -55,6 +55,7 @@ _BENCH: Final = re.compile(
     rf"^\s*(\w+)\s+:\s+{_NUMBER} micros/op (?:{_NUMBER} ops/sec)?;?"
     rf"(?:\s+{_NUMBER} seconds (\d+) operations;)?(?:\s+{_NUMBER} MB/s)?"
 )
+_SETUP: Final = re.compile(r"^\s*(RocksDB|Keys|Values|Entries): +(?:version )?([\d.]+)")
 _TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : {_NUMBER}\s*$")
 _HISTOGRAM: Final = re.compile(r"^\s*(rocksdb\.[\w.]+) P50 : (.*)")
 
@@ -112,6 +113,8 @@ class StatsReader:
     def __init__(self) -> None:
         self.dumps: list[StatsDump] = []
         self.benchmarks: list[Benchmark] = []
+        self.setup: dict[str, str] = {}
+        """What db_bench says of itself first: RocksDB (its version), Keys and Values (bytes each), Entries."""
         self.tickers: dict[str, float] = {}
         self.histograms: dict[str, dict[str, float]] = {}
         self._dump: StatsDump | None = None
@@ -263,6 +266,9 @@ class StatsReader:
                     int(operations) if operations else None,
                 )
             )  # fmt: skip
+            return True
+        if found := _SETUP.match(text):
+            self.setup[found[1]] = found[2]
             return True
         if "rocksdb." in text:
             if found := _TICKER.search(text):

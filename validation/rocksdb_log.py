@@ -40,6 +40,7 @@ _FIELD: Final = re.compile(r'"(\w+)": (-?\d+\.?\d*(?:[eE][-+]?\d+)?(?=[,}\]])|"(
 _SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
 _ZONE_STEP_US: Final = 900 * 10**6
 """Time zones differ from UTC by multiples of a quarter of an hour."""
+_FARTHEST_ZONE_US: Final = 15 * 3600 * 10**6
 _CLOCK_TOLERANCE_US: Final = 60 * 10**6
 """An event's own time and its line's stamp differ by microseconds; lines from under the mutex come seconds later."""
 _DECODER: Final = json.JSONDecoder()
@@ -56,7 +57,11 @@ def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
     if not whole or (text and not text.endswith("\n")):
         log.troubles["cut_input"] += 1
     if not _tells_something(log):
-        reason = "it looks like LevelDB's, which has no events" if _LEVELDB.search(text) else "no version, event or statistics"
+        reason = (
+            "it looks like LevelDB's, which has no events"
+            if _LEVELDB.search(text)
+            else "no version, event or statistics"
+        )
         raise InputError(f"{path}: not a RocksDB LOG ({reason}); give the file LOG in the database's folder")
     return log
 
@@ -129,20 +134,21 @@ class _Parser:
         log = self.log
         log.records.sort(key=lambda r: (r.time_us, r.line))
         log.troubles["unreadable_stamps"] += self.clock.unreadable
+        log.troubles["backward_steps"] += self.clock.backwards
+        log.first_us, log.last_us = self.clock.first_us, self.clock.latest_us
         log.dumps = self.stats.dumps
         log.troubles["unreadable_rows"] += sum(d.unreadable for d in log.dumps)
         log.troubles = type(log.troubles)({kind: n for kind, n in log.troubles.items() if n})
         log.wrapped = self.clock.wrapped
         log.benchmarks, log.tickers, log.histograms = self.stats.benchmarks, self.stats.tickers, self.stats.histograms
+        log.bench_setup = self.stats.setup
+        log.version = log.version or log.bench_setup.get("RocksDB", "")
         if not log.openings and (log.records or log.dumps):
             self._opened(0, log.first_us or 0, "")
         return log
 
     def _line(self, line: Line, number: int) -> None:
         log = self.log
-        if line.stamped:
-            log.first_us = line.time_us if log.first_us is None else min(log.first_us, line.time_us)
-            log.last_us = line.time_us if log.last_us is None else max(log.last_us, line.time_us)
         message = line.message
         at = message.find("EVENT_LOG_v1 ")
         if at >= 0:
@@ -179,13 +185,13 @@ class _Parser:
     def _statistics(self, line: Line, number: int) -> bool:
         if self.skipping:
             return False
-        return self.stats.take(line.message, number, self.log.last_us if self.clock.any else None, self.opening)
+        return self.stats.take(line.message, number, self.clock.last_us if self.clock.any else None, self.opening)
 
     def _mark(self, message: str, line: Line, number: int) -> bool:
         """Read a line that marks a moment in the store's life."""
         if "RocksDB version" in message and (version := _VERSION.search(message)):
             if not self._repeated(line):
-                self._opened(number, line.time_us, version[1])
+                self._opened(number, line.stated_us if line.stamped else line.time_us, version[1])
             return True
         if "DUMPING STATS" in message:
             self.skipping = self._repeated(line)
@@ -220,7 +226,7 @@ class _Parser:
     def _before(self, number: int) -> None:
         """Records before the first version line belong to an open that began before the file did."""
         if not self.log.openings:
-            self._opened(number, self.log.first_us or 0, "")
+            self._opened(number, self.clock.first_us or 0, "")
 
     def _option(self, message: str) -> None:
         option = _OPTION.search(message) if self.log.opens <= 1 else None
@@ -260,7 +266,13 @@ class _Parser:
             return micros + (self.zone_us or 0)
         zone_us = round((line.time_us - micros) / _ZONE_STEP_US) * _ZONE_STEP_US
         if self.zone_us is None:
+            if abs(zone_us) > _FARTHEST_ZONE_US:
+                self.log.troubles["unreadable_stamps"] += 1
+                return line.time_us
             self.zone_us = zone_us
+        if line.stated_us != line.time_us and abs(line.stated_us - micros - self.zone_us) <= _CLOCK_TOLERANCE_US:
+            self.clock.confirm(line.stated_us)
+            return micros + self.zone_us
         if abs(line.time_us - micros - self.zone_us) > _CLOCK_TOLERANCE_US:
             self.log.troubles["unreadable_stamps"] += 1
             return line.time_us

@@ -19,6 +19,8 @@ _OLDEST: Final = Version(5, 7)
 _MARGIN: Final = 1.1
 """Room in the key space for keys that the log's writes did not reach."""
 _FEWEST_KEYS: Final = 1000
+_HELD_BACK: Final = 0.05
+"""Share of time in stalls from which the load that a log shows is not the load that clients wanted."""
 _CACHE: Final = 2.0
 """Buffered reads: a page cache of so many times the largest size of the store is assumed."""
 
@@ -42,6 +44,12 @@ def write_configuration(
         encoding="utf-8",
     )
     load = _workload(workload, final, notes)
+    held_back = reading.summary.get("stall_fraction") or 0.0
+    if held_back >= _HELD_BACK:
+        notes.append(
+            f"workload: writers were held back {held_back:.0%} of the time: the trace is what the store took, they may have "
+            "wanted more; raise workload.scale, or choose a closed-loop workload"
+        )
     if "file" in load:
         rows = "".join(f"{t:.3f},{n:.3f}\n" for t, n in zip(workload.seconds, _operations(workload), strict=True))
         (directory / "trace.csv").write_text(f"seconds,operations\n{rows}", encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from lsmlab.models.host import Host
 from lsmlab.sim.series import spread
-from lsmlab.validation.importer.reading import Floats, Reading
+from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.log_jobs import LogJob
 from lsmlab.validation.log_records import JobLine
 from lsmlab.validation.log_summary import busy_s
@@ -165,11 +165,11 @@ def job_spans(jobs: Sequence[LogJob], reading: Reading) -> tuple[Floats, Floats]
     return start, start + np.array([max(busy_s(j), 1e-6) for j in jobs], dtype=np.float64)
 
 
-def _windows(total: Floats, busy: Floats) -> tuple[Floats, Floats]:
+def _windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
     """Means over windows in which a job was always at work, of the rate and of the jobs at work."""
-    if len(total) < 2 * _WINDOW_S:
+    if len(total) < 2 * length:
         return np.empty(0), np.empty(0)
-    kernel = np.ones(_WINDOW_S) / _WINDOW_S
+    kernel = np.ones(length) / length
     always = np.convolve(busy >= 0.999, kernel, "valid") >= 0.999
     return np.convolve(total, kernel, "valid")[always], np.convolve(busy, kernel, "valid")[always]
 
@@ -181,13 +181,14 @@ def _device(found: InferredRates, reading: Reading, log_bytes_per_s: Floats) -> 
         found.notes.append("device: no flush or compaction in the log tells its speed")
         return
     start, end = job_spans(jobs, reading)
-    edges = np.arange(math.ceil(max(1.0, end.max())) + 1, dtype=np.float64)
-    written = spread(start, end, np.array([float(j.write_bytes) for j in jobs]), edges)
-    read = spread(start, end, np.array([float(j.read_bytes) for j in jobs]), edges)
+    edges = grid(float(end.max()))
+    step_s = float(edges[1])
+    written = spread(start, end, np.array([float(j.write_bytes) for j in jobs]), edges) / step_s
+    read = spread(start, end, np.array([float(j.read_bytes) for j in jobs]), edges) / step_s
     log = np.zeros(len(written))
     log[: len(log_bytes_per_s)] = log_bytes_per_s[: len(log)]
-    busy = spread(start, end, end - start, edges)  # jobs at work at a time
-    means, jobs_at_work = _windows(written + log, busy)
+    busy = spread(start, end, end - start, edges) / step_s  # jobs at work at a time
+    means, jobs_at_work = _windows(written + log, busy, max(1, round(_WINDOW_S / step_s)))
     if len(means) < _FEWEST_WINDOWS:
         top = float((written + log).max())
         basis = f"fastest second; fewer than {_FEWEST_WINDOWS} stretches of {_WINDOW_S} s always had a job at work"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -26,6 +27,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+MOST_INTERVALS: Final = 400_000
+"""Seconds (4.6 days) up to which tables have a row for each; of a longer log a row covers several."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
 _MOST_BAD_OPTIONS: Final = 50
 """Damaged option lines that are left out before the header is given up."""
@@ -70,13 +73,19 @@ class Reading:
     @property
     def unreadable(self) -> int:
         """How many things could not be read or are missing; cut-off events that were recovered are not among them."""
-        harmless = {"cut_events", "duplicate_lines"}
+        harmless = {"cut_events", "duplicate_lines", "backward_steps"}
         broken = sum(n for kind, n in self.log.troubles.items() if kind not in harmless)
         return broken + sum(n for kind, n in self.problems.items() if kind not in ("unfinished", "no_end", "no_events"))
 
     def option(self, name: str) -> Any:
         """Value of an option as the files tell it; None if they do not."""
         return self.options.overrides.get(name) if self.options is not None else None
+
+
+def grid(length_s: float) -> Floats:
+    """Borders of the intervals that cover a time: seconds, or longer ones if they would be too many."""
+    step_s = max(1.0, math.ceil(length_s / MOST_INTERVALS))
+    return np.arange(max(1, math.ceil(length_s / step_s)) + 1, dtype=np.float64) * step_s
 
 
 def read(log_path: Path, options_path: Path | None = None, report_path: Path | None = None) -> Reading:

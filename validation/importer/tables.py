@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.sim.chains import chains
+from lsmlab.sim.chains import Chain, chains
 from lsmlab.sim.parquet import write_table
 from lsmlab.sim.recorder import CAUSES, JobRecord, StallInterval
 from lsmlab.sim.series import Table, held, spread
 from lsmlab.sim.summary import stall_rows, stall_table
 from lsmlab.validation.importer.rates import job_spans
-from lsmlab.validation.importer.reading import Floats, Reading, families
+from lsmlab.validation.importer.reading import Floats, Reading, families, grid
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.log_jobs import LogJob
 from lsmlab.validation.log_summary import busy_s
 from lsmlab.validation.log_tree import LevelTracker, states
 
+_COMMIT_S: Final = 2e-3
+"""A job whose commit is this near to a stall's end ended it: the line of the recompute and the event differ by less."""
 _SUCCESSOR_S: Final = 0.02
 """A job that begins on a thread within this after another one's end there was waiting for it."""
 
@@ -56,7 +58,7 @@ def job_records(reading: Reading) -> list[JobRecord]:
             output_files=job.output_files, read_bytes=job.read_bytes,
             read_bytes_output_level=job.input_bytes.get(job.output_level, 0), write_bytes=job.write_bytes,
             entries_in=float(job.entries_in), entries_out=float(job.entries_out), score=job.score,
-            parent=before.job if follows and before is not None else -1,
+            parent=before.job if follows and before is not None and before.job != job.job else -1,
             region=job.opening * len(names) + names.index(job.column_family), cpu_s=job.cpu_s or 0.0,
             subcompactions=job.subcompactions, moved_bytes=job.moved_bytes,
         )  # fmt: skip
@@ -88,35 +90,51 @@ def _empty(text: bool) -> Any:
     return np.empty(0, dtype=str if text else np.float64)
 
 
-def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[StallInterval, Any]]:
-    """Stall intervals, each with the chain of jobs that had to end before it."""
-    ends = sorted((r.end_s, r.job) for r in records if r.kind in ("flush", "compaction"))
-    moments = [end for end, _ in ends]
-    intervals = []
-    for stall in reading.stalls.intervals:
-        start_s, end_s = reading.seconds(stall.start_us), reading.seconds(stall.end_us)
-        at = bisect.bisect_left(moments, end_s - 1e-3)
-        ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + 5e-3 else -1
-        intervals.append(StallInterval(stall.cause, start_s, end_s, 0, ended_by))
-    return list(zip(intervals, chains(intervals, records), strict=True))
+def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[StallInterval, Chain]]:
+    """Stall intervals, each with the chain of jobs that had to end before it: within one open, where job ids are unique."""
+    found: list[tuple[StallInterval, Chain]] = []
+    for opening in range(max(1, len(reading.log.openings))):
+        mine: dict[int, JobRecord] = {}
+        for job, record in zip(reading.jobs.jobs, records, strict=True):
+            if job.opening == opening and job.kind in ("flush", "compaction") and job.done:
+                mine.setdefault(record.job, record)
+        ends = sorted((record.end_s, record.job) for record in mine.values())
+        intervals = []
+        for stall in reading.stalls.intervals:
+            if stall.opening == opening:
+                start_s, end_s = reading.seconds(stall.start_us), reading.seconds(stall.end_us)
+                at = bisect.bisect_left(ends, (end_s - _COMMIT_S, -1))
+                ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + _COMMIT_S else -1
+                region = mine[ended_by].region if ended_by in mine else 0
+                intervals.append(StallInterval(stall.cause, start_s, end_s, region, ended_by))
+        found += zip(intervals, chains(intervals, list(mine.values())), strict=True)
+    return sorted(found, key=lambda pair: pair[0].start_s)
 
 
 def series_table(reading: Reading, workload: InferredWorkload) -> Table:
-    """One row per second: the simulator's columns, without latencies, reads and what else a LOG does not tell."""
-    length = max(1, math.ceil(reading.seconds(reading.end_us)), math.ceil(workload.until_s))
-    edges = np.arange(length + 1, dtype=np.float64)
-    writes = np.zeros(length)
+    """One row per second: the simulator's columns, without latencies, reads and what else a LOG does not tell.
+
+    Of a log longer than `MOST_INTERVALS` seconds a row covers several; amounts are per second then as well.
+    """
+    edges = grid(max(reading.seconds(reading.end_us), workload.until_s))
+    step_s = float(edges[1])
+    writes = np.zeros(len(edges) - 1)
     if len(workload.seconds):
         curve = np.concatenate(([0.0], np.cumsum(workload.rate_per_s * _lengths(workload))))
         borders = np.append(workload.seconds, workload.until_s)
-        writes = np.diff(np.interp(edges, borders, curve))
+        writes = np.diff(np.interp(edges, borders, curve)) / step_s
     entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
-    table: Table = {"t_s": edges[1:], "write_ops": writes, "read_ops": np.zeros(length), "user_bytes": writes * entry}
+    table: Table = {
+        "t_s": edges[1:],
+        "write_ops": writes,
+        "read_ops": np.zeros(len(writes)),
+        "user_bytes": writes * entry,
+    }
     for cause in CAUSES:
         mine = [s for s in reading.stalls.intervals if s.cause is cause]
         start = np.array([reading.seconds(s.start_us) for s in mine], dtype=np.float64)
         end = np.array([reading.seconds(s.end_us) for s in mine], dtype=np.float64)
-        table[f"stall_{cause.value}_s"] = spread(start, end, end - start, edges)
+        table[f"stall_{cause.value}_s"] = spread(start, end, end - start, edges) / step_s
     return table | _transfers(reading, workload, edges) | _states(reading, edges)
 
 
@@ -159,7 +177,7 @@ def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> T
         start, end = job_spans(jobs, reading)
         for direction in ("read", "write"):
             amount = np.array([float(getattr(j, f"{direction}_bytes")) for j in jobs], dtype=np.float64)
-            table[f"{direction}_bytes_{consumer}_per_s"] = spread(start, end, amount, edges)
+            table[f"{direction}_bytes_{consumer}_per_s"] = spread(start, end, amount, edges) / edges[1]
     return table
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.sim.series import spread
-from lsmlab.validation.importer.reading import Floats, Reading
+from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.log_jobs import LogFile, LogJob
 from lsmlab.validation.log_records import SwitchLine
 
@@ -42,7 +42,7 @@ class InferredWorkload:
     rate_per_s: Floats = field(default_factory=lambda: np.empty(0))
     """Writes per second."""
     source: str = "none"
-    """Where the rate comes from: report (db_bench's own), memtables, or none."""
+    """Where the rate comes from: report (db_bench's own), memtables, statistics (a mean), or none."""
     until_s: float = 0.0
     """End of what is known of the rate."""
     keys: float | None = None
@@ -66,7 +66,7 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     """What the flushes, files and statistics of a log say about the load."""
     found = InferredWorkload()
     flushes = reading.jobs.done("flush")
-    _sizes(found, [f for job in flushes for f in job.outputs] or list(reading.jobs.files.values()), flushes)
+    _sizes(found, reading, [f for job in flushes for f in job.outputs] or list(reading.jobs.files.values()), flushes)
     found.writes = float(sum(j.entries_in for j in flushes))
     deletes = sum(j.deletes_in for j in flushes)
     found.delete_share = deletes / found.writes if found.writes else 0.0
@@ -78,7 +78,7 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     return found
 
 
-def _sizes(found: InferredWorkload, files: Sequence[LogFile], flushes: Sequence[LogJob]) -> None:
+def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], flushes: Sequence[LogJob]) -> None:
     told = [f for f in files if f.entries and f.raw_key_bytes]
     entries = sum(f.entries or 0 for f in told)
     if entries:
@@ -88,6 +88,10 @@ def _sizes(found: InferredWorkload, files: Sequence[LogFile], flushes: Sequence[
         found.value_bytes = sum(size for size, _ in values) / puts if puts else 0.0
         means = [size / n for size, n in values if n > 0]
         found.value_range_bytes = (min(means), max(means)) if means else None
+        return
+    setup = reading.log.bench_setup
+    if "Keys" in setup and "Values" in setup:
+        found.key_bytes, found.value_bytes = float(setup["Keys"]), float(setup["Values"])
         return
     payload = [(j.payload_bytes, j.entries_in) for j in flushes if j.payload_bytes and j.entries_in]
     if payload:
@@ -106,14 +110,24 @@ def _rate(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
         return
     spans = memtable_spans(reading, flushes)
     if not spans:
+        _mean_rate(found, reading)
         return
     start, end, entries = (np.array(column, dtype=np.float64) for column in zip(*spans, strict=True))
     found.until_s = float(end.max())
-    edges = np.arange(math.ceil(found.until_s) + 1, dtype=np.float64)
+    edges = grid(found.until_s)
     amounts = spread_writable(reading, start, end, entries, edges)
     found.seconds = edges[:-1]
     found.rate_per_s = amounts / np.maximum(np.diff(np.append(found.seconds, found.until_s)), 1e-9)
     found.source = "memtables"
+
+
+def _mean_rate(found: InferredWorkload, reading: Reading) -> None:
+    """One rate for all of the time, where statistics are all that there is."""
+    told = reading.summary
+    length, rate = told.get("operations_until_s"), told.get("write_ops_per_s")
+    if length and rate and length > 1.0:
+        found.seconds, found.rate_per_s = np.array([0.0, length / 2]), np.array([rate, rate])
+        found.source, found.until_s, found.writes = "statistics", float(length), rate * length
 
 
 def memtable_spans(reading: Reading, flushes: Sequence[LogJob]) -> list[tuple[float, float, float]]:
@@ -187,7 +201,15 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
     merged = [j for j in reading.jobs.done("compaction") if j.entries_in]
     removed = sum(j.entries_in - j.entries_out for j in merged)
     found.stored_keys = _stored(reading) or float(max((j.entries_out for j in flushes), default=0))
-    if dropped >= _FEWEST_DROPS:
+    if found.source == "statistics":
+        entries = reading.log.bench_setup.get("Entries", "")
+        dropped_late = sum(row["entries_dropped"] for row in reading.summary["levels"])
+        if not dropped_late:
+            found.pattern, found.overwrite_share = "insert", 0.0
+            return
+        found.keys = float(entries) if entries.isdigit() else found.writes
+        found.notes.append("the number of keys is db_bench's Entries, or the number of writes: no flush tells it")
+    elif dropped >= _FEWEST_DROPS:
         found.keys = distinct_keys([n for n, _ in pairs], dropped)
         found.keys_error = 1.0 / math.sqrt(dropped)
     elif not removed and found.writes:
