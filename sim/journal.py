@@ -11,17 +11,18 @@ time; meanwhile the next one collects.
 In LOGs of RocksDB 6.4 on such machines 38 % of the output files under a cap are finished within 2 ms of another job's,
 where chance would give 1 %.
 
-How much of a file belongs to a transaction depends on how deep requests queue. Behind a cap, or on a drive with a deep
-queue of its own (SATA under CFQ or BFQ: 128 requests of up to 1.25 MiB), all of a file is handed over at once. Where
-writeback is throttled by depth (block/blk-wbt.c, on NVMe: 8 to 16 requests) or copied by the caller (persistent memory),
-it goes in portions of one extent, at most 8 MiB (fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a
-journal handle that stays open until the device has taken it. A commit then waits for the portions in hand, and while it
-does, the transaction is locked (T_LOCKED): nobody can open a handle, so no file can be created or appended to. Writers of
-the log stand still without RocksDB counting a stall.
+How much of a file belongs to a transaction depends on how deep requests queue. Behind a cap all of a file is handed over
+at once, and so it is while a drive's own queue has room (SATA under CFQ or BFQ: 128 requests of up to 1.25 MiB). Where it
+has none, where writeback is throttled by depth (block/blk-wbt.c, on NVMe: 8 to 16 requests) or where the caller copies
+(persistent memory), a file goes in portions of one extent, at most 8 MiB (fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048
+pages), each with a journal handle that stays open until the device has taken it. A commit then waits for the portions in
+hand, and while it does, the transaction is locked (T_LOCKED): nobody can open a handle, so no file can be created or
+appended to. Writers of the log stand still without RocksDB counting a stall.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -38,6 +39,8 @@ class Transaction:
     """The commit is on the device."""
     data: list[simpy.Event] = field(default_factory=list)
     """Writes of file data that must be on the device first."""
+    held: list[simpy.Event] = field(default_factory=list)
+    """Those of them whose journal handle is open until they are."""
     wanted: bool = False
     """Somebody has asked for the commit."""
 
@@ -45,11 +48,21 @@ class Transaction:
 class Journal:
     """The journal of the one file system that all stores of a run share."""
 
-    def __init__(self, env: simpy.Environment, device: DeviceStation, portion_bytes: float | None = None) -> None:
-        """`portion_bytes`: most of a file that one journal handle hands over; None: any file at once."""
+    def __init__(
+        self,
+        env: simpy.Environment,
+        device: DeviceStation,
+        portion_bytes: float = math.inf,
+        queue_bytes: float = math.inf,
+    ) -> None:
+        """`portion_bytes`: most of a file that a handle hands over at a time where the device's queue has no room left.
+
+        `queue_bytes`: what the queue takes.
+        """
         self._env = env
         self._device = device
         self._portion_bytes = portion_bytes
+        self._queue_bytes = queue_bytes
         self._lock: simpy.Event | None = None
         """Ends with the lock of the committing transaction."""
         self.on_lock: Callable[[], None] = lambda: None
@@ -79,9 +92,12 @@ class Journal:
         while True:
             while self._lock is not None:
                 yield self._lock
-            portion = left if self._portion_bytes is None else min(left, self._portion_bytes)
+            room = self._queue_bytes - self._device.queued_write_bytes
+            portion = left if left <= max(room, self._portion_bytes) else max(room, self._portion_bytes)
             written = self._device.write(portion, consumer)
             transaction = self.submitted(written)
+            if portion > room:
+                transaction.held.append(written)
             yield written
             left -= portion
             if left < 1.0:
@@ -102,17 +118,19 @@ class Journal:
             yield self._committing.done
         self._committing = transaction
         self._running = Transaction(self._env.event())
-        waiting = [written for written in transaction.data if not written.processed]
-        if waiting and self._portion_bytes is not None:
-            self._lock = self._env.event()
+        held = [written for written in transaction.held if not written.processed]
+        if held:
+            lock = self._lock = self._env.event()
             self.on_lock()
-        for written in waiting:
-            if not written.processed:
-                yield written
-        if self._lock is not None:
-            lock, self._lock = self._lock, None
+            for written in held:
+                if not written.processed:
+                    yield written
+            self._lock = None
             lock.succeed()
             self.on_lock()
+        for written in transaction.data:
+            if not written.processed:
+                yield written
         yield from self._device.flush_cache()
         self._committing = None
         transaction.done.succeed()

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 import simpy
 from lsmlab.models.host import Host
@@ -17,6 +18,9 @@ from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.queues import Events as Events
 from lsmlab.sim.stations import CoreStation, DeviceStation
 from lsmlab.sim.steps import Step
+
+PAGE_BYTES: Final = 4096.0
+"""Least that the kernel writes back."""
 
 
 class Consumer(IntEnum):
@@ -182,6 +186,8 @@ class Machine:
     def commit(self) -> Events:
         """Append to the manifest and fsync it."""
         if self.journal is not None:
+            if self.device.in_order:  # the edit's page is handed over behind all that waits for the cap
+                yield self.device.write(PAGE_BYTES, Consumer.FLUSH)
             yield from self.journal.fsync()
             return
         wait_s = self.device.metadata_wait_s(self.style.whole_files)

@@ -120,7 +120,7 @@ def set_up(
             burst_bytes=_burst_bytes(device_setup, limiter),
         ),
         LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
-        None if direct_writes else Journal(env, station, _portion_bytes(device_setup)),
+        None if direct_writes else _journal(env, station, device_setup),
     )  # fmt: skip
     machine.limits_reads = scheduler.limits_reads
     return Setup(
@@ -139,9 +139,12 @@ def _requests_queued(options: RocksDbOptions) -> float:
     return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
 
 
-def _portion_bytes(device: DeviceSetup) -> float | None:
-    """What one fsync hands over at a time: a cap's queue takes whole files."""
-    return None if _write_cap_binds(device) else device.settings.fsync_portion
+def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup) -> Journal:
+    """The file system's journal over this device; the queue of a cap takes whole files."""
+    settings = device.settings
+    if _write_cap_binds(device) or settings.fsync_portion is None:
+        return Journal(env, station)
+    return Journal(env, station, settings.fsync_portion, settings.fsync_queue)
 
 
 def _write_cap_binds(device: DeviceSetup) -> bool:

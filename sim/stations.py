@@ -29,6 +29,7 @@ class DeviceStation:
         self.device = device
         self.state: Any = device.initial()
         self._readers = SharedQueue()
+        self.in_order = in_order
         self._writers = OrderedQueue() if in_order else SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
@@ -96,6 +97,12 @@ class DeviceStation:
             return 0.0
         self._sync()
         return float(wait(self._writers.outstanding(math.inf if whole_files else self._shape[1])))
+
+    @property
+    def queued_write_bytes(self) -> float:
+        """Bytes handed over by background writers that the device has not taken yet."""
+        self._sync()
+        return self._writers.outstanding(math.inf)
 
     @property
     def bursty(self) -> bool:

@@ -40,6 +40,8 @@ _SESSIONS: Final = {
 CALIBRATION: Final = (
     "throttled/none-20M-2-", "throttled/2400-20M-2-", "throttled/4000-100M-2-", "ycsb/load-2-",
     "rate-limited/3600s-100B-5MBps-", "rate-limited/600s-1000B-5MBps-",
+    "ablations/io_option_advance-target_file_size_base-67108864-", "ablations/l0_l1_inference-write_buffer_size-67108864-",
+    "ablations/l0_l1_inference-write_buffer_size-536870912-nvme", "overwrite/9.8",
 )  # fmt: skip
 """Beginnings of names: of each session the run with the fewest jobs or the lowest rate. The constants were fitted to
 their job records; all other runs are test runs."""

@@ -34,7 +34,9 @@ class DeviceSettings:
     throttle_kept_slices: int = quantity("count", KEPT_SLICES, high=1)
     """Past slices whose unused allowance still counts: 1 since Linux 6.15, 0 before."""
     fsync_portion: float | None = quantity("bytes", None, low=65536)
-    """Most of a file that one journal handle hands over to the device; None: a whole file fits into its queue."""
+    """Most of a file that one journal handle hands over where the device's queue is full; None: it never is."""
+    fsync_queue: float = quantity("bytes", 0.0)
+    """What the queue takes of files at their fsync before that."""
     page_cache: float = quantity("bytes", 0.0)
     """0: direct I/O. Else the size of the page cache: recently written files are read from memory within it."""
     price_usd: float | None = quantity("count", None)

@@ -16,6 +16,8 @@ def quantity_text(key: str, value: float) -> str:
         return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
     if key in ("cores", "crowding"):
         return f"{value:.4g}"
+    if value <= 0.0:
+        return "0s"
     scale, unit = next(((s, u) for s, u in reversed(_UNITS) if value >= s), _UNITS[0])
     return f"{value / scale:.4g}{unit}"
 

@@ -1,0 +1,81 @@
+"""Fits of the public machines' constants: to made-up job records whose constants are known, and to the LOGs at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.validation.calibrate.job_records import Job, JobLog, busy_periods, commit_s, flush_costs, merge_costs
+from lsmlab.validation.calibrate.parameter_file import quantity_text
+from lsmlab.validation.calibrate.public import linear, sources
+
+
+def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:
+    """A LOG of these jobs."""
+    return JobLog(jobs, io_statistics, [])
+
+
+def test_costs_per_record_and_byte_are_found_again() -> None:
+    """CPU times made of 0.2 us per record and 1.3 ns per byte, with noise and outliers, give these constants back."""
+    rng = np.random.default_rng(1)
+    records = rng.uniform(1e4, 1e6, 300)
+    x = np.stack([records, records * rng.choice([108.0, 1008.0], 300)], axis=1)
+    y = x @ np.array([0.2e-6, 1.3e-9]) * np.exp(rng.normal(0.0, 0.05, 300))
+    y[::50] *= 5.0
+
+    assert [0.2e-6, 1.3e-9] == pytest.approx(linear(x, y), rel=0.1)
+
+
+def test_busy_periods_join_overlapping_fsyncs() -> None:
+    """A flush's fsync from 1 to 3 s and a merge's from 2 to 3.5 s are one period of 2.5 s, with two commits."""
+    flush = Job("flush", 0.5, 3.2, 1.0, 1.0, 0.0, sync_s=2.0, files=[(3.0, 30e6)])
+    merge = Job("compaction", 1.0, 3.6, 1.0, 1.0, 30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
+    periods = busy_periods(job_log([flush, merge]), 0.0, 0.0, 0.0, 0.0)
+
+    assert [2.5, 60e6, 2.0] == pytest.approx(periods[0].tolist())
+
+
+def test_periods_near_merges_in_several_threads_are_left_out() -> None:
+    """Nothing tells when the fsyncs of parallel parts began, so periods that may overlap them do not count."""
+    flush = Job("flush", 0.5, 3.2, 1.0, 1.0, 0.0, sync_s=2.0, files=[(3.0, 30e6)])
+    parts = Job("compaction", 0.0, 4.0, 1.0, 1.0, 90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
+
+    assert 0 == len(busy_periods(job_log([flush, parts]), 0.0, 0.0, 0.0, 0.0))
+
+
+def test_a_flush_ends_with_two_small_fsyncs() -> None:
+    """Half of the time from the file's creation to the commit is one; computing is what precedes the file's fsync."""
+    log = job_log([Job("flush", 0.0, 1.02, 1e5, 1e7, 0.0, sync_s=0.4, files=[(1.0, 64e6)])])
+
+    assert 0.01 == pytest.approx(commit_s(log))
+    assert [0.6] == pytest.approx(flush_costs(log)[1])
+
+
+def test_merges_in_one_thread_are_those_that_count() -> None:
+    """CPU per record of a merge in parts is another matter: threads slow each other down."""
+    one = Job("compaction", 0.0, 1.0, 10.0, 100.0, 1.0, 1.0, 0.5, files=[(1.0, 1.0)])
+    two = Job("compaction", 0.0, 1.0, 10.0, 100.0, 1.0, 1.0, 0.9, parts=2, files=[(1.0, 1.0)])
+
+    assert [0.5] == merge_costs(job_log([one, two]))[1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("write_op", 3.3e-6, "3.3us"),
+        ("cores", 40.0, "40"),
+        ("write_bandwidth", 9.3e8, "930MB/s"),
+        ("unlink_byte", 9e-11, "0.09ns"),
+    ],
+)
+def test_constants_are_written_with_units(key: str, value: float, text: str) -> None:
+    """Parameter files are for people."""
+    assert text == quantity_text(key, value)
+
+
+def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
+    """The message names what is missing."""
+    with pytest.raises(InputError, match="no such file"):
+        sources(tmp_path)

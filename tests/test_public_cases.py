@@ -1,0 +1,145 @@
+"""The public runs of real RocksDB as cases, where the data are at hand; `lsmlab validate` scores all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.sim import run
+from lsmlab.validation.case import Case
+from lsmlab.validation.public_cases import DATA, is_calibration, merged, public_cases, session_of
+from lsmlab.validation.public_text import compaction_gib, write_buckets
+
+FOLDER = Path(__file__).parents[1] / DATA
+HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the public runs are not at {FOLDER}")
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    """All public runs by name."""
+    return {case.name: case for case in public_cases(FOLDER)}
+
+
+@HERE
+def test_every_kind_of_row_is_a_case(cases: dict[str, Case]) -> None:
+    """No row is lost: repeats of one configuration are one case, all others a case each."""
+    kinds = Counter(name.partition("/")[0] for name in cases)
+
+    assert {
+        "throttled": 36, "ycsb": 8, "rate-limited": 25, "ablations": 45, "tree-shape": 4, "overwrite": 18,
+    } == kinds  # fmt: skip
+
+
+@HERE
+def test_every_case_has_a_configuration_and_a_measurement(cases: dict[str, Case]) -> None:
+    """One case of each kind composes, and every case measures something."""
+    first = {name.partition("/")[0]: case for name, case in reversed(cases.items())}
+
+    assert all(case.config()["engine"] for case in first.values())
+    assert all(case.measured for case in cases.values())
+
+
+@HERE
+def test_calibration_runs_are_marked(cases: dict[str, Case]) -> None:
+    """Runs whose job records the constants were fitted to are calibration, all others test."""
+    assert {name for name in cases if is_calibration(name)} == {n for n, c in cases.items() if c.part == "calibration"}
+    assert all("/400-" not in name for name in cases if is_calibration(name))  # no run under a binding cap
+
+
+@HERE
+def test_repeats_tell_the_noise(cases: dict[str, Case]) -> None:
+    """Two runs of one hour at 15 MB/s on the NVMe drive differ by 0.3 % in compactions."""
+    noise = cases["rate-limited/3600s-100B-15MBps-nvme"].noise
+
+    assert 0.003 == pytest.approx(noise["compaction_count"], abs=5e-4)
+
+
+def test_merging_takes_means_and_ranges() -> None:
+    """Measurements of repeats become their mean, and the range relative to it; LOGs of all are kept."""
+    one: dict[str, Any] = {"name": "a", "measured": {"ops_per_s": 90.0}, "log": "x"}
+    two: dict[str, Any] = {"name": "a", "measured": {"ops_per_s": 110.0}, "log": "y"}
+    (found,) = merged(iter([one, two]))
+
+    assert {"ops_per_s": 100.0} == found["measured"]
+    assert {"ops_per_s": 0.2} == pytest.approx(found["noise"])
+    assert ["x", "y"] == found["log"]
+
+
+def test_sessions_are_told_by_the_path() -> None:
+    """A run's session follows from where its authors keep it; a run of another machine has none."""
+    assert "20GB, 15 March 2022" == session_of(
+        {"source": "supermt/quicksand_results disk_type_influence/x/LOG_1.gz: text"}
+    )
+    assert "" == session_of({"source": "mdcallag/mytools sum.txt: text"})
+
+
+def test_output_of_db_bench() -> None:
+    """The write histogram is that of the writing benchmark, and the table's total is in GiB."""
+    output = (
+        "head\nfillrandom   : 5 micros/op\n(       2,       3 ]  7278205  36.391%\n\nDB path: x\n[  0,  1 ] 43  0.1%\n"
+    )
+
+    assert [(2.0, 3.0, 7278205)] == write_buckets(output)
+    assert 106.26 == compaction_gib("106.26 GB write, 383.13 MB/s write, 90.83 GB read")
+
+
+def test_missing_data_and_unknown_sets_end_in_one_line(tmp_path: Path) -> None:
+    """A folder without the data is named, an unknown set too, each with the remedy."""
+    with pytest.raises(InputError, match="no such file"):
+        next(public_cases(tmp_path, ("throttled",)))
+    with pytest.raises(InputError, match="choose from throttled"):
+        next(public_cases(tmp_path, ("throtled",)))
+
+
+@HERE
+@pytest.mark.parametrize("name", ["1200s-100B-5MBps-nvme", "1200s-100B-5MBps-hdd", "600s-1000B-15MBps-sata"])
+def test_rate_limited_runs_within_a_few_percent(cases: dict[str, Case], name: str) -> None:
+    """Write amplification within 4 %, flushes within 1 %, compactions within 6 % of the measured run."""
+    case = cases[f"rate-limited/{name}"]
+    summary = run(case.config()).summary
+
+    assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=0.04)
+    assert summary["flush_count"] == pytest.approx(case.measured["flush_count"], rel=0.01)
+    assert summary["compaction_count"] == pytest.approx(case.measured["compaction_count"], rel=0.06)
+
+
+@HERE
+def test_exact_keys_repeat_a_run_to_the_job(cases: dict[str, Case]) -> None:
+    """With db_bench's own key sequence, 10 minutes at 5 MB/s are met to the job: 47 flushes, 43 compactions, 9 moves."""
+    case = cases["rate-limited/600s-1000B-5MBps-nvme"]
+    summary = run(case.config(["keys=exact"])).summary
+    names = ("flush_count", "compaction_count", "trivial_move_count")
+
+    assert [case.measured[n] for n in names] == [summary[n] for n in names]
+    assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=1e-3)
+
+
+@HERE
+@pytest.mark.parametrize(
+    "name", ["400-20M-2-nvme", "400-20M-4-nvme", "400-20M-12-nvme", "none-20M-12-nvme", "none-20M-12-sata"]
+)
+def test_throttled_runs_within_the_worst_case_bounds(cases: dict[str, Case], name: str) -> None:
+    """Test runs with and without a cap: throughput within 10 %, W-Amp within 8 % of the measured run."""
+    case = cases[f"throttled/{name}"]
+    summary = run(case.config()).summary
+
+    assert summary["ops_per_s"] == pytest.approx(case.measured["ops_per_s"], rel=0.10)
+    assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=0.08)
+
+
+@HERE
+def test_more_jobs_raise_write_amplification_and_past_a_few_lower_throughput(cases: dict[str, Case]) -> None:
+    """The signature at 400 MiB/s: 12 jobs amplify more than 4, 4 more than 2, and write less per second than 4.
+
+    With 12 jobs memtables alone stop writers; with 2 jobs L0 slows them down as well.
+    """
+    found = {jobs: run(cases[f"throttled/400-20M-{jobs}-nvme"].config()).summary for jobs in (2, 4, 12)}
+    amplification = [found[jobs]["write_amplification"] for jobs in (2, 4, 12)]
+
+    assert sorted(amplification) == amplification
+    assert found[12]["ops_per_s"] < found[4]["ops_per_s"]
+    assert 0 == found[12]["stall_count"]["l0_slowdown"]
+    assert found[2]["stall_count"]["l0_slowdown"] > 0

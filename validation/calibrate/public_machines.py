@@ -1,0 +1,159 @@
+"""Fit the two other machines of the public runs: a desktop from its LOGs, a small PC from one row of a table.
+
+usage: python -m lsmlab.validation.calibrate.public_machines [--data DIR] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.validation.calibrate import job_records as records
+from lsmlab.validation.calibrate.job_records import Array, JobLog
+from lsmlab.validation.calibrate.parameter_file import write_set
+from lsmlab.validation.calibrate.public import linear
+from lsmlab.validation.public_cases import CALIBRATION, DATA, SETS
+
+_SMALL_PC_RUN: Final = "overwrite/9.8"
+"""The one run of the small PC that its constants come from."""
+_SMALL_PC_ENTRY: Final = 420.0
+"""Bytes of key and value."""
+_WRITING_S: Final = 1800.0
+_UNDISTURBED: Final = 0.1
+"""Quantile of commits that waited for nobody: with 13 jobs most do."""
+_UNSTALLED: Final = 5
+"""A run with fewer memtable stops than this says what a write costs."""
+
+
+def desktop(data: Path) -> dict[str, Any]:
+    """The i7-8700K: merges' CPU, devices' bandwidth and commits from LOGs, the cost of a write from unstalled runs."""
+    logs: list[tuple[str, JobLog]] = []
+    rates: list[tuple[float, float]] = []
+    with (data / "logs_index.csv").open(newline="") as file:
+        index = {row["run_path"]: f"logs/{row['log']}" for row in csv.DictReader(file)}
+    for mapping in SETS["ablations"](data):
+        if not mapping["name"].startswith(CALIBRATION):
+            continue
+        path, work = mapping["source"].split()[1].rstrip(":"), mapping["workload"]
+        entry = work["key_size"] + work["value_size"]
+        if path in index:
+            logs.append((mapping["device"]["base"], records.job_log(data / index[path], entry)))
+        row = _row(data / "rate_limited_and_ablations.csv", path)
+        if int(row["log_mem_stop"]) < _UNSTALLED and int(row["log_l0_delay"]) == 0:
+            rates.append((entry, 1.0 / float(row["ops_sec"])))
+    if not logs:
+        raise InputError(f"{data}: no LOG of a calibration run of the desktop there")
+    merges = [records.merge_costs(log) for _, log in logs]
+    cost = linear(np.concatenate([x for x, _ in merges]), np.concatenate([y for _, y in merges]))
+    write: Array = np.linalg.lstsq(np.array([(1.0, e) for e, _ in rates]), np.array([t for _, t in rates]), rcond=None)[
+        0
+    ]
+    host = {
+        "cores": 12.0, "write_op": float(write[0]), "write_byte": float(write[1]), "job_start": 1e-4,
+        "file_overhead": 1.5e-4, "compaction_record": float(cost[0]), "compaction_byte": float(cost[1]),
+    }  # fmt: skip
+    devices: dict[str, dict[str, float]] = {}
+    errors: dict[str, dict[str, float]] = {}
+    grouped: dict[str, list[JobLog]] = defaultdict(list)
+    for device, log in logs:
+        grouped[device].append(log)
+    for device, group in sorted(grouped.items()):
+        commits = [records.commit_s(log, _UNDISTURBED) for log in group]
+        commit = float(np.min(commits))
+        sums = [records.busy_periods(log, 0.0, 0.0, 0.34e-6, 0.9e-9).sum(axis=0) for log in group]
+        logs_of = np.log([size / max(seconds - commit * n, 0.5 * seconds) for seconds, size, n in sums])
+        rate = float(np.exp(logs_of.mean()))
+        devices[device] = {"fsync_latency": commit, "write_bandwidth": rate}
+        if device == "hdd":
+            devices[device]["read_bandwidth"] = rate
+        if len(group) > 1:
+            errors[device] = {
+                "write_bandwidth": float(rate * logs_of.std(ddof=1)),
+                "fsync_latency": float(np.std(commits)),
+            }
+    return {"host": host, "devices": devices, "standard_errors": {"host": {}, "devices": errors}, "sources": _DESKTOP}
+
+
+def small_pc(data: Path) -> dict[str, Any]:
+    """The small PC, from totals of one run: writes outside stalls, CPU seconds of flushes and compactions.
+
+    Record and byte keep the proportion that the 40-thread machine's LOGs have: totals cannot tell them apart.
+    """
+    version = _SMALL_PC_RUN.partition("/")[2]
+    with (data / "overwrite_one_machine.csv").open(newline="") as file:
+        row = next(r for r in csv.DictReader(file) if r["version"].startswith(f"{version}."))
+    written = float(row["c_wgb"]) * 2**30
+    entries = written / (_SMALL_PC_ENTRY + 10.0)
+    plain = 0.197e-6 + 1.319e-9 * _SMALL_PC_ENTRY
+    scale = float(row["c_csecs"]) / entries / plain
+    stalled = float(row["stall_pct"]) / 100.0 * float(row["uptime"]) / _WRITING_S
+    host = {
+        "cores": 16.0, "write_op": (1.0 - stalled) / float(row["ops_sec"]), "job_start": 1e-4, "file_overhead": 1.5e-4,
+        "compaction_record": 0.197e-6 * scale, "compaction_byte": 1.319e-9 * scale,
+    }  # fmt: skip
+    return {"host": host, "devices": {}, "standard_errors": {"host": {}, "devices": {}}, "sources": _SMALL_PC}
+
+
+_DESKTOP: Final = {
+    "cores": "Intel's product page, 6 cores, 12 threads",
+    "write_op": "time per write of the runs without a stall, 100 and 1000 B",
+    "write_byte": "as write_op",
+    "job_start": "as xeon_6230",
+    "file_overhead": "as xeon_6230",
+    "compaction_record": "fit to compaction_time_cpu_micros of the baseline runs, 100 and 1000 B",
+    "compaction_byte": "as compaction_record",
+    "fsync_latency": "half the time from a flush file's creation to its commit, tenth percentile",
+    "write_bandwidth": "bytes per time with an fsync in progress, baseline runs",
+    "read_bandwidth": "assumption: as it writes",
+}
+_SMALL_PC: Final = {
+    "cores": "AMD Ryzen 7 7840HS, 8 cores, 16 threads (the author's description of this PC)",
+    "write_op": "time per write outside stalls, 9.8.4",
+    "job_start": "as xeon_6230",
+    "file_overhead": "as xeon_6230",
+    "compaction_record": "c_csecs of 9.8.4; proportion of record and byte as xeon_6230",
+    "compaction_byte": "as compaction_record",
+}
+
+
+def _row(path: Path, run: str) -> dict[str, str]:
+    with path.open(newline="") as file:
+        return next(r for r in csv.DictReader(file) if r["path"] == run)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Fit, print, and with --write replace the files."""
+    parser = argparse.ArgumentParser(prog="python -m lsmlab.validation.calibrate.public_machines", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--write", action="store_true", help="replace the constants in the committed files")
+    given = parser.parse_args(argv)
+    for name, about, description, content in (
+        ("i7_8700k", "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
+         "12 hardware threads, Intel Core i7-8700K", desktop(given.data)),
+        ("small_pc", "The small PC of the public overwrite runs (mdcallag/mytools, ser7).",
+         "small PC, 8 cores, 16 hardware threads", small_pc(given.data)),
+    ):  # fmt: skip
+        sys.stdout.write(f"{name}: {content['host']} {content['devices']}\n")
+        if given.write:
+            head = {
+                "version": 2,
+                "description": description,
+                "provenance": "public runs named in CALIBRATION of validation/public_cases.py",
+            }
+            write_set(
+                name,
+                (about, "Written by: python -m lsmlab.validation.calibrate.public_machines --write"),
+                head,
+                content,
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
