@@ -71,7 +71,7 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
     counters = ({"write_bytes": 3e8, "writes": 3e8 / TRUE["device.throttle_io"], "read_bytes": 0.0, "reads": 0.0},)
     return RecordedRun(
         f"{name}/{seed}", name, a_config(value_bytes), now_s, operations, 0.0, tuple(jobs), {"write": histogram},
-        counters, (), "",
+        counters, (), 1.0, "",
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def equations_of(runs: Sequence[RecordedRun]) -> list[Equation]:
     """All equations that these runs support."""
     found = [
         _merge_cpu(runs), _flush_cpu(runs), _device_writes(runs), _device_reads(runs), _finishing(runs), _starts(runs),
-        _deletions(runs), _writes(runs), _spread(runs), _sleeps(runs), _read_cpu(runs), _read_waits(runs),
+        _deletions(runs), _crowding(runs), _writes(runs), _spread(runs), _sleeps(runs), _read_cpu(runs), _read_waits(runs),
         _requests(runs),
     ]  # fmt: skip
     return [equation for equation in found if equation is not None]
@@ -129,6 +129,53 @@ def _deletions(runs: Sequence[RecordedRun]) -> Equation | None:
     return _linear("deletions", [("host.unlink", ones)], [w for w, _ in positive], [n for _, n in positive], 1.0)
 
 
+def _crowding(runs: Sequence[RecordedRun]) -> Equation | None:
+    """How much longer jobs take than their computing, by the threads beside them (`CoreStation`).
+
+    With n threads that want a core, computing takes max(1, n / cores) as long, and 1 + crowding (min(n, cores) - 1)
+    times that. Clients of a run want one core each while no stall holds them.
+    """
+    extra, crowded, written, read, requests, read_requests, names = [], [], [], [], [], [], []
+    for run in runs:
+        if run.capped or run.limited or "read" in run.histograms:
+            continue
+        cores, clients = float(run.config["host"]["cores"]), 1.0 - run.stall_s / run.duration_s
+        for job, others in zip(run.jobs, _company(run), strict=True):
+            if job.parts > 1:
+                continue
+            threads = 1.0 + np.arange(len(others) + 1.0)
+            share = np.convolve(others, (1.0 - clients, clients))
+            slower = np.maximum(1.0, threads / cores)
+            extra.append(max(1e-4, job.wall_s - job.sync_s - job.cpu_s * float(share @ slower)))
+            crowded.append(job.cpu_s * float(share @ (slower * (np.minimum(threads, cores) - 1.0))))
+            written.append(job.write_bytes)
+            read.append(job.read_bytes)
+            requests.append(math.ceil(job.write_bytes / WRITE_REQUEST_BYTES))
+            read_requests.append(math.ceil(job.read_bytes / READ_REQUEST_BYTES))
+            names.append(run.name)
+    terms = [
+        ("host.crowding", np.array(crowded)), ("device.write_bandwidth", np.array(written)),
+        ("device.read_bandwidth", np.array(read)), ("device.write_latency", np.array(requests)),
+        ("device.read_latency", np.array(read_requests)),
+    ]  # fmt: skip
+    return _linear("waits of jobs for cores", terms, extra, names, 0.5)
+
+
+def _company(run: RecordedRun) -> list[Array]:
+    """For each job, how likely it is that 0, 1, 2 … other jobs compute while it does."""
+    table = np.array([(job.start_s, job.work_end_s, min(1.0, job.cpu_s / job.wall_s)) for job in run.jobs])
+    found = []
+    for i, job in enumerate(run.jobs):
+        both = np.minimum(table[:, 1], job.work_end_s) - np.maximum(table[:, 0], job.start_s)
+        busy = np.clip(both, 0.0, None) / job.wall_s * table[:, 2]
+        busy[i] = 0.0
+        shares = np.ones(1)
+        for part in busy[busy > 0.0]:
+            shares = np.convolve(shares, (1.0 - part, part))
+        found.append(np.asarray(shares, dtype=np.float64))
+    return found
+
+
 # --- clients ------------------------------------------------------------------------------------------------------------
 
 
@@ -149,18 +196,25 @@ def _writes(runs: Sequence[RecordedRun]) -> Equation | None:
 
     def misses(values: Values) -> Array:
         found = []
-        for run, (size, logged, sleeps, per_op_s, several), (shares, threads) in zip(used, rows, busy, strict=True):
+        for run, (size, logged, sleeps, per_op_s, several), jobs in zip(used, rows, busy, strict=True):
             cpu_s = values["host.write_op"] + values["host.write_byte"] * size + values["log_op"] * logged
             clients = min(float(run.threads), cpu_s / per_op_s) if several else 1.0
-            cores = float(run.config["host"]["cores"])
-            wait = float((shares * np.maximum(1.0, (clients + threads) / cores)).sum())
+            wait = _slower(values, run, jobs, clients)
             serial = values["host.write_serial"] if several else 1.0
             expected = cpu_s * wait * serial + values["host.sleep_penalty"] * sleeps
             found.append(math.log(expected / per_op_s) / 0.08)
         return np.array(found)
 
-    keys = ("host.write_op", "host.write_byte", "host.write_serial", "host.sleep_penalty", "log_op")
+    keys = ("host.write_op", "host.write_byte", "host.write_serial", "host.sleep_penalty", "host.crowding", "log_op")
     return Equation("writes outside stalls", misses, [run.name for run in used], keys) if len(used) > 1 else None
+
+
+def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
+    """How much longer computing takes a client, on average, where `clients` of them want a core (`CoreStation`)."""
+    shares, threads = jobs
+    wanted, cores = clients + threads, float(run.config["host"]["cores"])
+    crowd = 1.0 + values["host.crowding"] * np.clip(np.minimum(wanted, cores) - 1.0, 0.0, None)
+    return float((shares * np.maximum(1.0, wanted / cores) * crowd).sum())
 
 
 def _runnable_jobs(run: RecordedRun) -> tuple[Array, Array]:
@@ -238,12 +292,13 @@ def _read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
         if "read" in run.histograms and run.last.get("user_cpu_s"):
             cpu_s = run.last["user_cpu_s"] + run.last["system_cpu_s"] - sum(job.cpu_s for job in run.jobs)
             writes = run.histograms["write"].count if "write" in run.histograms else 0
-            rows.append((cpu_s, writes, run.entry_bytes, run.histograms["read"].count, _runs_per_read(run), run.name))
+            reads = run.histograms["read"].count
+            rows.append((cpu_s, writes, run.entry_bytes, reads, _runs_per_read(run), run.found_share, run.name))
 
     def misses(values: Values) -> Array:
         found = []
-        for cpu_s, writes, size, reads, probed, _ in rows:
-            read_s = values["host.read_op"] + probed * values["host.read_run"] + values["host.read_block"]
+        for cpu_s, writes, size, reads, probed, blocks, _ in rows:
+            read_s = values["host.read_op"] + probed * values["host.read_run"] + blocks * values["host.read_block"]
             expected = reads * read_s + writes * (values["host.write_op"] + values["host.write_byte"] * size)
             found.append(math.log(expected / cpu_s) / 0.1)
         return np.array(found)
@@ -259,21 +314,24 @@ def _runs_per_read(run: RecordedRun) -> float:
 
 
 def _read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Mean time of a read: its CPU, and one block from the device."""
+    """Mean time of a read: its CPU, and one block from the device if its key is found."""
     rows = []
     for run in runs:
         if "read" in run.histograms and not run.capped:
-            rows.append((run.histograms["read"].mean_s, _runs_per_read(run), run.name))
+            rows.append((run.histograms["read"].mean_s, run, _runnable_jobs(run)))
 
     def misses(values: Values) -> Array:
         found = []
-        for mean_s, probed, _ in rows:
-            read_s = values["host.read_op"] + probed * values["host.read_run"] + values["host.read_block"]
-            found.append(math.log((read_s + values["device.read_latency"]) / mean_s) / 0.1)
+        for mean_s, run, busy in rows:
+            cpu_s = values["host.read_op"] + _runs_per_read(run) * values["host.read_run"]
+            cpu_s += run.found_share * values["host.read_block"]
+            read_s = cpu_s * _slower(values, run, busy, run.threads * min(1.0, cpu_s / mean_s))
+            read_s += run.found_share * values["device.read_latency"]
+            found.append(math.log(read_s / mean_s) / 0.1)
         return np.array(found)
 
-    keys = ("host.read_op", "host.read_run", "host.read_block", "device.read_latency")
-    return Equation("time of reads", misses, [row[-1] for row in rows], keys) if rows else None
+    keys = ("host.read_op", "host.read_run", "host.read_block", "device.read_latency", "host.crowding")
+    return Equation("time of reads", misses, [run.name for _, run, _ in rows], keys) if rows else None
 
 
 def _requests(runs: Sequence[RecordedRun]) -> Equation | None:

@@ -23,11 +23,11 @@ _HOST_WIDTHS: Final[Mapping[str, float]] = {
     "write_op": 0.5, "write_byte": 1.0, "write_serial": 0.3, "write_spread": 0.5, "sleep_penalty": 1.0,
     "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
     "compaction_record": 0.5, "compaction_byte": 0.5, "job_start": 1.5, "file_overhead": 1.0, "unlink": 2.0,
-    "sleep_step": 0.1,
+    "sleep_step": 0.1, "crowding": 1.0,
 }  # fmt: skip
 """How far a constant of configs/host/default.yaml may be off on another machine: standard deviation of its logarithm."""
-_HOST_STARTS: Final[Mapping[str, float]] = {"write_byte": 0.5e-9, "sleep_penalty": 20e-6}
-"""Priors of constants that the default sets to 0: copying at 2 GB/s; caches of a core filled again."""
+_HOST_STARTS: Final[Mapping[str, float]] = {"write_byte": 0.5e-9, "sleep_penalty": 20e-6, "crowding": 0.1}
+"""Priors of constants that the default sets to 0: copying at 2 GB/s; caches of a core filled again; 10 % per neighbour."""
 _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
     "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
     "throttle_io": 0.5,
@@ -124,7 +124,7 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
 
 
 def _high(key: str) -> float:
-    return 1.0 if key == "write_serial" else float("inf")
+    return 1.0 if key in ("write_serial", "crowding") else float("inf")
 
 
 def _record_block(case: Case) -> Mapping[str, Any]:

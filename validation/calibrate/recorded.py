@@ -28,6 +28,7 @@ _RESULT: Final = re.compile(r"^(\w+) +: +[\d.]+ micros/op \d+ ops/sec ([\d.]+) s
 _STALL: Final = re.compile(r"Cumulative stall: (\d+):(\d+):([\d.]+) H:M:S")
 _HISTOGRAM: Final = re.compile(r"^Microseconds per (\w+):\n(.*?)(?=\n\n|\nMicroseconds|\Z)", re.M | re.S)
 _AVERAGE: Final = re.compile(r"Count: (\d+) Average: ([\d.]+)")
+_FOUND: Final = re.compile(r"\((\d+) of (\d+) found\)")
 _BUCKET: Final = re.compile(r"[\[(] *(\d+), +(\d+) \] +(\d+)")
 
 
@@ -91,6 +92,8 @@ class RecordedRun:
     """One row per second."""
     files_per_level: tuple[tuple[int, ...], ...]
     """After each flush or compaction."""
+    found_share: float
+    """Of the reads, those that found their key."""
     digest: str
     """Of the files that were read."""
 
@@ -150,12 +153,12 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     jobs, states = _jobs(log)
     if not any(job.kind == "flush" for job in jobs):
         raise InputError(f"{paths[0]}: no finished flush in it; record the case again, for longer")
-    stall = _STALL.search(output)
+    stall, reads = _STALL.search(output), _FOUND.search(output)
     return RecordedRun(
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
         jobs=tuple(jobs), histograms=_histograms(output), counters=_counters(counters, paths[2]),
-        files_per_level=tuple(states), digest=digest.hexdigest(),
+        files_per_level=tuple(states), found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0, digest=digest.hexdigest(),
     )  # fmt: skip
 
 

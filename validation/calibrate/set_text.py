@@ -14,6 +14,7 @@ VERSION: Final = 2
 """Of the fitted sets: 1 held the defaults."""
 _SOURCES: Final[Mapping[str, str]] = {
     "host.cores": "the recordings' own note of the machine",
+    "host.crowding": "time of jobs beyond their computing, reading and writing, by threads beside them",
     "host.write_op": "seconds outside stalls per write",
     "host.write_byte": "as write_op, by size of the value",
     "host.write_serial": "as write_op, several threads against one",
@@ -47,7 +48,7 @@ def quantity_text(key: str, value: float) -> str:
     """A constant in the unit that suits it, four digits."""
     if key.endswith("bandwidth"):
         return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
-    if key.endswith(("cores", "serial", "spread")):
+    if key.endswith(("cores", "crowding", "serial", "spread")):
         return f"{value:.4g}"
     if key.endswith("throttle_io"):
         return f"{value / 1e3:.4g}kB"
