@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.parameters import read_parameters
-from lsmlab.validation.calibrate.equations import equations_of, mean_us, spread_of
+from lsmlab.validation.calibrate.client_equations import mean_us, spread_of
+from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for
 from lsmlab.validation.calibrate.recorded import Histogram, Job, RecordedRun, read_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text

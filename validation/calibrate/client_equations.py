@@ -1,0 +1,181 @@
+"""Equations of clients: time and CPU of writes and reads, sleeps, requests (sim/clients.py, sim/reads.py)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
+from lsmlab.validation.calibrate.solve import Array, Equation, Values
+
+_SHORT_US: Final = 580.0
+"""Writes up to here neither slept (1 ms) nor waited for a stop."""
+
+
+def writes(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Time per write outside stalls.
+
+    A write waits for a core as long as more threads can run than there are cores, and loses something with every sleep.
+    Writes through the log cost more, for which the simulator has no constant: `log_op` keeps that out of the others.
+    """
+    used = [run for run in runs if "write" in run.histograms and "read" not in run.histograms]
+    rows = []
+    for run in used:
+        histogram = run.histograms["write"]
+        sleeps = sum(n for low, high, n in histogram.buckets if low >= 870.0) / histogram.count / run.threads
+        per_op_s = (run.duration_s - run.stall_s) / run.operations
+        rows.append((run.entry_bytes, float(run.logged), sleeps, per_op_s, run.threads > 1))
+    busy = [_runnable_jobs(run) for run in used]
+
+    def misses(values: Values) -> Array:
+        found = []
+        for run, (size, logged, sleeps, per_op_s, several), jobs in zip(used, rows, busy, strict=True):
+            cpu_s = values["host.write_op"] + values["host.write_byte"] * size + values["log_op"] * logged
+            clients = min(float(run.threads), cpu_s / per_op_s) if several else 1.0
+            wait = _slower(values, run, jobs, clients)
+            serial = values["host.write_serial"] if several else 1.0
+            expected = cpu_s * wait * serial + values["host.sleep_penalty"] * sleeps
+            found.append(math.log(expected / per_op_s) / 0.08)
+        return np.array(found)
+
+    keys = ("host.write_op", "host.write_byte", "host.write_serial", "host.sleep_penalty", "host.crowding", "log_op")
+    return Equation("writes outside stalls", misses, [run.name for run in used], keys) if len(used) > 1 else None
+
+
+def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
+    """How much longer computing takes a client, on average, where `clients` of them want a core (`CoreStation`)."""
+    shares, threads = jobs
+    wanted, cores = clients + threads, float(run.config["host"]["cores"])
+    crowd = 1.0 + values["host.crowding"] * np.clip(np.minimum(wanted, cores) - 1.0, 0.0, None)
+    return float((shares * np.maximum(1.0, wanted / cores) * crowd).sum())
+
+
+def _runnable_jobs(run: RecordedRun) -> tuple[Array, Array]:
+    """How many background threads can run: (share of the time, number of threads)."""
+    marks = np.unique([t for job in run.jobs for t in (job.start_s, job.work_end_s)])
+    middle, length = 0.5 * (marks[1:] + marks[:-1]), np.diff(marks)
+    most = 8
+    shares = np.zeros((len(middle), most + 1))
+    shares[:, 0] = 1.0
+    for job in run.jobs:  # a job computes for its share of the time, independently of the others
+        inside = slice(*np.searchsorted(middle, (job.start_s, job.work_end_s)).tolist())
+        busy = min(1.0, job.cpu_s / job.wall_s)
+        part = shares[inside]
+        moved = np.zeros_like(part)
+        moved[:, 1:] = part[:, :-1] * busy
+        shares[inside] = part * (1.0 - busy) + moved
+    spread = (shares * length[:, None]).sum(axis=0) / length.sum()
+    return np.asarray(spread, dtype=np.float64), np.arange(most + 1, dtype=np.float64)
+
+
+def spread(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Standard deviation of the logarithm of a single thread's short writes."""
+    used = [run for run in runs if run.threads == 1 and "write" in run.histograms and "read" not in run.histograms]
+    measured = np.array([spread_of(run.histograms["write"]) for run in used])
+
+    def misses(values: Values) -> Array:
+        return np.asarray(np.log(values["host.write_spread"] / measured) / 0.15, dtype=np.float64)
+
+    names = [run.name for run in used]
+    return Equation("spread of short writes", misses, names, ("host.write_spread",)) if used else None
+
+
+def spread_of(histogram: Histogram) -> float:
+    """Standard deviation of the logarithm of the times below `_SHORT_US`.
+
+    The clock counts whole microseconds: a write of 1.3 us is seen as 1 or 2, on average as 1.3. So moments are right
+    once the variance of that rounding, f (1 - f) for a fraction f, on average 1/6, is taken away.
+    """
+    rows = np.array([(mean_us(low, high), n) for low, high, n in histogram.buckets if high <= _SHORT_US / 10.0])
+    mean = float(np.average(rows[:, 0], weights=rows[:, 1]))
+    variance = float(np.average((rows[:, 0] - mean) ** 2, weights=rows[:, 1])) - 1.0 / 6.0
+    return math.sqrt(math.log1p(max(variance, 0.01 * mean**2) / mean**2))
+
+
+def mean_us(low: float, high: float) -> float:
+    """Mean of a histogram's bucket (low, high]: times are whole microseconds, and short ones are common."""
+    return (low + 1.0 + high) / 2.0 if 0.0 < high <= 22.0 and low > 0.0 else (0.9 if low == 0.0 else math.sqrt(low * high))
+
+
+def sleeps(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Length of a sleep: RocksDB's stall time over the steps of 1 ms that the histogram shows."""
+    used, measured = [], []
+    for run in runs:
+        if run.threads > 1 or "write" not in run.histograms or "read" in run.histograms:
+            continue
+        steps = {(870.0, 1300.0): 1.0, (1900.0, 2900.0): 2.0, (2900.0, 4400.0): 3.0}
+        buckets = run.histograms["write"].buckets
+        slept = sum(n * steps.get((low, high), 0.0) for low, high, n in buckets)
+        other = sum(n * math.sqrt(low * high) * 1e-6 for low, high, n in buckets if low >= 4400.0 or low == 1300.0)
+        if slept > 0 and other < 0.1 * run.stall_s:
+            used.append(run.name)
+            measured.append((run.stall_s - other) / slept)
+    found = np.array(measured)
+
+    def misses(values: Values) -> Array:
+        return np.asarray(np.log(values["host.sleep_step"] / found) / 0.05, dtype=np.float64)
+
+    return Equation("sleeps of delayed writers", misses, used, ("host.sleep_step",)) if used else None
+
+
+def read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
+    """CPU time of the process that jobs and writes do not explain, per read."""
+    rows = []
+    for run in runs:
+        if "read" in run.histograms and run.last.get("user_cpu_s"):
+            cpu_s = run.last["user_cpu_s"] + run.last["system_cpu_s"] - sum(job.cpu_s for job in run.jobs)
+            writes = run.histograms["write"].count if "write" in run.histograms else 0
+            reads = run.histograms["read"].count
+            rows.append((cpu_s, writes, run.entry_bytes, reads, _runs_per_read(run), run.found_share, run.name))
+
+    def misses(values: Values) -> Array:
+        found = []
+        for cpu_s, writes, size, reads, probed, blocks, _ in rows:
+            read_s = values["host.read_op"] + probed * values["host.read_run"] + blocks * values["host.read_block"]
+            expected = reads * read_s + writes * (values["host.write_op"] + values["host.write_byte"] * size)
+            found.append(math.log(expected / cpu_s) / 0.1)
+        return np.array(found)
+
+    keys = ("host.read_op", "host.read_run", "host.read_block", "host.write_op", "host.write_byte")
+    return Equation("CPU of reads", misses, [row[-1] for row in rows], keys) if rows else None
+
+
+def _runs_per_read(run: RecordedRun) -> float:
+    """Sorted runs that a read of a present key probes: all of L0 and of the levels, since most keys lie in the last."""
+    files = run.files_per_level or ((1,),)
+    return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in files]))
+
+
+def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Mean time of a read: its CPU, and one block from the device if its key is found."""
+    rows = []
+    for run in runs:
+        if "read" in run.histograms and not run.capped:
+            rows.append((run.histograms["read"].mean_s, run, _runnable_jobs(run)))
+
+    def misses(values: Values) -> Array:
+        found = []
+        for mean_s, run, busy in rows:
+            cpu_s = values["host.read_op"] + _runs_per_read(run) * values["host.read_run"]
+            cpu_s += run.found_share * values["host.read_block"]
+            read_s = cpu_s * _slower(values, run, busy, run.threads * min(1.0, cpu_s / mean_s))
+            read_s += run.found_share * values["device.read_latency"]
+            found.append(math.log(read_s / mean_s) / 0.1)
+        return np.array(found)
+
+    keys = ("host.read_op", "host.read_run", "host.read_block", "device.read_latency", "host.crowding")
+    return Equation("time of reads", misses, [run.name for _, run, _ in rows], keys) if rows else None
+
+
+def requests(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Bytes per write operation that the block layer counts, of runs whose reads are merges' alone."""
+    used = [run for run in runs if "read" not in run.histograms and run.last.get("writes")]
+    sizes = np.array([run.last["write_bytes"] / run.last["writes"] for run in used])
+
+    def misses(values: Values) -> Array:
+        return np.asarray(np.log(values["device.throttle_io"] / sizes) / 0.2, dtype=np.float64)
+
+    names = [run.name for run in used]
+    return Equation("bytes per operation", misses, names, ("device.throttle_io",)) if used else None
