@@ -6,7 +6,6 @@ taken from the witness that another one confirms; what no two agree on is counte
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
@@ -26,11 +25,7 @@ from lsmlab.validation.log_records import (
     RocksDbLog,
     StartSummary,
 )
-from lsmlab.validation.log_witness import Witness, agreed, file_of, listed_files, megabytes_read, records_told
-
-_ABORTED: Final = re.compile(
-    r"Shutdown in progress|Column family dropped|Corruption|IO error|Aborted|Incomplete|Busy|paused"
-)
+from lsmlab.validation.log_witness import Witness, aborted, agreed, file_of, listed_files, megabytes_read, records_told
 
 
 def jobs_of(log: RocksDbLog) -> LogJobs:
@@ -241,9 +236,7 @@ class _Builder:
         line = self.installed.pop(event.thread, None)
         if line is not None and abs(line.time_us - event.time_us) > 10**6:
             line = None
-        if line is not None and _ABORTED.search(line.text):
-            job.status = "aborted"
-            self._thrown_away(job, event)
+        if line is not None and aborted(job, event, line):
             return
         levels = [event.whole("output_level"), told.level]
         job.output_level = self._agreed(levels, default=job.output_level)
@@ -264,16 +257,6 @@ class _Builder:
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
-
-    @staticmethod
-    def _thrown_away(job: LogJob, event: Event) -> None:
-        """What an aborted compaction had done: its witnesses need not agree, since it may have stopped anywhere."""
-        job.output_level = event.whole("output_level") or job.output_level
-        job.output_files = event.whole("num_output_files") or len(job.outputs)
-        job.write_bytes = event.whole("total_output_size") or 0
-        job.entries_in = event.whole("num_input_records") or 0
-        job.entries_out = event.whole("num_output_records") or 0
-        job.wall_s = (event.whole("compaction_time_micros") or 0) / 1e6
 
     def _megabytes(self, job: LogJob, text: str) -> None:
         """Bytes read by level from the rounded megabytes of the text, where files are not known."""

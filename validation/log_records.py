@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from lsmlab.validation.log_stats import Benchmark, StatsDump
+    from lsmlab.validation.log_bench import Benchmark
+    from lsmlab.validation.log_stats import StatsDump
 
 _RATE: Final = re.compile(r" rate (\d+)$")
 _PENDING: Final = re.compile(r"estimated pending compaction bytes (\d+)")

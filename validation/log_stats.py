@@ -9,28 +9,29 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-_NUMBER: Final = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+from lsmlab.validation.log_bench import NUMBER, BenchReader
+
 _UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _COUNTS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 """RocksDB prints counts of entries with decimal suffixes (util/string_util.cc:NumberToString)."""
 _SECTION: Final = re.compile(r"\*\* (DB Stats|Compaction Stats \[(.*?)\]|File Read Latency Histogram By Level.*?) \*\*")
-_UPTIME: Final = re.compile(rf"Uptime\(secs\): {_NUMBER} total, {_NUMBER} interval")
+_UPTIME: Final = re.compile(rf"Uptime\(secs\): {NUMBER} total, {NUMBER} interval")
 _HEADER: Final = re.compile(r"(Level|Priority)\s+Files\s+Size.*")
 _ROW: Final = re.compile(r"(?:^|\s)(L\d+|Sum|Int|Low|High|User|Bottom)\s+(\d+/\d+\s.*)")
 _ROW_START: Final = re.compile(r"\s*(?:L\d+|Sum|Int|Low|High|User|Bottom)\s")
 _WRITES: Final = re.compile(
     r"(Cumulative|Interval) writes: (\d+)([KMGT]?) writes, (\d+)([KMGT]?) keys, (\d+)([KMGT]?) (?:commit groups|batches), "
-    rf"{_NUMBER} writes per (?:commit group|batch), ingest: {_NUMBER} ([KMGT]?B), {_NUMBER} MB/s"
+    rf"{NUMBER} writes per (?:commit group|batch), ingest: {NUMBER} ([KMGT]?B), {NUMBER} MB/s"
 )
 _WAL: Final = re.compile(
     r"(Cumulative|Interval) WAL: (\d+)([KMGT]?) writes, (\d+)([KMGT]?) syncs, "
-    rf"{_NUMBER} writes per sync, written: {_NUMBER} (?:([KMGT]?B)|MB)"
+    rf"{NUMBER} writes per sync, written: {NUMBER} (?:([KMGT]?B)|MB)"
 )
-_STALL: Final = re.compile(rf"(Cumulative|Interval) stall: (\d+):(\d\d):{_NUMBER} H:M:S, {_NUMBER} percent")
-_FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative {_NUMBER}, interval {_NUMBER}")
+_STALL: Final = re.compile(rf"(Cumulative|Interval) stall: (\d+):(\d\d):{NUMBER} H:M:S, {NUMBER} percent")
+_FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative {NUMBER}, interval {NUMBER}")
 _COMPACTION: Final = re.compile(
-    rf"(Cumulative|Interval) compaction: {_NUMBER} GB write, {_NUMBER} MB/s write, {_NUMBER} GB read, "
-    rf"{_NUMBER} MB/s read, {_NUMBER} seconds"
+    rf"(Cumulative|Interval) compaction: {NUMBER} GB write, {NUMBER} MB/s write, {NUMBER} GB read, "
+    rf"{NUMBER} MB/s read, {NUMBER} seconds"
 )
 _OLD_STALLS: Final = re.compile(r"Stalls\(count\): (.*)")
 _NEW_STALLS: Final = re.compile(r"^(?:.*\s)?Write Stall \(count\): (.*)")
@@ -51,13 +52,6 @@ _NEW_COUNTS: Final = {
     "pending-compaction-bytes-delays": "pending_slowdown",
     "pending-compaction-bytes-stops": "pending_stop",
 }
-_BENCH: Final = re.compile(
-    rf"^\s*(\w+)\s+:\s+{_NUMBER} micros/op (?:{_NUMBER} ops/sec)?;?"
-    rf"(?:\s+{_NUMBER} seconds (\d+) operations;)?(?:\s+{_NUMBER} MB/s)?"
-)
-_SETUP: Final = re.compile(r"^\s*(RocksDB|Keys|Values|Entries): +(?:version )?([\d.]+)")
-_TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : {_NUMBER}\s*$")
-_HISTOGRAM: Final = re.compile(r"^\s*(rocksdb\.[\w.]+) P50 : (.*)")
 
 
 @dataclass
@@ -96,27 +90,13 @@ class StatsDump:
     """Rows that do not fit their header, and damaged lines."""
 
 
-@dataclass
-class Benchmark:
-    """A result line of db_bench."""
-
-    name: str
-    micros_per_op: float
-    ops_per_s: float | None
-    seconds: float | None
-    operations: int | None
-
-
 class StatsReader:
     """Reads the lines of statistics dumps, one after the other; whatever else the lines say is passed over."""
 
     def __init__(self) -> None:
         self.dumps: list[StatsDump] = []
-        self.benchmarks: list[Benchmark] = []
-        self.setup: dict[str, str] = {}
-        """What db_bench says of itself first: RocksDB (its version), Keys and Values (bytes each), Entries."""
-        self.tickers: dict[str, float] = {}
-        self.histograms: dict[str, dict[str, float]] = {}
+        self.bench = BenchReader()
+        """What db_bench says beside its statistics."""
         self._dump: StatsDump | None = None
         self._family: FamilyStats | None = None
         self._header: list[str] = []
@@ -143,7 +123,7 @@ class StatsReader:
         if self._header and _ROW_START.match(text) and text.count(" ") > 10:
             self._damaged()
             return True
-        return self._results(text)
+        return self.bench.take(text)
 
     def _complete(self) -> bool:
         """Whether the current dump has all that one dump has, so that the next section begins a new one."""
@@ -256,29 +236,6 @@ class StatsReader:
         assert self._dump is not None
         self._dump.unreadable += 1
         return True
-
-    def _results(self, text: str) -> bool:
-        if "micros/op" in text and (found := _BENCH.search(text)):
-            rate, seconds, operations = found[3], found[4], found[5]
-            self.benchmarks.append(
-                Benchmark(
-                    found[1], float(found[2]), float(rate) if rate else None, float(seconds) if seconds else None,
-                    int(operations) if operations else None,
-                )
-            )  # fmt: skip
-            return True
-        if found := _SETUP.match(text):
-            self.setup[found[1]] = found[2]
-            return True
-        if "rocksdb." in text:
-            if found := _TICKER.search(text):
-                self.tickers[found[1]] = float(found[2])
-                return True
-            if found := _HISTOGRAM.search(text):
-                pairs = re.findall(rf"(P\d+|COUNT|SUM) : {_NUMBER}", f"P50 : {found[2]}")
-                self.histograms[found[1]] = {name: float(value) for name, value in pairs}
-                return True
-        return False
 
 
 _READERS: Final = (

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from lsmlab.validation.log_jobs import LogFile
+from lsmlab.validation.log_jobs import LogFile, LogJob
 from lsmlab.validation.log_records import Event, InstalledLine, JobLine, Record
 
 _INPUTS: Final = re.compile(r"(\d+)@(\d+)")
@@ -18,6 +18,9 @@ _FLUSHED: Final = re.compile(r"Level-0 flush table #(\d+): (\d+) bytes (.*)")
 _RECORDS: Final = re.compile(r"records in: (\d+), records dropped: (\d+)")
 _LISTED: Final = re.compile(r"(\d+)\((\d+)([KMG]?B)\)")
 _MEGABYTES: Final = re.compile(r"MB in\(([\d.]+), ([\d.]+)")
+_ABORTED: Final = re.compile(
+    r"Shutdown in progress|Column family dropped|Corruption|IO error|Aborted|Incomplete|Busy|paused"
+)
 _UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
@@ -66,6 +69,23 @@ def megabytes_read(text: str) -> tuple[int, int] | None:
     """Bytes read from the levels above and from the output level, of a "compacted to:" line: rounded to 0.1 MB."""
     found = _MEGABYTES.search(text)
     return (round(float(found[1]) * _UNITS["MB"]), round(float(found[2]) * _UNITS["MB"])) if found else None
+
+
+def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
+    """Whether a compaction's output was thrown away; then the job takes what the event says of it.
+
+    Its witnesses need not agree, since it may have stopped anywhere.
+    """
+    if not _ABORTED.search(line.text):
+        return False
+    job.status = "aborted"
+    job.output_level = event.whole("output_level") or job.output_level
+    job.output_files = event.whole("num_output_files") or len(job.outputs)
+    job.write_bytes = event.whole("total_output_size") or 0
+    job.entries_in = event.whole("num_input_records") or 0
+    job.entries_out = event.whole("num_output_records") or 0
+    job.wall_s = (event.whole("compaction_time_micros") or 0) / 1e6
+    return True
 
 
 def records_told(line: InstalledLine | None, event: Event, subcompactions: int) -> tuple[int | None, int | None]:

@@ -7,14 +7,16 @@ strict parser would drop exactly the largest compactions. What cannot be read is
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.validation.log_lines import KNOWN_EVENTS, Clock, Line, looks_damaged, read_line, split_line
+from lsmlab.validation.log_clock import Clock
+from lsmlab.validation.log_json import parse_event
+from lsmlab.validation.log_lines import KNOWN_EVENTS, Line, looks_damaged, read_line, split_line
 from lsmlab.validation.log_records import (
     Event,
     IdlePick,
@@ -36,14 +38,14 @@ from lsmlab.validation.log_text import read_text, read_text_part
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
 _VERSION: Final = re.compile(r"RocksDB version: (\S+)")
-_FIELD: Final = re.compile(r'"(\w+)": (-?\d+\.?\d*(?:[eE][-+]?\d+)?(?=[,}\]])|"(?:[^"\\]|\\.)*"|\[[^\]\[]*\]|\{)')
 _SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
 _ZONE_STEP_US: Final = 900 * 10**6
 """Time zones differ from UTC by multiples of a quarter of an hour."""
 _FARTHEST_ZONE_US: Final = 15 * 3600 * 10**6
+_CLOCK_SET_US: Final = 2 * 3600 * 10**6
+"""Most by which clocks are set forward or back for summer time."""
 _CLOCK_TOLERANCE_US: Final = 60 * 10**6
 """An event's own time and its line's stamp differ by microseconds; lines from under the mutex come seconds later."""
-_DECODER: Final = json.JSONDecoder()
 
 
 def read_log(path: Path) -> RocksDbLog:
@@ -83,27 +85,6 @@ def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
     return parser.finish()
 
 
-def parse_event(text: str) -> tuple[dict[str, Any], bool]:
-    """Fields of an event's JSON, and whether it was whole; what follows the closing brace is ignored."""
-    try:
-        value, _ = _DECODER.raw_decode(text)
-        if isinstance(value, dict):
-            return value, True
-    except (ValueError, RecursionError):
-        pass
-    data: dict[str, Any] = {}
-    target = data
-    for name, value in _FIELD.findall(text):
-        if value == "{":  # the one nested object of an event, and its last field: table_properties
-            target = data[name] = {}
-            continue
-        try:
-            target[name] = json.loads(value)
-        except ValueError:
-            continue
-    return data, False
-
-
 class _Parser:
     """Reads a LOG line by line."""
 
@@ -113,6 +94,10 @@ class _Parser:
         self.stats = StatsReader()
         self.seen: set[int] = set()
         self.zone_us: int | None = None
+        self.next_zone_us: int | None = None
+        """Where the clock seems to have been set to, until a second event confirms it."""
+        self.agreed_at = (0, 0)
+        """Records before, and time of, the last event whose line was right."""
         self.opening = 0
         self.skipping = False
         """Inside a repeated dump, whose lines carry no stamp to be told by."""
@@ -140,8 +125,9 @@ class _Parser:
         log.troubles["unreadable_rows"] += sum(d.unreadable for d in log.dumps)
         log.troubles = type(log.troubles)({kind: n for kind, n in log.troubles.items() if n})
         log.wrapped = self.clock.wrapped
-        log.benchmarks, log.tickers, log.histograms = self.stats.benchmarks, self.stats.tickers, self.stats.histograms
-        log.bench_setup = self.stats.setup
+        bench = self.stats.bench
+        log.benchmarks, log.tickers, log.histograms = bench.benchmarks, bench.tickers, bench.histograms
+        log.bench_setup = bench.setup
         log.version = log.version or log.bench_setup.get("RocksDB", "")
         if not log.openings and (log.records or log.dumps):
             self._opened(0, log.first_us or 0, "")
@@ -275,8 +261,31 @@ class _Parser:
             return micros + self.zone_us
         if abs(line.time_us - micros - self.zone_us) > _CLOCK_TOLERANCE_US:
             self.log.troubles["unreadable_stamps"] += 1
-            return line.time_us
+            return self._other_zone(line.time_us, micros, zone_us)
+        self.next_zone_us = None
+        self.agreed_at = (len(self.log.records), line.time_us)
         return micros + self.zone_us
+
+    def _other_zone(self, line_us: int, micros: int, zone_us: int) -> int:
+        """Time of an event whose line is off: if two in a row are off by the same quarters of an hour, the clock was set."""
+        assert self.zone_us is not None
+        near = abs(line_us - micros - zone_us) <= _CLOCK_TOLERANCE_US and abs(zone_us - self.zone_us) <= _CLOCK_SET_US
+        if near and self.next_zone_us == zone_us:
+            self.log.troubles["unreadable_stamps"] -= 2
+            self._shift(zone_us - self.zone_us)
+            self.next_zone_us = None
+            return micros + self.zone_us
+        self.next_zone_us = zone_us if near else None
+        return micros + self.zone_us if near else line_us
+
+    def _shift(self, by_us: int) -> None:
+        """The clock was set by so much since the last event whose line was right: mend the records since then."""
+        self.clock.shift(by_us)
+        first, time_us = self.agreed_at
+        records = self.log.records
+        for i in range(first, len(records)):
+            if abs(records[i].time_us - by_us - time_us) < abs(records[i].time_us - time_us):
+                records[i] = replace(records[i], time_us=records[i].time_us - by_us)
 
 
 __all__ = [

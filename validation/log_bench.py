@@ -1,0 +1,63 @@
+"""Results, tickers and histograms in db_bench's output; a LOG has tickers too, where the store has statistics."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+NUMBER: Final = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+"""A number as RocksDB prints it."""
+_BENCH: Final = re.compile(
+    rf"^\s*(\w+)\s+:\s+{NUMBER} micros/op (?:{NUMBER} ops/sec)?;?"
+    rf"(?:\s+{NUMBER} seconds (\d+) operations;)?(?:\s+{NUMBER} MB/s)?"
+)
+_SETUP: Final = re.compile(r"^\s*(RocksDB|Keys|Values|Entries): +(?:version )?([\d.]+)")
+_TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : {NUMBER}\s*$")
+_HISTOGRAM: Final = re.compile(r"^\s*(rocksdb\.[\w.]+) P50 : (.*)")
+
+
+@dataclass
+class Benchmark:
+    """A result line of db_bench."""
+
+    name: str
+    micros_per_op: float
+    ops_per_s: float | None
+    seconds: float | None
+    operations: int | None
+
+
+class BenchReader:
+    """Reads such lines, one after the other."""
+
+    def __init__(self) -> None:
+        self.benchmarks: list[Benchmark] = []
+        self.setup: dict[str, str] = {}
+        """What db_bench says of itself first: RocksDB (its version), Keys and Values (bytes each), Entries."""
+        self.tickers: dict[str, float] = {}
+        self.histograms: dict[str, dict[str, float]] = {}
+
+    def take(self, text: str) -> bool:
+        """Read one line; True if it was one of them."""
+        if "micros/op" in text and (found := _BENCH.search(text)):
+            rate, seconds, operations = found[3], found[4], found[5]
+            self.benchmarks.append(
+                Benchmark(
+                    found[1], float(found[2]), float(rate) if rate else None, float(seconds) if seconds else None,
+                    int(operations) if operations else None,
+                )
+            )  # fmt: skip
+            return True
+        if found := _SETUP.match(text):
+            self.setup[found[1]] = found[2]
+            return True
+        if "rocksdb." in text:
+            if found := _TICKER.search(text):
+                self.tickers[found[1]] = float(found[2])
+                return True
+            if found := _HISTOGRAM.search(text):
+                pairs = re.findall(rf"(P\d+|COUNT|SUM) : {NUMBER}", f"P50 : {found[2]}")
+                self.histograms[found[1]] = {name: float(value) for name, value in pairs}
+                return True
+        return False
