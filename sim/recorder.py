@@ -99,9 +99,8 @@ class StoreRecorder:
             (now_s, len(tree.l0), len(store.immutables), pending_bytes, throttle.rate_bytes_per_s, cause,
              store.running_compactions)
         )  # fmt: skip
-        levels = range(self.num_levels)
-        self.level_states.extend([tree.size_bytes(i) for i in levels])
-        self.level_states.extend([tree.file_count(i) for i in levels])
+        self.level_states.extend(tree.level_bytes())
+        self.level_states.extend(tree.files_per_level())
         self._follow(now_s, throttle.cause, store.blocked)
 
     def _follow(self, now_s: float, cause: StallCause | None, blocked: bool) -> None:

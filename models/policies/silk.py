@@ -135,10 +135,13 @@ class SilkScheduler:
         )  # fmt: skip
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
-        """Flushes and L0 compactions share the first claim, deep ones what is left (§9: shared equally)."""
+        """S3: flushes have the first claim; then L0; deep compactions share what is left.
+
+        At the floor an L0 compaction shares it with the flush equally (§9), as two writers of one priority do.
+        """
         if not self.settings.priorities or kind is JobKind.DEEP:
             return Priority.LOW
-        return Priority.HIGH
+        return Priority.HIGH if kind is JobKind.FLUSH or self.paused else Priority.MID
 
     def observe(self, view: StoreView, clients: ClientWindow) -> float | None:  # noqa: ARG002
         """S1: I = T - C - ε with hysteresis; S2: never below the floor, and at the floor deep work pauses."""

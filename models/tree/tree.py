@@ -63,17 +63,27 @@ class Tree:
         """Files of `level`, busy ones included."""
         if level == 0:
             return len(self.l0)
-        return len(self.levels[level]) + sum(len(run) for run in self.newer[level])
+        newer, count = self.newer[level], len(self.levels[level])
+        return count + sum(len(run) for run in newer) if newer else count
 
     def size_bytes(self, level: int) -> int:
         """Bytes of `level`, busy files included, slices that wait to be merged into them not."""
         if level == 0:
             return sum(f.size_bytes for f in self.l0)
-        return self.levels[level].size_bytes + sum(run.size_bytes for run in self.newer[level])
+        newer, size = self.newer[level], self.levels[level].size_bytes
+        return size + sum(run.size_bytes for run in newer) if newer else size
+
+    def level_bytes(self) -> list[int]:
+        """`size_bytes` of every level."""
+        if any(self.newer):
+            return [self.size_bytes(level) for level in range(self.num_levels)]
+        return [self.size_bytes(0), *[level.size_bytes for level in self.levels[1:]]]
 
     def files_per_level(self) -> list[int]:
         """Like `lsm_state` in RocksDB's LOG."""
-        return [self.file_count(level) for level in range(self.num_levels)]
+        if any(self.newer):
+            return [self.file_count(level) for level in range(self.num_levels)]
+        return [len(self.l0), *[len(level) for level in self.levels[1:]]]
 
     def total_bytes(self) -> int:
         """Bytes of all files in levels."""
