@@ -22,6 +22,8 @@ class Host:
     """One write by a single client thread: batch, log record, memtable insert."""
     write_byte: float = quantity("seconds", 0.0)
     """Further cost of a write per byte of key and value."""
+    log_op: float = quantity("seconds", 0.0)
+    """Further core time of one write if it goes to the log: a record in the page cache by a system call (§2.1)."""
     write_serial: float = quantity("ratio", 0.74, high=1.0)
     """Share of a write that only one thread at a time can do (log, group leadership); the rest runs in parallel."""
     write_spread: float = quantity("ratio", 0.45)

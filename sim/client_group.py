@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -35,6 +36,8 @@ class Group:
     """Present arrival rate, ops/s (open loop)."""
     backlog: float = 0.0
     capacity: float = 0.0
+    times: Sequence[Sequence[tuple[float, float]]] = ()
+    """By kind of operation, as planned: (share, mean time) of those that need the device and of those that do not."""
     served_rate: float = 0.0
     arrived: float = 0.0
     served: float = 0.0

@@ -179,7 +179,7 @@ class ClientLoad:
         busy = round(20.0 * min(1.0, group.served_rate / group.capacity)) if not group.closed else 0
         for kind, share in enumerate(group.shares):
             if share > 0.0:
-                for part, mean_s in self._times_of(kind):
+                for part, mean_s in group.times[kind]:
                     key = (kind, round(math.log2(mean_s) * self.BUCKETS_PER_OCTAVE), busy)
                     group.undisturbed[key] = group.undisturbed.get(key, 0.0) + done * share * part
 
@@ -212,6 +212,8 @@ class ClientLoad:
         for group in self.groups:
             self._arrivals(group, now_s)
             group.capacity = self._capacity(group)
+            # what is served until the next plan took the times of this one: the device's grant may have changed by then
+            group.times = [self._times_of(kind) if share > 0.0 else [] for kind, share in enumerate(group.shares)]
         self._note_stop()
         allowed, cause = self._allowed_writes()
         wanted = sum(self._demand(g) * g.write_share for g in self.groups)
@@ -315,10 +317,16 @@ class ClientLoad:
         host, share = self._host, self.machine.cores.share
         if kind == 0:
             switch_s = host.switch / self._filling.entries
-            return (host.write_op + host.write_byte * self.shape.user_bytes) / share + switch_s + self._sync_s
+            return self._write_cpu_s / share + switch_s + self._sync_s
         assert self._reads is not None
         cost = self._reads.costs()[kind - 1]
         return cost.cpu_s / share + cost.device_reads * self.machine.device.grant.client_read_latency_s
+
+    @property
+    def _write_cpu_s(self) -> float:
+        """CPU of one write: into the memtable, and into the log if there is one."""
+        host, shape = self._host, self.shape
+        return host.write_op + host.write_byte * shape.user_bytes + (host.log_op if shape.log_bytes > 0.0 else 0.0)
 
     def _times_of(self, kind: int) -> list[tuple[float, float]]:
         """(share, mean time): reads that need the device and reads that do not are far apart."""
@@ -342,7 +350,7 @@ class ClientLoad:
                 if share == 0.0:
                     continue
                 if kind == 0:
-                    busy_s += share * (self._host.write_op + self._host.write_byte * self.shape.user_bytes)
+                    busy_s += share * self._write_cpu_s
                 else:
                     assert self._reads is not None
                     cost = self._reads.costs()[kind - 1]

@@ -26,18 +26,20 @@ IO_BYTES: Final = 512.0 * 2**10
 """Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two (specs/lessons.md, 3.9)."""
 KEPT_SLICES: Final = 1
 """Slices that stay in a window when they are over: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
-READ_IO_BYTES: Final = 2.0**20
-"""The same of a read: a readahead of 2 MiB is seen as two."""
+READ_IO_BYTES: Final = 611e3
+"""The same of a read: mean of the recorded calibration runs (validation/cases), small reads apart."""
 FILE_WRITES: Final = 5.0
 """Small writes that go with every file that is written: its end, the journal, the manifest (specs/lessons.md, 3.9)."""
-FILE_READS: Final = 4.0
-"""Small reads that go with every file that is read: its footer, index and properties (specs/lessons.md, 3.9)."""
+FILE_READS: Final = 1.8
+"""Small reads that go with every file that is read, its footer and index among them; from the same runs."""
 _EMPTY_S: Final = 1e-3
 """Allowance that the cap gives in less time than this counts as used up: one timer tick (HZ = 1000) of the throttle."""
 _TICK_S: Final = 1e-9
 """A slice with less time left is over: simulated time is a float."""
 _BLOCKED_BYTES_PER_S: Final = 1.0
 """Rate of a stream that waits for the next slice: nothing, but for arithmetic that divides by it."""
+_BLOCKED_SHARE: Final = 1e-6
+"""The same of clients."""
 _SLACK: Final = 1.0 + 1e-9
 """Rates equal to the cap are within it."""
 
@@ -78,6 +80,10 @@ class _Direction(NamedTuple):
     """Bytes per second of one stream."""
     client_limit: float
     """Share of the clients' demand."""
+    in_line: bool = False
+    """Clients wait for the next slice like streams, as single reads do; else they are a steady trickle (the log)."""
+    wait_s: float = 0.0
+    """What clients in line wait, the allowance being used up."""
 
 
 _NO_WINDOW: Final = Window()
@@ -133,7 +139,7 @@ class Throttled:
         """How much each asker gets; valid until an allowance is used up or the slice ends."""
         read = _Direction(
             load.readers, load.read_request_bytes, self.mean_read_bytes, max(1.0, load.client_read_depth),
-            load.client_read_bytes, load.read_limit_bytes_per_s, 1.0,
+            load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, in_line=True,
         )  # fmt: skip
         write = _Direction(
             load.writers, load.write_request_bytes, self.mean_write_bytes, 1.0, load.write_request_bytes,
@@ -243,6 +249,19 @@ class Throttled:
                 continue
             stream, client = stream_rate * stream_unit, client_rate * client_unit
             rate = side.streams * stream + client
+            left = bucket_cap * counted_s - max(0.0, passed - bucket_cap * over_s)
+            if side.in_line and client > 0.0:
+                if side.wait_s > 0.0:
+                    continue
+                if left <= bucket_cap * _EMPTY_S:
+                    valid_s = min(valid_s, slice_left)
+                    side = side._replace(
+                        limit=_BLOCKED_BYTES_PER_S, client_limit=side.client_limit * _BLOCKED_SHARE, wait_s=self.slice_s
+                    )
+                    stream_rate, client_rate, bound = _BLOCKED_BYTES_PER_S, client_rate * _BLOCKED_SHARE, True
+                elif rate > bucket_cap * _SLACK:
+                    valid_s = min(valid_s, slice_left, left / rate)
+                continue
             if rate <= bucket_cap * _SLACK:
                 continue
             # clients are a fluid whose bursts nobody sees: they get their fair share of the cap, streams what is left
@@ -254,7 +273,6 @@ class Throttled:
             if not side.streams or stream_rate <= _BLOCKED_BYTES_PER_S:
                 continue
             valid_s = min(valid_s, slice_left)
-            left = bucket_cap * counted_s - max(0.0, passed - bucket_cap * over_s)
             left -= client * slice_left
             if left > bucket_cap * _EMPTY_S:
                 valid_s = min(valid_s, left / (side.streams * stream))
@@ -270,7 +288,9 @@ class Throttled:
             return grant
         served = read.client_limit
         latency_s = grant.client_read_latency_s
-        if served < 1.0 and load.client_read_iops > 0:  # Little's law, as all reads that may be outstanding are
+        if read.wait_s > 0.0:
+            latency_s = max(latency_s, read.wait_s)
+        elif served < 1.0 and load.client_read_iops > 0:  # Little's law, as all reads that may be outstanding are
             latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
         return Grant(
             read_bytes_per_s=min(grant.read_bytes_per_s, read.limit),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from lsmlab.models.devices.throttled import FILE_WRITES
 from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 
@@ -18,7 +19,7 @@ def writes(runs: Sequence[RecordedRun]) -> Equation | None:
     """Time per write outside stalls.
 
     A write waits for a core as long as more threads can run than there are cores, and loses something with every sleep.
-    Writes through the log cost more, for which the simulator has no constant: `log_op` keeps that out of the others.
+    Writes through the log cost `log_op` more.
     """
     used = [run for run in runs if "write" in run.histograms and "read" not in run.histograms]
     rows = []
@@ -32,7 +33,7 @@ def writes(runs: Sequence[RecordedRun]) -> Equation | None:
     def misses(values: Values) -> Array:
         found = []
         for run, (size, logged, sleeps, per_op_s, several), jobs in zip(used, rows, busy, strict=True):
-            cpu_s = values["host.write_op"] + values["host.write_byte"] * size + values["log_op"] * logged
+            cpu_s = values["host.write_op"] + values["host.write_byte"] * size + values["host.log_op"] * logged
             clients = min(float(run.threads), cpu_s / per_op_s) if several else 1.0
             wait = _slower(values, run, jobs, clients)
             serial = values["host.write_serial"] if several else 1.0
@@ -40,7 +41,7 @@ def writes(runs: Sequence[RecordedRun]) -> Equation | None:
             found.append(math.log(expected / per_op_s) / 0.08)
         return np.array(found)
 
-    keys = ("host.write_op", "host.write_byte", "host.write_serial", "host.sleep_penalty", "host.crowding", "log_op")
+    keys = ("host.write_op", "host.write_byte", "host.write_serial", "host.sleep_penalty", "host.crowding", "host.log_op")
     return Equation("writes outside stalls", misses, [run.name for run in used], keys) if len(used) > 1 else None
 
 
@@ -172,10 +173,12 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
 def requests(runs: Sequence[RecordedRun]) -> Equation | None:
     """Bytes per write operation that the block layer counts, of runs whose reads are merges' alone."""
     used = [run for run in runs if "read" not in run.histograms and run.last.get("writes")]
-    sizes = np.array([run.last["write_bytes"] / run.last["writes"] for run in used])
+    moved = np.array([run.last["write_bytes"] for run in used])
+    counted = np.array([run.last["writes"] for run in used])
+    small = np.array([FILE_WRITES * sum(max(1, job.outputs) for job in run.jobs) for run in used])
 
     def misses(values: Values) -> Array:
-        return np.asarray(np.log(values["device.throttle_io"] / sizes) / 0.2, dtype=np.float64)
+        return np.asarray(np.log((moved / values["device.throttle_io"] + small) / counted) / 0.2, dtype=np.float64)
 
     names = [run.name for run in used]
     return Equation("bytes per operation", misses, names, ("device.throttle_io",)) if used else None

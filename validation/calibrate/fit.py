@@ -21,20 +21,21 @@ from lsmlab.validation.case import Case, find_cases, read_case
 PART: Final = "calibration"
 _HOST_WIDTHS: Final[Mapping[str, float]] = {
     "write_op": 0.5, "write_byte": 1.0, "write_serial": 0.3, "write_spread": 0.5, "sleep_penalty": 1.0,
-    "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
+    "log_op": 1.0, "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
     "compaction_record": 0.5, "compaction_byte": 0.5, "job_start": 1.5, "file_overhead": 1.0, "unlink": 2.0,
     "sleep_step": 0.1, "crowding": 1.0,
 }  # fmt: skip
 """How far a constant of configs/host/default.yaml may be off on another machine: standard deviation of its logarithm."""
-_HOST_STARTS: Final[Mapping[str, float]] = {"write_byte": 0.5e-9, "sleep_penalty": 20e-6, "crowding": 0.1}
-"""Priors of constants that the default sets to 0: copying at 2 GB/s; caches of a core filled again; 10 % per neighbour."""
+_HOST_STARTS: Final[Mapping[str, float]] = {
+    "log_op": 2e-6, "write_byte": 0.5e-9, "sleep_penalty": 20e-6, "crowding": 0.1,
+}  # fmt: skip
+"""Priors of constants that the default sets to 0: a system call; copying at 2 GB/s; caches of a core filled again; 10 %
+per neighbour."""
 _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
     "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
     "throttle_io": 0.5,
 }  # fmt: skip
 """The same of a constant of configs/device: another drive of its class."""
-_HELPERS: Final = (Constant("log_op", 2e-6, 1.0),)
-"""Constants that the simulator does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +118,10 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
         if value is not None:
             known.append(Constant(f"device.{key}", parse_quantity(value, kind), width))
     used = {key for equation in equations for key in equation.keys}
-    missing = used - {c.key for c in (*known, *_HELPERS)}
+    missing = used - {c.key for c in known}
     if missing:
         raise InputError(f"device={device}: has no constant {', '.join(sorted(missing))} that runs could be fitted with")
-    return [c for c in (*known, *_HELPERS) if c.key in used]
+    return [c for c in known if c.key in used]
 
 
 def _high(key: str) -> float:

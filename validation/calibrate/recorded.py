@@ -158,7 +158,8 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
         jobs=tuple(jobs), histograms=_histograms(output), counters=_counters(counters, paths[2]),
-        files_per_level=tuple(states), found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0, digest=digest.hexdigest(),
+        files_per_level=tuple(states), found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0,
+        digest=digest.hexdigest(),
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ _SOURCES: Final[Mapping[str, str]] = {
     "host.crowding": "time of jobs beyond their computing, reading and writing, by threads beside them",
     "host.write_op": "seconds outside stalls per write",
     "host.write_byte": "as write_op, by size of the value",
+    "host.log_op": "as write_op, with the log against without",
     "host.write_serial": "as write_op, several threads against one",
     "host.write_spread": "histograms of writes below 58 us",
     "host.sleep_penalty": "as write_op, by sleeps per write",
@@ -36,7 +37,7 @@ _SOURCES: Final[Mapping[str, str]] = {
     "device.read_latency": "mean time of reads of one block",
     "device.write_latency": "as write_bandwidth, by requests",
     "device.fsync_latency": "from a job's last byte to its commit, whatever its files",
-    "device.throttle_io": "bytes per operation of writes, counted by the block layer",
+    "device.throttle_io": "bytes per operation of writes, counted by the block layer, small ones of each file apart",
 }
 _WEAK: Final = 1.0
 """Singular values below this: that combination is known less well from the data than from the priors."""
