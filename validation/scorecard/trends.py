@@ -1,0 +1,88 @@
+"""Does a change move the simulation as it moved the real store? Pairs of cases that differ in one key."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.validation.scorecard.metrics import DIFFERENCE, METRICS
+from lsmlab.validation.scorecard.score import Row
+
+TREND_METRICS: Final = ("ops_per_s", "write_amplification", "stall_fraction")
+_LEAST: Final = 0.05
+"""Relative change, or change of a share, below which a real change may be noise (lessons.md §1)."""
+_KINDS: Final = {m.name: m.kind for m in METRICS}
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One metric of two cases that differ in one key."""
+
+    metric: str
+    key: str
+    first: str
+    second: str
+    real: float
+    """Change from the first case to the second, relative or as a difference."""
+    simulated: float
+
+    @property
+    def right(self) -> bool:
+        """Whether the simulation moves the same way."""
+        return (self.real > 0) == (self.simulated > 0)
+
+
+def trends(cases: Iterable[tuple[str, Sequence[str]]], rows: Iterable[Row]) -> list[Trend]:
+    """All changes of one key that moved a real number by more than noise.
+
+    `cases` are (name, overrides); `rows` their numbers.
+    """
+    settings = {name: dict(text.partition("=")[::2] for text in overrides) for name, overrides in cases}
+    numbers = {
+        (row.case, row.metric): (row.real, row.simulated)
+        for row in rows
+        if row.metric in TREND_METRICS and isinstance(row.real, float) and isinstance(row.simulated, float)
+    }
+    found = []
+    for a, b in itertools.combinations(settings, 2):
+        key = _only_difference(settings[a], settings[b])
+        if key is None:
+            continue
+        for metric in TREND_METRICS:
+            if (a, metric) in numbers and (b, metric) in numbers:
+                (real_a, here_a), (real_b, here_b) = numbers[a, metric], numbers[b, metric]
+                real, here = _change(metric, real_a, real_b), _change(metric, here_a, here_b)
+                if abs(real) > _LEAST:
+                    found.append(Trend(metric, key, a, b, real, here))
+    return found
+
+
+def _only_difference(a: dict[str, str], b: dict[str, str]) -> str | None:
+    """The one key in which two configurations differ; None if there are none or several."""
+    if len(a.keys() ^ b.keys()) > 1:
+        return None
+    different = [key for key in a.keys() | b.keys() if a.get(key) != b.get(key)]
+    return different[0] if len(different) == 1 else None
+
+
+def _change(metric: str, first: Any, second: Any) -> float:
+    if _KINDS[metric] is DIFFERENCE:
+        return float(second - first)
+    return float(second / first - 1.0) if first else 0.0
+
+
+def trend_shares(found: Sequence[Trend]) -> dict[str, Any]:
+    """By metric how many changes have the right direction, and those that have not."""
+    shares: dict[str, Any] = {}
+    for metric in TREND_METRICS:
+        mine = [t for t in found if t.metric == metric]
+        if mine:
+            wrong = [
+                {"key": t.key, "first": t.first, "second": t.second, "real": t.real, "simulated": t.simulated}
+                for t in mine
+                if not t.right
+            ]
+            shares[metric] = {"right": len(mine) - len(wrong), "total": len(mine), "wrong": wrong}
+    return shares
