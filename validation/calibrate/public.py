@@ -31,8 +31,6 @@ from lsmlab.validation.public_text import stdout_of, write_buckets
 from scipy.optimize import least_squares
 
 _SYNCS: Final = re.compile(r"rocksdb\.table\.sync\.micros .* COUNT : (\d+) SUM : (\d+)")
-_OUTPUT_SYNCS: Final = re.compile(r"rocksdb\.compaction\.outfile\.sync\.micros .* SUM : (\d+)")
-_WRITTEN: Final = re.compile(r"rocksdb\.compact\.write\.bytes COUNT : (\d+)")
 _CROWD: Final = 16
 """Parts from which on a merge fills the machine."""
 _BESIDE: Final = 1.4
@@ -66,7 +64,7 @@ _SOURCES: Final = {
     "unlink_byte": "median time between table_file_deletion events of one job",
     "fsync_latency": "half the median time from a flush file's creation to its commit (directory and manifest)",
     "write_bandwidth": "geometric mean over sessions of bytes per time with an fsync in progress",
-    "stream_write_bandwidth": "bytes over time in fsync, compaction.outfile.sync statistics",
+    "stream_write_bandwidth": "bytes per time with an fsync in progress, CPU as fitted",
     "hdd.read_bandwidth": "assumption: as it writes",
     "pmem.write_bandwidth": "devices.md §5 [M4], highest rate that iostat showed with 20 jobs",
 }
@@ -200,12 +198,6 @@ def bandwidth(source: Source, host: dict[str, float], commit_s: float) -> float:
     return float(size / (seconds - commit_s * commits))
 
 
-def sync_bandwidth(output: str) -> float | None:
-    """Bytes per second of one thread's fsyncs, from the totals of the statistics."""
-    synced, written = _OUTPUT_SYNCS.search(output), _WRITTEN.search(output)
-    return int(written[1]) / int(synced[1]) * 1e6 if synced and written else None
-
-
 def fit(data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameter set xeon_6230, and device bandwidths by session."""
     used = sources(data)
@@ -238,8 +230,8 @@ def fit(data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         device_errors[device]["fsync_latency"] = float(commits.std())
         if device == _SYNCHRONOUS:
             key = "stream_write_bandwidth"
-            synced = {s.session: rate for s in here if (rate := sync_bandwidth(s.output)) is not None}
-            rates = synced
+            # the copy is in the recorded CPU of a merge: only with the constants' CPU is what remains the fsync
+            rates = {s.session: bandwidth(s, host, commit) for s in here if s.log.io_statistics}
         else:
             key = "write_bandwidth"
             if device == "hdd":
