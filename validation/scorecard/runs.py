@@ -83,7 +83,8 @@ def run_cases(
         run.set_errors = run.model_errors = about.get("model_errors") or {}
         tasks.append(_Task(number, config, _MEASURED, run.case))
         tasks += [_Task(number, config, i) for i in range(seeds)]
-        tasks += [_Task(number, changed, 0, off=i) for i, changed in enumerate(displaced(config), 1)]
+        pair = displaced(config) if seeds > 1 else []  # one run each is for a quick look: it has no interval of its own
+        tasks += [_Task(number, changed, 0, off=i) for i, changed in enumerate(pair, 1)]
     _carry_out(runs, tasks, processes, report)
     return runs
 
