@@ -19,8 +19,8 @@ def tree_shape(data: Path) -> Iterator[dict[str, Any]]:
     """Fillrandom of 6.17 with dynamic levels, then waited until all is compacted: bytes per level.
 
     The three phases of a size repeat one load; what follows it reads only, so a few reads stand for it here. The real
-    runs also compacted what was left in L0, fewer files than its trigger, so totals are not scored. Nothing is known of the machine, so neither
-    throughput nor stalls are scored.
+    runs also compacted what was left in L0, fewer files than its trigger, so totals are not scored. Nothing is known of
+    the machine, so neither throughput nor stalls are scored.
     """
     tables: dict[tuple[str, str, str], list[Mapping[str, str]]] = defaultdict(list)
     for row in _rows(data / "tree_shape.csv"):
