@@ -355,7 +355,7 @@ def test_a_changed_case_changes_the_digest(tmp_path: Path) -> None:
         "sim/code.py",
     ):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("x")
+        (tmp_path / path).write_text("name: a\nmeasured: {}\n")
     first = digest(tmp_path)
     (tmp_path / "sim/code.py").write_text("y")
     same = digest(tmp_path)

@@ -61,7 +61,8 @@ class Comparison:
 def digest(home: Path = HOME) -> str:
     """Of everything but the sources that the score rests on: cases with what was measured, parameter sets, findings."""
     validation = home / "validation"
-    paths = [p for p in (validation / "cases").rglob("*") if p.is_file()] if (validation / "cases").is_dir() else []
+    recorded = [p.parent for p in (validation / "cases").rglob("case.yaml") if "\nmeasured:" in p.read_text(encoding="utf-8")]
+    paths = [p for folder in recorded for p in folder.rglob("*")]
     paths += [
         *(home / "configs" / "parameters").glob("*.yaml"),
         validation / "findings.yaml",
