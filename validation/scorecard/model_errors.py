@@ -17,7 +17,7 @@ from lsmlab.validation.scorecard.score import rows_of
 
 FILE: Final = Path(__file__).resolve().parents[1] / "model_errors.json"
 _WANTED: Final = 0.90
-_STEPS: Final = np.concatenate(([0.0], np.geomspace(1e-3, 2.0, 60)))
+_STEPS: Final = np.concatenate(([0.0], np.geomspace(1e-3, 10.0, 72)))
 """Standard deviations that are tried: relative, in points of a share, or of the logarithm of a latency."""
 _FEWEST: Final = 5
 """Calibration values that a metric needs to have an error of its own."""
