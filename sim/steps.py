@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from lsmlab.models.tree.files import SortedFile
 
 BUFFER_BYTES: Final = 2.0**20
 """Written at once: writable_file_max_buffer_size, options.h."""
@@ -30,13 +29,6 @@ class Step:
     write_bytes: float
     ends_file: bool = False
     """An output file is complete with this step: through the page cache, its fsync follows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Inputs of a merge that are read one after the other: an L0 file, or the files of a level."""
-
-    files: Sequence[SortedFile]
 
 
 def even_steps(read_bytes: float, cpu_s: float, write_bytes: float, count: int) -> list[Step]:

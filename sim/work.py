@@ -12,7 +12,7 @@ from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.steps import BUFFER_BYTES, PIECES_PER_BURST, Step, flush_steps, merge_steps, with_halts
+from lsmlab.sim.steps import BUFFER_BYTES, PIECES_PER_BURST, Step, even_steps, flush_steps, merge_steps, with_halts
 
 if TYPE_CHECKING:
     from lsmlab.sim.store import Store
@@ -205,7 +205,7 @@ def _even_steps(store: Store, files: int, size_bytes: int, read_bytes: float, cp
     if machine.journal is None:
         finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
         count = max(1, min(count, finest))
-        return [Step(read_bytes / count, cpu_s / count, size_bytes / count)] * count
+        return even_steps(read_bytes, cpu_s, size_bytes, count)
     per_file = 1 if machine.style.whole_files else max(1, math.ceil(count / files))
     count = files * per_file
     step = Step(read_bytes / count, cpu_s / count, size_bytes / count)

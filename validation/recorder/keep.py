@@ -32,8 +32,13 @@ def keep_repeat(raw: Path, folder: Path, scratch: Sequence[Path], *, manifest: b
         text = _PROGRESS.sub("", source.read_text(errors="replace"))
         for path in scratch:
             text = text.replace(str(path), f"<{path.name}>")
-        (folder / f"{name}.xz").write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+        write_xz(folder / f"{name}.xz", text)
     (folder / "report.csv").write_text((raw / "report.csv").read_text())
+
+
+def write_xz(path: Path, text: str) -> None:
+    """A text file, compressed as far as xz goes."""
+    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 def is_recorded(case: Path) -> bool:

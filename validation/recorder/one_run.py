@@ -58,7 +58,9 @@ def run_bench(
             _watch(command, limited, budget, database, out / "stdout.txt", out / "counters.csv", nice)
         shutil.copyfile(database / "LOG", out / "LOG")
         shutil.copyfile(max(database.glob("OPTIONS-*")), out / "OPTIONS")
-        _dump_manifest(max(database.glob("MANIFEST-*")), out / "MANIFEST.txt")
+        edits = manifest_edits(max(database.glob("MANIFEST-*")))
+        if edits is not None:
+            (out / "MANIFEST.txt").write_text(edits)
     finally:
         shutil.rmtree(database, ignore_errors=True)
 
@@ -142,12 +144,11 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _dump_manifest(manifest: Path, target: Path) -> None:
-    """Write the version edits as `ldb` prints them; without ldb there is no such file."""
+def manifest_edits(manifest: Path) -> str | None:
+    """The version edits as `ldb` prints them, without the final file listing; None without ldb or if it fails."""
     ldb = shutil.which("ldb")
     if ldb is None:
-        return
+        return None
     arguments = [ldb, "manifest_dump", f"--path={manifest}", "--verbose", "--hex"]
     dump = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    if dump.returncode == 0:
-        target.write_text(dump.stdout.split("--------------- Column family", 1)[0])
+    return None if dump.returncode else dump.stdout.split("--------------- Column family", 1)[0]

@@ -18,11 +18,13 @@ compactions within seconds, and a LOG and a manifest of a few hundred kilobytes.
 from __future__ import annotations
 
 import json
-import lzma
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from lsmlab.validation.recorder.keep import write_xz
+from lsmlab.validation.recorder.one_run import manifest_edits
 
 MIB = 1 << 20
 
@@ -103,19 +105,16 @@ def record(name: str, scratch: Path, out: Path) -> None:
     try:
         result = subprocess.run([*command, f"--db={database}"], check=True, capture_output=True, text=True)
         out.mkdir(parents=True, exist_ok=True)
-        manifest = max(database.glob("MANIFEST-*"))
-        dump = subprocess.run(
-            ["ldb", "manifest_dump", f"--path={manifest}", "--verbose", "--hex"],
-            check=True, capture_output=True, text=True,
-        ).stdout  # fmt: skip
+        edits = manifest_edits(max(database.glob("MANIFEST-*")))
+        if edits is None:
+            raise SystemExit("ldb: not found, or it cannot read the manifest")
         log = (database / "LOG").read_text(errors="replace")
         options = max(database.glob("OPTIONS-*")).read_text()
     finally:
         shutil.rmtree(database, ignore_errors=True)
-    edits = dump.split("--------------- Column family", 1)[0]
-    _write(out / "LOG.xz", log.replace(str(database), "<db>"))
-    _write(out / "MANIFEST.txt.xz", edits.replace(str(database), "<db>"))
-    _write(out / "OPTIONS.xz", options.replace(str(database), "<db>"))
+    write_xz(out / "LOG.xz", log.replace(str(database), "<db>"))
+    write_xz(out / "MANIFEST.txt.xz", edits.replace(str(database), "<db>"))
+    write_xz(out / "OPTIONS.xz", options.replace(str(database), "<db>"))
     version = next((line.split(":", 1)[1].strip() for line in result.stderr.splitlines() if "RocksDB:" in line), "")
     meta = {
         "command": " ".join([*command, "--db=<db>"]),
@@ -126,10 +125,6 @@ def record(name: str, scratch: Path, out: Path) -> None:
         "result": next((line for line in result.stdout.splitlines() if line.startswith("fillrandom")), ""),
     }
     (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":
