@@ -1,0 +1,1 @@
+"""The papers' figures as a suite: each published experiment in its published setting, beside what is simulated."""
