@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,7 +132,8 @@ def _number(value: Any) -> Flag:
             number = parse_quantity(value, kind)
         except InputError:
             continue
-        return int(number) if number == int(number) else number
+        # 16.4MB/s is 16,399,999.999999998 in binary, and db_bench takes whole numbers only
+        return round(number) if math.isclose(number, round(number), rel_tol=1e-12) else number
     raise InputError(f"{value!r}: not a quantity that db_bench could be given")
 
 
