@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lsmlab.sim.batch import leave_ctrl_c_to_the_parent, stop
 from lsmlab.sim.parameters import displaced
 from lsmlab.validation.case import Case
+from lsmlab.validation.parallel import each, reason_of
 from lsmlab.validation.scorecard.curves import Floats
 from lsmlab.validation.scorecard.real import RealRun, real_run
 from lsmlab.validation.scorecard.values import reported_series, simulated_values
@@ -76,7 +74,7 @@ def run_cases(
         try:
             config = run.case.config(extra)
         except Exception as error:
-            run.error = _reason(error)
+            run.error = reason_of(error)
             report(f"{run.case.name}: {run.error}")
             continue
         about = config.get("parameters") or {}
@@ -116,22 +114,8 @@ Outcome = Replication | RealRun | str
 
 
 def _outcomes(tasks: Sequence[_Task], processes: int) -> Iterator[tuple[_Task, Outcome, float]]:
-    if min(processes, len(tasks)) <= 1:
-        for task in tasks:
-            yield task, *_do(task)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=leave_ctrl_c_to_the_parent) as pool:
-        futures = {pool.submit(_do, task): task for task in tasks}
-        try:
-            for future in as_completed(futures):
-                try:
-                    yield futures[future], *future.result()
-                except Exception as error:  # a worker that died (memory) takes its pool along
-                    yield futures[future], _reason(error), 0.0
-        except BaseException:
-            stop(pool, futures)
-            raise
+    for task, found in each(_do, tasks, processes):
+        yield (task, reason_of(found), 0.0) if isinstance(found, Exception) else (task, *found)
 
 
 def _do(task: _Task) -> tuple[Outcome, float]:
@@ -141,7 +125,7 @@ def _do(task: _Task) -> tuple[Outcome, float]:
     try:
         return real_run(task.measured, task.config), time.perf_counter() - began
     except Exception as error:
-        return _reason(error), time.perf_counter() - began
+        return reason_of(error), time.perf_counter() - began
 
 
 def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, float]:
@@ -154,17 +138,7 @@ def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, 
         seeded = {**config, "seed": int(config.get("seed", 1)) + replication}
         result = run(seeded, None, trusted_packages())
     except Exception as error:
-        return _reason(error), time.perf_counter() - began
+        return reason_of(error), time.perf_counter() - began
     values = simulated_values(result.summary, result.jobs, result.series)
     series = reported_series(result.summary, result.series)
     return Replication(values, series), time.perf_counter() - began
-
-
-def _reason(error: Exception) -> str:
-    """One line on what went wrong; a bug keeps its type."""
-    from lsmlab.sim.messages import one_line
-
-    text = one_line(error)
-    if text is None:
-        text = f"{type(error).__name__}: {' '.join(str(error).split())} (a fault of lsmlab: please report it)"
-    return text
