@@ -9,7 +9,7 @@ from typing import Final
 from lsmlab.validation.log_text import read_text
 
 _GIB: Final = re.compile(r"([0-9.]+) GB write")
-_PERCENTILES: Final = re.compile(r"Percentiles: P50: (\S+) P75: \S+ P99: (\S+) P99\.9: (\S+) P99\.99: (\S+)")
+_PERCENTILES: Final = re.compile(r"Percentiles: P50: (\S+) P75: \S+ (?:P90: \S+ )?P99: (\S+) P99\.9: (\S+) P99\.99: (\S+)")
 _LONGEST: Final = re.compile(r"Max: ([0-9.]+)")
 _BUCKET: Final = re.compile(r"[\[(] *(\d+), +(\d+) \] +(\d+)")
 _LOG_SUFFIX: Final = re.compile(r"_LOG_\d+\.gz$")
@@ -33,15 +33,17 @@ def write_histogram(data: Path, log: str | None) -> dict[str, float]:
     path = stdout_of(data, log) if log else None
     if path is None:
         return {}
-    text = _of_writes(read_text(path))
-    percentiles, longest = _PERCENTILES.search(text), _LONGEST.search(text)
-    if percentiles is None or longest is None:
+    found = percentiles(_of_writes(read_text(path)))
+    return {f"write_latency_s.{key}": value for key, value in found.items()}
+
+
+def percentiles(text: str) -> dict[str, float]:
+    """P50, P99, P99.9, P99.99 and the maximum in seconds of the first histogram in a text; empty if there is none."""
+    found, longest = _PERCENTILES.search(text), _LONGEST.search(text)
+    if found is None or longest is None:
         return {}
     keys = ("p50", "p99", "p999", "p9999", "max")
-    return {
-        f"write_latency_s.{key}": float(value) / 1e6
-        for key, value in zip(keys, (*percentiles.groups(), longest[1]), strict=True)
-    }
+    return {key: float(value) / 1e6 for key, value in zip(keys, (*found.groups(), longest[1]), strict=True)}
 
 
 def write_buckets(output: str) -> list[tuple[float, float, int]]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lsmlab.validation.scorecard.baseline import digest, write_baseline
 from lsmlab.validation.scorecard.card import CALIBRATION, SCORED, SET_TITLES, Scorecard, replay_shares
+from lsmlab.validation.scorecard.engines import engine_rows
 from lsmlab.validation.scorecard.findings import missed, read_findings
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
@@ -51,6 +52,7 @@ def document_text(card: Scorecard) -> str:
         "over the cases that know it; KS distances are compared with that between repeats.",
         *_missed(card),
         *_by_set(card),
+        *_engines(card),
         *_cases(card),
         *_trends(card),
         *_replays(card),
@@ -154,6 +156,18 @@ def _by_set(card: Scorecard) -> list[str]:
         )
         parts += [f"## {SET_TITLES[name].capitalize()}", apart.strip(), _target_table(totals(card.of(name)))]
     return parts
+
+
+def _engines(card: Scorecard) -> list[str]:
+    found = engine_rows(card)
+    if not found:
+        return []
+    text = (
+        "Runs of the authors' released code and of LevelDB on a throttled disk (`validation/real_engines.py`). Goals: throughput "
+        "within 10 %, W-Amp 8 %, shares 8 points, or twice the noise between repeats."
+    )
+    rows = [[r.case, r.metric, r.real, r.simulated, r.error, "met" if r.met else "**missed**"] for r in found]
+    return ["## Recorded engines, run by run", text, markdown(("run", "number", "real", "simulated", "error", "goal"), rows)]
 
 
 def _cases(card: Scorecard) -> list[str]:

@@ -71,6 +71,7 @@ METRICS: Final = (
     Metric("pairs.*.bytes", "compaction bytes per level pair (> 10 % of all)", RELATIVE, 0.08, 0.25, interval=True),
     Metric("device_bytes_written", "bytes written to the device", RELATIVE, 0.03, 0.10, interval=True),
     Metric("stall_fraction", "stall fraction", DIFFERENCE, 0.03, 0.08, interval=True),
+    Metric("slow_seconds", "seconds in which each write sleeps (LevelDB)", DIFFERENCE, None, 0.08),
     Metric("dominant_cause", "dominant stall cause", WRONG, 0.05, None),
     Metric("write_latency_s.p50", "write latency P50", BUCKETS, interval=True),
     Metric("write_latency_s.p99", "write latency P99", BUCKETS, 1.0, 2.0, interval=True),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.case import Case
+from lsmlab.validation.leveldb_log import is_leveldb_log, leveldb_values
 from lsmlab.validation.log_builder import jobs_of
 from lsmlab.validation.log_jobs import LogJobs
 from lsmlab.validation.log_records import RocksDbLog
 from lsmlab.validation.log_summary import origin_us, summarise_log
+from lsmlab.validation.log_text import read_text_part
 from lsmlab.validation.log_tree import states, total
-from lsmlab.validation.rocksdb_log import read_log
+from lsmlab.validation.rocksdb_log import log_of
 from lsmlab.validation.scorecard.curves import Floats, area_distance, cumulative_distance, ks_distance, read_series
 from lsmlab.validation.scorecard.values import flat, level_values, pair_values, stall_shares
 
@@ -43,7 +46,7 @@ def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
     """Gather what is known. Raises InputError that names the file for series and logs that cannot be read."""
     series = [read_series(path) for path in case.series]
     duration_s = _duration(case, config, series)
-    runs = [_from_log(read_log(path), duration_s) for path in case.logs]
+    runs = [_from_file(path, duration_s) for path in case.logs]
     logged, noise = means_and_ranges(runs)
     values = logged | _tables(case) | dict(case.measured)
     if series:
@@ -73,6 +76,13 @@ def _duration(case: Case, config: Mapping[str, Any], series: Sequence[Floats]) -
         return float(np.mean([len(s) for s in series]))
     told = config["workload"].get("duration")
     return parse_quantity(told, "seconds") or None if told is not None else None
+
+
+def _from_file(path: Path, until_s: float | None) -> dict[str, float]:
+    text, whole = read_text_part(path)
+    if is_leveldb_log(text):
+        return leveldb_values(text, until_s)
+    return _from_log(log_of(path, text, whole), until_s)
 
 
 def _from_log(log: RocksDbLog, until_s: float | None) -> dict[str, float]:

@@ -10,14 +10,15 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.case import Case, find_cases, read_case
 from lsmlab.validation.recording import load_recording
 from lsmlab.validation.replay import replay
-from lsmlab.validation.scorecard.card import CALIBRATION, PUBLIC, QUARANTINE, TEST, ReplayCheck, Scorecard
+from lsmlab.validation.scorecard.card import CALIBRATION, ENGINES, PUBLIC, QUARANTINE, TEST, ReplayCheck, Scorecard
 
 HOME: Final = Path(__file__).resolve().parents[2]
 """The checkout."""
 OWN_CASES: Final = HOME / "validation" / "cases"
 RECORDINGS: Final = HOME / "validation" / "recordings"
 PUBLIC_DATA: Final = HOME.parent / "shared" / "data" / "public_runs"
-SETS: Final = ("own", "public", "replay", "theory")
+ENGINE_DATA: Final = HOME.parent / "shared" / "data" / "real_engines"
+SETS: Final = ("own", "public", "real_engines", "replay", "theory")
 
 
 def gather_cases(card: Scorecard, directory: Path, *, release: bool) -> list[tuple[str, Case]]:
@@ -48,6 +49,22 @@ def gather_public(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, 
         return []
     cases = [(CALIBRATION if case.part == "calibration" else PUBLIC, case) for case in public_cases(data)]
     return _with_measurements(card, cases)
+
+
+def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str, Case]]:
+    """The recorded runs of other engines; none, with a note, where their folder is absent."""
+    from lsmlab.validation.real_engines import real_engine_cases
+
+    if not data.is_dir():
+        card.skipped.append(f"recorded engines: {data} is not there")
+        return []
+    found: list[tuple[str, Case]] = []
+    for case in real_engine_cases(data):
+        if isinstance(case, Case):
+            found.append((ENGINES, case))
+        else:
+            card.skipped.append(f"{case[0]}: {case[1]}")
+    return found
 
 
 def _with_measurements(card: Scorecard, cases: list[tuple[str, Case]]) -> list[tuple[str, Case]]:

@@ -67,11 +67,21 @@ def card_text(card: Scorecard) -> str:
                 f"{SET_TITLES[name]}: {_cases(card.of(name))}",
                 *table(totals(card.of(name)).values(), short=True),
             ]
+    lines += _engine_lines(card)
     lines += [*_trend_lines(card), *_replay_lines(card), *_theory_lines(card)]
     lines += ["", *(_wrapped(f"left out: {text}") for text in card.skipped)] if card.skipped else []
     if card.failures:
         lines += ["", f"FAILED ({len(card.failures)}):", *(_wrapped(f"  {name}: {why}") for name, why in card.failures)]
     return "\n".join(lines) + "\n"
+
+
+def _engine_lines(card: Scorecard) -> list[str]:
+    from lsmlab.validation.scorecard.engines import engine_rows
+
+    return [
+        f"  {r.case:<26} {r.metric:<24} real {r.real:>8}  here {r.simulated:>8}  {r.error:>9}{'' if r.met else '  MISSED'}"
+        for r in engine_rows(card)
+    ]
 
 
 def _title(card: Scorecard) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from lsmlab.validation.scorecard.curves import Floats
 
+SLOW_OPS = 1200
+"""A second with fewer writes is one in which LevelDB's writer slept a millisecond before each."""
 LEVEL_KEYS = ("files", "bytes", "read_bytes", "write_bytes", "w_amp")
 
 
@@ -67,6 +69,8 @@ def simulated_values(
     for name, column in series.items():
         if name.startswith("level_bytes_") and len(column):
             values[f"levels.{name.removeprefix('level_bytes_')}.mean_bytes"] = float(np.mean(column))
+    if len(writes := np.asarray(series.get("write_ops", ()))):
+        values["slow_seconds"] = float(np.mean(writes < SLOW_OPS))
     return values
 
 

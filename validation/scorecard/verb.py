@@ -14,7 +14,15 @@ from lsmlab.sim.rundir import fresh
 from lsmlab.validation.scorecard.card import Scorecard
 from lsmlab.validation.scorecard.model_errors import fit_model_errors, read_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
-from lsmlab.validation.scorecard.sources import OWN_CASES, PUBLIC_DATA, SETS, gather_cases, gather_public, replays
+from lsmlab.validation.scorecard.sources import (
+    OWN_CASES,
+    PUBLIC_DATA,
+    SETS,
+    gather_cases,
+    gather_engines,
+    gather_public,
+    replays,
+)
 from lsmlab.validation.scorecard.text import card_text
 
 PAGES = "lsmlab.validation_finishers"
@@ -34,6 +42,8 @@ def validate(argv: list[str]) -> int:
         cases = gather_cases(card, OWN_CASES, release=given.release)
     if "public" in given.sets:
         cases += gather_public(card, given.public_data)
+    if "real_engines" in given.sets:
+        cases += gather_engines(card)
     if given.match:
         cases = [(name, case) for name, case in cases if any(word in case.name for word in given.match)]
     card.runs = run_cases(cases, given.seeds, given.jobs, given.overrides, say)
@@ -153,7 +163,7 @@ def _silent(_line: str) -> None:
 
 _ABOUT = (
     "Simulate measured runs of real RocksDB and score what comes out. Without --cases: the own recordings "
-    "(validation/cases), the public runs, the exact replays and the theory checks."
+    "(validation/cases), the public runs, the recorded runs of other engines, the exact replays and the theory checks."
 )
 _EPILOG = (
     "A case is a folder with a case.yaml (docs/reference/cases.md). Exit code 2 if a case could not be read or simulated; "

@@ -1,0 +1,104 @@
+"""Recorded runs of other stores as cases, and LevelDB's LOG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsmlab.validation.case import Case
+from lsmlab.validation.leveldb_log import is_leveldb_log, leveldb_values
+from lsmlab.validation.real_engines import DATA, real_engine_cases
+from lsmlab.validation.scorecard.real import real_run
+
+FOLDER = Path(__file__).parents[1] / DATA
+HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the recorded engines are not at {FOLDER}")
+LOG = """\
+2026/11/20-19:45:06.000000 7 Creating DB x since it was missing.
+2026/11/20-19:45:06.400000 8 Level-0 table #5: started
+2026/11/20-19:45:06.500000 8 Level-0 table #5: 4000000 bytes OK
+2026/11/20-19:45:07.000000 8 Compacting 4@0 + 1@1 files
+2026/11/20-19:45:07.300000 8 Level-0 table #9: 4000000 bytes OK
+2026/11/20-19:45:07.900000 8 Compacted 4@0 + 1@1 files => 20000000 bytes
+2026/11/20-19:45:07.900000 8 compacted to: files[ 1 10 0 0 0 0 0 ]
+2026/11/20-19:45:08.000000 8 Moved #10 to level-2 2000000 bytes OK: files[ 1 9 1 0 0 0 0 ]
+2026/11/20-19:45:09.500000 8 Compacted 1@1 + 9@2 files => 2000000 bytes
+"""
+
+
+def test_leveldb_log_is_counted_up_to_a_moment() -> None:
+    """Flushes, compactions and moves that ended within the measured seconds; later ones do not count."""
+    values = leveldb_values(LOG, 3.0)
+
+    assert is_leveldb_log(LOG)
+    assert (2.0, 1.0, 1.0) == tuple(values[k] for k in ("flush_count", "compaction_count", "trivial_move_count"))
+    assert 3.5 == values["write_amplification"]
+    assert {"pairs.0-1.write_bytes": 2e7} == {k: v for k, v in values.items() if k.startswith("pairs.")}
+    assert 10.0 == values["levels.1.files"]
+    assert 3.75 == leveldb_values(LOG)["write_amplification"]
+
+
+def test_a_rocksdb_log_is_no_leveldb_log() -> None:
+    """RocksDB's lines of the same beginning carry events beside them."""
+    text = "2026/11/20-19:45:06.4 7f EVENT_LOG_v1 {}\n2026/11/20-19:45:06.4 7f Level-0 table #5: 4106325 bytes OK\n"
+
+    assert not is_leveldb_log(text)
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Case]:
+    """The recorded runs that this version has engines for, by name."""
+    return {case.name: case for case in real_engine_cases(FOLDER) if isinstance(case, Case)}
+
+
+@HERE
+def test_every_run_is_a_case_or_says_why_not() -> None:
+    """Nothing is lost: each configuration is a case, or names the engine that is missing."""
+    found = list(real_engine_cases(FOLDER))
+    names = {case.name if isinstance(case, Case) else case[0] for case in found}
+
+    assert {
+        "adoc/bw60_wb8_base", "adoc/bw60_wb8_T", "adoc/bw60_wb8_B", "adoc/bw60_wb8_ADOC", "silk/lp_T40_p40_off",
+        "silk/lp_T40_p40_prio2", "silk/lp_T40_p40_silk2", "leveldb/fr_T40_wb4",
+    } <= names  # fmt: skip
+    assert all("no entry" in case[1] for case in found if not isinstance(case, Case))
+
+
+@HERE
+def test_the_tunerless_run_is_read_as_its_readme_says(cases: dict[str, Case]) -> None:
+    """Throughput, stall share and W-Amp of the first row of the table; the command's flags are the store's options."""
+    case = cases["adoc/bw60_wb8_base"]
+    real = real_run(case, case.config())
+
+    assert 10953 == pytest.approx(real.values["ops_per_s"], rel=0.001)
+    assert 0.973 == pytest.approx(real.values["stall_fraction"])
+    assert 5.28 == pytest.approx(real.values["write_amplification"], abs=0.01)
+    config = case.config()
+    assert 8 * 2**20 == config["engine"]["options"]["write_buffer_size"]
+    assert "rocksdb" == config["engine"]["name"]
+
+
+@HERE
+def test_the_unscheduled_silk_run_starts_from_its_store(cases: dict[str, Case]) -> None:
+    """Five, 46 and 305 files, arrivals as measured, no stall."""
+    case = cases["silk/lp_T40_p40_off"]
+    config = case.config()
+
+    levels = [row["level"] for row in config["initial_tree"]]
+    assert [5, 46, 305] == [levels.count(level) for level in (1, 2, 3)]
+    assert 9134 == pytest.approx(config["workload"]["peak_rate"], abs=1)
+    assert 0.0 == case.measured["stall_fraction"]
+    assert 0.0127 == pytest.approx(case.measured["write_latency_s.p99"], rel=0.01)
+
+
+@HERE
+def test_repeats_of_leveldb_are_one_case(cases: dict[str, Case]) -> None:
+    """Two runs of one command: their mean, and what lies between them."""
+    if "leveldb/fr_T40_wb4" not in cases:
+        pytest.skip("this version has no leveldb")
+    case = cases["leveldb/fr_T40_wb4"]
+    real = real_run(case, case.config())
+
+    assert 2 == real.repeats
+    assert 7110 == pytest.approx(real.values["ops_per_s"], rel=0.002)
+    assert 0.66 == pytest.approx(real.values["slow_seconds"], abs=0.01)
+    assert 5.6 == pytest.approx(real.values["write_amplification"], abs=0.02)
