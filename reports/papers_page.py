@@ -1,0 +1,133 @@
+"""The page of the papers' figures: paper, released code, simulation and verdict, claim by claim."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.figures.papers import VERDICT_COLORS, effects, short_id
+from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.validation.papers.text import figure_text
+
+Claims = Sequence[Mapping[str, Any]]
+
+
+def finish_papers(directory: Path) -> Path:
+    """Write DIR/report.html of a suite; returns its path. Raises InputError if papers.json is not there."""
+    try:
+        suite = json.loads((directory / "papers.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{directory}: no suite here ({error}); 'lsmlab papers --out {directory}' makes one"
+        ) from None
+    return write_page(directory / "report.html", papers_page(suite))
+
+
+def papers_page(suite: Mapping[str, Any]) -> str:
+    """HTML page of a suite."""
+    figures: list[Figure] = []
+    parts = [_headline(suite["claims"]), paragraphs(_story(suite["claims"]))]
+    for paper in suite["papers"]:
+        mine = [c for c in suite["claims"] if c["paper"] == paper["name"]]
+        figure = effects(paper["name"], mine)
+        figures.append(figure)
+        parts.append(section(figure))
+        parts.append(_table(paper, mine, suite["released"]))
+    parts += [_released(suite["released"]), _settings(suite["settings"])]
+    subtitle = f"{len(suite['claims'])} claims of {len(suite['papers'])} papers, {suite['seeds']} simulated runs of each setting"
+    footer = "Written by lsmlab papers. This file is complete: it opens without a network."
+    return assemble("What the papers report, simulated", subtitle, "".join(parts), figures, footer)
+
+
+def _headline(claims: Claims) -> str:
+    facts = []
+    for verdict, color in VERDICT_COLORS.items():
+        count = sum(c["verdict"] == verdict for c in claims)
+        if count or verdict != "failed":
+            facts.append(
+                f'<div class="fact"><span class="label"><span class="key" style="background:{color}"></span>{verdict}</span>'
+                f'<b>{count}</b><span class="note">of {len(claims)} claims</span></div>'
+            )
+    return f'<div class="headline">{"".join(facts)}</div>'
+
+
+def _story(claims: Claims) -> list[str]:
+    sentences = [
+        "Reproduced: inside the range that was accepted before anything was simulated. Direction only: on the right side of no "
+        "effect. Nothing is tuned towards a figure: each platform has one parameter set, taken from the baseline's own numbers."
+    ]
+    for verdict in ("direction only", "not reproduced", "failed"):
+        names = [c["id"] for c in claims if c["verdict"] == verdict]
+        if names:
+            sentences.append(f"{verdict.capitalize()}: {', '.join(names)}.")
+    return sentences
+
+
+def _table(paper: Mapping[str, Any], claims: Claims, beside: Sequence[Mapping[str, Any]]) -> str:
+    head = "".join(f"<th>{text}</th>" for text in ("claim", "paper", "released code", "simulation", "verdict"))
+    rows = "".join(_row(claim, beside) for claim in claims)
+    return (
+        f'<section id="claims-{html.escape(paper["name"])}"><h2>{html.escape(paper["name"])}: claim by claim</h2>'
+        f'<p class="caption">{html.escape(paper["citation"])}</p>'
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
+    )
+
+
+def _row(claim: Mapping[str, Any], beside: Sequence[Mapping[str, Any]]) -> str:
+    code = "; ".join(
+        f"{figure_text(r['recorded'])} ({r['figure']}, {r['setting']})"
+        for r in beside
+        if any(fnmatchcase(claim["id"], pattern) for pattern in r["claims"])
+    )
+    low, high = claim["accepted"]
+    ends = [figure_text(low) if low is not None else "any", figure_text(high) if high is not None else "any"]
+    told = f"<b>{html.escape(figure_text(claim['published']))}</b><br><small>accepted {ends[0]} to {ends[1]}</small>"
+    here = f"<b>{html.escape(figure_text(claim['simulated']))}</b>"
+    if claim["low"] is not None and claim["high"] is not None:
+        here += f"<br><small>{figure_text(claim['low'])} to {figure_text(claim['high'])}</small>"
+    color = VERDICT_COLORS[claim["verdict"]]
+    verdict = f'<span class="key" style="background:{color}"></span>{html.escape(claim["verdict"])}'
+    words = " ".join(w for w in (claim["mechanism"], claim["note"], claim["error"] or "") if w)
+    return (
+        f'<tr><td style="min-width:420px"><b>{html.escape(short_id(claim["id"]))}</b><br>{html.escape(claim["setting"])}'
+        f'<br><small>{html.escape(words)}</small></td><td>{told}</td><td><small>{html.escape(code)}</small></td>'
+        f'<td style="white-space:nowrap">{here}</td><td style="white-space:nowrap">{verdict}</td></tr>'
+    )
+
+
+def _released(beside: Sequence[Mapping[str, Any]]) -> str:
+    if not beside:
+        return ""
+    rows = "".join(
+        f"<tr><th>{html.escape(r['setting'])}</th><td>{html.escape(r['figure'])}</td>"
+        f'<td class="number">{figure_text(r["recorded"])}</td><td class="number">{figure_text(r["simulated"])}</td></tr>'
+        for r in beside
+    )
+    caption = (
+        "Recorded runs of the authors' code on a throttled disk, minutes instead of hours, and the simulation of that code in "
+        "the same setting. Where the code and the paper's rules differ, so do these numbers and those above."
+    )
+    return (
+        f'<section id="released"><h2>The released code, and its model</h2><p class="caption">{caption}</p><div class="scroll">'
+        "<table><thead><tr><th>recorded setting</th><th>figure</th><th class='number'>released code</th>"
+        f"<th class='number'>its simulation</th></tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _settings(settings: Sequence[Mapping[str, Any]]) -> str:
+    rows = "".join(
+        f"<tr><th>{html.escape(s['paper'])} {html.escape(s['name'])}</th>"
+        f"<td><code>lsmlab run {html.escape(' '.join(s['overrides']))}</code></td>"
+        f"<td class='number'>{s['wall_s']:.0f} s</td></tr>"
+        for s in settings
+    )
+    return (
+        f'<section id="settings"><h2>Settings</h2><details><summary>{len(settings)} settings, and what all runs of each took'
+        f'</summary><div class="scroll"><table><tbody>{rows}</tbody></table></div></details></section>'
+    )

@@ -1,0 +1,204 @@
+"""The papers' suite: verdicts, shared runs, the command, its page and document, on two tiny settings."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.reports.figures.papers import placed
+from lsmlab.sim.__main__ import main
+from lsmlab.validation.papers import document, suite
+from lsmlab.validation.papers.claim import Claim, Outcome, Setting
+from lsmlab.validation.papers.released import compare
+from lsmlab.validation.papers.runs import run_settings
+from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
+from lsmlab.validation.papers.verdict import FAILED, Found, judge
+from lsmlab.validation.real_engines import DATA
+
+ROOT = Path(__file__).parents[1]
+TINY = ("workload.num=50k", "workload.duration=2s", "engine.options.write_buffer_size=1MiB", "device.write_cap=40MB/s")
+PLAIN = Setting("plain", TINY)
+FAST = Setting("fast", (*TINY[:3], "device.write_cap=80MB/s"))
+
+
+def claim(name: str, *runs: Setting, **changes: Any) -> Claim:
+    """A claim about how much faster a faster device is."""
+
+    def measure(outcomes: dict[str, Outcome]) -> float:
+        written = [o.summary["device_bytes_written"] for o in outcomes.values()]
+        return float(written[-1] / written[0])
+
+    about: dict[str, Any] = {
+        "setting": "a tiny store", "published": 1.8, "accepted": (1.4, 2.4), "neutral": 1.0, "measure": measure,
+        "mechanism": "twice the bandwidth",
+    }  # fmt: skip
+    return Claim(id=name, runs=runs, **(about | changes))
+
+
+def papers(*claims: Claim) -> list[Paper]:
+    """A paper of these claims."""
+    return [Paper("ldc", "A paper", claims)]
+
+
+def test_settings_that_claims_share_run_once(tmp_path: Path) -> None:
+    """Equal overrides are one run per seed, whatever the claims call them; each claim sees it by its own name."""
+    other = Setting("same", PLAIN.overrides)
+    mine = papers(claim("ldc.a", PLAIN, FAST), claim("ldc.b", other, measure=lambda o: o["same"].summary["seed"]))
+
+    runs = run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path)
+    found = judge(mine, runs)
+
+    assert 2 == len(runs)
+    assert 4 == len(list(tmp_path.rglob("summary.json")))
+    assert (1.0, 2.0) == found[1].values
+    assert "reproduced" == found[0].verdict, found[0].values
+
+
+def test_a_failure_costs_its_own_claims_only(tmp_path: Path) -> None:
+    """A setting that cannot be composed, a measure that stumbles: those claims fail with the reason, others do not."""
+    bad = Setting("bad", ("engine=nope",))
+    mine = papers(
+        claim("ldc.a", PLAIN, bad), claim("ldc.b", PLAIN, measure=lambda o: o["plain"].jobs["no_such_column"]),
+        claim("ldc.c", PLAIN, measure=lambda o: len(o["plain"].series["t_s"]), accepted=(2, 2), published="two seconds"),
+    )  # fmt: skip
+
+    found = judge(mine, run_settings(settings_of(mine), seeds=1, processes=1, directory=tmp_path))
+
+    assert [FAILED, FAILED, "reproduced"] == [f.verdict for f in found]
+    assert "no such entry" in (found[0].error or "")
+    assert "no_such_column" in (found[1].error or "")
+
+
+@pytest.mark.parametrize(
+    ("values", "accepted", "verdict", "simulated"),
+    [
+        ((4.0, 5.0), (4.0, 6.0), "reproduced", 4.5),
+        ((1.5, 2.5), (4.0, 6.0), "direction only", 2.0),
+        ((0.9,), (4.0, 6.0), "not reproduced", 0.9),
+        ((0.8,), (0.2, 0.5), "direction only", 0.8),
+        ((math.nan,), (4.0, 6.0), "not reproduced", math.nan),
+        ((math.inf,), (4.0, math.inf), "reproduced", math.inf),
+    ],
+)
+def test_verdicts(
+    tmp_path: Path, values: tuple[float, ...], accepted: tuple[float, float], verdict: str, simulated: float
+) -> None:
+    """The mean of the seeds decides; figures that are no numbers have no interval and break nothing."""
+    numbers = iter(values)
+    mine = papers(claim("ldc.a", PLAIN, accepted=accepted, measure=lambda _: next(numbers)))
+
+    (found,) = judge(mine, run_settings(settings_of(mine), seeds=len(values), processes=1, directory=tmp_path))
+
+    assert verdict == found.verdict
+    assert found.simulated == pytest.approx(simulated, nan_ok=True)
+    assert (len(values) > 1) == (found.low is not None)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes runs, JSON and a page; --json prints what the issue asks for, and a failed claim is exit code 2."""
+    everything = papers(claim("ldc.a", PLAIN, FAST), claim("ldc.b", Setting("bad", ("engine=nope",))))
+
+    def chosen(_names: list[str], only: str | None) -> list[Paper]:
+        return [Paper(p.name, p.citation, tuple(c for c in p.claims if only in (None, c.id))) for p in everything]
+
+    monkeypatch.setattr("lsmlab.validation.papers.verb.read_papers", chosen)
+    assert 0 == main(["papers", "--only", "ldc.a", "--seeds", "2", "-j", "1", "--out", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert 2 == main(["papers", "--seeds", "1", "-j", "1", "--json", "--only", "ldc.b"])
+    printed = capsys.readouterr()
+
+    assert "ldc.a: reproduced" in told
+    page = (tmp_path / "report.html").read_text()
+    assert all(text in page for text in ("a tiny store", "twice the bandwidth", "reproduced"))
+    (row,) = json.loads(printed.out)["claims"]
+    assert {"id", "paper", "setting", "published", "simulated", "low", "high", "verdict"} <= set(row)
+    assert ("failed", None) == (row["verdict"], row["simulated"])
+    assert "engine=nope" in printed.err
+
+
+def test_papers_are_chosen_by_name_and_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown paper and a pattern that matches nothing are told with the remedy."""
+    with pytest.raises(InputError, match="silkworm: no such paper; choose from vlsm, silk, adoc, ldc"):
+        read_papers(["silkworm"])
+    monkeypatch.setattr(suite, "_exists", lambda name: name == "ldc")
+    monkeypatch.setattr(suite, "_read", lambda _name: papers(claim("ldc.a", PLAIN), claim("ldc.b", PLAIN))[0])
+    assert ["ldc.b"] == [c.id for p in read_papers(only="*.b") for c in p.claims]
+    with pytest.raises(InputError, match="matches no claim"):
+        read_papers(only="*.z")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_claims_are_well_formed(name: str) -> None:
+    """Ids are unique and begin with the paper; settings are told apart by name; ranges hold together."""
+    if not suite._exists(name):
+        pytest.skip(f"no claims of {name} yet")
+    (paper,) = read_papers([name])
+
+    ids = [c.id for c in paper.claims]
+    assert len(set(ids)) == len(ids)
+    assert [i for i in ids if i.startswith(f"{name}.")] == ids
+    overrides: dict[str, tuple[str, ...]] = {}
+    for one in paper.claims:
+        assert one.accepted[0] <= one.accepted[1], one.id
+        assert all((one.setting, one.mechanism, one.runs)), one.id
+        if isinstance(one.published, float):
+            assert one.accepted[0] <= one.published <= one.accepted[1], f"{one.id}: the figure itself is not accepted"
+        for run in one.runs:
+            assert overrides.setdefault(run.name, run.overrides) == run.overrides, f"{one.id}: two settings {run.name}"
+
+
+@pytest.mark.skipif(not document.FILE.is_file(), reason="docs/papers.md has not been written yet")
+def test_the_document_is_made_from_what_is_here() -> None:
+    """Claims, engines' entries, experiments and parameter sets are those from which docs/papers.md was written."""
+    assert document.digest() == document.document_digest(), "run 'lsmlab papers --write-docs' and commit docs/papers.md"
+
+
+def test_the_document_has_three_columns() -> None:
+    """Paper, released code, simulation, with verdict, mechanism and the range's origin."""
+    one = claim("ldc.a", PLAIN, tolerance_from="the text says up to 2.4", note="Half of it is overhead")
+    found = Found("ldc", one, (1.5, 1.7), "reproduced")
+
+    text = document.document_text(papers(one), [found], [], 2)
+
+    row = next(line for line in text.splitlines() if line.startswith("| `ldc.a`"))
+    assert "| `ldc.a` | a tiny store | 1.8 (accepted: 1.4 to 2.4) |  | 1.6 [0.969, 2.23] | reproduced |" == row
+    assert "twice the bandwidth. Half of it is overhead. Accepted range: the text says up to 2.4." in text
+
+
+def test_effects_are_placed_between_none_and_published() -> None:
+    """0 is no effect and 1 the published one, ratios by their logarithms; "no difference" has no place."""
+    row = {"published": 4.0, "accepted": [2.0, None], "neutral": 1.0, "simulated": 2.0, "low": 1.0, "high": 1e9}
+
+    place = placed(row)
+
+    assert place is not None
+    assert 0.5 == pytest.approx(place["value"])
+    assert [0.0, 2.5] == pytest.approx(place["interval"])
+    assert [0.5, 2.5] == pytest.approx(place["accepted"])
+    assert placed(row | {"published": 1.0, "accepted": [0.9, 1.1]}) is None
+
+
+@pytest.mark.skipif(not (ROOT / DATA).is_dir(), reason="the recorded engines are not there")
+def test_released_code_is_measured_by_the_same_formula() -> None:
+    """A counterpart's figure is taken from both sides alike: the recorded ADOC gains what its README says."""
+    from lsmlab.validation.case import Case
+    from lsmlab.validation.real_engines import real_engine_cases
+    from lsmlab.validation.scorecard.curves import Floats
+    from lsmlab.validation.scorecard.real import RealRun
+    from lsmlab.validation.scorecard.runs import CaseRun, Replication
+
+    cases = [c for c in real_engine_cases(ROOT / DATA) if isinstance(c, Case) and c.name.startswith("adoc/")]
+    empty: Floats = __import__("numpy").empty(0)
+    runs = [
+        CaseRun(c, "real_engines", RealRun(dict(c.measured), {}, 1), [Replication(dict(c.measured), empty)]) for c in cases
+    ]
+    found = {r.counterpart.figure: r for r in compare(runs)}
+
+    if not found:
+        pytest.skip("this version has no adoc_code")
+    assert 1.63 == pytest.approx(found["throughput, ADOC by no tuner"].recorded, abs=0.01)
+    assert all(r.recorded == r.simulated for r in found.values())

@@ -1,0 +1,112 @@
+"""What the authors' released code did on real hardware, where a claim has such a counterpart, and what its model does.
+
+The runs are small and short (../shared/data/real_engines): the published settings need hours on drives that are not at
+hand. So a counterpart shows the direction and the mechanism of an effect in the recorded setting, not its published size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.validation.case import Case
+from lsmlab.validation.real_engines import real_engine_cases
+from lsmlab.validation.scorecard.runs import CaseRun, run_cases
+
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """One effect that both the recorded code and its model show, or do not."""
+
+    claims: tuple[str, ...]
+    """Patterns of the ids of the claims that it stands beside."""
+    figure: str
+    """What the number is, for people."""
+    store: str
+    arms: tuple[str, ...]
+    """The recorded arms that it is made of, as the ends of the runs' names."""
+    measure: Callable[..., float]
+    """The figure, from the numbers of the arms in that order."""
+
+
+def _ratio(name: str) -> Callable[[Values, Values], float]:
+    return lambda one, other: one[name] / other[name] if other[name] else math.inf
+
+
+COUNTERPARTS: Final = (
+    Counterpart(
+        ("adoc.*.throughput_vs_default", "adoc.*.throughput_vs_df"), "throughput, ADOC by no tuner", "adoc", ("ADOC", "base"),
+        _ratio("ops_per_s"),
+    ),
+    Counterpart((), "throughput, threads only by no tuner", "adoc", ("T", "base"), _ratio("ops_per_s")),
+    Counterpart((), "throughput, batch only by no tuner", "adoc", ("B", "base"), _ratio("ops_per_s")),
+    Counterpart(
+        ("adoc.*.stall_vs_default", "adoc.*.stall_vs_df"), "stall share, ADOC by no tuner", "adoc", ("ADOC", "base"),
+        _ratio("stall_fraction"),
+    ),
+    Counterpart((), "W-Amp, ADOC by no tuner", "adoc", ("ADOC", "base"), _ratio("write_amplification")),
+    Counterpart(
+        (), "write P99, SILK by no scheduling", "silk", ("silk2", "off"), _ratio("write_latency_s.p99"),
+    ),
+    Counterpart(
+        (), "write P99, SILK without its limiter by no scheduling", "silk", ("prio2", "off"),
+        _ratio("write_latency_s.p99"),
+    ),
+    Counterpart((), "throughput, SILK by no scheduling", "silk", ("silk2", "off"), _ratio("ops_per_s")),
+    Counterpart((), "stall share of SILK", "silk", ("silk2",), lambda silk: float(silk["stall_fraction"])),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A counterpart with its numbers."""
+
+    counterpart: Counterpart
+    setting: str
+    """Which recorded setting, such as "adoc/bw60_wb8"."""
+    recorded: float
+    simulated: float
+
+    def stands_beside(self, claim: str) -> bool:
+        """Whether a claim has this counterpart."""
+        return any(fnmatchcase(claim, pattern) for pattern in self.counterpart.claims)
+
+    def as_json(self) -> dict[str, Any]:
+        """A row of the JSON document."""
+        return {
+            "figure": self.counterpart.figure, "setting": self.setting, "recorded": self.recorded,
+            "simulated": self.simulated, "claims": list(self.counterpart.claims),
+        }  # fmt: skip
+
+
+def released(
+    data: Path, seeds: int, processes: int, report: Callable[[str], None] = lambda _line: None
+) -> list[Released]:
+    """Every counterpart in every recorded setting that has its arms."""
+    cases = [("real_engines", case) for case in real_engine_cases(data) if isinstance(case, Case)]
+    return compare(run_cases(cases, seeds, processes, report=report))
+
+
+def compare(runs: Sequence[CaseRun]) -> list[Released]:
+    """The counterparts of recorded runs and their simulation."""
+    settings: dict[str, dict[str, tuple[Values, Values]]] = defaultdict(dict)
+    for run in runs:
+        if run.error is None and run.real is not None and run.replications:
+            setting, _, arm = run.case.name.rpartition("_")
+            names = run.replications[0].values
+            means = {n: math.fsum(r.values.get(n, 0.0) for r in run.replications) / len(run.replications) for n in names}
+            settings[setting][arm] = (run.real.values, means)
+    found = []
+    for setting, arms in settings.items():
+        for counterpart in COUNTERPARTS:
+            if setting.startswith(f"{counterpart.store}/") and all(arm in arms for arm in counterpart.arms):
+                real, here = (counterpart.measure(*(arms[a][side] for a in counterpart.arms)) for side in (0, 1))
+                found.append(Released(counterpart, setting, real, here))
+    return found

@@ -1,0 +1,63 @@
+"""The claims that are written down: one module of this package per paper."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib.util import find_spec
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.validation.papers.claim import Claim, Setting
+
+PAPERS: Final = ("vlsm", "silk", "adoc", "ldc")
+"""Modules, in the order in which they are shown."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper's claims."""
+
+    name: str
+    citation: str
+    claims: tuple[Claim, ...]
+
+
+def read_papers(names: Sequence[str] = (), only: str | None = None) -> list[Paper]:
+    """The papers of these names, or all; of their claims those whose id matches the pattern `only`.
+
+    Raises InputError for an unknown paper, or a pattern that matches nothing.
+    """
+    for name in names:
+        if name not in PAPERS:
+            raise InputError(f"{name}: no such paper; choose from {', '.join(PAPERS)}")
+    papers = [_read(name) for name in names or PAPERS if _exists(name)]
+    if only is not None:
+        papers = [Paper(p.name, p.citation, tuple(c for c in p.claims if fnmatchcase(c.id, only))) for p in papers]
+        papers = [p for p in papers if p.claims]
+        if not papers:
+            raise InputError(f"--only {only}: matches no claim; ids look like vlsm.load_a.p99_write, * stands for anything")
+    if not papers:
+        raise InputError(f"no claims are written down for {', '.join(names or PAPERS)}")
+    return papers
+
+
+def settings_of(papers: Sequence[Paper]) -> list[tuple[str, Setting]]:
+    """Every distinct configuration once, as (paper, setting), in the order of the claims."""
+    found: dict[tuple[str, ...], tuple[str, Setting]] = {}
+    for paper in papers:
+        for claim in paper.claims:
+            for setting in claim.runs:
+                found.setdefault(setting.overrides, (paper.name, setting))
+    return list(found.values())
+
+
+def _exists(name: str) -> bool:
+    return find_spec(f"{__package__}.{name}") is not None
+
+
+def _read(name: str) -> Paper:
+    module = importlib.import_module(f"{__package__}.{name}")
+    return Paper(module.PAPER, module.CITATION, tuple(module.CLAIMS))

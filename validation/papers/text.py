@@ -1,0 +1,76 @@
+"""The claims on a terminal."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Final
+
+from lsmlab.validation.papers.released import Released
+from lsmlab.validation.papers.suite import Paper
+from lsmlab.validation.papers.verdict import Found, counts
+
+_WIDTH: Final = 120
+
+
+def figure_text(value: float | str | None) -> str:
+    """A figure with three digits; statements as they are.
+
+    >>> figure_text(4.2345), figure_text(194000.0), figure_text("RocksDB's stalls do not depend on it"), figure_text(None)
+    ('4.23', '194,000', "RocksDB's stalls do not depend on it", '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if not math.isfinite(value):
+        return "none" if math.isnan(value) else "unbounded"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def simulated_text(found: Found) -> str:
+    """The mean with its interval."""
+    if found.low is None or found.high is None:
+        return figure_text(found.simulated)
+    return f"{figure_text(found.simulated)} [{figure_text(found.low)}, {figure_text(found.high)}]"
+
+
+def verdict_counts(found: Sequence[Found]) -> str:
+    """Such as "9 reproduced, 2 direction only"."""
+    return ", ".join(f"{n} {verdict}" for verdict, n in counts(found).items())
+
+
+def claims_text(papers: Sequence[Paper], found: Sequence[Found], beside: Sequence[Released], seeds: int) -> str:
+    """What `lsmlab papers` prints."""
+    lines = [f"{len(found)} claims: {verdict_counts(found)}; {seeds} simulated runs of each setting, 90 % intervals"]
+    for paper in papers:
+        mine = [f for f in found if f.paper == paper.name]
+        lines += ["", f"{paper.name}: {paper.citation}", f"  {verdict_counts(mine)}"]
+        for one in mine:
+            lines += ["", *_claim_lines(one)]
+    if beside:
+        lines += ["", "the released code on a throttled disk, and its simulation in the same setting"]
+        lines += [
+            f"  {r.setting:<18} {r.counterpart.figure:<52} recorded {figure_text(r.recorded):>7}"
+            f"  simulated {figure_text(r.simulated):>7}"
+            for r in beside
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _claim_lines(one: Found) -> list[str]:
+    claim = one.claim
+    lines = [f"  {claim.id}: {one.verdict}"]
+    lines += _wrapped(claim.setting)
+    low, high = claim.accepted
+    wanted = f"accepted {figure_text(low)} to {figure_text(high)}"
+    lines += _wrapped(f"published {figure_text(claim.published)} ({wanted}); simulated {simulated_text(one)}")
+    lines += _wrapped(claim.mechanism)
+    lines += _wrapped(claim.note) if claim.note else []
+    lines += _wrapped(one.error) if one.error else []
+    return lines
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)

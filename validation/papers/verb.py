@@ -1,0 +1,173 @@
+"""The verb `lsmlab papers`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim import finishers
+from lsmlab.sim.arguments import LineParser
+from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.rundir import fresh
+from lsmlab.validation.papers.document import write_document
+from lsmlab.validation.papers.released import Released, released
+from lsmlab.validation.papers.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, Runs, run_settings
+from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
+from lsmlab.validation.papers.text import claims_text
+from lsmlab.validation.papers.verdict import FAILED, Found, counts, judge
+from lsmlab.validation.scorecard.card import clean
+from lsmlab.validation.scorecard.sources import ENGINE_DATA
+
+PAGES = "lsmlab.papers_finishers"
+"""Entry points `(directory: Path) -> Path | None` for a suite that has been written to a directory."""
+_FAILED = 2
+
+
+def papers(argv: list[str]) -> int:
+    """Run the published experiments and say which figures come out. Returns 0; 2 if a run failed, after all others."""
+    given = _parse(argv)
+    chosen = read_papers(given.papers, given.only)
+    with ExitStack() as stack:
+        directory = _directory(given, stack)
+        runs = run_settings(
+            settings_of(chosen), given.seeds, given.jobs, directory, given.overrides, _silent if given.json else _progress
+        )
+        suite = _Suite(chosen, judge(chosen, runs), runs, _beside(given))
+        return _show(given, directory, suite)
+
+
+@dataclass(frozen=True, slots=True)
+class _Suite:
+    """What came out."""
+
+    papers: list[Paper]
+    found: list[Found]
+    runs: Runs
+    beside: list[Released]
+
+
+@dataclass(slots=True)
+class _Given:
+    """What stands on the command line."""
+
+    papers: list[str]
+    only: str | None
+    overrides: list[str]
+    seeds: int
+    jobs: int
+    json: bool
+    report: bool
+    docs: bool
+    out: Path | None
+
+
+def _parse(argv: list[str]) -> _Given:
+    parser = LineParser(prog="lsmlab papers", description=_ABOUT, epilog=_EPILOG)
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help=f"{', '.join(PAPERS)}; none: all")
+    parser.add_argument("--only", metavar="PATTERN", help="claims whose id matches, such as 'vlsm.load_a.*'")
+    parser.add_argument("--set", action="append", default=[], metavar="key=value", help="an override for every run")
+    parser.add_argument(
+        "--seeds", type=int, default=DEFAULT_SEEDS, metavar="N", help=f"simulated runs per setting ({DEFAULT_SEEDS})"
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=DEFAULT_PROCESSES, metavar="N", help=f"processes ({DEFAULT_PROCESSES})"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where runs, page and JSON go (outputs/papers-<time>)")
+    parser.add_argument("--no-report", action="store_true", help="draw no page")
+    parser.add_argument("--write-docs", action="store_true", help="renew docs/papers.md: all papers, as they stand")
+    found = parser.parse_args(argv)
+    if found.seeds < 1 or found.jobs < 1:
+        raise InputError("--seeds and --jobs must be at least 1")
+    for text in found.set:
+        if "=" not in text:
+            raise InputError(f"--set {text}: not an override; write key=value")
+    if found.write_docs and (found.papers or found.only or found.set):
+        raise InputError("--write-docs goes with no choice of claims and no overrides: the document shows all of it")
+    if found.write_docs and not ENGINE_DATA.is_dir():
+        raise InputError(f"--write-docs needs the recorded runs of released code: {ENGINE_DATA} is not there")
+    return _Given(
+        found.papers, found.only, found.set, found.seeds, found.jobs, found.json, not found.no_report, found.write_docs,
+        found.out,
+    )  # fmt: skip
+
+
+def _directory(given: _Given, stack: ExitStack) -> Path:
+    """Where the runs go: --out, a new folder of outputs, or with --json alone one that is removed at the end."""
+    if given.out is not None:
+        given.out.mkdir(parents=True, exist_ok=True)
+        return given.out
+    if given.json:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lsmlab-papers-")))
+    return fresh(Path("outputs") / f"papers-{datetime.now():%Y-%m-%d_%H-%M-%S}")
+
+
+def _beside(given: _Given) -> list[Released]:
+    """The recorded runs of released code beside their simulation, where the data are there and all claims are looked at."""
+    if given.only is not None or not ENGINE_DATA.is_dir():
+        return []
+    found = released(ENGINE_DATA, given.seeds, given.jobs, _silent if given.json else _progress)
+    return [r for r in found if not given.papers or r.counterpart.store in given.papers]
+
+
+def document(suite: _Suite, seeds: int) -> dict[str, Any]:
+    """What --json prints, and papers.json holds."""
+    made: dict[str, Any] = clean({
+        "claims": [one.as_json() for one in suite.found],
+        "papers": [{"name": p.name, "citation": p.citation} for p in suite.papers],
+        "verdicts": counts(suite.found),
+        "released": [r.as_json() for r in suite.beside],
+        "settings": [
+            {"paper": r.paper, "name": r.setting.name, "overrides": list(r.setting.overrides), "wall_s": round(r.wall_s, 1),
+             "error": r.error}
+            for r in suite.runs.values()
+        ],
+        "seeds": seeds,
+    })  # fmt: skip
+    return made
+
+
+def _show(given: _Given, directory: Path, suite: _Suite) -> int:
+    made = document(suite, given.seeds)
+    pages: list[Path] = []
+    if given.out is not None or not given.json:
+        write_json(directory / "papers.json", made)
+        pages = finishers.finish(PAGES, directory)[0] if given.report else []
+    if given.docs:
+        write_document(suite.papers, suite.found, suite.beside, given.seeds)
+    if given.json:
+        sys.stdout.write(to_json(made))
+    else:
+        sys.stdout.write(claims_text(suite.papers, suite.found, suite.beside, given.seeds))
+        sys.stdout.write(f"\nSaved in {directory}, each setting in a folder of its own\n")
+        for page in pages:
+            sys.stdout.write(f"Report: {page}\n")
+    failed = [one for one in suite.found if one.verdict == FAILED]
+    for one in failed if given.json else ():
+        sys.stderr.write(f"lsmlab: {one.claim.id}: {one.error}\n")
+    return _FAILED if failed else 0
+
+
+def _progress(line: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{line}\n")
+
+
+def _silent(_line: str) -> None:
+    return
+
+
+_ABOUT = (
+    "Run each published experiment in its published setting and compare what comes out with the paper's figure: "
+    "reproduced (inside the stated tolerance), direction only, or not reproduced."
+)
+_EPILOG = (
+    "Settings that several claims share are simulated once per seed. A run that fails costs its claims only; the exit code "
+    "is 2 then. docs/papers.md holds the results of the last full run."
+)
