@@ -10,13 +10,19 @@ from lsmlab.sim.recorder import JobRecord, StallInterval
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The jobs that a stall waited for, in the order in which they ran."""
+    """The jobs that a stall waited for, in the order in which they ran.
+
+    Length, width and bytes are those of the compactions among them (engines.md §3.2): what had to be compacted before a
+    blocked flush, or write, could go on. A stall that waited for flushes alone has a chain of length 0.
+    """
 
     jobs: tuple[int, ...]
     levels: int
-    """Distinct levels that these jobs wrote to: the chain's length."""
+    """Length: distinct levels that compactions wrote to."""
     size_bytes: int
-    """Bytes that they wrote; the chain's width is this per job."""
+    """Bytes that compactions wrote."""
+    compactions: int = 0
+    """Compactions that wrote something; `size_bytes` per compaction is the chain's width."""
 
 
 NO_CHAIN = Chain((), 0, 0)
@@ -39,10 +45,12 @@ def chain_of(stall: StallInterval, jobs: Mapping[int, JobRecord]) -> Chain:
     if not found:
         return NO_CHAIN
     found.reverse()
+    merges = [j for j in found if j.kind == "compaction"]
     return Chain(
         jobs=tuple(j.job for j in found),
-        levels=len({j.output_level for j in found}),
-        size_bytes=sum(j.write_bytes for j in found),
+        levels=len({j.output_level for j in merges}),
+        size_bytes=sum(j.write_bytes for j in merges),
+        compactions=len(merges),
     )
 
 

@@ -32,7 +32,7 @@ class Compacting:
         store = self._store
         job = self._begin(view, action, parent)
         if job is None:
-            self._leave(view)
+            self._leave(view, worked=False)
             return
         if isinstance(job.pick, Merge):
             work = merge_work(store, job.pick)
@@ -238,11 +238,11 @@ class Compacting:
         store.recorder.job(discarded_record(store, job))
         store.end_job(job.number)
 
-    def _leave(self, view: JobView) -> None:
+    def _leave(self, view: JobView, worked: bool = True) -> None:
         store = self._store
         store.view.compactions -= 1
         store.view.jobs.remove(view)
-        store.end_job(view.job)
+        store.end_job(view.job, worked)
 
 
 def _writes_overlap(job: Job, other: Job) -> bool:

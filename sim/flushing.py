@@ -53,7 +53,7 @@ class Flushing:
         machine, env = store.machine, store.env
         picked = self._pick_memtables()
         if not picked:
-            self._leave(view)
+            self._leave(view, worked=False)
             return
         start_s = env.now
         flush = _Flush(picked)
@@ -81,11 +81,11 @@ class Flushing:
         store.recorder.running(env.now, flushes=-1)
         self._leave(view)
 
-    def _leave(self, view: JobView) -> None:
+    def _leave(self, view: JobView, worked: bool = True) -> None:
         store = self._store
         store.view.flushes -= 1
         store.view.jobs.remove(view)
-        store.end_job(view.job)
+        store.end_job(view.job, worked)
 
     def _pick_memtables(self) -> list[Memtable]:
         picked: list[Memtable] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -43,20 +44,27 @@ def _level_sizes(store: Store, total_bytes: float) -> list[tuple[int, float]]:
     last = options.num_levels - 1
     if last < 1:
         return [(0, total_bytes)]
+    targets = store.engine.picker.level_targets(store.tree)
+    if len(targets) > last and math.isfinite(targets[1]):  # targets of the picker's own, which no data can change
+        return _filled([(level, float(targets[level])) for level in range(1, last + 1)], total_bytes)
     if options.level_compaction_dynamic_level_bytes:
         size, first = total_bytes, last
         while first > 1 and size > base:
             size, first = size / multiplier, first - 1
         upper = [(level, min(size, base) * multiplier ** (level - first) * _FULLNESS) for level in range(first, last)]
         return [*upper, (last, max(total_bytes - sum(b for _, b in upper), 0.5 * total_bytes))]
-    sizes, target, left = [], float(base), total_bytes
-    for level in range(1, last + 1):
-        if left <= target or level == last:
+    return _filled([(level, base * multiplier ** (level - 1)) for level in range(1, last + 1)], total_bytes)
+
+
+def _filled(targets: list[tuple[int, float]], total_bytes: float) -> list[tuple[int, float]]:
+    """(level, bytes): each level of (level, target) takes its share, the first that can takes the rest."""
+    sizes, left = [], total_bytes
+    for level, target in targets:
+        if left <= target or level == targets[-1][0]:
             sizes.append((level, left))
             break
         sizes.append((level, target * _FULLNESS))
         left -= target * _FULLNESS
-        target *= multiplier
     return sizes
 
 

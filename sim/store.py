@@ -245,10 +245,13 @@ class Store:
         elif isinstance(action, Discard):
             self._compacting.discard(action.job)
 
-    def end_job(self, job: int) -> None:
-        """The very end of a job: its slot is free, the scheduler runs, stopped writers are signalled (§6.6)."""
+    def end_job(self, job: int, worked: bool = True) -> None:
+        """The very end of a job: its slot is free, the scheduler runs, stopped writers are signalled (§6.6).
+
+        A thread that found nothing to do (`worked` is False) signals them too, but they did not wait for it.
+        """
         self.schedule_after(job)
         if self.blocked and not self.throttle.stopped:
             self.blocked = False
-            self.recorder.unblocked(self.env.now, job)
+            self.recorder.unblocked(self.env.now, job if worked else -1)
             self.on_stall_change()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -97,6 +98,7 @@ def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, durati
         "discarded_count": sum(j.kind == "discarded" for j in jobs),
         "discarded_bytes": sum(j.write_bytes for j in jobs if j.kind == "discarded"),
         "halted_s": sum(j.halted_s for j in jobs),
+        "job_reasons": dict(sorted(Counter(j.reason for j in jobs if j.kind != "flush").items())),
         "compaction_read_bytes": sum(j.read_bytes for j in merges),
         "compaction_write_bytes": compaction_write,
         "write_amplification": (flush_bytes + compaction_write) / flush_bytes if flush_bytes else 1.0,
@@ -127,8 +129,8 @@ def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, durati
 
 
 def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
-    """Chain bytes, levels and width over all stalls that had a chain."""
-    chains = [c for _, c in found if c.jobs]
+    """Chain bytes, levels and width over all stalls that waited for a compaction."""
+    chains = [c for _, c in found if c.compactions]
     if not chains:
         return {
             "chain_bytes": {"mean": 0.0, "max": 0.0},
@@ -136,7 +138,7 @@ def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any
             "chain_width_bytes": {"mean": 0.0, "max": 0.0},
         }
     sizes = [c.size_bytes for c in chains]
-    widths = [c.size_bytes / len(c.jobs) for c in chains]
+    widths = [c.size_bytes / c.compactions for c in chains]
     levels = [c.levels for c in chains]
     return {
         "chain_bytes": {"mean": float(np.mean(sizes)), "max": float(max(sizes))},

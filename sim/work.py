@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
+from lsmlab.models.policies.decisions import CutContext, InspectsKeys, Merge, MergedStream
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
@@ -82,7 +82,7 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
         groups.append(files)
         outputs.extend(files)
     missing = store.machine.cache.missing_bytes(inputs)
-    cpu_s = _merge_cpu_s(store, entries_in)
+    cpu_s = _merge_cpu_s(store, pick, entries_in, float(entries[-1]))
     total = sum(f.size_bytes for f in outputs)
     runs = _runs(pick)
     parts = [
@@ -108,9 +108,12 @@ def _shares(groups: Sequence[Sequence[SortedFile]], total: int) -> list[float]:
     return [sum(f.size_bytes for f in files) / total for files in groups]
 
 
-def _merge_cpu_s(store: Store, entries_in: float) -> float:
+def _merge_cpu_s(store: Store, pick: Merge, entries_in: float, entries_merged: float) -> float:
     host, raw = store.machine.host, entries_in * store.content.entry.raw_put
     plain = entries_in * host.compaction_record + raw * host.compaction_byte
+    cutter = store.engine.cutter
+    if isinstance(cutter, InspectsKeys) and cutter.inspects_keys(pick.output_level):
+        plain += entries_merged * host.overlap_check
     return plain + store.engine.compression_cpu_s(host, raw, raw)
 
 

@@ -249,6 +249,14 @@ class Cutter(Protocol):
         """Ascending positions in `merged.keys` at which a new file starts (0 and the end are implied)."""
 
 
+@runtime_checkable
+class InspectsKeys(Protocol):
+    """A cutter that looks at every key of some jobs, which takes CPU (`Host.overlap_check`)."""
+
+    def inspects_keys(self, output_level: int) -> bool:
+        """Whether it does so in jobs that write to `output_level`."""
+
+
 @dataclass(frozen=True, slots=True)
 class MergedStream:
     """The merged, de-duplicated keys of a job with the cumulative size of what precedes each."""

@@ -35,11 +35,14 @@ LOADS = {
     ),
 }  # fmt: skip
 """From an empty store at a rate that it can keep up with, and from a full one in peaks that it cannot."""
+SMALL_VLSM = ("engine.picker.overflow_limit=1MiB", "engine.picker.phi=8", "engine.options.level0_stop_writes_trigger=4")
+"""Φ = f² / 2 with f = 4, and an L0 queue so short that flushes are held."""
 OWN = {
     "silk": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.least_bandwidth=5MB/s",
              "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
+    "vlsm": SMALL_VLSM, "slsm": SMALL_VLSM, "lsmi": ("engine.picker.overflow_limit=1MiB",),
 }  # fmt: skip
-"""Settings of an engine that belong to the size of its device."""
+"""Settings of an engine that belong to the size of its device or store."""
 LOOKUPS = 2000
 """Keys looked up in the end."""
 SETTLES_WITHIN_S = 600.0
