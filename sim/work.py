@@ -64,9 +64,9 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
     """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
     content, tree = store.content, store.tree
     keys, tombstones = merge_files(pick.inputs)
-    keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level)
-    stream, entries = content.stream(keys, tombstones)
     inputs = [f for _, files in pick.inputs for f in files]
+    keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
+    stream, entries = content.stream(keys, tombstones)
     input_bytes = sum(f.merge_bytes for f in inputs)
     entries_in = sum(f.merge_entries for f in inputs)
     bounds = store.engine.subcompaction_bounds(tree, pick, keys)

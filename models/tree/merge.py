@@ -55,21 +55,26 @@ def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[Key
 
 
 def drop_dead_tombstones(
-    keys: KeyArray, tombstones: Tombstones, tree: Tree, output_level: int
+    keys: KeyArray, tombstones: Tombstones, tree: Tree, output_level: int, inputs: Sequence[SortedFile]
 ) -> tuple[KeyArray, Tombstones]:
-    """Drop tombstones that no deeper file can need: those whose key lies in no file below `output_level`.
+    """Drop tombstones that no older file can need: those whose key lies in no file of the output level or below.
 
-    Not applied to intra-L0 outputs (`CompactionIterator`, KeyNotExistsBeyondOutputLevel), nor where the output level has
-    several runs, of which some may be older than the output.
+    The job's own `inputs` do not count: where a level is one run, they are all that could hold the key there. Not applied
+    to intra-L0 outputs (`CompactionIterator`, KeyNotExistsBeyondOutputLevel).
     """
-    if tombstones is None or output_level == 0 or tree.newer[output_level]:
+    if tombstones is None or output_level == 0:
         return keys, tombstones
     needed = np.zeros(len(keys), dtype=np.bool_)
-    for number in range(output_level + 1, tree.num_levels):
+    own = set(map(id, inputs))
+    for number in range(output_level, tree.num_levels):
         for run in tree.runs(number):
             place = run.hi.searchsorted(keys, side="left")
             inside = place < len(run)
             inside[inside] = run.lo[place[inside]] <= keys[inside]
+            if number == output_level and inside.any():
+                first, last = place[inside][[0, -1]].tolist()
+                foreign = np.array([id(f) not in own for f in run.files[first : last + 1]])
+                inside[inside] = foreign[place[inside] - first]
             needed |= inside
     for file in tree.frozen.values():
         needed |= (keys >= file.lo) & (keys <= file.hi)
