@@ -1,0 +1,145 @@
+"""Lazy leveling: the worked sequence of its specification, its costs, and the how-to page that shows its code."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick
+from lsmlab.models.policies.lazy_leveling import LazyLevelingPicker
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.merge import merge_files
+from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from running import configuration
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "how-to" / "add-an-engine.md"
+SHOWN = re.compile(r"^<!-- the whole of (\S+) -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A file that the page shows, and the text that it shows."""
+BYTES = 100
+"""Bytes of a flush in the sequences."""
+
+
+class Steps:
+    """A store whose jobs take no time: flushes of distinct keys, then all that the picker asks for."""
+
+    def __init__(self, ratio: int, tiered: bool = False) -> None:
+        self.picker = LazyLevelingPicker(ratio, BYTES, tiered)
+        self.tree = Tree(num_levels=5)
+        self.written = [0] * 5
+        """Flushes' worth of bytes written to each level."""
+        self._numbers = count(1)
+
+    def flush(self) -> None:
+        """One memtable of keys that spread over the whole key space."""
+        number = next(self._numbers)
+        self._write(0, np.array([number, 10_000 + number]), BYTES)
+        while not isinstance(pick := self.picker.pick(self.tree, (), 0.0), DoNothing):
+            self._do(pick)
+
+    def state(self) -> str:
+        """Sizes of runs per level, as the specification writes them; L0 is its level 1."""
+        levels = [" ".join("1" for _ in self.tree.l0)]
+        for level in range(1, self.tree.num_levels):
+            levels.append(" ".join(str(run.size_bytes // BYTES) for run in self.tree.runs(level)))
+        while not levels[-1]:
+            levels.pop()
+        return " / ".join(level or "-" for level in levels)
+
+    def _do(self, pick: Pick) -> None:
+        assert isinstance(pick, Merge | Move)
+        size = sum(f.size_bytes for _, files in pick.inputs for f in files)
+        if isinstance(pick, Move):
+            self.tree.install(pick.inputs, [(pick.output_level, pick.inputs[0][1])])
+            return
+        keys, _ = merge_files(pick.inputs)
+        self.written[pick.output_level] += size // BYTES
+        file = SortedFile(next(self._numbers) + 5000, int(keys[0]), int(keys[-1]), size, keys=keys)
+        self.tree.install(pick.inputs, [(pick.output_level, [file])], pick.placement)
+        self.tree.check()
+
+    def _write(self, level: int, keys: np.ndarray, size: int) -> None:
+        self.written[level] += size // BYTES
+        self.tree.install(added=[(level, [SortedFile(int(keys[0]), int(keys[0]), int(keys[-1]), size, keys=keys)])])
+
+
+def test_the_worked_sequence() -> None:
+    """T = 4 (§4.5): states after the flushes that it lists from the fourth on, before which L0 is the only level."""
+    steps, states = Steps(4), {}
+    for n in range(1, 35):
+        steps.flush()
+        states[n] = steps.state()
+
+    expected = {
+        4: "- / 4", 5: "1 / 4", 6: "1 1 / 4", 7: "1 1 1 / 4", 8: "- / 8", 12: "- / 12", 15: "1 1 1 / 12",
+        16: "- / - / 16", 17: "1 / - / 16", 19: "1 1 1 / - / 16", 20: "- / 4 / 16", 24: "- / 4 4 / 16",
+        28: "- / 4 4 4 / 16", 31: "1 1 1 / 4 4 4 / 16", 32: "- / - / 32",
+    }  # fmt: skip
+    assert expected == {n: states[n] for n in expected}
+    # 36 and 48 at the lower levels in all; the 16 that level 3 begins with were written to level 2 and moved
+    assert [34, 36 + 16, 48 - 16, 0, 0] == steps.written
+
+
+def test_tiering_is_the_same_with_runs_in_the_last_level() -> None:
+    """K = Z = 3 (§4.5)."""
+    steps, states = Steps(4, tiered=True), {}
+    for n in range(1, 21):
+        steps.flush()
+        states[n] = steps.state()
+
+    expected = {3: "1 1 1", 4: "- / 4", 8: "- / 4 4", 12: "- / 4 4 4", 16: "- / - / 16"}
+    assert expected == {n: states[n] for n in expected}
+    assert [20, 16, 16, 0, 0] == steps.written
+
+
+@pytest.mark.parametrize(("tiered", "last"), [(False, 9 / 2), (True, 0.9)])
+def test_write_amplification(tiered: bool, last: float) -> None:
+    """T = 10, three levels (§4.4): 1 for flushes, (T-1)/T for the level between, (T-1)/2 for a last level that fills."""
+    steps = Steps(10, tiered)
+    for _ in range(999):
+        steps.flush()
+
+    assert sum(steps.written) / steps.written[0] == pytest.approx(1 + 0.9 + last, rel=0.06)
+
+
+STORE = (
+    "workload=fillrandom", "workload.num=200000", "workload.value_size=1000", "workload.duration=60s",
+    "workload.benchmark_write_rate_limit=5MB/s", "engine.options.write_buffer_size=1MiB",
+    "engine.options.target_file_size_base=1MiB", "engine.options.max_bytes_for_level_base=4MiB",
+    "engine.options.max_bytes_for_level_multiplier=4", "engine.options.max_background_jobs=4",
+    "engine.options.level_compaction_dynamic_level_bytes=false", "device=samsung_970_pro", "device.write_cap=60MiB/s",
+)  # fmt: skip
+"""300 memtables: three or four levels at T = 4, at a rate that leaves time for all that is due."""
+
+
+def simulated(*overrides: str) -> Result:
+    """A small store under an engine."""
+    return run(configuration(*STORE, *overrides))
+
+
+def test_lazy_leveling_writes_less_than_leveling_and_more_than_tiering() -> None:
+    """Write cost: tiering < lazy < leveling; space of lazy leveling is near leveling's (§4.6)."""
+    tiering = simulated("engine=lazy_leveling", "engine.picker.tiered_last_level=true").summary
+    lazy = simulated("engine=lazy_leveling").summary
+    leveling = simulated("engine=rocksdb").summary
+
+    amplification = [s["write_amplification"] for s in (tiering, lazy, leveling)]
+    assert sorted(amplification) == amplification
+    assert amplification[2] > 1.3 * amplification[0]
+    assert tiering["space_amplification"] > lazy["space_amplification"]
+
+
+def test_the_page_shows_the_files_that_are_there() -> None:
+    """docs/how-to/add-an-engine.md prints the engine's files, whole and unchanged: what is read there is what runs."""
+    shown = dict(SHOWN.findall(PAGE.read_text(encoding="utf-8")))
+
+    assert {
+        "models/policies/lazy_leveling.py", "configs/engine/picker/lazy_leveling.yaml",
+        "configs/engine/lazy_leveling.yaml", "tests/testdata/engines/lazy_leveling.txt",
+    } == set(shown)  # fmt: skip
+    assert {path: (ROOT / path).read_text(encoding="utf-8") for path in shown} == shown
