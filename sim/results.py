@@ -14,6 +14,7 @@ import numpy as np
 from lsmlab.sim.chains import chains
 from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.latency import QUANTILES, Floats, LatencyDistribution
+from lsmlab.sim.memory import memory_summary
 from lsmlab.sim.recorder import JOB_COLUMNS
 from lsmlab.sim.series import Table, client_series, quantile_series, state_series, transfer_series
 from lsmlab.sim.store import Store
@@ -90,6 +91,7 @@ def collect(
         for pair in zip(s.recorder.stalls, chains(s.recorder.stalls, s.recorder.jobs), strict=True)
     ]
     summary = summarise(setup, stores, clients, duration_s)
+    summary["memory"] = memory_summary(setup, stores)
     if reads is not None:
         summary["read_amplification"] = reads.mean_blocks_per_read()
         summary["block_cache"] = reads.facts()
