@@ -172,7 +172,8 @@ class Store:
             self.recorder.count_stall(self.throttle.cause)
         if self.throttle.stopped:
             self.blocked, self.blocked_by = True, self.throttle.cause
-        if before.cause is not self.throttle.cause or before.rate_bytes_per_s != self.throttle.rate_bytes_per_s:
+        after = self.throttle
+        if (before.cause, before.rate_bytes_per_s, before.sleep_s) != (after.cause, after.rate_bytes_per_s, after.sleep_s):
             self.on_stall_change()
         self.queue_compactions(picker)
         if self.checks:

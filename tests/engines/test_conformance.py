@@ -41,6 +41,7 @@ OWN = {
     "silk": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.least_bandwidth=5MB/s",
              "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
     "vlsm": SMALL_VLSM, "slsm": SMALL_VLSM, "lsmi": ("engine.picker.overflow_limit=1MiB",),
+    "pebblesdb": ("engine.picker.top_level_bits=20",),
 }  # fmt: skip
 """Settings of an engine that belong to the size of its device or store."""
 LOOKUPS = 2000

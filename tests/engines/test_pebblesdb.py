@@ -1,0 +1,136 @@
+"""PebblesDB's mechanism (engines.md §2.7): guards, appending instead of rewriting, and what that costs elsewhere."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from lsmlab.models.policies.guards import Guards, hash_fractions
+from lsmlab.models.policies.pebblesdb import PebblesPicker
+from lsmlab.models.tree.sst import bloom_filter_bytes
+from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from running import configuration
+
+LOAD = (
+    "workload=filluniquerandom", "workload.num=1M", "workload.value_size=1000", "device=samsung_970_pro",
+    "engine.options.write_buffer_size=1MiB", "engine.options.bloom_bits=10", "keys.samples_per_file=256",
+)  # fmt: skip
+"""A gigabyte; memtables and files are a quarter of PebblesDB's, and guards are as many as four gigabytes have twice over."""
+PEBBLES = (
+    "engine=pebblesdb", "engine.options.target_file_size_base=16MiB", "engine.picker.top_level_bits=23",
+)  # fmt: skip
+LEVELED = (
+    "engine=rocksdb", "engine.options.target_file_size_base=512KiB", "engine.options.max_bytes_for_level_base=2.5MiB",
+    "engine.options.level_compaction_dynamic_level_bytes=false", "engine.options.max_background_jobs=2",
+)  # fmt: skip
+"""Leveled compaction with a quarter of the sizes of LevelDB, PebblesDB's origin, and one thread for compactions as well."""
+SLOW, FAST = "workload.benchmark_write_rate_limit=10MB/s", "workload.benchmark_write_rate_limit=20MB/s"
+"""What both can keep up with, and what leveled compaction cannot."""
+
+
+@lru_cache
+def loaded(*overrides: str) -> Result:
+    """A load, once per process."""
+    return run(configuration(*LOAD, *overrides))
+
+
+@lru_cache
+def settled() -> Phase:
+    """A store after its load, at rest."""
+    config = configuration(*LOAD, *PEBBLES, SLOW, "workload.num=500k")
+    phase = Phase(config, np.random.SeedSequence(1).spawn(SEEDS), ())
+    phase.run()
+    phase.calm_down()
+    return phase
+
+
+def test_guards_grow_denser_by_four_from_level_to_level() -> None:
+    """Of many keys 2^-(27 - 2i) are guards of level i, and a guard of one level is a guard of all deeper ones."""
+    fractions = hash_fractions(np.arange(1 << 22, dtype=np.int64))
+    guards = Guards(27, 2)
+    found = [np.flatnonzero(fractions < guards.probability(level, 1.0)) for level in range(7)]
+
+    assert len(found[6]) == pytest.approx(2**22 / 2**15, rel=0.3)
+    assert all(set(a.tolist()) <= set(b.tolist()) for a, b in pairwise(found))
+    assert guards.probability(6, 1.0) / guards.probability(5, 1.0) == pytest.approx(4.0)
+
+
+def test_a_carried_key_counts_for_all_that_it_stands_for() -> None:
+    """A code of 64 keys is a guard with the chance that one of the 64 is."""
+    fractions = hash_fractions(np.arange(1 << 18, dtype=np.int64) << 7)
+    guards = Guards(27, 2)
+
+    assert int((fractions < guards.probability(6, 64.0)).sum()) == pytest.approx(2**18 * 64 / 2**15, rel=0.15)
+
+
+def test_a_compaction_appends() -> None:
+    """Each byte is written once per level; what is above one are guards that were inserted since, most of them deep."""
+    levels = {row["level"]: row for row in loaded(*PEBBLES, SLOW).summary["levels"]}
+    moved = [levels[i] for i in range(1, 6)]
+
+    assert all(0.99 < row["w_amp"] < 2.0 for row in moved)
+    assert all(row["w_amp"] < 1.1 for row in moved[:3])
+
+
+def test_it_writes_less_than_leveled_compaction() -> None:
+    """At a rate that both sustain less is written; at twice that rate only leveled compaction holds writers back."""
+    pebbles, leveled = (loaded(*engine, SLOW).summary for engine in (PEBBLES, LEVELED))
+    assert pebbles["write_amplification"] < 0.8 * leveled["write_amplification"]
+
+    pebbles, leveled = (loaded(*engine, FAST, "workload.num=500k").summary for engine in (PEBBLES, LEVELED))
+    assert pebbles["stall_fraction"] == 0.0
+    assert leveled["stall_fraction"] > 0.05
+
+
+def test_a_lookup_asks_more_runs() -> None:
+    """The price: while it is written a guard of every level holds two files or more, where leveled compaction has one."""
+    reads = ("workload=readwhilewriting", "workload.num=500k", "workload.duration=10s", SLOW,
+             "prefill=filluniquerandom", "prefill.num=500k", "prefill.value_size=1000")  # fmt: skip
+    pebbles, leveled = (
+        run(configuration(*LOAD, *engine, *reads)).summary["block_cache"] for engine in (PEBBLES, LEVELED)
+    )
+
+    assert pebbles["runs_per_read"] > 1.3 * leveled["runs_per_read"]
+
+
+def test_at_rest_no_guard_is_due() -> None:
+    """Files end at guards, and no guard has more than two."""
+    store = settled().stores[0]
+    picker = store.engine.picker
+    assert isinstance(picker, PebblesPicker)
+
+    for level in range(1, 7):
+        at = picker.guards.levels(store.tree)[level]
+        assert at.file_count.max(initial=0) <= 2
+        if level == 6:
+            inside = [picker.guards.keys(store.tree, 6).searchsorted((f.lo, f.hi), side="right") for f in at.files]
+            assert sum(int(a != b) for a, b in inside) <= 0.1 * len(at.files)
+    assert len(picker.guards.keys(store.tree, 6)) == pytest.approx(500_000 / 2**11, rel=0.4)
+
+
+def test_jobs_of_the_last_level_are_the_long_ones() -> None:
+    """One job takes all due guards of a level: the deeper, the longer it holds the only compaction thread."""
+    jobs = loaded(*PEBBLES, SLOW).jobs
+    merges = np.asarray(jobs["kind"]) == "compaction"
+    level, length = jobs["output_level"][merges], (jobs["end_s"] - jobs["start_s"])[merges]
+
+    assert length[level == 6].max() > 5 * np.median(length[level < 6])
+    running = np.lexsort((jobs["end_s"][merges], jobs["start_s"][merges]))
+    start, end = jobs["start_s"][merges][running], jobs["end_s"][merges][running]
+    assert (start[1:] >= end[:-1]).all(), "two compactions at once"
+
+
+def test_memory_grows_with_the_files() -> None:
+    """Filters and indexes of all files stay in memory: 10 bits per entry, and an index entry per block."""
+    result = loaded(*PEBBLES, SLOW)
+    memory, entries = result.summary["memory"], result.summary["live_entries"]
+
+    assert memory["filter_bytes"] == pytest.approx(bloom_filter_bytes(entries, 10), rel=0.05)
+    assert 15 * entries / 4 < memory["index_bytes"] < 40 * entries / 3
+    assert memory["metadata_bytes"] == pytest.approx(300 * 1e6 * 4 / 3 / 2**11, rel=0.4)
+    assert memory["memtable_bytes"] == 2 * 2**20
+    assert memory["total_bytes"] == sum(v for k, v in memory.items() if k != "total_bytes")
