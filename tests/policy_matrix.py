@@ -35,9 +35,9 @@ SMALL: Final = (
 """A store of 20 MB in peaks that it cannot keep up with: small, slow, and with jobs that meet."""
 SCALED: Final = {
     "total_bandwidth": "30MB/s", "least_bandwidth": "5MB/s", "slack": 0, "hysteresis": "1MB/s", "chunk": "256KiB",
-    "top_level_bits": 20,
+    "top_level_bits": 20, "overflow_limit": "1MiB", "l2_capacity": "32MiB",
 }  # fmt: skip
-"""Settings that belong to the size of device or store, in whichever policy has them."""
+"""Settings that belong to the size of device or store, in whichever policy has them switched on."""
 
 Combination = tuple[str, ...]
 """Names of the entries, in the order of GROUPS."""
@@ -107,7 +107,7 @@ def _composed() -> tuple[dict[str, Any], dict[tuple[str, str], dict[str, Any]]]:
             chosen = {group: column[min(row, len(column) - 1)] for group, column in columns.items()}
             engine = compose([f"engine/{group}={name}" for group, name in chosen.items()]).config["engine"]
             for group, name in chosen.items():
-                settings[group, name] = {k: SCALED.get(k, v) for k, v in engine[group].items()}
+                settings[group, name] = {k: SCALED.get(k, v) if v else v for k, v in engine[group].items()}
     for style in STYLES:
         settings["picker", style] = settings["picker", "rocksdb"]
     return dict(base), settings
