@@ -18,6 +18,7 @@ from lsmlab.reports.headline import Fact, headline
 from lsmlab.reports.page import assemble, footer, paragraphs, section, write_page
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.run_data import RunData, load_run
+from lsmlab.reports.variants import FILE
 
 _WORTH_SAYING = 1.02
 """Ratio of the extremes below which runs are called alike."""
@@ -27,7 +28,11 @@ MOST_RUNS = len(RUNS)
 
 
 def finish_compare(directory: Path, run_directories: list[Path]) -> Path:
-    """Write DIR/report.html that compares finished runs; returns its path."""
+    """Write DIR/report.html that compares finished runs, or variants; returns its path."""
+    if (directory / FILE).is_file():
+        from lsmlab.reports.variants_page import write_variants
+
+        return write_variants(directory)
     return write_comparison(directory / "report.html", directory, run_directories)
 
 

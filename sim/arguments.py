@@ -35,6 +35,8 @@ class Arguments:
     jobs: int | None = None
     config_dirs: list[Path] = field(default_factory=list)
     allow_packages: list[str] = field(default_factory=list)
+    variants: str | None = None
+    """Name or path of a file of variants (`compare`)."""
 
     @property
     def multirun(self) -> bool:
@@ -62,6 +64,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         jobs=known.jobs,
         config_dirs=known.config_dir or [],
         allow_packages=known.allow_package or [],
+        variants=known.variants,
     )
 
 
@@ -83,6 +86,7 @@ def _parser() -> LineParser:
     parser.add_argument("--replications", type=int, metavar="N")
     parser.add_argument("-j", "--jobs", type=int, metavar="N")
     parser.add_argument("-cd", "--config-dir", type=Path, action="append", metavar="DIR")
+    parser.add_argument("--variants", metavar="NAME")
     parser.add_argument("--allow-package", action="append", metavar="NAME")
     return parser
 

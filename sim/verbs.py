@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -14,6 +12,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim import finishers
 from lsmlab.sim.arguments import Arguments, parse
 from lsmlab.sim.batch import Job, Outcome, run_all, simulate
+from lsmlab.sim.combinations import bare, combinations, folder_names, read_variants
 from lsmlab.sim.compose import (
     Composition,
     allow_packages,
@@ -34,6 +33,8 @@ _INTERRUPTED = 130
 def run(argv: list[str]) -> int:
     """Simulate one configuration, several seeds of it (--replications), or a sweep (--multirun)."""
     given = parse(argv)
+    if given.variants is not None:
+        raise InputError("--variants belongs to 'lsmlab compare'")
     allow_packages(given.allow_packages)
     overrides = _with_options_file(given)
     if given.hydra_flags:
@@ -139,15 +140,19 @@ def compare(argv: list[str]) -> int:
             return 0
         raise InputError(f"{given.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
     allow_packages(given.allow_packages)
-    combinations = expand(_with_options_file(given))
+    variants = read_variants(given.variants) if given.variants is not None else None
+    wanted = combinations(_with_options_file(given), variants)
     with composer(given.config_dirs) as compose:
-        composed = [compose([*fixed, *(f"{k}={v}" for k, v in chosen.items())]) for fixed, chosen in combinations]
+        composed = [compose(one.overrides) for one in wanted]
     json_wanted = given.json or bool(composed[0].config.get("json"))
     directory, _ = _directory(given, composed[0])
-    names = _folder_names([chosen for _, chosen in combinations])
+    if variants is not None:
+        write_json(directory / "variants.json", variants.as_json())
+    else:
+        (directory / "variants.json").unlink(missing_ok=True)  # of an earlier comparison in the same folder
     jobs = [
-        Job(name, {**c.config, "json": json_wanted}, directory / name, _bare(chosen))
-        for name, c, (_, chosen) in zip(names, composed, combinations, strict=True)
+        Job(name, {**c.config, "json": json_wanted}, directory / name, bare(one.chosen))
+        for name, c, one in zip(folder_names([w.chosen for w in wanted]), composed, wanted, strict=True)
     ]
     outcomes = _run_all(jobs, given, directory)
     if outcomes is None:
@@ -160,29 +165,6 @@ def compare(argv: list[str]) -> int:
         _finish(given, jobs[0].config, finishers.COMPARISON, directory, [o.job.directory for o in done]) if done else 0
     )
     return failed or drawn
-
-
-def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
-    """All combinations of the sweeps in `overrides`: for each, the fixed overrides and the choices by key.
-
-    >>> [c for _, c in expand(["engine=a,b", "seed=1", "device=x"])]
-    [{'engine': 'a'}, {'engine': 'b'}]
-    """
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
-    fixed: list[str] = []
-    swept: dict[str, list[str]] = {}
-    for text, parsed in zip(
-        prepared := prepare(overrides), OverridesParser.create().parse_overrides(prepared), strict=True
-    ):
-        if parsed.is_sweep_override():
-            if not parsed.is_discrete_sweep():
-                raise InputError(f"{text}: compare needs a list of values, such as a,b,c")
-            swept[parsed.get_key_element()] = list(parsed.sweep_string_iterator())
-        else:
-            fixed.append(text)
-    combinations = itertools.product(*swept.values())
-    return [(fixed, dict(zip(swept, values, strict=True))) for values in combinations]
 
 
 def _run_all(jobs: list[Job], given: Arguments, directory: Path) -> list[Outcome] | None:
@@ -255,20 +237,6 @@ def _remove_if_empty(directory: Path, made: bool) -> None:
         directory.rmdir()
 
 
-def _folder_names(choices: list[dict[str, str]]) -> list[str]:
-    """A readable folder name per combination: entries by name, other values as key=value."""
-    names = []
-    for number, chosen in enumerate(choices):
-        parts = [v if "." not in k else f"{k.rpartition('.')[2]}={v}" for k, v in _bare(chosen).items()]
-        name = re.sub(r"[^\w.=+-]+", "-", "_".join(parts)).strip("-.") or f"run_{number}"
-        names.append(name if name not in names else f"{name}_{number}")
-    return names
-
-
-def _bare(chosen: dict[str, str]) -> dict[str, str]:
-    return {key: value.strip("'\"") for key, value in chosen.items()}
-
-
 def _whole(value: object, key: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
@@ -288,6 +256,7 @@ Simulate all combinations of comma lists and show them side by side.
 
 usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
 
+  --variants NAME     named configurations of configs/comparison/NAME.yaml (or of a file), each in each of its settings
   --options FILE      take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win
   --out DIR           where the results go (default: outputs/<date>/<time>)
   -j, --jobs N        processes (default: one per core)

@@ -170,7 +170,7 @@ _OVERHEAD_US: Final = {"LP_FAST_US": 112.4, "LP_SLOW_US": 130.0}
 (lp_T40_p40_off, seconds of peaks and of valleys)."""
 _GENERATORS: Final = 5
 _WORKERS: Final = 8
-_SILK_KEY_BYTES: Final = 14
+_SILK_KEY_BYTES: Final = 6
 """The driver writes decimal keys: raw_average_key_size of the LOG less eight bytes of sequence number."""
 _FILLED: Final = ((1, 5, 3.3e6), (2, 46, 3.55e6), (3, 305, 3.54e6))
 """(level, files, bytes of each) of the store that all SILK runs began with: lsm_state of the first flush, 1.26 GB in all."""

@@ -1,0 +1,119 @@
+"""Figures of a comparison of variants: one per number, a panel per setting, each combination above its parents."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from lsmlab.reports.figures.base import Figure, Trace
+from lsmlab.reports.palette import RUNS
+from lsmlab.reports.variants import Measure, Variants
+
+_PARENT: Final = "#8C959F"
+_COLUMNS: Final = 2
+_ROW_PX: Final = 24
+_GAP_Y: Final = 0.26
+"""Between panels, as a share of a panel's height."""
+_GAP: Final = 0.7
+"""Between groups, in rows."""
+
+
+def panels(found: Variants, measure: Measure, number: int) -> Figure:
+    """Dots with intervals of one number."""
+    rows = _rows(found)
+    traces: list[Trace] = []
+    layout: dict[str, Any] = {"hovermode": "closest", "annotations": [], "showlegend": False,
+                              "margin": {"l": 70, "r": 40, "t": 36, "b": 46}}  # fmt: skip
+    lines = max(1, math.ceil(len(found.settings) / _COLUMNS))
+    for place, setting in enumerate(found.settings):
+        axis = "" if place == 0 else str(place + 1)
+        for color in dict.fromkeys(row[3] for row in rows):
+            mine = [r for r in rows if r[3] == color and (r[1], setting, measure.title) in found.numbers]
+            if mine:
+                traces.append(_dots(found, measure, setting, mine, axis))
+        layout |= _axes(place, lines, axis, measure, rows)
+        layout[f"xaxis{axis}"]["range"] = _range(found, measure, setting)
+        left, _, top = _domain(place, lines)
+        layout["annotations"].append({
+            "xref": "paper", "yref": "paper", "x": left, "y": top, "xanchor": "left", "yanchor": "bottom",
+            "text": f"<b>{setting}</b>", "showarrow": False, "bgcolor": "rgba(0,0,0,0)", "opacity": 1,
+        })  # fmt: skip
+    better = "more is better" if measure.better > 0 else "less is better"
+    caption = f"Mean of {found.seeds} runs with its 90 % interval; {better}. Colour: the combination; grey: its parents."
+    height = 70 + lines * (104 + round(_ROW_PX * (rows[-1][0] + 1))) if rows else 200
+    return Figure(
+        f"variants-{number}", measure.title, caption, traces, layout, height_px=height, empty="No run has this number."
+    )
+
+
+def _rows(found: Variants) -> list[tuple[float, str, str, str]]:
+    """(place from the top, variant, label, colour): each combination with its parents below it; the others at the end."""
+    rows: list[tuple[float, str, str, str]] = []
+    at = 0.0
+    for name, color in zip(found.combinations, RUNS, strict=False):
+        for one in (name, *found.parents[name]):
+            rows.append((at, one, f"<b>{one}</b>" if one == name else one, color if one == name else _PARENT))
+            at += 1.0
+        at += _GAP
+    shown = {row[1] for row in rows}
+    for name in found.names:
+        if name not in shown:
+            rows.append((at, name, name, _PARENT))
+            at += 1.0
+    return rows
+
+
+def _dots(
+    found: Variants, measure: Measure, setting: str, rows: list[tuple[float, str, str, str]], axis: str
+) -> Trace:
+    values = [found.numbers[name, setting, measure.title] for _, name, _, _ in rows]
+    color = rows[0][3]
+    return {
+        "type": "scatter", "mode": "markers", "x": [v.value for v in values], "y": [row[0] for row in rows],
+        "xaxis": f"x{axis}", "yaxis": f"y{axis}", "marker": {"color": color, "size": 11 if color != _PARENT else 9},
+        "error_x": {
+            "type": "data", "array": [max(0.0, v.high - v.value) for v in values],
+            "arrayminus": [max(0.0, v.value - v.low) for v in values], "color": color, "thickness": 2, "width": 3,
+        },
+        "text": [f"{name}: {measure.text(v.value)}" for (_, name, _, _), v in zip(rows, values, strict=True)],
+        "hovertemplate": f"%{{text}}<extra>{setting}</extra>",
+    }  # fmt: skip
+
+
+def _domain(place: int, lines: int) -> tuple[float, float, float]:
+    """Left end, width and top of a panel, as shares of the figure."""
+    column, row = place % _COLUMNS, place // _COLUMNS
+    gap_x, gap_y = 0.05, _GAP_Y / lines
+    width, height = (1.0 - gap_x) / _COLUMNS, (1.0 - gap_y * (lines - 1)) / lines
+    return column * (width + gap_x), width, 1.0 - row * (height + gap_y)
+
+
+def _range(found: Variants, measure: Measure, setting: str) -> list[float]:
+    """Ends of a panel's axis: from 0 on, or in decades that all panels share."""
+    mine = [n for (_, place, title), n in found.numbers.items() if title == measure.title and place == setting]
+    if not measure.logarithmic:
+        return [0.0, 1.08 * max([measure.floor, *(n.value + 0.6 * (n.high - n.value) for n in mine)])]
+    ends = [n for (_, _, title), n in found.numbers.items() if title == measure.title and n.value > 0]
+    if not ends:
+        return [0.0, 1.0]
+    return [math.log10(min(n.value for n in ends)) - 0.3, math.log10(max(n.value for n in ends)) + 0.3]
+
+
+def _axes(
+    place: int, lines: int, axis: str, measure: Measure, rows: list[tuple[float, str, str, str]]
+) -> dict[str, Any]:
+    left, width, top = _domain(place, lines)
+    height = (1.0 - _GAP_Y / lines * (lines - 1)) / lines
+    kind: dict[str, Any] = {"type": "log", "nticks": 5} if measure.logarithmic else {"nticks": 6}
+    if measure.key[-1] == "p99":
+        kind |= {"ticksuffix": "s", "exponentformat": "SI"}
+    elif measure.key[-1] == "stall_fraction":
+        kind |= {"tickformat": ".0%"}
+    return {
+        f"xaxis{axis}": {"domain": [left, left + width], "anchor": f"y{axis}", **kind},
+        f"yaxis{axis}": {
+            "domain": [top - height, top], "anchor": f"x{axis}", "range": [rows[-1][0] + 0.7, -0.7], "tickmode": "array",
+            "tickvals": [row[0] for row in rows], "ticktext": [row[2] for row in rows], "zeroline": False,
+            "showticklabels": place % _COLUMNS == 0,
+        },
+    }  # fmt: skip

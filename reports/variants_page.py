@@ -1,0 +1,50 @@
+"""The page of a comparison of variants: combinations of engines beside their parents, setting by setting."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from lsmlab.reports.figures.variants import panels
+from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.variants import MEASURES, Variants, against_parents, read_variants, readings
+
+
+def write_variants(directory: Path) -> Path:
+    """Write DIR/report.html of a comparison of variants; returns its path."""
+    return write_page(directory / "report.html", variants_page(read_variants(directory)))
+
+
+def variants_page(found: Variants) -> str:
+    """HTML page of a comparison of variants."""
+    figures = [panels(found, measure, number) for number, measure in enumerate(MEASURES)]
+    told = readings(found) or ["No variant of this comparison combines others."]
+    body = f"{paragraphs(told)}{_table(found)}{''.join(section(figure) for figure in figures)}"
+    names = ", ".join(found.combinations) or ", ".join(found.names)
+    subtitle = f"{names}; {len(found.settings)} settings, {found.seeds} runs of each"
+    footer = "A sentence says better or worse only where the 90 % intervals lie apart. This file opens without a network."
+    return assemble(f"LSMLab: {found.description}", subtitle, body, figures, footer)
+
+
+def _table(found: Variants) -> str:
+    parts = []
+    for setting in found.settings:
+        head = "".join(f"<th>{html.escape(m.title)}</th>" for m in MEASURES)
+        rows = "".join(_row(found, name, setting) for name in found.names)
+        parts.append(
+            f'<h3>{html.escape(setting)}</h3><div class="scroll"><table class="compare"><thead><tr><td></td>{head}</tr></thead>'
+            f"<tbody>{rows}</tbody></table></div>"
+        )
+    caption = "A star marks a combination that is better than both of its parents, beyond the intervals."
+    return f'<section id="numbers"><h2>All numbers</h2><p class="caption">{caption}</p>{"".join(parts)}</section>'
+
+
+def _row(found: Variants, name: str, setting: str) -> str:
+    cells = []
+    for measure in MEASURES:
+        number = found.numbers.get((name, setting, measure.title))
+        relation = against_parents(found, name, setting, measure) if found.parents.get(name) else None
+        best = " best" if relation is not None and relation[0] > 0 else ""
+        text = "did not run" if number is None else measure.text(number.value)
+        cells.append(f'<td class="number{best}">{html.escape(text)}</td>')
+    return f"<tr><th>{html.escape(name)}</th>{''.join(cells)}</tr>"

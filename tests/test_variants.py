@@ -1,0 +1,139 @@
+"""Comparisons of variants: the file, the runs, the page and what it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from lsmlab.models.errors import InputError
+from lsmlab.reports.variants import MEASURES, Number, Variants, against_parents, readings
+from lsmlab.reports.variants_page import variants_page
+from lsmlab.sim.__main__ import main
+from lsmlab.sim.catalogue import entries
+from lsmlab.sim.combinations import combinations, read_variants
+from lsmlab.sim.compose import composer
+
+FILE = {
+    "description": "small things",
+    "overrides": ["workload.num=20k", "workload.duration=2s", "engine.options.write_buffer_size=1MiB"],
+    "variants": {
+        "plain": {"overrides": ["engine=rocksdb"]},
+        "universal": {"overrides": ["engine=universal"]},
+        "both": {
+            "overrides": ["engine=universal", "engine.options.max_background_jobs={jobs}"],
+            "parents": ["plain", "universal"],
+        },
+    },
+    "settings": {"fast": {"overrides": ["device=nvme"], "jobs": 4}, "slow": {"overrides": ["device=sata"], "jobs": 2}},
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of variants."""
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(FILE, sort_keys=False))
+    return path
+
+
+def test_every_variant_runs_in_every_setting(file: Path) -> None:
+    """Values of the setting fill a variant's overrides, comma lists multiply, and the command line wins."""
+    found = combinations(["seed=1,2", "workload.duration=3s"], read_variants(str(file)))
+
+    assert 12 == len(found)
+    both = [one for one in found if one.chosen["variant"] == "both"]
+    jobs = {one.chosen["setting"]: [o for o in one.overrides if "jobs" in o] for one in both}
+    assert {"fast": ["engine.options.max_background_jobs=4"], "slow": ["engine.options.max_background_jobs=2"]} == jobs
+    assert found[0].overrides.index("workload.duration=3s") > found[0].overrides.index("workload.duration=2s")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"variants": {"a": {"overrides": ["x={T}"]}}}, "no value for 'T'"),
+        ({"variants": {"a": {"overrides": "engine=a"}}}, "variants.a: must be a mapping with overrides, a list"),
+        ({"variants": {"a": {"overrides": [], "parents": ["b"]}}}, "parent b is no variant"),
+        ({"variant": {}}, "must be a mapping with the keys"),
+    ],
+)
+def test_a_bad_file_is_told_with_the_key(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    """File, key and remedy."""
+    path = tmp_path / "bad.yaml"
+    path.write_text(yaml.safe_dump(FILE | change))
+
+    with pytest.raises(InputError, match=message):
+        combinations([], read_variants(str(path)))
+
+
+def test_unknown_names_are_refused_with_the_known_ones() -> None:
+    """No such file and no such entry; `run` does not take variants."""
+    with pytest.raises(InputError, match=r"known entries: .*novel_combinations"):
+        read_variants("nothing")
+    assert 2 == main(["run", "--variants", "novel_combinations"])
+
+
+def test_the_command_draws_its_own_page(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs, JSON and a page with a panel per setting; a later plain comparison in the same folder gets its usual page."""
+    out = tmp_path / "out"
+    assert 0 == main(["compare", "--variants", str(file), "seed=1,2", "--out", str(out), "-j", "1"])
+    page = (out / "report.html").read_text()
+    rows = json.loads((out / "runs.json").read_text())["runs"]
+
+    assert 12 == len(rows)
+    assert {"variant": "both", "setting": "slow", "seed": "2"} in [r["overrides"] for r in rows]
+    assert "small things" in page
+    assert "both: " in page
+    assert 0 == main(["compare", "engine=rocksdb,universal", *FILE["overrides"], "--out", str(out), "-j", "1"])
+    assert "small things" not in (out / "report.html").read_text()
+    capsys.readouterr()
+
+
+def made(both: tuple[float, float, float], seeds: int = 3) -> Variants:
+    """A comparison in which only the write P99 differs: of the parents, 1 ms and 2 ms give or take 10 %."""
+    values = {"a": Number(1e-3, 0.9e-3, 1.1e-3), "b": Number(2e-3, 1.8e-3, 2.2e-3), "both": Number(*both)}
+    numbers = {(name, "here", "write P99"): number for name, number in values.items()}
+    return Variants("made up", ("a", "b", "both"), {"both": ("a", "b")}, ("here",), numbers, seeds)
+
+
+@pytest.mark.parametrize(
+    ("both", "relation"),
+    [
+        ((0.5e-3, 0.4e-3, 0.6e-3), 1),
+        ((0.5e-3, 0.1e-3, 0.95e-3), 0),
+        ((1.5e-3, 1.4e-3, 1.6e-3), 0),
+        ((3e-3, 2.5e-3, 3.5e-3), -1),
+    ],
+)
+def test_better_means_beyond_both_parents_and_the_intervals(both: tuple[float, float, float], relation: int) -> None:
+    """A combination between its parents, or within the noise of one, is neither better nor worse."""
+    found = against_parents(made(both), "both", "here", MEASURES[0])
+
+    assert found is not None
+    assert relation == found[0]
+
+
+def test_what_the_numbers_say() -> None:
+    """One line per combination, with both values; without a difference it says so, and names settings that did not run."""
+    assert [
+        "both: against both parents, write P99 better on here (500 µs against 1 ms); like one of them or between them otherwise."
+    ] == readings(made((0.5e-3, 0.4e-3, 0.6e-3)))
+    assert ["both: like its parents, or between them."] == readings(made((1.5e-3, 1.4e-3, 1.6e-3)))
+    missing = made((1.0, 1.0, 1.0))
+    gone = Variants("x", missing.names, missing.parents, ("here", "there"), missing.numbers, 1)
+    assert "it did not run on there" in readings(gone)[0]
+    assert "did not run" in variants_page(gone)
+
+
+def test_the_published_combinations_compose() -> None:
+    """Every variant of configs/comparison/novel_combinations.yaml whose engines are here has a configuration."""
+    engines = {entry.name for entry in entries("engine")}
+    found = combinations([], read_variants("novel_combinations"))
+    named = [next(o.partition("=")[2] for o in one.overrides if o.startswith("engine=")) for one in found]
+
+    assert 36 == len(found)
+    with composer() as compose:
+        for one, engine in zip(found, named, strict=True):
+            if engine in engines and "engine/tuner=adoc" not in one.overrides:
+                assert compose(one.overrides).config["engine"]
