@@ -83,6 +83,7 @@ class ClientLoad:
         self.longest_wait_s = 0.0
         for store in stores:
             store.on_stall_change = self.refresh
+            store.on_memtable_size = self._resize_memtable
         machine.cores.on_change = self.refresh
         if machine.journal is not None:
             machine.journal.on_lock = self.refresh
@@ -120,11 +121,14 @@ class ClientLoad:
         """Entries in the active memtable of each store."""
         return self._filling.unflushed(self._written)
 
-    def resize_memtable(self, store: int, entries: float) -> None:
-        """From now on a memtable of a store is full with so many writes."""
+    def _resize_memtable(self, store: Store) -> None:
+        """The active memtable is full with more or fewer writes from now on, perhaps with what it has."""
+        shape = self.shape
         self._advance()
-        self._filling.resize(store, entries, self._written)
-        self._plan()
+        entries = store.memtable_engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
+        self._filling.resize(store.number, entries, self._written)
+        if not self._planning:
+            self._plan()
 
     def totals(self) -> tuple[float, float, float]:
         """Writes, reads (scans too) and device bytes of all clients so far."""
@@ -263,7 +267,7 @@ class ClientLoad:
         for store in self.stores:
             if store.blocked:
                 return 0.0, store.blocked_by
-        if self._log_locked:
+        if self._held:
             return 0.0, None  # RocksDB does not count this as a stall
         for store in self.stores:
             if store.throttle.delayed:
@@ -273,10 +277,11 @@ class ClientLoad:
         return allowed, cause
 
     @property
-    def _log_locked(self) -> bool:
-        """Whether the file system lets nobody append to the log (sim/journal.py)."""
+    def _held(self) -> bool:
+        """Whether nobody can append to the log (sim/journal.py), or an OPTIONS file is written (sim/options_file.py)."""
         journal = self.machine.journal
-        return journal is not None and journal.locked and self.shape.log_bytes > 0.0
+        locked = journal is not None and journal.locked and self.shape.log_bytes > 0.0
+        return locked or any(store.options_file.holds_writers for store in self.stores)
 
     def _delayed_writes(self, throttle: ThrottleState) -> float:
         """Writes per second that a delayed store lets through: by bytes, or a group of writers per sleep."""
@@ -286,7 +291,7 @@ class ClientLoad:
         return max(1, writers) / (throttle.sleep_s + self._time_of(0))
 
     def _note_stop(self) -> None:
-        stopped = self._log_locked or any(store.blocked for store in self.stores)
+        stopped = self._held or any(store.blocked for store in self.stores)
         if stopped and self._stop_since < 0.0:
             self._stop_since = self.env.now
         elif not stopped and self._stop_since >= 0.0:

@@ -59,14 +59,14 @@ class Compacting:
     def _begin(self, view: JobView, action: StartCompaction, parent: int) -> Job | None:
         """Pick, take the inputs, and let the next thread start if there is more to do."""
         store = self._store
-        picker, now_s = store.engine.picker, store.env.now
+        picker, now_s = store.picker, store.env.now
         pick, lifted = self._pick(action)
         if isinstance(pick, DoNothing):
             return None
         self._lock(pick)
         if not isinstance(pick, Drop) and pick.cursor is not None:
             store.tree.cursor[pick.start_level] = pick.cursor
-        job = Job(view, pick, running_job(pick), None, parent, now_s)
+        job = Job(view, pick, running_job(pick), None, parent, now_s, store.engine)
         view.start_level, view.output_level = job.running.start_level, job.running.output_level
         view.kind = JobKind.DEEP if is_deep(pick) else JobKind.L0
         self._give_way(lifted, action, job)
@@ -87,7 +87,7 @@ class Compacting:
                 self._unlock(job.pick)
             lifted += more
             running = [job.running for job in self.jobs.values() if job not in lifted]
-            pick = store.engine.picker.pick(store.tree, running, store.env.now, action.scope)
+            pick = store.picker.pick(store.tree, running, store.env.now, action.scope)
             if not isinstance(pick, DoNothing):
                 return pick, lifted
             if not action.victims and not action.holders:
@@ -165,7 +165,7 @@ class Compacting:
         if job.view.hold is not Hold.PREEMPTED:
             store.view.compactions -= 1
         job.gate.discard()
-        store.queue_compactions(store.engine.picker)
+        store.queue_compactions(store.picker)
 
     def _halted(self, view: JobView) -> None:
         view.state = JobState.HALTED
@@ -205,7 +205,7 @@ class Compacting:
         for file in work.outputs:
             store.machine.cache.wrote(file)
         store.recorder.job(merge_record(store, job, pick, work, merged_s))
-        store.install_after(job.number)
+        store.install_after(job.number, job.engine)
 
     def _commit_edit(self, job: Job, pick: Move | Drop | Link) -> None:
         store = self._store
@@ -224,7 +224,7 @@ class Compacting:
             store.tree.install(removed=pick.inputs, added=[(pick.output_level, files)])
         self._remember_round_robin(pick)
         store.recorder.job(edit_record(store, job, pick, files))
-        store.install_after(job.number)
+        store.install_after(job.number, job.engine)
 
     def _remember_round_robin(self, pick: Work) -> None:
         if not isinstance(pick, Drop) and pick.next_key is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import simpy
-from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.scheduling import ClientWindow
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.workloads.base import Workload
@@ -108,9 +107,7 @@ class Tuning:
         changes = self._tuner.observe(self._interval())
         self._alarm.set(self._tuner.interval_s)
         if changes:
-            store = self._store
-            store.retune(changes)
-            self._clients.resize_memtable(store.number, memtable_entries(store.engine, self._clients))
+            self._store.retune(changes)
 
     def _interval(self) -> Interval:
         store, now_s = self._store, self._env.now
@@ -119,7 +116,7 @@ class Tuning:
         interval = Interval(
             start_s=self._start_s,
             end_s=now_s,
-            flushes=tuple(FlushDone(j.write_bytes, j.end_s - j.start_s) for j in jobs if j.kind == "flush"),
+            flushes=tuple(FlushDone(j.write_bytes, j.merged_s - j.start_s) for j in jobs if j.kind == "flush"),
             memtables_full=store.memtables_full - self._full_seen,
             immutables=len(store.immutables),
             l0_files=store.view.l0_files,
@@ -127,16 +124,11 @@ class Tuning:
             pending_bytes=store.view.pending_bytes,
             write_ops=(totals[0] - self._totals[0]) / self._stores,
             read_ops=(totals[1] - self._totals[1]) / self._stores,
+            applying=store.options_file.unfinished > 0,
         )
         self._start_s, self._totals = now_s, totals
         self._jobs_seen, self._full_seen = len(store.recorder.jobs), store.memtables_full
         return interval
-
-
-def memtable_entries(engine: Engine, clients: ClientLoad) -> float:
-    """Writes that fill a memtable of the engine as it is now."""
-    shape = clients.shape
-    return engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
 
 
 def start_control(

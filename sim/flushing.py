@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, merge_runs
@@ -56,7 +57,7 @@ class Flushing:
             self._leave(view, worked=False)
             return
         start_s = env.now
-        flush = _Flush(picked)
+        flush, engine = _Flush(picked), store.engine
         self._flushes.append(flush)
         store.purge.begin(view.job)
         keys, tombstones = (
@@ -75,7 +76,7 @@ class Flushing:
         flush.finished = True
         if self._flushes[0] is flush:
             yield from store.manifest.commit()
-            self._commit(view.job)
+            self._commit(view.job, engine)
         gone = store.purge.end(view.job)
         yield from machine.unlink(gone.files + 1, gone.cached_bytes, sum(m.log_bytes for m in picked))
         store.recorder.running(env.now, flushes=-1)
@@ -98,7 +99,7 @@ class Flushing:
             picked.append(memtable)
         return picked
 
-    def _commit(self, job: int) -> None:
+    def _commit(self, job: int, began_with: Engine) -> None:
         """Commit all finished flushes from the oldest on, in memtable order, in one manifest write (§2.4)."""
         store = self._store
         while self._flushes and self._flushes[0].finished:
@@ -115,7 +116,7 @@ class Flushing:
                 store.machine.cache.wrote(file)
             record.end_s = store.env.now
             store.recorder.job(record)
-            store.install_after(job)
+            store.install_after(job, began_with)
 
     def _record(self, job: int, parent: int, start_s: float, work: FlushWork, picked: list[Memtable]) -> JobRecord:
         store, file = self._store, work.file

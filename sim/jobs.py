@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.decisions import Drop, Link, Merge, Move, RunningJob
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.sim.gate import Gate
@@ -23,6 +24,8 @@ class Job:
     gate: Gate | None
     parent: int
     start_s: float
+    engine: Engine
+    """As it was when the job started."""
     halted_s: float = 0.0
     """Time that it spent halted, until it was last resumed."""
     halted_since_s: float = 0.0

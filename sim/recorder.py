@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.files import SortedFile
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class StoreRecorder:
         """Rows of (bytes per level …, files per level …), parallel to `states`."""
         self.activity = array("d")
         """Rows of (time, change in running flushes, change in running compactions)."""
+        self.options: list[tuple[float, Changes]] = []
+        """(time, new values) of every change by a tuner."""
         self.entries_preloaded = 0.0
         self.entries_dropped_by_drop = 0.0
         self._open: StallInterval | None = None
@@ -131,6 +134,10 @@ class StoreRecorder:
     def running(self, now_s: float, flushes: int = 0, compactions: int = 0) -> None:
         """Jobs started or ended."""
         self.activity.extend((now_s, flushes, compactions))
+
+    def retuned(self, now_s: float, changes: Changes) -> None:
+        """A tuner changed options."""
+        self.options.append((now_s, dict(changes)))
 
     def dropped(self, files: Sequence[SortedFile]) -> None:
         """Files were deleted unread (FIFO)."""

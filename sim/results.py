@@ -16,7 +16,7 @@ from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.memory import memory_summary
 from lsmlab.sim.recorder import JOB_COLUMNS
-from lsmlab.sim.series import Table, client_series, quantile_series, state_series, transfer_series
+from lsmlab.sim.series import Table, client_series, option_series, quantile_series, state_series, transfer_series
 from lsmlab.sim.store import Store
 from lsmlab.sim.summary import chain_summary, last_second, latency_of, stall_rows, stall_table, summarise
 
@@ -136,6 +136,7 @@ def _series(
             table[f"{name}_{suffix}_s"] = values
     table |= transfer_series(setup.machine.device.log, seconds)
     table |= state_series([s.recorder for s in stores], seconds)
+    table |= option_series([s.recorder for s in stores], setup.engine, seconds)
     return table
 
 

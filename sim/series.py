@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from lsmlab.models.engines.engine import Engine
 from lsmlab.sim.latency import QUANTILES, Floats, queue_pieces, ramps
 from lsmlab.sim.machine import Consumer
 from lsmlab.sim.recorder import CAUSES, StoreRecorder
@@ -151,4 +152,24 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
             table[name] = table[name] + held(activity[:, 0], np.cumsum(activity[:, column]), at)
     rate = table["delayed_rate_bytes_per_s"]
     table["delayed_rate_bytes_per_s"] = np.where(np.isinf(rate.astype(np.float64)), 0.0, rate)
+    return table
+
+
+def option_series(recorders: Sequence[StoreRecorder], engine: Engine, seconds: Floats) -> Table:
+    """Options that a tuner changed (`option_<name>`), at the end of each second; the mean over stores.
+
+    `engine` is the one that the stores were opened with.
+    """
+    changed = {name: None for r in recorders for _, changes in r.options for name in changes}
+    table: Table = {}
+    for name in changed:
+        before = engine.setting(name)
+        if not isinstance(before, int | float):
+            continue
+        total = np.zeros(len(seconds) - 1)
+        for recorder in recorders:
+            rows = [(at_s, float(changes[name])) for at_s, changes in recorder.options if name in changes]
+            times, values = np.array(rows).reshape(-1, 2).T
+            total += held(times, values, seconds[1:], float(before))
+        table[f"option_{name.replace('.', '_')}"] = total / len(recorders)
     return table

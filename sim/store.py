@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from lsmlab.models.policies.scheduling import (
     StartFlush,
     StoreView,
 )
-from lsmlab.models.policies.tuning import Changes
+from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones
@@ -34,6 +35,7 @@ from lsmlab.sim.compacting import Compacting
 from lsmlab.sim.flushing import Flushing, Memtable
 from lsmlab.sim.machine import Machine
 from lsmlab.sim.manifest import Manifest
+from lsmlab.sim.options_file import OptionsFile
 from lsmlab.sim.purge import Purge
 from lsmlab.sim.recorder import StoreRecorder
 
@@ -56,6 +58,11 @@ class Store:
         self.number = number
         self.env = env
         self.engine = engine
+        """With the latest options."""
+        self.installed = engine
+        """With the options of whoever installed the present version: its level targets, scores and debt are by these."""
+        self.memtable_engine = engine
+        """With the options by which the active memtable is full."""
         self.options = engine.options
         self.content = content
         self.machine = machine
@@ -73,8 +80,11 @@ class Store:
         self.memtables_full = 0
         """Memtables that filled up while an older one was unflushed."""
         self.on_stall_change: Callable[[], None] = lambda: None
+        self.on_memtable_size: Callable[[Store], None] = lambda _store: None
+        """Called when the active memtable has got another size."""
         self.file_numbers: Iterator[int] = itertools.count(1)
         self.manifest = Manifest(env, machine)
+        self.options_file = OptionsFile(self)
         self.purge = Purge()
         self._source = source
         self._rng = rng
@@ -92,6 +102,7 @@ class Store:
         keys, tombstones = self._source.memtable(self.number, entries)
         self.memtables_full += bool(self.immutables)
         self.immutables.append(Memtable(entries, keys, tombstones, log_bytes))
+        self._size_memtable(self.engine)
         self._install()
         self._request_flush()
         self.schedule()
@@ -132,12 +143,26 @@ class Store:
         self.schedule()
 
     def retune(self, changes: Changes) -> None:
-        """Options change at run time: policies are made anew, running jobs go on as they began (SetOptions)."""
+        """Options change at run time: policies are made anew, running jobs go on as they began.
+
+        SetOptions installs a version, whatever the values are. SetDBOptions does not, and ignores what is no change; else
+        it sets the delayed write rate to its maximum (`WriteController::set_max_delayed_write_rate`).
+        """
+        whole_store = any(name in DB_OPTIONS and value != self.engine.setting(name) for name, value in changes.items())
+        column_family = not changes.keys() <= DB_OPTIONS
+        self.recorder.retuned(self.env.now, changes)
         self.engine = self.engine.retuned(changes)
         self.options = self.engine.options
         self.scheduler.retuned(self.options)
-        self._install()
+        if whole_store:
+            rate = self.engine.throttle.initial().rate_bytes_per_s
+            self.throttle = replace(self.throttle, rate_bytes_per_s=rate)
+            self.on_stall_change()
+        if column_family:
+            self._install_options_of(self.engine)
+            self._install()
         self.schedule()
+        self.options_file.changed(whole_store + any(name not in DB_OPTIONS and "." not in name for name in changes))
 
     def files(self) -> list[SortedFile]:
         """All files on the device."""
@@ -148,22 +173,38 @@ class Store:
         """Compactions in progress, halted ones included."""
         return len(self._compacting.jobs)
 
+    @property
+    def picker(self) -> Picker:
+        """The picker, which goes by the targets and scores of the present version."""
+        return self.installed.picker
+
     # --- installs and scheduling --------------------------------------------------------------------------------------
+
+    def _install_options_of(self, engine: Engine) -> None:
+        """A version is installed with an engine's options."""
+        self.installed = engine
+        self._size_memtable(engine)
+
+    def _size_memtable(self, engine: Engine) -> None:
+        before, self.memtable_engine = self.memtable_engine, engine
+        if engine.options.write_buffer_size != before.options.write_buffer_size:
+            self.on_memtable_size(self)
 
     def _install(self) -> None:
         """What follows every new version or memtable list: stalls are recomputed, work is queued (§3.3, §5.1)."""
-        picker, view = self.engine.picker, self.view
+        engine, view = self.installed, self.view
+        picker = engine.picker
         view.pending_bytes = pending = picker.pending_bytes(self.tree)
         view.immutables = len(self.immutables)
         view.l0_files = picker.stall_run_count(self.tree)
         before = self.throttle
-        self.throttle = self.engine.throttle.recompute(
+        self.throttle = engine.throttle.recompute(
             before,
             StallInputs(
                 immutables=view.immutables,
                 l0_files=view.l0_files,
                 pending_bytes=pending,
-                bottommost_bytes=self.engine.bottommost_bytes(self.tree, pending),
+                bottommost_bytes=engine.bottommost_bytes(self.tree, pending),
             ),
         )
         view.speedup = self.throttle.speedup
@@ -180,8 +221,9 @@ class Store:
             self.tree.check()
         self.schedule()
 
-    def install_after(self, job: int) -> None:
-        """Handle the version that `job` installed."""
+    def install_after(self, job: int, began_with: Engine) -> None:
+        """Handle the version that `job` installed; `began_with` is the engine as it was when the job started."""
+        self._install_options_of(began_with if self.engine.reverts_options else self.engine)
         self._cause_job = job
         self._install()
         self._cause_job = -1
@@ -254,5 +296,6 @@ class Store:
         self.schedule_after(job)
         if self.blocked and not self.throttle.stopped:
             self.blocked = False
+            self.options_file.released()
             self.recorder.unblocked(self.env.now, job if worked else -1)
             self.on_stall_change()

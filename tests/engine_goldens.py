@@ -17,6 +17,7 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import CutContext, MergedStream, Picker, Scope, StallInputs, ThrottleState
+from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.models.policies.scheduling import (
     Action,
     ClientWindow,
@@ -65,6 +66,7 @@ class EngineSession:
     throttle: ThrottleState | None = None
     scheduler: Scheduler | None = None
     tuner: Tuner | None = None
+    limiter: RateLimiter | None = None
     view: StoreView = field(default_factory=StoreView)
     pickers: PickerSession = field(init=False)
 
@@ -76,7 +78,7 @@ class EngineSession:
         own: dict[str, Command] = {
             "engine": self._engine, "pick": self._pick, "needs": self._needs, "cut": self._cut,
             "throttle": self._throttle, "view": self._view, "plan": self._plan, "observe": self._observe,
-            "tune": self._tune, "install": self._install,
+            "limit": self._limit, "tune": self._tune, "install": self._install,
         }  # fmt: skip
         return {**self.pickers.commands(), **own}
 
@@ -92,6 +94,7 @@ class EngineSession:
             return f"refused: {error}"
         self.engine, self.throttle = made, made.throttle.initial()
         self.scheduler, self.tuner, self.view = made.scheduler(), made.tuner(), StoreView()
+        self.limiter = None
         return made.name
 
     def _pick(self, arguments: Arguments, lines: list[str]) -> str:
@@ -174,6 +177,17 @@ class EngineSession:
         rate = self.scheduler.observe(self.view, window)
         return "rate stays" if rate is None else f"rate {rate / 1e6:g} MB/s"
 
+    def _limit(self, arguments: Arguments, lines: list[str]) -> str:
+        """The limiter's rate at a time, `drained` refills with empty bucket and waiting writer later."""
+        assert self.scheduler is not None
+        if self.limiter is None:
+            self.limiter = self.scheduler.limiter()
+        if self.limiter is None:
+            return "no limit"
+        self.limiter.drains += int(arguments.get("drained", "0"))
+        self.limiter.request(parse_quantity(arguments.get("at", "0"), "seconds"), 0, Priority.LOW, object())
+        return f"{self.limiter.rate_bytes_per_s / 1e6:.3f} MB/s"
+
     def _tune(self, arguments: Arguments, lines: list[str]) -> str:
         """One interval: `l0=21 pending=65GiB immutables=1 full=0 files=3,25 flushes=64MiB/1.2s,64MiB/0.5s`."""
         if self.tuner is None:
@@ -191,6 +205,7 @@ class EngineSession:
             pending_bytes=round(parse_quantity(arguments.get("pending", "0"), "bytes")),
             write_ops=parse_quantity(arguments.get("writes", "0"), "count"),
             read_ops=parse_quantity(arguments.get("reads", "0"), "count"),
+            applying=arguments.get("applying", "no") == "yes",
         )  # fmt: skip
         changes: dict[str, Any] = dict(self.tuner.observe(interval))
         return " ".join(f"{key}={value}" for key, value in changes.items()) or "no change"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from lsmlab.models.engines.options import RocksDbOptions
 from lsmlab.models.host import Host
@@ -32,6 +32,9 @@ class Engine(Protocol):
     block_format: BlockFormat
     """Where data blocks end."""
 
+    reverts_options: bool
+    """Whether a job that ends puts the options back in force with which it began (RocksDB before 9.11)."""
+
     @property
     def smallest_file_bytes(self) -> int:
         """Size of the smallest full file of any level."""
@@ -44,6 +47,9 @@ class Engine(Protocol):
 
     def retuned(self, changes: Changes) -> Engine:
         """The same engine with options changed at run time."""
+
+    def setting(self, name: str) -> Any:
+        """Value of an option, or of a policy's setting (`picker.threshold`), by the name that a tuner gives it."""
 
     def new_tree(self) -> Tree:
         """An empty tree."""

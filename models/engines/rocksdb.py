@@ -31,6 +31,9 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
 
+KEEPS_OPTIONS_SINCE: Final = Version(9, 11)
+"""Before, a flush or compaction installed its version with the options that it had begun with, so that what SetOptions
+had changed meanwhile was out of force until the next install (RocksDB pull request 13294, January 2025)."""
 NO_COMPRESSION_NOTE: Final = (
     "compression: none, because none was asked for; RocksDB's own default depends on what it was built with and its "
     "gain on the data. Set engine.options.compression and engine.compression_ratio"
@@ -82,6 +85,7 @@ class RocksDb:
         self.block_format = BlockFormat(
             self.options.block_size, self.options.block_size_deviation, self.options.block_restart_interval
         )
+        self.reverts_options = self.version < KEEPS_OPTIONS_SINCE
         self._levelled = self.options.compaction_style is CompactionStyle.LEVEL
         self.parts.check(self._base)
         self._assemble()
@@ -112,8 +116,14 @@ class RocksDb:
         options = {name: value for name, value in changes.items() if "." not in name}
         engine.options = replace(self.options, **options)
         engine.parts = self.parts.changed(changes)
+        engine.reverts_options = self.reverts_options and len(options) == len(changes)  # policies are not RocksDB's
         engine._assemble()
         return engine
+
+    def setting(self, name: str) -> Any:
+        """Value of an option, or of a policy's setting (`picker.threshold`)."""
+        group, dot, key = name.partition(".")
+        return getattr(getattr(self.parts, group), key) if dot else getattr(self.options, name)
 
     def new_tree(self) -> Tree:
         """An empty tree."""

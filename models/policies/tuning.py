@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 Changes = Mapping[str, Any]
 """New values by RocksDB's option names, sizes in bytes; `picker.<key>` and so on change a setting of another policy."""
+
+DB_OPTIONS: Final = frozenset(
+    {"max_background_jobs", "max_background_compactions", "max_background_flushes", "max_subcompactions"}
+)
+"""Options of RocksDB's SetDBOptions: no version is installed for them, so stalls and scores are not computed anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,7 @@ class FlushDone:
     size_bytes: int
     """Bytes written."""
     duration_s: float
-    """From its start to its commit."""
+    """From its start to the end of its file, without the commit ("Flush lasted" in the LOG)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,9 @@ class Interval:
     """Operations of all clients in the interval, per store."""
     read_ops: float
     """Point reads and scans."""
+    applying: bool = False
+    """Whether the last change is still being applied: RocksDB's SetOptions returns only when the OPTIONS file is written,
+    and waits with that while writers are stopped, though the new values count at once."""
 
 
 class Tuner(Protocol):

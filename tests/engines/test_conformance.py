@@ -42,6 +42,13 @@ OWN = {
              "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
     "vlsm": SMALL_VLSM, "slsm": SMALL_VLSM, "lsmi": ("engine.picker.overflow_limit=1MiB",),
     "pebblesdb": ("engine.picker.top_level_bits=20",),
+    **dict.fromkeys(
+        ("adoc", "adoc_t", "adoc_b"),
+        ("engine.tuner.least_batch=1MiB", "engine.tuner.step_batch=1MiB", "engine.tuner.most_batch=8MiB"),
+    ),
+    **dict.fromkeys(
+        ("adoc_code", "adoc_code_t", "adoc_code_b"), ("engine.tuner.least_batch=1MiB", "engine.tuner.most_batch=8MiB"),
+    ),
 }  # fmt: skip
 """Settings of an engine that belong to the size of its device or store."""
 LOOKUPS = 2000
@@ -94,7 +101,7 @@ def test_nothing_idles_while_work_is_due(engine: str, load: str) -> None:
         if any(job.state is not JobState.HALTED for job in store.view.jobs):
             return
         scope = Scope.L0 if getattr(store.scheduler, "paused", False) else Scope.ANY
-        due = store.engine.picker.pick(store.tree, [], phase.env.now, scope)
+        due = store.picker.pick(store.tree, [], phase.env.now, scope)
         if not isinstance(due, DoNothing) or store.blocked:
             idle.append(f"{phase.env.now:.3f} s: {due}, blocked={store.blocked}")
 
