@@ -18,6 +18,7 @@ from lsmlab.reports.figures.jobs import jobs_gantt
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
 from lsmlab.reports.figures.throughput import tail_over_time, throughput
+from lsmlab.reports.figures.tuning import tuned_options
 from lsmlab.reports.headline import headline, number
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.tables import configuration
@@ -36,6 +37,7 @@ def run_page(run: RunData) -> str:
         device_bandwidth(run, timeline),
         l0_and_memtables(run, timeline),
         level_sizes(run, timeline),
+        *tuned_options(run, timeline),
         jobs_gantt(run),
         latency_distribution(run),
         amplification(run),

@@ -23,7 +23,7 @@ _SHORTEST_S: Final = 0.1
 _TABLES: Final = {
     "series.parquet": re.compile(
         r"t_s|(write|read)_(ops|p\d+_s|max_s|bytes_\w+)|user_bytes|stall_\w+_s|l0_files|immutables|pending_bytes"
-        r"|level_bytes_\d+"
+        r"|level_bytes_\d+|option_\w+"
     ),
     "jobs.parquet": re.compile(
         r"job|region|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes"
