@@ -1,0 +1,195 @@
+"""ADOC's mechanism (engines.md §5.7): one pool of threads serves three queues in series, so what fills up moves.
+
+Scaled down: memtables of 4 MiB instead of 64, limits on pending bytes in proportion.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from running import configuration
+
+MIB = 1 << 20
+JOBS = (2, 6, 20)
+"""Threads of the sweep."""
+COMMON_OPTIONS = (
+    "workload.key_size=16", "engine.options.disable_wal=true", "engine.options.use_direct_reads=true",
+    "engine.options.use_direct_io_for_flush_and_compaction=true",
+)  # fmt: skip
+COMMON = (
+    "device=nvme", "device.write_cap=200MB/s", "device.read_cap=200MB/s", "host.cores=16", "workload.num=4M",
+    "workload.value_size=1000", *COMMON_OPTIONS, "engine.options.write_buffer_size=4MiB",
+    "engine.options.target_file_size_base=4MiB", "engine.options.max_bytes_for_level_base=16MiB",
+    "engine.options.soft_pending_compaction_bytes_limit=512MiB",
+    "engine.options.hard_pending_compaction_bytes_limit=1GiB", "keys.samples_per_file=64",
+)  # fmt: skip
+TUNED = ("engine.tuner.least_batch=4MiB", "engine.tuner.most_batch=32MiB")
+
+
+@lru_cache
+def sweep(jobs: int) -> Result:
+    """RocksDB without a tuner at a number of threads: a minute, writers at full speed."""
+    return run(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=60s",
+                             f"engine.options.max_background_jobs={jobs}"))  # fmt: skip
+
+
+@lru_cache
+def tuned(engine: str, *more: str) -> Result:
+    """The same store under a tuner."""
+    steps = () if "code" in engine else ("engine.tuner.step_batch=4MiB",)
+    return run(configuration(*COMMON, f"engine={engine}", "workload.duration=60s", *TUNED, *steps, *more))
+
+
+def job_speed(result: Result, kind: str, start_level: int | None = None) -> float:
+    """Mean over jobs of bytes written per second of their life, MB/s."""
+    jobs = result.jobs
+    mine = np.asarray(jobs["kind"]) == kind
+    if start_level is not None:
+        mine &= np.asarray(jobs["start_level"]) == start_level
+    length_s = (jobs["merged_s"] - jobs["start_s"])[mine]
+    return float((jobs["write_bytes"][mine] / length_s).mean()) / 1e6
+
+
+def stall_share(result: Result, *causes: str) -> float:
+    """Share of the stalled time that has one of some causes."""
+    seconds = result.summary["stall_seconds"]
+    return float(sum(seconds[c] for c in causes) / sum(seconds.values()))
+
+
+def test_flushes_slow_down_as_threads_are_added() -> None:
+    """Threads share the device: a flush among many compactions gets less of it."""
+    speeds = [job_speed(sweep(jobs), "flush") for jobs in JOBS]
+
+    assert speeds == sorted(speeds, reverse=True)
+    assert speeds[-1] < 0.7 * speeds[0]
+
+
+def test_what_overflows_moves_from_l0_to_memory() -> None:
+    """With more threads L0 is emptied sooner and flushes get less: stalls by L0 give way to stalls by memtables."""
+    l0 = [stall_share(sweep(jobs), "l0_slowdown", "l0_stop") for jobs in JOBS]
+    memory = [stall_share(sweep(jobs), "memtable_stop") for jobs in JOBS]
+
+    assert l0[0] > l0[-1]
+    assert memory[-1] > memory[0]
+
+
+def test_halving_the_batch_raises_pending_bytes_at_once() -> None:
+    """Targets shrink with the batch, so what was within them is excess: the essential effect of `scale_l1`."""
+    before, after = pending_around_a_halving(True)
+    unscaled_before, unscaled_after = pending_around_a_halving(False)
+
+    assert after > 1.2 * before
+    assert unscaled_before == unscaled_after
+
+
+def pending_around_a_halving(scale_l1: bool) -> tuple[int, int]:
+    """Pending bytes just before and after the batch of a filled store goes from 32 to 16 MiB."""
+    config = configuration(*COMMON, "engine=adoc", "workload.duration=40s", "engine/tuner=none",
+                           "engine.options.write_buffer_size=32MiB", "engine.options.target_file_size_base=32MiB",
+                           "engine.options.max_bytes_for_level_base=128MiB")  # fmt: skip
+    phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
+    phase.run()
+    store = phase.stores[0]
+    store.retune({"write_buffer_size": 32 * MIB})  # computes the present pending bytes with the options in force
+    before = store.view.pending_bytes
+    changes = {"write_buffer_size": 16 * MIB, "target_file_size_base": 16 * MIB}
+    store.retune(changes | ({"max_bytes_for_level_base": 64 * MIB} if scale_l1 else {}))
+    return before, store.view.pending_bytes
+
+
+def test_a_change_of_the_batch_applies_to_the_memtable_being_filled() -> None:
+    """RocksDB resizes the active memtable: a smaller batch makes it full at once, a larger one lets it go on."""
+    phase = Phase(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=20s"),
+                  np.random.SeedSequence(5).spawn(SEEDS), ())  # fmt: skip
+    store = phase.stores[0]
+
+    def retune() -> object:
+        yield phase.env.timeout(0.002)
+        store.retune({"write_buffer_size": 16 * MIB})
+
+    phase.env.process(retune())  # type: ignore[arg-type]
+    phase.run()
+    entries = [job.entries_in for job in store.recorder.jobs if job.kind == "flush"]
+
+    assert entries[0] == pytest.approx(entries[1], rel=0.01)
+    assert 16 * MIB / 1016 == pytest.approx(entries[0], rel=0.05)
+
+
+@pytest.mark.parametrize(("version", "reverts"), [("7.7", True), ("9.11", False)])
+def test_jobs_put_their_options_back_in_force(version: str, reverts: bool) -> None:
+    """Before 9.11 a job that ends installs its version with the options that it began with, the memtable's size too."""
+    config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", f'engine.version="{version}"',
+                           "workload.duration=30s")  # fmt: skip
+    phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
+    store = phase.stores[0]
+    seen: list[int] = []
+
+    def retune() -> object:
+        while not any(job.kind.value != "flush" for job in store.view.jobs) or phase.env.now < 1.0:
+            yield phase.env.timeout(0.01)
+        running = {job.job for job in store.view.jobs}
+        store.retune({"write_buffer_size": 2 * MIB})
+        while not any(job.job in running for job in store.recorder.jobs):
+            before = len(store.recorder.jobs)
+            yield phase.env.timeout(1e-4)
+            if len(store.recorder.jobs) > before and store.recorder.jobs[-1].job in running:
+                break
+        seen.append(store.memtable_engine.options.write_buffer_size)
+
+    phase.env.process(retune())  # type: ignore[arg-type]
+    phase.run()
+
+    assert [4 * MIB if reverts else 2 * MIB] == seen
+    assert 2 * MIB == store.options.write_buffer_size
+
+
+def test_threads_and_batch_are_recorded_over_time() -> None:
+    """The trace of both knobs is in the series, within its bounds, and a knob that is not tuned is not."""
+    both, threads = tuned("adoc").series, tuned("adoc_t").series
+    jobs, batch = both["option_max_background_jobs"], both["option_write_buffer_size"]
+
+    assert 2 <= jobs.min()
+    assert jobs.max() <= 20
+    assert len(set(jobs.tolist())) > 2
+    assert 4 * MIB <= batch.min()
+    assert batch.max() <= 32 * MIB
+    assert len(set(batch.tolist())) > 2
+    assert np.array_equal(batch * 4, both["option_max_bytes_for_level_base"])
+    assert "option_write_buffer_size" not in threads
+    assert "option_max_background_jobs" in threads
+
+
+def test_the_released_tuner_cycles() -> None:
+    """Slow flushes grow the batch to its maximum, pending bytes pass the soft limit, the batch falls, the debt jumps.
+
+    The setting is that of the recorded runs of the released code (60 MiB/s, 8 to 64 MB, two cores), whose cycles take 40
+    to 60 s and whose pending bytes rise by 20 to 40 % while the batch falls.
+    """
+    series = run(configuration(
+        "engine=adoc_code", "device=nvme", "device.write_cap=60MiB/s", "device.read_cap=60MiB/s", "host=two_core_vm",
+        "host.parameters=recording_vm", "workload.num=20M", "workload.value_size=1000", "workload.duration=120s",
+        *COMMON_OPTIONS, "engine.options.write_buffer_size=8MiB", "engine.options.target_file_size_base=8MiB",
+        "engine.options.max_bytes_for_level_base=32MiB", "engine.tuner.least_batch=8MiB", "engine.tuner.most_batch=64MiB",
+        "engine.options.soft_pending_compaction_bytes_limit=1GiB",
+        "engine.options.hard_pending_compaction_bytes_limit=2GiB",
+    )).series  # fmt: skip
+    batch, pending = series["option_write_buffer_size"] / MIB, series["pending_bytes"] / MIB
+    full = np.flatnonzero((batch[1:] == 64) & (batch[:-1] < 64)) + 1
+    falls = [int(top + np.argmax(batch[top:] < 64)) for top in full]
+    least = [int(fall + np.argmax(batch[fall:] == 8)) for fall in falls]
+
+    assert len(full) >= 2
+    assert 25 <= full[1] - full[0] <= 75
+    for fall, low in zip(falls[:2], least[:2], strict=True):
+        assert pending[fall] > 1024
+        assert pending[low] > 1.15 * pending[fall]
+
+
+def test_writers_wait_less_with_both_knobs() -> None:
+    """The point of it all: more throughput than with two threads and small memtables throughout."""
+    assert tuned("adoc").summary["ops_per_s"] > 1.1 * sweep(2).summary["ops_per_s"]
