@@ -15,8 +15,8 @@ import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
 from lsmlab.validation.case import read_case
+from lsmlab.validation.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
-from lsmlab.validation.scorecard.buckets import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.card import CALIBRATION, TEST, Scorecard
 from lsmlab.validation.scorecard.curves import read_series
 from lsmlab.validation.scorecard.document import document_text

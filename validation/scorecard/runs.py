@@ -139,6 +139,6 @@ def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, 
         result = run(seeded, None, trusted_packages())
     except Exception as error:
         return reason_of(error), time.perf_counter() - began
-    values = simulated_values(result.summary, result.jobs, result.series)
-    series = reported_series(result.summary, result.series)
+    values = simulated_values(result.summary, result.jobs, result.series, result.latency)
+    series = reported_series(result.series)
     return Replication(values, series), time.perf_counter() - began
