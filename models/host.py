@@ -18,6 +18,12 @@ class Host:
     cores: float = quantity("count", 16, low=0.1)
     crowding: float = quantity("ratio", 0.0, high=1.0)
     """By how much each further running thread makes the work of all longer: clock, caches and memory are shared."""
+    time_slice: float = quantity("seconds", 3e-3)
+    """Longest time for which a client's thread waits for a core that another thread holds."""
+    interrupt_every: float = quantity("seconds", 0.0)
+    """Computing between two interruptions of a client's thread by the kernel or the hypervisor; 0: there are none."""
+    interrupt: float = quantity("seconds", 0.0)
+    """How long such an interruption holds it up, on average."""
     write_op: float = quantity("seconds", 2.15e-6)
     """One write by a single client thread: batch, log record, memtable insert."""
     write_byte: float = quantity("seconds", 0.0)
@@ -26,15 +32,15 @@ class Host:
     """Further core time of one write if it goes to the log: a record in the page cache by a system call (§2.1)."""
     write_serial: float = quantity("ratio", 0.74, high=1.0)
     """Share of a write that only one thread at a time can do (log, group leadership); the rest runs in parallel."""
-    write_spread: float = quantity("ratio", 0.45)
-    """Standard deviation of the logarithm of an undisturbed write's time."""
+    write_spread: float = quantity("ratio", 0.45, high=0.8)
+    """Standard deviation of the logarithm of an undisturbed write's time, which is log-logistic (sim/latency.py)."""
     read_op: float = quantity("seconds", 1.5e-6)
     """CPU of a point read apart from the files it probes."""
     read_run: float = quantity("seconds", 0.6e-6)
     """CPU per sorted run probed: filter, index search."""
     read_block: float = quantity("seconds", 2.0e-6)
     """CPU per data block searched: checksum, decompression, binary search."""
-    read_spread: float = quantity("ratio", 0.45)
+    read_spread: float = quantity("ratio", 0.45, high=0.8)
     """Standard deviation of the logarithm of an undisturbed read's time."""
     scan_entry: float = quantity("seconds", 0.3e-6)
     """CPU per entry that an iterator passes."""

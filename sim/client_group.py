@@ -39,6 +39,8 @@ class Group:
     times: Sequence[Sequence[tuple[float, float]]] = ()
     """By kind of operation, as planned: (share, mean time) of those that need the device and of those that do not."""
     served_rate: float = 0.0
+    runnable: float = 0.0
+    """Its threads that want a core, on average."""
     arrived: float = 0.0
     served: float = 0.0
     finished: bool = False

@@ -20,6 +20,7 @@ from lsmlab.sim.client_group import NEVER, Group, WriteShape, start_group
 from lsmlab.sim.filling import Filling
 from lsmlab.sim.latency import Undisturbed
 from lsmlab.sim.machine import Machine
+from lsmlab.sim.op_times import WRITE, OpTimes
 from lsmlab.sim.queues import TICK_S, Alarm
 from lsmlab.sim.recorder import CAUSES
 from lsmlab.sim.sleeps import Sleeps, sleeps_at
@@ -52,18 +53,17 @@ class ClientLoad:
         self.shape = shape
         self._host: Host = machine.host
         self._rng = rng
-        self._reads = reads
         self._on_finished = on_finished
         self._log_reaches_device = log_reaches_device
         synced = stores[0].options.sync or any(g.sync for g in groups)
         device = machine.device
-        self._sync_s = device.device.fsync_s(device.state) if synced and shape.log_bytes > 0.0 else 0.0
-        """Wait of a write for the log's fsync."""
+        sync_s = device.device.fsync_s(device.state) if synced and shape.log_bytes > 0.0 else 0.0
         self.groups = [start_group(g, until_s, rng, shape) for g in groups]
         self._last_s = 0.0
         self._written = 0.0
         """Writes per store so far."""
         self._filling = Filling(len(stores), shape.memtable_entries, rng)
+        self._times = OpTimes(machine, shape, self._filling, reads, sync_s)
         self._alarm = Alarm(env, self._wake)
         self._planning = False
         self._stall: StallCause | None = None
@@ -215,9 +215,9 @@ class ClientLoad:
         now_s = self.env.now
         for group in self.groups:
             self._arrivals(group, now_s)
-            group.capacity = self._capacity(group)
+            group.capacity = self._times.capacity(group)
             # what is served until the next plan took the times of this one: the device's grant may have changed by then
-            group.times = [self._times_of(kind) if share > 0.0 else [] for kind, share in enumerate(group.shares)]
+            group.times = [self._times.parts(kind, group) if share > 0.0 else [] for kind, share in enumerate(group.shares)]
         self._note_stop()
         allowed, cause = self._allowed_writes()
         wanted = sum(self._demand(g) * g.write_share for g in self.groups)
@@ -288,7 +288,7 @@ class ClientLoad:
         if throttle.sleep_s == 0.0:
             return throttle.rate_bytes_per_s / self.shape.batch_bytes
         writers = sum(g.spec.threads for g in self.groups if g.write_share > 0.0 and not g.finished)
-        return max(1, writers) / (throttle.sleep_s + self._time_of(0))
+        return max(1, writers) / (throttle.sleep_s + self._times.mean_s(0))
 
     def _note_stop(self) -> None:
         stopped = self._held or any(store.blocked for store in self.stores)
@@ -305,47 +305,6 @@ class ClientLoad:
             if group.closed and group.write_share > 0.0 and not group.finished:
                 group.write_pieces.add(self.env.now, group.spec.threads, length_s, length_s)
 
-    def _capacity(self, group: Group) -> float:
-        """Operations per second with nothing in the way but the machine."""
-        if group.finished:
-            return 1.0
-        mean_s = sum(share * self._time_of(kind) for kind, share in enumerate(group.shares) if share > 0.0)
-        capacity = group.spec.threads / mean_s
-        if group.write_share > 0.0:
-            # one fsync serves all writers of a group, so it costs each thread its time but is no serial part
-            serial_s = (self._time_of(0) - self._sync_s) * (self._host.write_serial if group.spec.threads > 1 else 1.0)
-            capacity = min(capacity, 1.0 / (serial_s * group.write_share))
-        return capacity
-
-    def _time_of(self, kind: int) -> float:
-        """Mean time of one undisturbed write (0), read (1) or scan (2)."""
-        host, share = self._host, self.machine.cores.share
-        if kind == 0:
-            switch_s = host.switch / self._filling.entries
-            return self._write_cpu_s / share + switch_s + self._sync_s
-        assert self._reads is not None
-        cost = self._reads.costs()[kind - 1]
-        return cost.cpu_s / share + cost.device_reads * self.machine.device.grant.client_read_latency_s
-
-    @property
-    def _write_cpu_s(self) -> float:
-        """CPU of one write: into the memtable, and into the log if there is one."""
-        host, shape = self._host, self.shape
-        return host.write_op + host.write_byte * shape.user_bytes + (host.log_op if shape.log_bytes > 0.0 else 0.0)
-
-    def _times_of(self, kind: int) -> list[tuple[float, float]]:
-        """(share, mean time): reads that need the device and reads that do not are far apart."""
-        if kind == 0:
-            return [(1.0, self._time_of(0))]
-        assert self._reads is not None
-        cost = self._reads.costs()[kind - 1]
-        cpu_s = cost.cpu_s / self.machine.cores.share
-        away = 1.0 - cost.memory_share
-        if away <= 0.0:
-            return [(1.0, cpu_s)]
-        device_s = cost.device_reads / away * self.machine.device.grant.client_read_latency_s
-        return [(cost.memory_share, cpu_s), (away, cpu_s + device_s)]
-
     def _use_machine(self) -> None:
         runnable = read_iops = 0.0
         threads = 0.0
@@ -354,22 +313,20 @@ class ClientLoad:
             for kind, share in enumerate(group.shares):
                 if share == 0.0:
                     continue
-                if kind == 0:
-                    busy_s += share * self._write_cpu_s
-                else:
-                    assert self._reads is not None
-                    cost = self._reads.costs()[kind - 1]
-                    busy_s += share * cost.cpu_s
-                    read_iops += group.served_rate * share * cost.device_reads
+                busy_s += share * self._times.cpu_s(kind)
+                if kind != WRITE:
+                    read_iops += group.served_rate * share * self._times.read_cost(kind).device_reads
                     threads = max(threads, group.spec.threads)
-            runnable += min(group.spec.threads, group.served_rate * busy_s)
+            group.runnable = min(group.spec.threads, group.served_rate * busy_s)
+            runnable += group.runnable
         log = sum(g.served_rate * g.write_share for g in self.groups) * self.shape.log_bytes
         self._planning = True
         self.machine.cores.set_clients(runnable)
         self.machine.logs_on_device = self._log_lives_long(log)
         logged = log if self.machine.logs_on_device else 0.0
-        self._device_rate = read_iops * 4096.0 + logged
-        self.machine.device.set_clients(read_iops, 4096.0, max(1.0, threads), logged)
+        block_bytes = self._times.block_bytes
+        self._device_rate = read_iops * block_bytes + logged
+        self.machine.device.set_clients(read_iops, block_bytes, max(1.0, threads), logged)
         self._planning = False
 
     def _log_lives_long(self, log_bytes_per_s: float) -> bool:

@@ -160,6 +160,8 @@ class Machine:
                     yield from self.journal.fsync_file(step.write_bytes, consumer)
                 else:
                     yield device.write(step.write_bytes, consumer)
+                    if step.ends_file:
+                        yield from self._small_write(consumer)
             elif pending is not None:
                 if self.journal is not None and step.ends_file:
                     yield from self.journal.fsync_written(pending)
@@ -179,6 +181,8 @@ class Machine:
         """Fixed cost of finishing `count` output files: fsync of the tail, directory, reopening (§6.6)."""
         if self.journal is not None:
             yield from self.journal.fsync()
+        else:
+            yield from self._small_write(Consumer.FLUSH)
         cost = count * self.host.file_overhead
         if cost > 0:
             yield self.env.timeout(cost)
@@ -190,8 +194,13 @@ class Machine:
                 yield self.device.write(PAGE_BYTES, Consumer.FLUSH)
             yield from self.journal.fsync()
             return
-        wait_s = self.device.metadata_wait_s(self.style.whole_files)
-        yield self.env.timeout(wait_s + self.device.device.fsync_s(self.device.state))
+        yield from self._small_write(Consumer.FLUSH)
+        yield self.env.timeout(self.device.device.fsync_s(self.device.state))
+
+    def _small_write(self, consumer: Consumer) -> Events:
+        """What an fsync itself writes: behind a cap whose allowance is used up it waits for the next slice like all else."""
+        if self.device.bursty:
+            yield self.device.write(PAGE_BYTES, consumer)
 
     def unlink(self, count: int, cached_bytes: float = 0.0, log_bytes: float = 0.0) -> Events:
         """Delete obsolete files; the job keeps its slot meanwhile. `cached_bytes`: of them in the page cache."""

@@ -30,6 +30,9 @@ Marks = NDArray[np.bool_]
 
 SAMPLE: Final = 96
 """Read keys looked up per refresh: their mean is right to about 1/sqrt(96) of its spread, averaged over refreshes."""
+SECTOR_BYTES: Final = 512.0
+PAGE_BYTES: Final = 4096.0
+"""What a read is rounded to at either end: sectors with direct I/O, pages through the page cache (lessons.md 3.9)."""
 REFRESH_S: Final = 1.0
 """Shortest simulated time between two looks at the trees: level populations move slowly against it."""
 
@@ -82,6 +85,9 @@ class TreeReads:
             round(setup.workload.key_size), setup.workload.value_bytes, population=population, entries=population,
             block_format=setup.engine.block_format,
         )  # fmt: skip
+        unit = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
+        self.block_bytes = options.block_size + unit
+        """Bytes that a block costs the device: it begins anywhere in its file."""
         self._popularity: list[Popularity] = [
             c.read_keys.popularity(
                 round(population), self.entries_per_block, ordered=isinstance(setup.workload.key_order, Ordered)

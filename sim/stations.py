@@ -87,17 +87,6 @@ class DeviceStation:
         self._grants.clear()
         self._replan()
 
-    def metadata_wait_s(self, whole_files: bool) -> float:
-        """How long a small synchronous write waits behind data under a cap: the kernel queues a group's writes in order.
-
-        `whole_files`: a stream has handed over all of its file; else one request at a time.
-        """
-        wait = getattr(self.device, "queue_wait_s", None)
-        if wait is None:
-            return 0.0
-        self._sync()
-        return float(wait(self._writers.outstanding(math.inf if whole_files else self._shape[1])))
-
     @property
     def queued_write_bytes(self) -> float:
         """Bytes handed over by background writers that the device has not taken yet."""
@@ -262,6 +251,15 @@ class CoreStation:
             self._clients = runnable
             self._replan()
 
+    @property
+    def wanted(self) -> float:
+        """Threads that want a core now."""
+        return len(self._queue) + self._clients
+
+    def slowdown(self, wanted: float) -> float:
+        """How much longer a thread computes on a core of its own where so many want one (`crowding`)."""
+        return 1.0 + self._crowding * (min(wanted, self.cores) - 1.0) if wanted > 1.0 and not self._plenty else 1.0
+
     def settle(self) -> None:
         """Bring the accounts up to now."""
         self._sync()
@@ -278,10 +276,8 @@ class CoreStation:
 
     def _replan(self) -> None:
         self._queue.release()
-        wanted = len(self._queue) + self._clients
-        share = 1.0 if wanted <= self.cores else self.cores / wanted
-        if self._crowding > 0.0 and wanted > 1.0:
-            share /= 1.0 + self._crowding * (min(wanted, self.cores) - 1.0)
+        wanted = self.wanted
+        share = min(1.0, self.cores / wanted) / self.slowdown(wanted) if wanted > 0.0 else 1.0
         changed = share != self.share
         self.share = self._queue.rate = share
         self._alarm.set(self._queue.next_departure_s())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -28,7 +28,7 @@ class Step:
     cpu_s: float
     write_bytes: float
     ends_file: bool = False
-    """An output file is complete with this step: through the page cache, its fsync follows."""
+    """An output file is complete with this step, and its fsync follows."""
 
 
 def even_steps(read_bytes: float, cpu_s: float, write_bytes: float, count: int) -> list[Step]:
@@ -39,6 +39,20 @@ def even_steps(read_bytes: float, cpu_s: float, write_bytes: float, count: int) 
 def flush_steps(cpu_s: float, write_bytes: float, piece_bytes: float) -> list[Step]:
     """Compute and write in turn, a piece at a time."""
     return even_steps(0.0, cpu_s, write_bytes, max(1, math.ceil(write_bytes / piece_bytes)))
+
+
+def with_file_ends(steps: Sequence[Step], sizes: Sequence[float]) -> list[Step]:
+    """The same steps, marked where output files of these `sizes` end."""
+    marked = list(steps)
+    ends, written = np.cumsum(sizes), np.cumsum([step.write_bytes for step in steps])
+    places = np.minimum(np.searchsorted(written, ends * (1.0 - _ROUNDING)), len(marked) - 1)
+    for place in sorted(set(places.tolist())):
+        marked[place] = replace(marked[place], ends_file=True)
+    return marked
+
+
+_ROUNDING: Final = 1e-9
+"""Sums of floats differ by less."""
 
 
 def with_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bool) -> list[Step]:

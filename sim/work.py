@@ -12,7 +12,16 @@ from lsmlab.models.policies.decisions import CutContext, InspectsKeys, Merge, Me
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.steps import BUFFER_BYTES, PIECES_PER_BURST, Step, even_steps, flush_steps, merge_steps, with_halts
+from lsmlab.sim.steps import (
+    BUFFER_BYTES,
+    PIECES_PER_BURST,
+    Step,
+    even_steps,
+    flush_steps,
+    merge_steps,
+    with_file_ends,
+    with_halts,
+)
 
 if TYPE_CHECKING:
     from lsmlab.sim.store import Store
@@ -56,7 +65,9 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
     cpu_s += store.engine.compression_cpu_s(host, entries_in * content.entry.raw_put, 0)
     piece = _piece_bytes(store)
-    steps = _even_steps(store, 1, size, 0.0, cpu_s) if piece is None else flush_steps(cpu_s, size, piece)
+    steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(store, 1, size, 0.0, cpu_s)
+    if piece is not None:
+        steps = with_file_ends(steps, [size])
     return FlushWork(files[0] if files else None, steps, cpu_s)
 
 
@@ -184,7 +195,8 @@ def _steps(
     if piece is not None:
         sizes = [[share * size for size in run] for run in runs]
         ahead = store.machine.style.readahead_bytes
-        return merge_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
+        steps = merge_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
+        return with_file_ends(steps, [f.size_bytes for f in files])
     if size == 0:
         return [Step(read_bytes, cpu_s, 0.0)]
     return _even_steps(store, len(files), size, read_bytes, cpu_s)

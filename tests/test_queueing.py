@@ -12,6 +12,7 @@ from lsmlab.sim.latency import (
     LatencyDistribution,
     Undisturbed,
     erlang_c,
+    loglogistic_cdf,
     pieces_below,
     queue_pieces,
     waiting_mixture,
@@ -35,16 +36,32 @@ def test_erlang_c() -> None:
     assert erlang_c(2, 0.75) == pytest.approx(9 / 14)
 
 
-@pytest.mark.parametrize(("spread", "name"), [(0.0, "M/D/1"), (math.sqrt(math.log(2.0)), "M/G/1 with cv 1")])
+@pytest.mark.parametrize(
+    ("spread", "variation", "name"), [(0.0, 0.0, "M/D/1"), (0.67294, 1.0, "M/G/1 with the variation of M/M/1")]
+)
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.9])
-def test_open_loop_waits_as_pollaczek_and_khinchine_say(load: float, spread: float, name: str) -> None:
+def test_open_loop_waits_as_pollaczek_and_khinchine_say(load: float, spread: float, variation: float, name: str) -> None:
     """Mean wait of one thread is load·(1 + cv²)/(2(1 - load)) services."""
-    variation = math.expm1(spread**2)
     _, rows = waiting_mixture(Undisturbed(1e6, 1e-3, spread), load, 1)
     mean_wait_s = float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6
 
     expected = load * (1.0 + variation) / (2.0 * (1.0 - load)) * 1e-3
     assert mean_wait_s == pytest.approx(expected, rel=0.01), name
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.36])
+def test_undisturbed_times_are_log_logistic(spread: float) -> None:
+    """A sample of the logistic distribution's logarithms has the mean, the spread, the variation and the quantiles."""
+    part = Undisturbed(1.0, 2e-6, spread)
+    uniform = (np.arange(2_000_000) + 0.5) / 2_000_000
+    times = np.array([part.quantile(0.5)]) * np.exp(spread * math.sqrt(3.0) / math.pi * np.log(uniform / (1.0 - uniform)))
+
+    assert float(times.mean()) == pytest.approx(2e-6, rel=1e-3)
+    assert float(np.log(times).std()) == pytest.approx(spread, rel=1e-3)
+    assert float(times.var() / times.mean() ** 2) == pytest.approx(part.variation, rel=0.03)
+    for q in (0.01, 0.5, 0.99, 0.9999):
+        assert part.quantile(q) == pytest.approx(float(np.quantile(times, q)), rel=1e-3)
+        assert float(loglogistic_cdf(np.array([part.quantile(q)]), 2e-6, spread)[0]) == pytest.approx(q, abs=1e-9)
 
 
 def test_delay_of_a_stop_under_constant_arrivals() -> None:

@@ -202,10 +202,6 @@ class Throttled:
         end_s = math.ceil((clock_s + self.slice_s) / self.slice_s - _TICK_S) * self.slice_s
         return Window(age_s, end_s - clock_s, passed_bytes, passed_ios)
 
-    def queue_wait_s(self, queued_bytes: float) -> float:
-        """Time until a write gets its turn behind `queued_bytes`: the throttle serves a group's writes in order."""
-        return queued_bytes / self.write_cap if self.write_cap else 0.0
-
     @property
     def state_step_s(self) -> float:
         """The simulation has to tell this device at once what passed: a slice is short."""

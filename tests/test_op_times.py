@@ -1,0 +1,93 @@
+"""What client operations take on busy cores: parts that are far apart, around the mean that the cores' share gives."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from lsmlab.models.host import Host
+from lsmlab.models.workloads.arrivals import ClosedLoop
+from lsmlab.models.workloads.base import Clients
+from lsmlab.sim.client_group import Group, WriteShape, start_group
+from lsmlab.sim.op_times import OpTimes, Parts
+
+HOST = Host(
+    cores=2, crowding=0.5, write_op=2e-6, switch=0.0, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6
+)  # fmt: skip
+SHAPE = WriteShape(
+    batch_bytes=247, user_bytes=216, log_bytes=0, memtable_entries=1e4, key_bytes=16, value_bytes=200, delete_share=0
+)
+
+
+def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> Group:
+    """One writing thread."""
+    spec = Clients("writer", arrivals=ClosedLoop(limit_ops_per_s=limit_ops_per_s))
+    group = start_group(spec, 10.0, np.random.default_rng(1), SHAPE)
+    group.capacity, group.runnable = 5e5, runnable
+    return group
+
+
+def times_of(wanted: float, host: Host = HOST) -> OpTimes:
+    """On two cores that `wanted` threads want."""
+    slowdown = 1.0 + host.crowding * (min(wanted, 2.0) - 1.0)
+    cores = SimpleNamespace(
+        wanted=wanted, cores=2.0, slowdown=lambda n: 1.0 + host.crowding * (min(n, 2.0) - 1.0),
+        share=min(1.0, 2.0 / wanted) / slowdown,
+    )  # fmt: skip
+    machine: Any = SimpleNamespace(host=host, cores=cores)
+    filling: Any = SimpleNamespace(entries=1e4)
+    return OpTimes(machine, SHAPE, filling, None, 0.0)
+
+
+def mean_of(parts: Parts) -> float:
+    """Mean over all parts."""
+    return sum(share * time_s for share, time_s in parts)
+
+
+@pytest.mark.parametrize("wanted", [1.0, 1.5, 2.0, 3.0, 5.0])
+def test_the_mean_is_what_the_cores_give(wanted: float) -> None:
+    """However an operation's time is spread, the throughput of a closed loop stays what the shared cores allow."""
+    times = times_of(wanted)
+
+    parts = times.parts(0, a_group())
+
+    assert sum(share for share, _ in parts) == pytest.approx(1.0)
+    assert mean_of(parts) == pytest.approx(times.mean_s(0), rel=1e-9)
+    assert times.mean_s(0) == pytest.approx(2e-6 * max(1.0, wanted / 2.0) * (1.0 + 0.5 * (min(wanted, 2.0) - 1.0)))
+
+
+def test_with_cores_to_spare_nobody_waits() -> None:
+    """Two threads on two cores: writes take 3 us each (crowding), one in 667 is interrupted for 50 us."""
+    parts = times_of(2.0).parts(0, a_group())
+
+    assert [1.0 - 0.0015, 0.0015] == pytest.approx([share for share, _ in parts])
+    assert parts[1][1] - parts[0][1] == pytest.approx(50e-6)
+
+
+def test_who_finds_no_core_waits_for_up_to_a_slice() -> None:
+    """Three threads on two cores: as many writes wait 1.5 ms on average as makes the mean half longer; five wait longer."""
+    undisturbed, _, waiting = times_of(3.0).parts(0, a_group())
+    _, _, crowded = times_of(6.0).parts(0, a_group())
+
+    assert waiting[1] - undisturbed[1] == pytest.approx(1.5e-3)
+    assert waiting[0] == pytest.approx(0.5 * 3e-6 / 1.5e-3)
+    assert crowded[1] > 2.9e-3
+
+
+def test_a_limited_client_runs_in_bursts() -> None:
+    """A client that needs a tenth of a core runs as a whole thread after each refill of its limit: beside two jobs it waits."""
+    limited = times_of(2.1).parts(0, a_group(limit_ops_per_s=5e4, runnable=0.1))
+    delayed = times_of(2.1).parts(0, a_group(runnable=0.1))
+
+    assert limited[2][0] == pytest.approx(10.0 * delayed[2][0], rel=0.01)
+
+
+def test_long_operations_are_not_split() -> None:
+    """An operation that computes for many slices is interrupted for certain: it takes its mean."""
+    host = Host(cores=2, write_op=20e-3, switch=0.0, time_slice=3e-3)
+
+    parts = times_of(3.0, host).parts(0, a_group())
+
+    assert [(1.0, pytest.approx(30e-3))] == parts

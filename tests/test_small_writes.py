@@ -1,0 +1,74 @@
+"""An fsync's own write behind a cap: it passes while there is an allowance, and waits for the next slice when there is none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import simpy
+from lsmlab.models.host import Host
+from lsmlab.models.policies.rate_limiter import Priority
+from lsmlab.sim.machine import Consumer, Events, IoStyle, Machine, PageCache
+from lsmlab.sim.stations import CoreStation, DeviceStation
+from lsmlab.sim.steps import Step, flush_steps, with_file_ends
+
+sys.path.insert(0, str(Path(__file__).parent))
+from device_catalogue import setup
+
+MB = 1e6
+
+
+def a_machine(env: simpy.Environment) -> Machine:
+    """Direct I/O on a drive behind 80 MB/s."""
+    device = setup("samsung_970_pro", write_cap="80MB/s").device
+    station = DeviceStation(env, device, read_request_bytes=2.0**21, write_request_bytes=2.0**20, queue_depth=1.0)
+    style = IoStyle(overlap_writes=False, whole_files=False, overlap_reads=False, readahead_bytes=2.0**21, burst_bytes=8 * MB)
+    host = Host(file_overhead=0.0)
+    return Machine(env, station, CoreStation(env, 2.0), PageCache(0.0), host, style, None)
+
+
+@pytest.mark.parametrize(("beside_mb", "expected_s"), [(0.0, 0.05), (4.0, 0.05), (12.0, 0.1)])
+def test_a_commit_waits_with_the_writes_that_wait(beside_mb: float, expected_s: float) -> None:
+    """Beside a write that has used up the slice's 8 MB, a commit begun at 50 ms ends with the next slice; else at once."""
+    env = simpy.Environment()
+    machine = a_machine(env)
+    ended: list[float] = []
+
+    def job() -> Events:
+        yield env.timeout(0.05)
+        yield from machine.commit()
+        ended.append(env.now)
+
+    env.process(job())
+    if beside_mb:
+        machine.device.write(beside_mb * MB, Consumer.DEEPER)
+    env.run(until=1.0)
+
+    fsync_s = machine.device.device.fsync_s(machine.device.state)
+    assert ended == pytest.approx([expected_s + fsync_s], abs=2e-3)
+
+
+def test_every_output_file_has_an_fsync() -> None:
+    """A job of two files writes a page more for each, and one for their directory."""
+    env = simpy.Environment()
+    machine = a_machine(env)
+    steps = with_file_ends([Step(0.0, 0.0, 0.5 * MB)] * 4, [1.2 * MB, 0.8 * MB])
+
+    def job() -> Events:
+        yield from machine.run_steps(steps, Consumer.DEEPER, Priority.LOW)
+        yield from machine.finish_files(2)
+
+    env.run(env.process(job()))
+    machine.device.settle()
+
+    assert machine.device.write_bytes == pytest.approx(2 * MB + 3 * 4096.0)
+
+
+def test_file_ends_are_marked_in_the_step_that_writes_them() -> None:
+    """Of four steps of 0.5 MB, a file of 1.2 MB ends in the third, one of 0.8 MB in the fourth; a flush ends with its last."""
+    ends = [step.ends_file for step in with_file_ends([Step(0.0, 0.0, 0.5 * MB)] * 4, [1.2 * MB, 0.8 * MB])]
+    flush = [step.ends_file for step in with_file_ends(flush_steps(1.0, 3 * MB, MB), [3 * MB])]
+
+    assert ends == [False, False, True, True]
+    assert flush == [False, False, True]
