@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,17 @@ import numpy as np
 import pytest
 from lsmlab.models.devices.throttled import FILE_WRITES
 from lsmlab.models.errors import InputError
+from lsmlab.sim.latency import Undisturbed
 from lsmlab.sim.parameters import read_parameters
-from lsmlab.validation.calibrate.client_equations import mean_us, spread_of
+from lsmlab.validation.calibrate.client_equations import sleeps
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for
 from lsmlab.validation.calibrate.recorded import Histogram, Job, RecordedRun, read_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
+from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
 from lsmlab.validation.calibrate.verb import CASES, COMMAND, calibrate
+from lsmlab.validation.histogram_clock import bucket_bounds
 
 ROOT = Path(__file__).parents[1]
 TRUE = {
@@ -129,17 +132,56 @@ def test_errors_count_runs_not_jobs() -> None:
     assert expected == pytest.approx(found.relative_errors["a"], rel=0.35)
 
 
-def test_rounding_of_the_clock_is_taken_out() -> None:
-    """Whole microseconds add a variance of 1/6 on average: log-normal times come back with their spread and mean."""
-    rng = np.random.default_rng(1)
-    times = rng.lognormal(math.log(5.0), 0.5, 400_000)
-    seen = np.floor(times + rng.uniform(0.0, 1.0, len(times)))
-    edges = [0, 1, 2, 3, 4, 6, 10, 15, 22, 34, 51, 76]
-    rows = tuple((float(a), float(b), int(((seen > a) & (seen <= b)).sum())) for a, b in itertools.pairwise(edges))
-    mean = sum(mean_us(a, b) * n for a, b, n in rows) / len(times)
+def a_histogram(times_us: np.ndarray) -> Histogram:
+    """What RocksDB's clock and buckets show of times."""
+    rng = np.random.default_rng(2)
+    seen = np.floor(times_us + rng.uniform(size=len(times_us)))
+    bounds = bucket_bounds()[:40]
+    counts = np.bincount(np.searchsorted(np.array(bounds), seen, side="left"), minlength=len(bounds)).tolist()
+    rows = tuple((float(a), float(b), n) for a, b, n in zip((0, *bounds), bounds, counts, strict=False) if n)
+    return Histogram(len(times_us), float(times_us.mean()) * 1e-6, rows)
 
-    assert 0.5 == pytest.approx(spread_of(Histogram(len(times), mean * 1e-6, rows)), abs=0.05)
-    assert float(times.mean()) == pytest.approx(mean, rel=0.03)
+
+def log_logistic(mean_us: float, spread: float, count: int) -> np.ndarray:
+    """Times of undisturbed writes."""
+    part = Undisturbed(1.0, mean_us, spread)
+    return np.array([part.quantile(q) for q in (np.arange(count) + 0.5) / count])
+
+
+@pytest.mark.parametrize(("mean_us", "true"), [(1.4, 0.3), (1.6, 0.45), (4.0, 0.35)])
+def test_the_clock_of_whole_microseconds_is_taken_out(mean_us: float, true: float) -> None:
+    """Mean and spread of undisturbed writes come back from a histogram whose buckets are as wide as the times, with its tail."""
+    held_up = np.full(400, 50.0)
+
+    found = short_writes(a_histogram(np.concatenate((log_logistic(mean_us, true, 200_000), held_up))))
+
+    assert (mean_us * 1e-6, true) == pytest.approx(found, rel=0.03)
+
+
+def test_sleeps_are_measured_beside_stops() -> None:
+    """A capped run with 40,000 sleeps of 1.07 ms and 150 stops: the length of a sleep within 1 %."""
+    stops_us = np.exp(np.linspace(np.log(50e3), np.log(110e3), 150))
+    histogram = a_histogram(np.concatenate((np.full(100_000, 1.5), np.full(40_000, 1070.0), stops_us)))
+    run = replace(a_run("sleeps", 200, 1, 0.1), histograms={"write": histogram}, stall_s=42.8 + stops_us.sum() * 1e-6)
+    capped = replace(run, config={**run.config, "device": {"write_cap": "80MB/s"}})
+
+    found = sleeps([capped])
+
+    assert found is not None
+    assert sleeps([run]) is None, "on busy cores a wait looks like a sleep"
+    assert abs(float(found.misses({"host.sleep_step": 1.07e-3})[0])) < 0.01 / 0.05
+
+
+def test_interruptions_come_back() -> None:
+    """One write in 1,400 of 1.5 us is held up for 50 us: one every 2.1 ms of computing."""
+    times = np.concatenate((log_logistic(1.5, 0.36, 1_400_000), log_logistic(50.0, 0.3, 1000)))
+    run = replace(a_run("held_up", 200, 1, 0.1), histograms={"write": a_histogram(times)})
+
+    found = interruptions([run])
+
+    assert found is not None
+    misses = found.misses({"host.interrupt_every": 2.1e-3, "host.interrupt": 48.5e-6})
+    assert np.abs(misses).max() < 0.08 / 0.2
 
 
 def test_the_committed_set_is_what_the_command_gives() -> None:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from lsmlab.models.devices.throttled import FILE_WRITES
-from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
+from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
-
-_SHORT_US: Final = 580.0
-"""Writes up to here neither slept (1 ms) nor waited for a stop."""
 
 
 def writes(runs: Sequence[RecordedRun]) -> Equation | None:
@@ -71,54 +67,34 @@ def _runnable_jobs(run: RecordedRun) -> tuple[Array, Array]:
     return np.asarray(spread, dtype=np.float64), np.arange(most + 1, dtype=np.float64)
 
 
-def spread(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Standard deviation of the logarithm of a single thread's short writes."""
-    used = [run for run in runs if run.threads == 1 and "write" in run.histograms and "read" not in run.histograms]
-    measured = np.array([spread_of(run.histograms["write"]) for run in used])
-
-    def misses(values: Values) -> Array:
-        return np.asarray(np.log(values["host.write_spread"] / measured) / 0.15, dtype=np.float64)
-
-    names = [run.name for run in used]
-    return Equation("spread of short writes", misses, names, ("host.write_spread",)) if used else None
-
-
-def spread_of(histogram: Histogram) -> float:
-    """Standard deviation of the logarithm of the times below `_SHORT_US`.
-
-    The clock counts whole microseconds: a write of 1.3 us is seen as 1 or 2, on average as 1.3. So moments are right
-    once the variance of that rounding, f (1 - f) for a fraction f, on average 1/6, is taken away.
-    """
-    rows = np.array([(mean_us(low, high), n) for low, high, n in histogram.buckets if high <= _SHORT_US / 10.0])
-    mean = float(np.average(rows[:, 0], weights=rows[:, 1]))
-    variance = float(np.average((rows[:, 0] - mean) ** 2, weights=rows[:, 1])) - 1.0 / 6.0
-    return math.sqrt(math.log1p(max(variance, 0.01 * mean**2) / mean**2))
-
-
-def mean_us(low: float, high: float) -> float:
-    """Mean of a histogram's bucket (low, high]: times are whole microseconds, and short ones are common."""
-    return (low + 1.0 + high) / 2.0 if 0.0 < high <= 22.0 and low > 0.0 else (0.9 if low == 0.0 else math.sqrt(low * high))
-
-
 def sleeps(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Length of a sleep: RocksDB's stall time over the steps of 1 ms that the histogram shows."""
+    """Length of a sleep: RocksDB's stall time without the stops, over the steps of 1 ms that the histogram shows.
+
+    Only of runs whose cores were free, under a cap or a rate limiter: on busy ones a writer that waits for a core looks
+    like one that sleeps, without RocksDB counting a stall.
+    """
     used, measured = [], []
     for run in runs:
-        if run.threads > 1 or "write" not in run.histograms or "read" in run.histograms:
+        if run.threads > 1 or not (run.capped or run.limited) or "write" not in run.histograms or "read" in run.histograms:
             continue
         steps = {(870.0, 1300.0): 1.0, (1900.0, 2900.0): 2.0, (2900.0, 4400.0): 3.0}
         buckets = run.histograms["write"].buckets
         slept = sum(n * steps.get((low, high), 0.0) for low, high, n in buckets)
-        other = sum(n * math.sqrt(low * high) * 1e-6 for low, high, n in buckets if low >= 4400.0 or low == 1300.0)
-        if slept > 0 and other < 0.1 * run.stall_s:
+        other_s = sum(n * _middle_s(low, high) for low, high, n in buckets if low >= 4400.0 or low == 1300.0)
+        if slept > 0 and other_s < 0.4 * run.stall_s:
             used.append(run.name)
-            measured.append((run.stall_s - other) / slept)
+            measured.append((run.stall_s - other_s) / slept)
     found = np.array(measured)
 
     def misses(values: Values) -> Array:
         return np.asarray(np.log(values["host.sleep_step"] / found) / 0.05, dtype=np.float64)
 
     return Equation("sleeps of delayed writers", misses, used, ("host.sleep_step",)) if used else None
+
+
+def _middle_s(low_us: float, high_us: float) -> float:
+    """Mean of a bucket whose times are as common in each part of the same width on a logarithmic scale."""
+    return (high_us - low_us) / math.log(high_us / low_us) * 1e-6
 
 
 def read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:

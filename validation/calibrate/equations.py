@@ -10,12 +10,14 @@ from typing import Final
 
 from lsmlab.validation.calibrate import client_equations as clients
 from lsmlab.validation.calibrate import job_equations as jobs
+from lsmlab.validation.calibrate import short_writes as short
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Equation
 
 _ALL: Final[Sequence[Callable[[Sequence[RecordedRun]], Equation | None]]] = (
     jobs.merge_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.starts, jobs.deletions,
-    jobs.crowding, clients.writes, clients.spread, clients.sleeps, clients.read_cpu, clients.read_waits, clients.requests,
+    jobs.crowding, clients.writes, short.spread, short.interruptions, clients.sleeps, clients.read_cpu,
+    clients.read_waits, clients.requests,
 )  # fmt: skip
 
 

@@ -1,0 +1,82 @@
+"""What histograms say of writes that waited for no stall: their spread, and how often something interrupts them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from lsmlab.sim.latency import loglogistic_cdf
+from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
+from lsmlab.validation.calibrate.solve import Array, Equation, Values
+from lsmlab.validation.histogram_clock import bucket_bounds, seen_below
+from scipy.optimize import minimize
+
+_UNDISTURBED_US: Final = 10
+"""Writes up to here were computing and nothing else."""
+_INTERRUPTED_US: Final = (22.0, 170.0)
+"""What took longer than the one was held up, what took less than the other did not wait for a core or the DB mutex."""
+
+
+def spread(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Standard deviation of the logarithm of a single thread's undisturbed writes."""
+    used = _single_writers(runs)
+    measured = np.array([short_writes(run.histograms["write"])[1] for run in used])
+
+    def misses(values: Values) -> Array:
+        return np.asarray(np.log(values["host.write_spread"] / measured) / 0.15, dtype=np.float64)
+
+    names = [run.name for run in used]
+    return Equation("spread of short writes", misses, names, ("host.write_spread",)) if used else None
+
+
+def interruptions(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Computing between two interruptions, and how long one takes."""
+    used = [(run, found) for run in _single_writers(runs) if (found := _interruptions(run.histograms["write"]))]
+    measured = np.array([found for _, found in used]).reshape(-1, 2)
+
+    def misses(values: Values) -> Array:
+        expected = np.array([values["host.interrupt_every"], values["host.interrupt"]])
+        return np.asarray((np.log(expected / measured) / 0.2).ravel(), dtype=np.float64)
+
+    names = [run.name for run, _ in used for _ in range(2)]
+    return Equation("interruptions of writes", misses, names, ("host.interrupt_every", "host.interrupt")) if used else None
+
+
+def _single_writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
+    return [run for run in runs if run.threads == 1 and "write" in run.histograms and "read" not in run.histograms]
+
+
+def _interruptions(histogram: Histogram) -> tuple[float, float] | None:
+    """(seconds of computing between two, mean seconds of one); None if there were none."""
+    low, high = _INTERRUPTED_US
+    held = [(math.sqrt(a * b), n) for a, b, n in histogram.buckets if low <= a and b <= high]
+    count = sum(n for _, n in held)
+    if count == 0:
+        return None
+    mean_s, _ = short_writes(histogram)
+    short = sum(n for _, b, n in histogram.buckets if b <= high)
+    return short * mean_s / count, sum(us * n for us, n in held) / count * 1e-6 - mean_s
+
+
+def short_writes(histogram: Histogram) -> tuple[float, float]:
+    """Mean in seconds and spread of the log-logistic times that are most likely, as RocksDB's clock shows them.
+
+    By maximum likelihood of the counts in the buckets up to 10 us, or up to four times the median if that is more.
+    """
+    counts = {high: n for _, high, n in histogram.buckets}
+    bounds = [b for b in bucket_bounds() if b <= max(counts)]
+    seen = np.array([counts.get(b, 0) for b in bounds], dtype=np.float64)
+    median = bounds[int(np.searchsorted(np.cumsum(seen), 0.5 * histogram.count))]
+    last = 1 + max(i for i, b in enumerate(bounds) if b <= max(_UNDISTURBED_US, 4 * median))
+    bounds, seen = bounds[:last], seen[:last]
+
+    def unlikely(theta: Array) -> float:
+        mean_us, wide = math.exp(theta[0]), math.exp(theta[1])
+        below = seen_below(lambda x: loglogistic_cdf(x, mean_us, wide), bounds)
+        shares = np.maximum(np.diff(below, prepend=0.0) / max(below[-1], 1e-12), 1e-12)
+        return -float((seen * np.log(shares)).sum() / seen.sum())
+
+    found = minimize(unlikely, [math.log(median), math.log(0.4)], method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-9})
+    return math.exp(found.x[0]) * 1e-6, math.exp(found.x[1])
