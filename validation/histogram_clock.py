@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 _LARGEST: Final = 2**64 - 1
 _GROWTH: Final = 1.5
-_PHASES: Final[Floats] = (np.arange(32) + 0.5) / 32.0
+_PHASES: Final[Floats] = np.asarray((np.arange(32) + 0.5) / 32.0, dtype=np.float64)
 """Where between two ticks of the clock an operation may begin."""
 
 
