@@ -13,7 +13,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.papers import VERDICT_COLORS, effects, short_id
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
-from lsmlab.validation.papers.text import figure_text
+from lsmlab.validation.papers.text import figure_text, sentences
 
 Claims = Sequence[Mapping[str, Any]]
 
@@ -40,7 +40,8 @@ def papers_page(suite: Mapping[str, Any]) -> str:
         parts.append(section(figure))
         parts.append(_table(paper, mine, suite["released"]))
     parts += [_released(suite["released"]), _settings(suite["settings"])]
-    subtitle = f"{len(suite['claims'])} claims of {len(suite['papers'])} papers, {suite['seeds']} simulated runs of each setting"
+    papers = ", ".join(p["name"] for p in suite["papers"])
+    subtitle = f"{len(suite['claims'])} claims ({papers}), {suite['seeds']} simulated runs of each setting"
     footer = "Written by lsmlab papers. This file is complete: it opens without a network."
     return assemble("What the papers report, simulated", subtitle, "".join(parts), figures, footer)
 
@@ -70,7 +71,7 @@ def _story(claims: Claims) -> list[str]:
 
 
 def _table(paper: Mapping[str, Any], claims: Claims, beside: Sequence[Mapping[str, Any]]) -> str:
-    head = "".join(f"<th>{text}</th>" for text in ("claim", "paper", "released code", "simulation", "verdict"))
+    head = "".join(f"<th>{text}</th>" for text in ("claim", "verdict", "simulation", "paper", "released code"))
     rows = "".join(_row(claim, beside) for claim in claims)
     return (
         f'<section id="claims-{html.escape(paper["name"])}"><h2>{html.escape(paper["name"])}: claim by claim</h2>'
@@ -93,11 +94,12 @@ def _row(claim: Mapping[str, Any], beside: Sequence[Mapping[str, Any]]) -> str:
         here += f"<br><small>{figure_text(claim['low'])} to {figure_text(claim['high'])}</small>"
     color = VERDICT_COLORS[claim["verdict"]]
     verdict = f'<span class="key" style="background:{color}"></span>{html.escape(claim["verdict"])}'
-    words = " ".join(w for w in (claim["mechanism"], claim["note"], claim["error"] or "") if w)
+    words = sentences(claim["mechanism"], claim["note"], claim["error"])
     return (
-        f'<tr><td style="min-width:420px"><b>{html.escape(short_id(claim["id"]))}</b><br>{html.escape(claim["setting"])}'
-        f'<br><small>{html.escape(words)}</small></td><td>{told}</td><td><small>{html.escape(code)}</small></td>'
-        f'<td style="white-space:nowrap">{here}</td><td style="white-space:nowrap">{verdict}</td></tr>'
+        f'<tr><td style="min-width:min(420px,44vw)"><b>{html.escape(short_id(claim["id"]))}</b><br>'
+        f'{html.escape(claim["setting"])}'
+        f'<br><small>{html.escape(words)}</small></td><td style="white-space:nowrap">{verdict}</td>'
+        f'<td style="white-space:nowrap">{here}</td><td>{told}</td><td><small>{html.escape(code)}</small></td></tr>'
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from lsmlab.validation.papers.released import Released
 from lsmlab.validation.papers.suite import PAPERS, Paper
-from lsmlab.validation.papers.text import figure_text, simulated_text, verdict_counts
+from lsmlab.validation.papers.text import figure_text, sentences, simulated_text, verdict_counts
 from lsmlab.validation.papers.verdict import REPRODUCED, Found
 from lsmlab.validation.scorecard.document import markdown
 from lsmlab.validation.scorecard.sources import HOME
@@ -88,10 +88,8 @@ def _verdict(found: Found) -> str:
 
 
 def _why(found: Found) -> str:
-    words = [found.claim.mechanism, found.claim.note, found.error or ""]
-    if found.claim.tolerance_from:
-        words.append(f"Accepted range: {found.claim.tolerance_from}")
-    return " ".join(w if w.endswith((".", "!", "?")) else f"{w}." for w in words if w)
+    origin = f"Accepted range: {found.claim.tolerance_from}" if found.claim.tolerance_from else ""
+    return sentences(found.claim.mechanism, found.claim.note, found.error, origin)
 
 
 def _released(beside: Sequence[Released]) -> Iterator[str]:

@@ -29,6 +29,15 @@ def figure_text(value: float | str | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
+def sentences(*parts: str | None) -> str:
+    """What is written about a claim, as sentences.
+
+    >>> sentences("Merges are half as long", "", None, "See 6.5.")
+    'Merges are half as long. See 6.5.'
+    """
+    return " ".join(p if p.endswith((".", "!", "?")) else f"{p}." for p in parts if p)
+
+
 def simulated_text(found: Found) -> str:
     """The mean with its interval."""
     if found.low is None or found.high is None:
