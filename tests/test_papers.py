@@ -7,17 +7,21 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.figures.papers import placed
 from lsmlab.sim.__main__ import main
+from lsmlab.validation.case import Case
 from lsmlab.validation.papers import document, suite
 from lsmlab.validation.papers.claim import Claim, Outcome, Setting
 from lsmlab.validation.papers.released import compare
 from lsmlab.validation.papers.runs import run_settings
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
 from lsmlab.validation.papers.verdict import FAILED, Found, judge
-from lsmlab.validation.real_engines import DATA
+from lsmlab.validation.real_engines import DATA, real_engine_cases
+from lsmlab.validation.scorecard.real import real_run
+from lsmlab.validation.scorecard.runs import CaseRun, Replication
 
 ROOT = Path(__file__).parents[1]
 TINY = ("workload.num=50k", "workload.duration=2s", "engine.options.write_buffer_size=1MiB", "device.write_cap=40MB/s")
@@ -185,16 +189,10 @@ def test_effects_are_placed_between_none_and_published() -> None:
 @pytest.mark.skipif(not (ROOT / DATA).is_dir(), reason="the recorded engines are not there")
 def test_released_code_is_measured_by_the_same_formula() -> None:
     """A counterpart's figure is taken from both sides alike: the recorded ADOC gains what its README says."""
-    from lsmlab.validation.case import Case
-    from lsmlab.validation.real_engines import real_engine_cases
-    from lsmlab.validation.scorecard.curves import Floats
-    from lsmlab.validation.scorecard.real import RealRun
-    from lsmlab.validation.scorecard.runs import CaseRun, Replication
-
     cases = [c for c in real_engine_cases(ROOT / DATA) if isinstance(c, Case) and c.name.startswith("adoc/")]
-    empty: Floats = __import__("numpy").empty(0)
+    real = {c.name: real_run(c, c.config()) for c in cases}
     runs = [
-        CaseRun(c, "real_engines", RealRun(dict(c.measured), {}, 1), [Replication(dict(c.measured), empty)]) for c in cases
+        CaseRun(c, "real_engines", real[c.name], [Replication(dict(real[c.name].values), np.empty(0))]) for c in cases
     ]
     found = {r.counterpart.figure: r for r in compare(runs)}
 
