@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lsmlab.models.policies.decisions import KeepsMetadata
+from lsmlab.models.policies.optional import KeepsMetadata
 from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.store import Store
 

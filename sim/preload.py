@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.policies.decisions import MergedStream
+from lsmlab.models.policies.optional import DividesLevels, SettlesElsewhere
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.workloads.base import Workload
@@ -39,40 +40,45 @@ def settled_tree(
 
 def _level_sizes(store: Store, total_bytes: float) -> list[tuple[int, float]]:
     """(level, bytes) from shallow to deep."""
-    options = store.options
-    base, multiplier = options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier
+    options, picker = store.options, store.engine.picker
     last = options.num_levels - 1
     if last < 1:
         return [(0, total_bytes)]
-    targets = store.engine.picker.level_targets(store.tree)
-    if len(targets) > last and math.isfinite(targets[1]):  # targets of the picker's own, which no data can change
-        return _filled([(level, float(targets[level])) for level in range(1, last + 1)], total_bytes)
-    if options.level_compaction_dynamic_level_bytes:
-        size, first = total_bytes, last
-        while first > 1 and size > base:
-            size, first = size / multiplier, first - 1
-        upper = [(level, min(size, base) * multiplier ** (level - first) * _FULLNESS) for level in range(first, last)]
-        return [*upper, (last, max(total_bytes - sum(b for _, b in upper), 0.5 * total_bytes))]
-    return _filled([(level, base * multiplier ** (level - 1)) for level in range(1, last + 1)], total_bytes)
-
-
-def _filled(targets: list[tuple[int, float]], total_bytes: float) -> list[tuple[int, float]]:
-    """(level, bytes): each level of (level, target) takes its share, the first that can takes the rest."""
+    if isinstance(picker, SettlesElsewhere):
+        return [(picker.settled_level(store.tree, total_bytes), total_bytes)]
+    targets = list(picker.level_targets(store.tree))
+    if options.level_compaction_dynamic_level_bytes or not all(map(math.isfinite, targets[1:])):
+        return _from_the_last_level(store, total_bytes)
     sizes, left = [], total_bytes
-    for level, target in targets:
-        if left <= target or level == targets[-1][0]:
+    for level in range(1, last + 1):
+        if left <= targets[level] or level == last:
             sizes.append((level, left))
             break
-        sizes.append((level, target * _FULLNESS))
-        left -= target * _FULLNESS
+        sizes.append((level, targets[level] * _FULLNESS))
+        left -= targets[level] * _FULLNESS
     return sizes
+
+
+def _from_the_last_level(store: Store, total_bytes: float) -> list[tuple[int, float]]:
+    """Dynamic levels: the last holds most, each one above it a share (rocksdb.md §4.2)."""
+    options = store.options
+    base, multiplier, last = options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier, options.num_levels - 1
+    size, first = total_bytes, last
+    while first > 1 and size > base:
+        size, first = size / multiplier, first - 1
+    upper = [(level, min(size, base) * multiplier ** (level - first) * _FULLNESS) for level in range(first, last)]
+    return [*upper, (last, max(total_bytes - sum(b for _, b in upper), 0.5 * total_bytes))]
 
 
 def _files(store: Store, keys: KeyArray, level: int) -> list[SortedFile]:
     stream, entries = store.content.stream(keys, None)
     target = store.engine.target_file_bytes(store.tree, level)
-    cuts = _even_cuts(stream, target)
-    return store.content.files(stream, entries, None, cuts, store.file_numbers, 0.0)
+    cuts = set(_even_cuts(stream, target))
+    picker = store.engine.picker
+    if isinstance(picker, DividesLevels):
+        borders = picker.borders(keys, float(entries[-1]) / len(keys), level)
+        cuts |= {i for i in keys.searchsorted(borders).tolist() if 0 < i < len(keys)}
+    return store.content.files(stream, entries, None, sorted(cuts), store.file_numbers, 0.0)
 
 
 def _even_cuts(stream: MergedStream, target_bytes: int) -> list[int]:

@@ -126,3 +126,28 @@ def test_what_cannot_be_is_refused(overrides: tuple[str, ...], words: str) -> No
     """A past that does not go with the run is refused with its key."""
     with pytest.raises(InputError, match=words):
         run(configuration(*overrides))
+
+
+@pytest.mark.parametrize(
+    ("engine", "levels"),
+    [
+        ("engine=rocksdb", {1, 2, 3}),
+        ("engine=vlsm", {1, 2, 3}),
+        ("engine=lazy_leveling", {2}),
+        ("engine=pebblesdb", {6}),
+    ],
+)
+def test_a_store_begins_full_as_its_engine_leaves_it(engine: str, levels: set[int]) -> None:
+    """Records that a workload takes for granted lie where the engine's own targets put them, and nothing is due."""
+    result = run(
+        configuration(
+            engine, *(o for o in SMALL if not o.startswith("workload.num")), "workload=ycsb_c",
+            "workload.recordcount=300k", "workload.duration=1s",
+            "engine.options.level_compaction_dynamic_level_bytes=false", "engine.options.max_bytes_for_level_multiplier=4",
+            *(("engine.picker.l2_capacity=32MiB",) if engine == "engine=vlsm" else ()),
+            *(("engine.picker.top_level_bits=22",) if engine == "engine=pebblesdb" else ()),
+        )
+    )  # fmt: skip
+
+    assert levels == {row["level"] for row in result.summary["levels"] if row["files"]}
+    assert 0 == result.summary["compaction_count"] + result.summary["trivial_move_count"]

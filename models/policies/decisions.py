@@ -161,14 +161,6 @@ class SizesFiles(Protocol):
         """Target size of files that a job writes to `level` now. Unit: bytes."""
 
 
-@runtime_checkable
-class KeepsMetadata(Protocol):
-    """A picker whose store holds more about its levels in memory than a list of files."""
-
-    def metadata_bytes(self, tree: Tree) -> int:
-        """Bytes of memory that it takes, such as the guards of PebblesDB."""
-
-
 class StallCause(Enum):
     """Why writers are slowed or stopped. The values are the keys of `stall_seconds` in summary.json."""
 

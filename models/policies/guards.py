@@ -131,6 +131,10 @@ class Guards:
         bits = max(0, self.top_level_bits - self.bits_per_level * level)
         return 1.0 if bits == 0 else -float(np.expm1(keys * np.log1p(-(0.5**bits))))
 
+    def among(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
+        """Which of `keys`, each carried for `weight` keys, are guards of a level."""
+        return keys[hash_fractions(keys) < self.probability(level, weight)]
+
     def _look(self, tree: Tree) -> _Known:
         known = self._known.get(tree)
         if known is None:

@@ -102,6 +102,11 @@ class LazyLevelingPicker:
         """Capacities: (T - 1) T^i b (§4.1)."""
         return [(self.ratio - 1) * self.ratio**level * self.buffer_bytes for level in range(tree.num_levels)]
 
+    def settled_level(self, tree: Tree, size_bytes: float) -> int:
+        """Where a store of that size has its last level."""
+        capacities = self.level_targets(tree)
+        return next((level for level in range(1, tree.num_levels) if size_bytes <= capacities[level]), tree.num_levels - 1)
+
     def scores(self, tree: Tree) -> Sequence[float]:
         """Runs by the number at which they are merged; the last level has no score."""
         counts = [len([f for f in tree.l0 if not f.busy])]

@@ -27,7 +27,7 @@ from lsmlab.models.policies.decisions import (
     ThrottleState,
 )
 from lsmlab.models.policies.guards import GuardedLevel, Guards
-from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.models.units import quantity
 from numpy.typing import NDArray
@@ -235,6 +235,14 @@ class PebblesPicker:
     def target_file_size(self, tree: Tree, level: int) -> int:  # noqa: ARG002
         """Largest file of a level."""
         return self._size(self.settings.file_sizes, max(0, level - 1))
+
+    def settled_level(self, tree: Tree, size_bytes: float) -> int:  # noqa: ARG002
+        """Everything ends in the last level."""
+        return tree.num_levels - 1
+
+    def borders(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
+        """The guards among them."""
+        return self.guards.among(keys, weight, level)
 
     def metadata_bytes(self, tree: Tree) -> int:
         """Memory of all guards."""
