@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.merge import drop_dead_tombstones, merge_files
+from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results import Result
 from lsmlab.sim.simulation import run
@@ -106,3 +109,27 @@ def test_the_fixture_is_importable() -> None:
     assert (Path(__file__).parents[1] / "policy_fixture.py").exists()
     with pytest.raises(Exception, match="outside the allowed packages"):
         run(config("tuner", "Schedule", write_buffer_sizes=[1]))
+
+
+@pytest.mark.parametrize("placement", [Placement.NEW_RUN, Placement.SETTLE])
+def test_a_tombstone_stays_while_an_older_run_of_its_level_may_need_it(placement: Placement) -> None:
+    """A delete that becomes a newer run than one that holds its key is kept; one whose key is an input is not needed."""
+    old, deletes = _file(1, [10, 20]), _file(2, [20, 30], deleted=True)
+    tree = Tree(num_levels=3)
+    tree.install(added=[(1, [old]), (0, [deletes])])
+
+    keys, tombstones = drop_dead_tombstones(deletes.keys, deletes.tombstones, tree, 1, [deletes])
+    assert [20] == keys.tolist()
+    tree.install([(0, [deletes])], [(1, [_file(3, keys.tolist(), deleted=True)])], placement)
+    assert [[3], [1]] == [[f.number for f in run] for run in tree.runs(1)]
+
+    inputs = [(1, tuple(run)) for run in tree.runs(1)]
+    keys, tombstones = merge_files(inputs)
+    keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, 1, [f for _, files in inputs for f in files])
+    assert [10] == keys.tolist()
+    assert tombstones is None
+
+
+def _file(number: int, keys: list[int], deleted: bool = False) -> SortedFile:
+    flags = np.ones(len(keys), dtype=np.bool_) if deleted else None
+    return SortedFile(number, keys[0], keys[-1], 100, keys=np.array(keys), tombstones=flags)
