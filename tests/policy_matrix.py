@@ -36,6 +36,7 @@ SMALL: Final = (
 SCALED: Final = {
     "total_bandwidth": "30MB/s", "least_bandwidth": "5MB/s", "slack": 0, "hysteresis": "1MB/s", "chunk": "256KiB",
     "top_level_bits": 20, "overflow_limit": "1MiB", "l2_capacity": "32MiB",
+    "least_batch": "1MiB", "step_batch": "1MiB", "most_batch": "8MiB",
 }  # fmt: skip
 """Settings that belong to the size of device or store, in whichever policy has them switched on."""
 
