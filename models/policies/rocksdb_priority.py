@@ -18,6 +18,9 @@ SORTED_FILES: Final = 50
 _RATIO_SCALE: Final = 1024
 """Fixed-point scale of the overlap ratio in SortFileByOverlappingRatio."""
 
+_SCATTER: Final = 2_654_435_761
+"""Multiplicative hash of file numbers (Knuth): 2^32 over the golden ratio."""
+
 IndexArray = NDArray[np.int64]
 
 
@@ -106,7 +109,7 @@ class PriorityLists:
                 ratio //= level.size if self._by_file_size else level.compensated
                 return ratio * n + np.arange(n)
             case CompactionPri.BY_COMPENSATED_SIZE:
-                return np.arange(n) - level.compensated * n
+                return _shuffled(level) - level.compensated * n
             case CompactionPri.OLDEST_LARGEST_SEQ_FIRST:
                 return np.array([f.largest_seqno for f in level], dtype=np.int64) * n + np.arange(n)
             case CompactionPri.OLDEST_SMALLEST_SEQ_FIRST:
@@ -114,6 +117,18 @@ class PriorityLists:
             case CompactionPri.ROUND_ROBIN:
                 start = int(level.lo.searchsorted(cursor, side="left"))
                 return (np.arange(n) - start) % n if n else np.arange(0)
+
+
+def _shuffled(level: Level) -> IndexArray:
+    """A rank for each file that has nothing to do with its keys: breaks ties between files of one size.
+
+    Full files of a real store differ by less than a block, so which is the largest is chance. Ranks by key would take
+    one end of the level first, again and again, and leave it thin.
+    """
+    scattered = np.array([f.number for f in level], dtype=np.int64) * _SCATTER & 0xFFFF_FFFF
+    ranks = np.empty(len(level), dtype=np.int64)
+    ranks[scattered.argsort(kind="stable")] = np.arange(len(level))
+    return ranks
 
 
 def overlap_bytes(level: Level, below: Level) -> IndexArray:
