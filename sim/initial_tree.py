@@ -25,6 +25,8 @@ class TreeFile:
 
     level: int = quantity("count", high=100)
     size_bytes: float = quantity("bytes", low=1)
+    files: int = quantity("count", 1, low=1)
+    """So many files of this size."""
     smallest: int = quantity("count", _OPEN_ENDED)
     """Number of the first key, as db_bench counts keys: 0 … num - 1; left out: see `_ranges`."""
     largest: int = quantity("count", _OPEN_ENDED)
@@ -38,6 +40,9 @@ def place_files(phase: Phase, table: object, seed: np.random.SeedSequence) -> No
     its bounds a file holds is random. Raises InputError that names the row.
     """
     rows = [build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(_rows(table))]
+    for i, row in enumerate(rows):
+        if row.files > 1 and row.level > 0 and (row.smallest, row.largest) != (_OPEN_ENDED, _OPEN_ENDED):
+            raise InputError(f"initial_tree[{i}].files: {row.files} files of a level cannot have the same bounds")
     for store, place in zip(phase.stores, seed.spawn(len(phase.stores)), strict=True):
         _place(store, phase, rows, np.random.default_rng(place))
 
@@ -66,7 +71,7 @@ def _place(store: Store, phase: Phase, rows: list[TreeFile], rng: np.random.Gene
             raise InputError(
                 f"initial_tree: level {level} does not exist; the store has {store.tree.num_levels} levels"
             )
-        mine = [(i, row) for i, row in enumerate(rows) if row.level == level]
+        mine = [(i, row) for i, row in enumerate(rows) if row.level == level for _ in range(row.files)]
         ranges = _ranges(mine, phase.setup.sample.population, level)
         files = [_file(store, codes, i, row, span, rng) for (i, row), span in zip(mine, ranges, strict=True)]
         if level > 0:

@@ -27,7 +27,7 @@ def merge_record(store: Store, job: Job, pick: Merge, work: CompactionWork, merg
         input_files_output_level=same_count, output_files=len(work.outputs), read_bytes=work.input_bytes,
         read_bytes_output_level=same_bytes, write_bytes=work.output_bytes, entries_in=work.entries_in,
         entries_out=work.entries_out, score=pick.score, parent=job.parent, region=store.number, cpu_s=work.cpu_s,
-        subcompactions=len(work.parts), halted_s=job.halted_s,
+        subcompactions=len(work.parts), halted_s=job.halted_s, pool=job.view.pool.value,
     )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def discarded_record(store: Store, job: Job) -> JobRecord:
         end_s=store.env.now, input_files=sum(len(files) for _, files in pick.inputs), input_files_output_level=0,
         output_files=0, read_bytes=round(gate.read_bytes), read_bytes_output_level=0,
         write_bytes=round(gate.write_bytes), entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent,
-        region=store.number, cpu_s=0.0, subcompactions=1, halted_s=job.halted_s,
+        region=store.number, cpu_s=0.0, subcompactions=1, halted_s=job.halted_s, pool=job.view.pool.value,
     )  # fmt: skip
 
 
@@ -57,5 +57,5 @@ def edit_record(store: Store, job: Job, pick: Move | Drop | Link, files: Sequenc
         merged_s=job.start_s, end_s=store.env.now, input_files=len(files), input_files_output_level=0,
         output_files=len(files) if moves else 0, read_bytes=0, read_bytes_output_level=0, write_bytes=0,
         entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent, region=store.number, cpu_s=0.0,
-        subcompactions=1, moved_bytes=sum(f.size_bytes for f in files) if moves else 0,
+        subcompactions=1, moved_bytes=sum(f.size_bytes for f in files) if moves else 0, pool=job.view.pool.value,
     )  # fmt: skip

@@ -54,6 +54,8 @@ class JobRecord:
     moved_bytes: int = 0
     halted_s: float = 0.0
     """Time between start and end in which a scheduler had it halted."""
+    pool: str = "low"
+    """Threads that it ran on: high (flushes, and what a scheduler puts beside them) or low; moves and drops as well."""
 
 
 JOB_COLUMNS: Final = tuple(f.name for f in fields(JobRecord))
