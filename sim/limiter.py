@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import simpy
-from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
+from lsmlab.models.policies.rate_limiter import Limiter, Priority
 from lsmlab.sim.queues import Alarm
 
 
 class LimiterStation:
     """Writers wait here for permission; refills happen only while somebody waits."""
 
-    def __init__(self, env: simpy.Environment, rules: RateLimiter, rng: np.random.Generator) -> None:
+    def __init__(self, env: simpy.Environment, rules: Limiter, rng: np.random.Generator) -> None:
         self._env = env
         self._rng = rng
         self.rules = rules

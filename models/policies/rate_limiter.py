@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final
+from typing import Final, Protocol
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
@@ -39,6 +39,31 @@ class Priority(IntEnum):
     """Flushes."""
     USER = 3
     """Background writes of a store whose writers are held back (7.3+)."""
+
+
+class Limiter(Protocol):
+    """What lets background writers pass. Time and randomness are arguments: see `RateLimiter`."""
+
+    rate_bytes_per_s: int
+    """What passes per second; settable from the next refill on."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a writer waits, so that a refill is needed."""
+
+    @property
+    def next_refill_s(self) -> float:
+        """When the next refill may be done; past or present if it may be done at once."""
+
+    @property
+    def refill_bytes(self) -> int:
+        """Bytes of one refill."""
+
+    def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
+        """Ask for `size_bytes`. True: all granted, go on. False: wait until `refill` returns `token`."""
+
+    def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
+        """Refill if it is due; tokens of the writers that now have all they asked for."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from lsmlab.models.policies.decisions import Scope
-from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
+from lsmlab.models.policies.rate_limiter import Limiter, Priority
 
 if TYPE_CHECKING:
     from lsmlab.models.engines.options import RocksDbOptions
@@ -181,7 +181,7 @@ class Scheduler(Protocol):
     limits_reads: bool
     """Whether background reads pass the rate limiter too (RocksDB: writes only)."""
 
-    def limiter(self) -> RateLimiter | None:
+    def limiter(self) -> Limiter | None:
         """The rate limiter of background I/O as it is at open; None without one. Asked once per run."""
 
     def most_jobs(self) -> tuple[int, int]:

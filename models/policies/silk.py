@@ -13,7 +13,7 @@ from lsmlab.models.engines.base import Base, Parts
 from lsmlab.models.engines.options import RocksDbOptions
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import Scope
-from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
+from lsmlab.models.policies.rate_limiter import Limiter, Priority, RateLimiter
 from lsmlab.models.policies.scheduling import (
     Action,
     ClientWindow,
@@ -28,6 +28,7 @@ from lsmlab.models.policies.scheduling import (
     StartFlush,
     StoreView,
 )
+from lsmlab.models.policies.split_limiter import SplitLimiter
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
 
@@ -56,18 +57,22 @@ class Silk:
     """S3 to S5: whether flushes and L0 compactions come first, in threads and in the limiter."""
     preemption: bool = True
     """S4, S6: whether an L0 compaction may take the thread and the locks of a deep one."""
+    flush_share: float | None = quantity("ratio", None, low=0.01, high=0.99)
+    """Divide T for good, so much of it for flushes, the rest for compactions; None: SILK's own rule, T less C (S1)."""
     limit_reads: bool = False
     """Whether compaction reads count against the limit; RocksDB's limiter counts writes."""
     chunk: int = quantity("bytes", 4 << 20, low=1 << 16)
     """Most bytes that a compaction moves between two points at which it can stop: a simulation grain, no rule."""
 
     def __post_init__(self) -> None:
-        if self.least_bandwidth > self.total_bandwidth:
+        if self.flush_share is None and self.least_bandwidth > self.total_bandwidth:
             raise InputError("scheduler.least_bandwidth: it may not be above scheduler.total_bandwidth")
         if self.measures not in ("user", "device"):
             raise InputError(f"scheduler.measures: {self.measures!r} is not one of user, device")
         if self.preemption and not self.priorities:
             raise InputError("scheduler.preemption: without scheduler.priorities there is nothing to preempt for")
+        if self.flush_share is not None and not self.bandwidth:
+            raise InputError("scheduler.flush_share: there is nothing to divide without scheduler.bandwidth")
         if self.high_threads < 1:
             raise InputError("scheduler.high_threads: at least one thread must flush")
 
@@ -109,9 +114,11 @@ class SilkScheduler:
         self.splits_l0 = settings.priorities
         self.preemptive = settings.preemption or (settings.priorities and settings.bandwidth)
         self.chunk_bytes = settings.chunk
-        self.window_s = settings.window if settings.bandwidth else 0.0
+        self.window_s = settings.window if settings.bandwidth and settings.flush_share is None else 0.0
         self.limits_reads = settings.bandwidth and settings.limit_reads
         self.rate_bytes_per_s = max(settings.least_bandwidth, settings.total_bandwidth - settings.slack)
+        if settings.flush_share is not None:
+            self.rate_bytes_per_s = settings.total_bandwidth
         self.retuned(self.options)
 
     def retuned(self, options: RocksDbOptions) -> None:
@@ -123,15 +130,17 @@ class SilkScheduler:
         """The low pool, and one L0 compaction in the high pool while it is paused."""
         return self.settings.high_threads, self.low_threads + 1
 
-    def limiter(self) -> RateLimiter | None:
-        """RocksDB's limiter, whose rate `observe` sets."""
+    def limiter(self) -> Limiter | None:
+        """RocksDB's limiter, whose rate `observe` sets; two of them where the bandwidth is divided for good."""
         if not self.settings.bandwidth:
             return None
-        options = self.options
+        options, rate, share = self.options, round(self.rate_bytes_per_s), self.settings.flush_share
+        period_s, buffer_bytes = options.rate_limiter_refill_period_us / 1e6, options.writable_file_max_buffer_size
+        if share is not None:
+            return SplitLimiter(self.version, rate, share, period_s, options.rate_limiter_fairness, buffer_bytes)
         return RateLimiter(
-            version=self.version, rate_bytes_per_s=round(self.rate_bytes_per_s),
-            refill_period_s=options.rate_limiter_refill_period_us / 1e6, fairness=options.rate_limiter_fairness,
-            buffer_bytes=options.writable_file_max_buffer_size,
+            version=self.version, rate_bytes_per_s=rate, refill_period_s=period_s,
+            fairness=options.rate_limiter_fairness, buffer_bytes=buffer_bytes,
         )  # fmt: skip
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
