@@ -149,6 +149,9 @@ class ClientLoad:
                 if group.write_share > 0:
                     group.write_pieces.add(self.env.now, min(group.spec.threads, 1), self._host.switch, self._host.switch)
             self.stores[number].switch_memtable(entries, entries * self.shape.log_bytes)
+            kept = self.stores[number].memtables.kept.entries
+            if kept > 0.0:
+                self._filling.keep(number, kept)
         self._planning = False
 
     # --- the past: integrate what the present rates have done -----------------------------------------------------------

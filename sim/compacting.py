@@ -48,7 +48,7 @@ class Compacting:
             self._commit_merge(job, work, merged_s)
             store.recorder.running(store.env.now, compactions=-1)
             gone = store.purge.end(job.number)
-            yield from store.machine.unlink(gone.files, gone.cached_bytes)
+            yield from store.machine.unlink(*gone)
         else:
             yield from store.manifest.commit()
             self._commit_edit(job, job.pick)
@@ -199,7 +199,8 @@ class Compacting:
         self._remember_round_robin(pick)
         cached_bytes = store.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
         gone = store.tree.install(pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
-        store.purge.retire(Obsolete(len(gone), cached_bytes))
+        logs = [f.log_bytes for f in gone if f.log_bytes]
+        store.purge.retire(Obsolete(len(gone) + len(logs), cached_bytes, sum(logs)))
         for file in gone:
             store.machine.deleted(file)
         for file in work.outputs:

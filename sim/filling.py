@@ -43,6 +43,13 @@ class Filling:
             self._began[number] = at
             yield number, held
 
+    def keep(self, number: int, entries: float) -> None:
+        """A store's memtable, which has just begun, holds so many entries already."""
+        self._holds[number] = max(1.0, self._entries[number] - entries)
+        taken = self._entries[number] - self._holds[number]
+        self._full_at = [(at - taken if n == number else at, n) for at, n in self._full_at]
+        heapq.heapify(self._full_at)
+
     def resize(self, number: int, entries: float, written: float) -> None:
         """Change a store's memtable; the active one too, which may be full with what it has."""
         if entries == self._entries[number]:

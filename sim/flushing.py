@@ -6,29 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsmlab.models.engines.engine import Engine
+from lsmlab.models.policies.flush_rules import values_in_log
 from lsmlab.models.policies.scheduling import JobView
-from lsmlab.models.tree.files import KeyArray, SortedFile
-from lsmlab.models.tree.merge import Tombstones, merge_runs
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine import Consumer, Events
+from lsmlab.sim.memtables import Memtable
 from lsmlab.sim.recorder import JobRecord
 from lsmlab.sim.work import FlushWork, flush_work
 
 if TYPE_CHECKING:
     from lsmlab.sim.store import Store
-
-
-@dataclass(slots=True, eq=False)
-class Memtable:
-    """A full memtable: what it holds, and whether a flush has taken it."""
-
-    entries: float
-    keys: KeyArray
-    tombstones: Tombstones
-    log_bytes: float
-    """Write-ahead log kept alive for it."""
-    in_progress: bool = False
-    done: bool = False
-    """Flushed, waiting for older memtables to commit first."""
 
 
 @dataclass(slots=True)
@@ -72,13 +60,16 @@ class Flushing:
         yield from machine.run_steps(work.steps, Consumer.FLUSH, priority)
         yield from machine.finish_files(1)
         flush.file = work.file
-        flush.record = self._record(view.job, parent, start_s, work, picked)
+        log_bytes = sum(m.log_bytes for m in picked)
+        if work.file is not None and values_in_log(store.engine.picker):
+            work.file.log_bytes, log_bytes = log_bytes, 0.0  # it lives as long as the file
+        flush.record = self._record(view, parent, start_s, work, picked)
         flush.finished = True
         if self._flushes[0] is flush:
             yield from store.manifest.commit()
             self._commit(view.job, engine)
         gone = store.purge.end(view.job)
-        yield from machine.unlink(gone.files + 1, gone.cached_bytes, sum(m.log_bytes for m in picked))
+        yield from machine.unlink(gone.files + 1, gone.cached_bytes, gone.log_bytes + log_bytes)
         store.recorder.running(env.now, flushes=-1)
         self._leave(view)
 
@@ -106,7 +97,8 @@ class Flushing:
             flush = self._flushes.pop(0)
             for memtable in flush.memtables:
                 store.immutables.remove(memtable)
-                store.machine.log_deleted(memtable.log_bytes)
+                if flush.file is None or not flush.file.log_bytes:
+                    store.machine.log_deleted(memtable.log_bytes)
             record = flush.record
             assert record is not None
             if flush.file is not None:
@@ -118,13 +110,13 @@ class Flushing:
             store.recorder.job(record)
             store.install_after(job, began_with)
 
-    def _record(self, job: int, parent: int, start_s: float, work: FlushWork, picked: list[Memtable]) -> JobRecord:
+    def _record(self, view: JobView, parent: int, start_s: float, work: FlushWork, picked: list[Memtable]) -> JobRecord:
         store, file = self._store, work.file
         return JobRecord(
-            job=job, kind="flush", reason="Write Buffer Full", start_level=-1, output_level=0, queued_s=start_s,
+            job=view.job, kind="flush", reason="Write Buffer Full", start_level=-1, output_level=0, queued_s=start_s,
             start_s=start_s, merged_s=store.env.now, end_s=store.env.now, input_files=len(picked),
             input_files_output_level=0, output_files=int(file is not None), read_bytes=0,
             read_bytes_output_level=0, write_bytes=file.size_bytes if file is not None else 0,
             entries_in=sum(m.entries for m in picked), entries_out=file.entries if file is not None else 0.0,
-            score=0.0, parent=parent, region=store.number, cpu_s=work.cpu_s, subcompactions=1,
+            score=0.0, parent=parent, region=store.number, cpu_s=work.cpu_s, subcompactions=1, pool=view.pool.value,
         )  # fmt: skip

@@ -20,7 +20,7 @@ from lsmlab.sim.stations import CoreStation, DeviceStation
 from lsmlab.sim.steps import Step
 
 PAGE_BYTES: Final = 4096.0
-"""Least that the kernel writes back."""
+"""Least that the kernel writes back, and that a small read brings."""
 
 
 class Consumer(IntEnum):
@@ -37,7 +37,7 @@ class PageCache:
     """Files that are in memory: least recently written or read out first, whole files, up to a stated size."""
 
     def __init__(self, size_bytes: float) -> None:
-        self._room = size_bytes
+        self.room_bytes = size_bytes
         self._files: OrderedDict[int, int] = OrderedDict()
         self._used = 0
 
@@ -47,7 +47,7 @@ class PageCache:
 
     def missing_bytes(self, files: Sequence[SortedFile]) -> int:
         """Bytes of `files` that have to come from the device; they are in the cache afterwards."""
-        if self._room <= 0:
+        if self.room_bytes <= 0:
             return sum(f.size_bytes for f in files)
         missing = 0
         for file in files:
@@ -72,11 +72,11 @@ class PageCache:
         return self._used
 
     def _add(self, file: SortedFile) -> None:
-        if self._room <= 0:
+        if self.room_bytes <= 0:
             return
         self._used += file.size_bytes - self._files.pop(id(file), 0)
         self._files[id(file)] = file.size_bytes
-        while self._used > self._room:
+        while self._used > self.room_bytes:
             _, size = self._files.popitem(last=False)
             self._used -= size
 
@@ -167,10 +167,17 @@ class Machine:
                     yield from self.journal.fsync_written(pending)
                 else:
                     yield pending
+            if step.point_reads > 0.0:
+                yield self._point_reads(step.point_reads, consumer)
             if gate is not None:
                 gate.done(step.read_bytes, step.write_bytes)
         if gate is not None:
             gate.finished()
+
+    def _point_reads(self, count: float, consumer: Consumer) -> simpy.Event:
+        """Read blocks one after the other: as slow as their latencies together, or as their bytes where that is more."""
+        waiting_s = count * self.device.grant.client_read_latency_s
+        return self.env.all_of([self.device.read(count * PAGE_BYTES, consumer), self.env.timeout(waiting_s)])
 
     def start_job(self) -> Events:
         """Fixed cost of starting a job."""
@@ -213,6 +220,8 @@ class Machine:
         """A file is gone: its pages are free and the device is told (TRIM)."""
         self.cache.deleted(file)
         self.device.trim(file.size_bytes)
+        if file.log_bytes:
+            self.log_deleted(file.log_bytes)
 
     def log_deleted(self, log_bytes: float) -> None:
         """A write-ahead log is gone with its memtable."""

@@ -9,10 +9,11 @@ import numpy as np
 import simpy
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.keys import KeySample
-from lsmlab.models.tree.merge import Tombstones
+from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.workloads.base import Workload, WriteStream, fill_together
 from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.control import start_control
+from lsmlab.sim.memtables import Floats, sum_updates
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.recorder import StoreRecorder
@@ -48,6 +49,13 @@ class Fills:
         if len(streams) == 1:
             return streams[0].fill(entries, rng)
         return fill_together(streams, [entries * s for s in self._shares], rng)
+
+    def counted(self, store: int, entries: float) -> tuple[KeyArray, Tombstones, Floats]:
+        """The same, and how often each key was written."""
+        rng, counts = self._rngs[store], [entries * s for s in self._shares]
+        parts = [stream.counted(n, rng) for stream, n in zip(self._streams[store], counts, strict=True) if n > 0]
+        keys, tombstones = merge_runs([(keys, flags) for keys, flags, _ in parts])
+        return keys, tombstones, sum_updates([(keys, updates) for keys, _, updates in parts])[1]
 
 
 class Phase:

@@ -60,6 +60,8 @@ class Lookups:
     """Share of lookups that found their key in a file."""
     in_memory: float
     """Share found in a memtable."""
+    in_log: float = 0.0
+    """Share found in a file of L0 that holds an offset: the value is one more read away, in the log."""
 
 
 class TreeReads:
@@ -134,7 +136,7 @@ class TreeReads:
         store = self._stores[int(self._rng.integers(len(self._stores)))]
         self.lookups = found = self._look_up(store)
         extra = found.runs - found.found  # runs probed in vain
-        blocks = found.found + self._false_positive * extra
+        blocks = found.found + found.in_log + self._false_positive * extra
         self._block_sum += blocks
         self._block_weight += 1.0
         miss = (1.0 - self.hit_rate) * (1.0 - self._cached_share(store))
@@ -167,21 +169,24 @@ class TreeReads:
     def _look_up(self, store: Store) -> Lookups:
         codes = np.sort(self._sample_codes(store.number))
         missing = np.ones(len(codes), dtype=np.bool_)
-        runs = 0
+        runs = in_log = 0
+        missing &= ~_contains(store.memtables.kept.keys, codes)
         for memtable in reversed(store.immutables):
             missing &= ~_contains(memtable.keys, codes)
         in_memory = len(codes) - int(missing.sum())
         for file in store.tree.l0:
             covered = missing & (codes >= file.lo) & (codes <= file.hi)
             runs += int(covered.sum())
-            missing &= ~(covered & _contains(file.keys, codes))
+            here = covered & _contains(file.keys, codes)
+            missing &= ~here
+            in_log += int(here.sum()) if file.log_bytes else 0
         for level in range(1, store.tree.num_levels):
             for run in store.tree.runs(level):
                 if store.tree.frozen:
                     runs += _look_in_slices(run, codes, missing)
                 runs += _look_in(run, codes, missing)
         n = len(codes)
-        return Lookups(runs / n, (n - in_memory - int(missing.sum())) / n, in_memory / n)
+        return Lookups(runs / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_log / n)
 
     def _sample_codes(self, store: int) -> KeyArray:
         weights = np.array([_reads(c) for c in self._readers])

@@ -17,7 +17,8 @@ from lsmlab.models.engines.make import make_engine
 from lsmlab.models.engines.option_fields import RocksDbOptions
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
-from lsmlab.models.policies.rate_limiter import RateLimiter
+from lsmlab.models.policies.flush_rules import values_in_log
+from lsmlab.models.policies.rate_limiter import Limiter
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import batch_bytes
@@ -34,6 +35,8 @@ from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.machine import IoStyle, Machine, PageCache
 from lsmlab.sim.stations import CoreStation, DeviceStation
 
+OFFSET_BYTES: Final = 8.0
+"""An offset into the log, where L0 holds such instead of values: a file offset of 64 bits."""
 _WAL_HEADER_BYTES: Final = 7
 """Per record fragment of the write-ahead log (rocksdb.md §2.1)."""
 
@@ -127,7 +130,10 @@ def set_up(
         engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape, machine=machine,
         page_cache_bytes=device_setup.page_cache_bytes, device_setup=device_setup,
         log_reaches_device=not options.disable_wal
-        and (options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)),
+        and (
+            options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
+            or values_in_log(engine.picker)
+        ),
         keys=keys,
     )  # fmt: skip
 
@@ -156,7 +162,7 @@ def _write_cap_binds(device: DeviceSetup) -> bool:
     return inner.allocate(inner.initial(), Load(writers=1, queue_depth=64.0)).write_bytes_per_s > cap
 
 
-def _burst_bytes(device: DeviceSetup, limiter: RateLimiter | None) -> float | None:
+def _burst_bytes(device: DeviceSetup, limiter: Limiter | None) -> float | None:
     """The smallest allowance that background I/O meets: of a cap in a slice, of the rate limiter in a refill."""
     caps = device.settings
     rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap]
@@ -264,6 +270,7 @@ def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     common: dict[str, Any] = {"population": population, "entries": entries, "block_format": block}
     put = expected_entry_bytes(key, value, **common)
     tombstone = expected_entry_bytes(key, 0.0, **common)
+    offset = expected_entry_bytes(key, OFFSET_BYTES, **common)
     many = 100_000.0
     whole = expected_file_bytes(
         many, key, value, bits_per_key=engine.options.bloom_bits, format_version=engine.options.format_version, **common
@@ -271,7 +278,7 @@ def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     ratio = engine.compression_ratio
     entry = EntryBytes(
         put=put * ratio, tombstone=tombstone * ratio, tail=max(0.0, (whole - many * put - TAIL_BYTES) / many),
-        fixed=TAIL_BYTES, raw_put=workload.entry_bytes,
+        fixed=TAIL_BYTES, raw_put=workload.entry_bytes, offset=offset,
     )  # fmt: skip
     varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
     return Content(sample, entry, varied, value)

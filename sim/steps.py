@@ -29,6 +29,8 @@ class Step:
     write_bytes: float
     ends_file: bool = False
     """An output file is complete with this step, and its fsync follows."""
+    point_reads: float = 0.0
+    """Values that are read from elsewhere, one block after the other, before the step is over."""
 
 
 def even_steps(read_bytes: float, cpu_s: float, write_bytes: float, count: int) -> list[Step]:
@@ -72,6 +74,11 @@ def with_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bool) 
             cut += [Step(read, cpu, write)] * (count - 1)
             cut.append(Step(read, cpu, write, step.ends_file))
     return cut
+
+
+def with_point_reads(steps: Sequence[Step], count: float) -> list[Step]:
+    """The same work with so many values read from elsewhere, spread evenly over the steps."""
+    return [replace(step, point_reads=count / len(steps)) for step in steps]
 
 
 def merge_steps(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 import simpy
@@ -28,23 +27,16 @@ from lsmlab.models.policies.scheduling import (
 )
 from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
 from lsmlab.models.tree.content import Content
-from lsmlab.models.tree.files import KeyArray, SortedFile
-from lsmlab.models.tree.merge import Tombstones
+from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.compacting import Compacting
-from lsmlab.sim.flushing import Flushing, Memtable
+from lsmlab.sim.flushing import Flushing
 from lsmlab.sim.machine import Machine
 from lsmlab.sim.manifest import Manifest
+from lsmlab.sim.memtables import KeySource, Memtable, Memtables
 from lsmlab.sim.options_file import OptionsFile
 from lsmlab.sim.purge import Purge
 from lsmlab.sim.recorder import StoreRecorder
-
-
-class KeySource(Protocol):
-    """Where a full memtable's content comes from."""
-
-    def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
-        """Distinct keys that the next `entries` writes of store number `store` touch, newest version each."""
 
 
 class Store:
@@ -86,7 +78,7 @@ class Store:
         self.manifest = Manifest(env, machine)
         self.options_file = OptionsFile(self)
         self.purge = Purge()
-        self._source = source
+        self.memtables = Memtables(number, source, content.sample)
         self._rng = rng
         self._job_ids = itertools.count(1)
         self._flushing = Flushing(self)
@@ -98,10 +90,12 @@ class Store:
     # --- what clients and the tuner do --------------------------------------------------------------------------------
 
     def switch_memtable(self, entries: float, log_bytes: float) -> None:
-        """The active memtable, holding `entries`, becomes immutable (SwitchMemtable)."""
-        keys, tombstones = self._source.memtable(self.number, entries)
+        """The active memtable, which took `entries` writes, becomes immutable (SwitchMemtable), hot keys apart."""
+        memtable = self.memtables.full(entries, log_bytes, self.engine.picker)
+        if memtable is None:
+            return
         self.memtables_full += bool(self.immutables)
-        self.immutables.append(Memtable(entries, keys, tombstones, log_bytes))
+        self.immutables.append(memtable)
         self._size_memtable(self.engine)
         self._install()
         self._request_flush()
@@ -109,10 +103,9 @@ class Store:
 
     def flush_all(self, entries: float) -> None:
         """Flush everything in memory now, the active memtable with its `entries` too (DB::Flush)."""
-        if entries >= 1.0:
-            keys, tombstones = self._source.memtable(self.number, entries)
-            if len(keys):
-                self.immutables.append(Memtable(entries, keys, tombstones, 0.0))
+        memtable = self.memtables.rest(entries)
+        if memtable is not None:
+            self.immutables.append(memtable)
         self._flush_queued = any(not m.in_progress for m in self.immutables)
         self._install()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from lsmlab.models.policies.decisions import CutContext, InspectsKeys, Merge, MergedStream
+from lsmlab.models.policies.flush_rules import values_in_log
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
@@ -21,6 +22,7 @@ from lsmlab.sim.steps import (
     merge_steps,
     with_file_ends,
     with_halts,
+    with_point_reads,
 )
 
 if TYPE_CHECKING:
@@ -57,9 +59,13 @@ class CompactionWork:
 
 
 def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
-    """Write memtables to one L0 file. Entries that an overwrite made obsolete are read but not written (§2.6)."""
+    """Write memtables to one L0 file. Entries that an overwrite made obsolete are read but not written (§2.6).
+
+    Where values stay in the log, the file holds keys and offsets.
+    """
     content, host = store.content, store.machine.host
-    stream, entries = content.stream(keys, tombstones)
+    in_log = values_in_log(store.engine.picker)
+    stream, entries = content.offsets(keys) if in_log else content.stream(keys, tombstones)
     files = content.files(stream, entries, tombstones, (), store.file_numbers, store.env.now)
     size = files[0].size_bytes if files else 0
     cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
@@ -103,7 +109,22 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
     if store.scheduler.preemptive:
         whole = store.machine.style.whole_files
         parts = [with_halts(steps, store.scheduler.chunk_bytes, whole_files=whole) for steps in parts]
+    from_log = _values_from_log(store, inputs)
+    if from_log:
+        input_bytes += round(from_log * content.entry.put)
+        parts = [with_point_reads(p, s * from_log) for p, s in zip(parts, _shares(groups, total), strict=True)]
     return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum(f.entries for f in outputs), cpu_s)
+
+
+def _values_from_log(store: Store, inputs: Sequence[SortedFile]) -> float:
+    """Values of L0 files that have to be read from logs on the device, one by one (TRIAD).
+
+    Logs are young: they are in memory where the page cache has room for all of them.
+    """
+    pending = [f for f in inputs if f.log_bytes]
+    if not pending or store.machine.cache.room_bytes >= sum(f.log_bytes for f in store.tree.l0):
+        return 0.0
+    return sum(f.entries for f in pending)
 
 
 def _slice(stream: MergedStream, start: int, end: int) -> MergedStream:

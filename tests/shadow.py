@@ -33,21 +33,25 @@ class Shadow:
         self.latest: dict[int, int] = {}
         self.versions: dict[int, KeyArray] = {}
         """By file number, parallel to the file's keys."""
-        self.memtables: dict[int, int] = {}
-        """Version by id of a memtable's keys."""
+        self.memtables: dict[int, KeyArray] = {}
+        """By id of a memtable's keys, the version of each."""
+        self._written = 0
         self._kept: list[Any] = []
 
     def wrote(self, keys: KeyArray) -> None:
-        """A memtable became immutable."""
-        version = len(self.memtables)
-        self.memtables[id(keys)] = version
+        """Clients have filled a memtable."""
+        self.latest.update(dict.fromkeys(keys.tolist(), self._written))
+        self._written += 1
+
+    def full(self, keys: KeyArray) -> None:
+        """What of a full memtable is to be flushed; the rest stays in memory (`Store.memtables.kept`)."""
+        self.memtables[id(keys)] = np.array([self.latest[key] for key in keys.tolist()])
         self._kept.append(keys)  # ids must stay those of this array
-        self.latest.update(dict.fromkeys(keys.tolist(), version))
 
     def flushed(self, memtables: Sequence[KeyArray], file: SortedFile | None) -> None:
         """Memtables, oldest first, became a file."""
         if file is not None:
-            runs = [(k, np.full(len(k), self.memtables[id(k)])) for k in reversed(memtables)]
+            runs = [(k, self.memtables[id(k)]) for k in reversed(memtables)]
             self._note([file], runs)
 
     def merged(self, pick: Merge, outputs: Sequence[SortedFile]) -> None:
@@ -56,9 +60,12 @@ class Shadow:
 
     def find(self, store: Store, key: int) -> int | None:
         """Version that a lookup finds: memtables, L0, then every run from newest to oldest."""
+        if _position(store.memtables.kept.keys, key) is not None:
+            return self.latest[key]  # rewritten into the active memtable from the one that was full last
         for memtable in reversed(store.immutables):
-            if _position(memtable.keys, key) is not None:
-                return self.memtables[id(memtable.keys)]
+            at = _position(memtable.keys, key)
+            if at is not None:
+                return int(self.memtables[id(memtable.keys)][at])
         for file in store.tree.l0:
             found = self._in_file(file, key)
             if found is not None:
@@ -108,13 +115,25 @@ def shadowed(store: Store) -> Iterator[Shadow]:
     """Follow everything that happens to a store while the context lasts."""
     shadow = Shadow()
     flush_work, merge_work = lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work
-    source = store._source
-    fill = source.memtable
+    memtables = store.memtables
+    source, full = memtables._source, memtables.full
+    fill, count = source.memtable, source.counted
 
     def memtable(number: int, entries: float) -> tuple[KeyArray, Any]:
         keys, tombstones = fill(number, entries)
         shadow.wrote(keys)
         return keys, tombstones
+
+    def counted(number: int, entries: float) -> tuple[KeyArray, Any, Any]:
+        keys, tombstones, updates = count(number, entries)
+        shadow.wrote(keys)
+        return keys, tombstones, updates
+
+    def filled(*arguments: Any) -> Any:
+        taken = full(*arguments)
+        if taken is not None:
+            shadow.full(taken.keys)
+        return taken
 
     def flush(own: Store, keys: KeyArray, tombstones: Any, entries_in: float) -> Any:
         work = flush_work(own, keys, tombstones, entries_in)
@@ -127,7 +146,8 @@ def shadowed(store: Store) -> Iterator[Shadow]:
         shadow.merged(pick, work.outputs)
         return work
 
-    source.memtable = memtable  # type: ignore[method-assign]
+    source.memtable, source.counted = memtable, counted  # type: ignore[method-assign]
+    memtables.full = filled  # type: ignore[method-assign]
     lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work = flush, merge
     try:
         yield shadow

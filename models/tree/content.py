@@ -34,6 +34,8 @@ class EntryBytes:
     """Footer, properties and metaindex per file (about 970 B)."""
     raw_put: float
     """Uncompressed key and value bytes of a put: what compaction CPU has to move."""
+    offset: float = 0.0
+    """Data-block bytes of an entry with an offset into the log in place of its value."""
 
 
 class Content:
@@ -74,6 +76,12 @@ class Content:
         data = np.zeros(n + 1)
         np.cumsum(weights * np.maximum(sizes, 1.0), out=data[1:])
         return MergedStream(keys, data), entries
+
+    def offsets(self, keys: KeyArray) -> tuple[MergedStream, NDArray[np.float64]]:
+        """Like `stream`, for entries that hold offsets into the log instead of values."""
+        entries = np.zeros(len(keys) + 1)
+        np.cumsum(np.broadcast_to(np.asarray(self.sample.weights(keys), dtype=np.float64), keys.shape), out=entries[1:])
+        return MergedStream(keys, entries * self.entry.offset), entries
 
     def total_bytes(self, keys: KeyArray) -> int:
         """Size of one file that would hold puts of all `keys`."""

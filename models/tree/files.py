@@ -46,6 +46,8 @@ class SortedFile:
     """Simulated time at which the file was written."""
     busy: bool = False
     """True while a job has the file as an input."""
+    log_bytes: float = 0.0
+    """Of a file of L0 with offsets instead of values: bytes of the log that holds the values, kept for it."""
     slices: tuple[Slice, ...] = ()
     """Parts of frozen files that are to be merged into this one, oldest first; all are newer than the file's own keys."""
     live_slices: int = 0

@@ -14,7 +14,14 @@ from lsmlab.models.tree.key_order import KeyOrder, Ordered
 from lsmlab.models.tree.keys import KeySample, choose_rate
 from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop
-from lsmlab.models.workloads.choosers import Chooser, InsertCursor, SequentialKeys, UniformKeys
+from lsmlab.models.workloads.choosers import (
+    Chooser,
+    FloatArray,
+    InsertCursor,
+    SequentialKeys,
+    UniformKeys,
+    counted,
+)
 from lsmlab.models.workloads.values import ValueSizes
 
 MOST_KEYS: Final = 1 << 60
@@ -122,6 +129,14 @@ class WriteStream:
             both = np.isin(deleted, put, assume_unique=True)
             deleted = deleted[~both | (rng.random(len(deleted)) < self._deletes)]
         return merge_runs([(deleted, np.ones(len(deleted), dtype=np.bool_)), (put, None)])
+
+    def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, Tombstones, FloatArray]:
+        """The same, and how often each key was written; where keys are also inserted or deleted, only that they were."""
+        if self._overwrites < 1.0:
+            keys, tombstones = self.fill(count, rng)
+            return keys, tombstones, np.ones(len(keys))
+        keys, updates = counted(self._overwritten, count, rng)
+        return keys, None, updates
 
 
 @dataclass(frozen=True)

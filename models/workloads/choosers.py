@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from lsmlab.models.errors import InputError
@@ -49,6 +49,22 @@ class ChooserState(Protocol):
 
     def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
         """`k` codes drawn as reads draw their keys: each stands for the same number of reads. In no order."""
+
+
+@runtime_checkable
+class CountsUpdates(Protocol):
+    """A chooser at work that prefers some keys, and knows how often each was written."""
+
+    def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
+        """Codes as in `distinct`, and the mean number of writes to each of the keys that a code stands for."""
+
+
+def counted(state: ChooserState, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
+    """What `count` writes touch, and how often: once each, where no key is preferred."""
+    if isinstance(state, CountsUpdates):
+        return state.counted(count, rng)
+    codes = state.distinct(count, rng)
+    return codes, np.ones(len(codes))
 
 
 class Chooser(Protocol):
@@ -97,9 +113,15 @@ class HotPresence:
 
     def touched(self, count: float, rng: np.random.Generator) -> KeyArray:
         """Codes touched at least once, each with probability 1 - (1 - p)^count."""
+        return self.counted(count, rng)[0]
+
+    def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
+        """The same, and how often each was touched on average, given that it was."""
         if not len(self._codes):
-            return NO_KEYS
-        return self._codes[rng.random(len(self._codes)) < -np.expm1(count * self._log_absent)]
+            return NO_KEYS, np.empty(0)
+        present = -np.expm1(count * self._log_absent)
+        touched = rng.random(len(self._codes)) < present
+        return self._codes[touched], (count * -np.expm1(self._log_absent) / present)[touched]
 
 
 @dataclass(frozen=True)

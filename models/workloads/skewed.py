@@ -97,13 +97,25 @@ class _RankedState:
         self._owed = Owed()
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
-        cold = 1.0 - self._below
-        drawn = self._owed.take(count * cold / self._sample.weight) if self._sample.weight else 0
-        ranks = self._chooser.law.draw(self._below + cold * rng.random(drawn), self._n)
-        codes = self._group_codes(np.maximum(ranks, self._heads))
+        codes = self._cold(count, rng)
         if self._heads:
             codes = np.concatenate((codes, self._hot.touched(count, rng)))
         return unique_sorted(codes)
+
+    def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
+        """Codes as in `distinct`; a group that was drawn n times had each of its keys written n times."""
+        codes, times = np.unique(self._cold(count, rng), return_counts=True)
+        hot, updates = self._hot.counted(count, rng) if self._heads else (NO_KEYS, np.empty(0))
+        codes, updates = np.concatenate((codes, hot)), np.concatenate((times.astype(np.float64), updates))
+        order = np.argsort(codes)
+        return codes[order], updates[order]
+
+    def _cold(self, count: float, rng: np.random.Generator) -> KeyArray:
+        """Groups of ranks that are not carried one by one, in the order of the draws."""
+        cold = 1.0 - self._below
+        drawn = self._owed.take(count * cold / self._sample.weight) if self._sample.weight else 0
+        ranks = self._chooser.law.draw(self._below + cold * rng.random(drawn), self._n)
+        return self._group_codes(np.maximum(ranks, self._heads))
 
     def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
         u = (np.arange(k) + rng.random(k)) / max(1, k)  # one in each k-th of the law: less noise than k free draws

@@ -1,0 +1,150 @@
+"""TRIAD's three techniques (engines.md §2.6): what each changes in the store, and that nothing is lost."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from lsmlab.models.policies.triad import Triad, overlap_ratio
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from running import configuration
+from shadow import shadowed
+
+COMMON = (
+    "engine=triad", "device=samsung_970_pro", "device.write_cap=20MiB/s", "workload=constant", "workload.rate=3000",
+    "workload.read=0.2", "workload.update=0.8", "workload.num=100000", "workload.value_size=1000",
+    "workload.duration=40s", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
+    "engine.options.max_bytes_for_level_base=4MiB", "engine.options.max_bytes_for_level_multiplier=4",
+    "engine.options.max_background_jobs=3", "engine.options.use_direct_reads=true",
+    "engine.options.use_direct_io_for_flush_and_compaction=true",
+)  # fmt: skip
+SKEWED = ("workload.distribution=scrambled_zipfian",)
+HOTSPOT = ("workload.distribution=hotspot", "workload.hot_keys=0.002", "workload.hot_operations=0.8")
+OFF = (
+    "engine.picker.hot_keys=false", "engine.picker.deferred_l0=false", "engine.picker.log_as_l0=false",
+)  # fmt: skip
+"""The host alone."""
+
+
+def only(technique: str) -> tuple[str, ...]:
+    """Overrides that leave one technique on."""
+    return tuple(o for o in OFF if technique not in o)
+
+
+@lru_cache
+def result(*overrides: str) -> Result:
+    """A run of the common store."""
+    return run(configuration(*COMMON, *overrides))
+
+
+def l0_merges(of: Result) -> np.ndarray:
+    """Which jobs are compactions from L0 into a level below."""
+    return (np.asarray(of.jobs["kind"]) == "compaction") & (of.jobs["start_level"] == 0) & (of.jobs["output_level"] > 0)
+
+
+def file(*keys: int) -> SortedFile:
+    """An L0 file of single keys."""
+    return SortedFile(1, min(keys), max(keys), 100, float(len(keys)), np.array(keys, dtype=np.int64))
+
+
+def test_the_overlap_ratio_is_the_share_that_a_merge_would_drop() -> None:
+    """Three keys in two files of two are a quarter less; files without common keys have ratio 0."""
+    assert overlap_ratio([file(2, 4), file(4, 6)]) == pytest.approx(0.25)
+    assert overlap_ratio([file(2, 4), file(6, 8)]) == 0.0
+    assert overlap_ratio([]) == 0.0
+
+
+def test_hot_keys_are_the_most_updated_up_to_the_cap() -> None:
+    """Mean 3.25: keys with 4 and 8 updates are hot; a cap of one key leaves the hottest; equal counts make none hot."""
+    picker_rules = Triad(least_cold=1, most_hot=0.5, most_hot_of="keys")
+    updates, ones = np.array([1.0, 8.0, 4.0, 0.5]), np.ones(4)
+
+    assert [False, True, True, False] == _hot(picker_rules, updates, ones, 13.0)
+    assert [False, True, False, False] == _hot(Triad(least_cold=1, most_hot=0.25, most_hot_of="keys"), updates, ones, 13.0)
+    assert [False] * 4 == _hot(picker_rules, ones, ones, 4.0)
+    assert [True] * 4 == _hot(Triad(least_cold=100), updates, ones, 13.0)  # fewer than 100 cold entries: no flush
+
+
+def _hot(rules: Triad, updates: np.ndarray, keys: np.ndarray, entries: float) -> list[bool]:
+    from engine_goldens import engine_of
+
+    picker = engine_of("engine=triad").picker
+    picker.triad = rules  # type: ignore[attr-defined]
+    return [bool(mark) for mark in picker.hot(updates, keys, entries)]  # type: ignore[attr-defined]
+
+
+def test_hot_keys_in_memory_save_flushes_under_skew_only() -> None:
+    """200 keys take 80 % of the writes: of 980 in a memtable about 400 are distinct, of which about 200 are cold.
+
+    Plain flushes write all of them, 0.4 per write; with the technique the cold ones, 0.2. Uniform keys: no effect.
+    """
+    plain, hot = result(*HOTSPOT, *OFF).summary, result(*HOTSPOT, *only("hot_keys")).summary
+    uniform, same = result(*OFF).summary, result(*only("hot_keys")).summary
+
+    assert 0.4 < hot["flush_bytes"] / plain["flush_bytes"] < 0.7
+    assert hot["user_bytes_written"] == pytest.approx(plain["user_bytes_written"], rel=0.02)
+    assert same["flush_bytes"] == pytest.approx(uniform["flush_bytes"], rel=0.02)
+
+
+def test_deferred_l0_waits_for_more_files_where_keys_differ() -> None:
+    """Uniform keys: every L0 compaction takes at least seven files, n_max + 1; without the rule some take four."""
+    deferred, plain = result(*only("deferred_l0")), result(*OFF)
+
+    assert deferred.jobs["input_files"][l0_merges(deferred)].min() >= 7
+    assert plain.jobs["input_files"][l0_merges(plain)].min() == 4
+
+
+def test_l0_with_many_duplicates_does_not_wait() -> None:
+    """Keys of a hotspot smaller than a memtable come again in every file: four files are compacted."""
+    hotspot = ("workload.distribution=hotspot", "workload.hot_keys=0.005", "workload.hot_operations=0.95")
+    deferred = result(*hotspot, *only("deferred_l0"))
+
+    assert deferred.jobs["input_files"][l0_merges(deferred)].min() < 7
+
+
+def test_the_log_as_l0_saves_the_values_of_flushes_and_reads_them_later() -> None:
+    """Flushes shrink to keys and offsets, a thirtieth of 1000 B values; L0 compactions wait for a read per value.
+
+    Without a cap, in which waiting and reading would overlap; a read of the device takes 80 us.
+    """
+    free = "device.write_cap=null"
+    in_log, plain = result(free, *only("log_as_l0")), result(free, *OFF)
+    per_entry = in_log.summary["flush_bytes"] / in_log.jobs["entries_out"][np.asarray(in_log.jobs["kind"]) == "flush"].sum()
+
+    assert 20.0 < per_entry < 60.0
+    assert in_log.summary["flush_bytes"] < 0.06 * plain.summary["flush_bytes"]
+    assert in_log.summary["compaction_write_bytes"] > 0.5 * plain.summary["compaction_write_bytes"]
+    flushed = in_log.jobs["entries_out"][np.asarray(in_log.jobs["kind"]) == "flush"].sum()
+    assert _l0_merging_s(in_log) - _l0_merging_s(plain) == pytest.approx(80e-6 * flushed, rel=0.5)
+
+
+def _l0_merging_s(of: Result) -> float:
+    return float((of.jobs["end_s"] - of.jobs["start_s"])[l0_merges(of)].sum())
+
+
+@pytest.mark.parametrize("technique", ["hot_keys", "deferred_l0", "log_as_l0"])
+def test_the_newest_version_is_found(technique: str) -> None:
+    """Exact keys under skew: every key that was ever written is found in its newest version."""
+    config = configuration(*COMMON, *SKEWED, *only(technique), "workload.num=20000", "workload.duration=15s", "keys=exact")
+    phase = Phase(config, np.random.SeedSequence(7).spawn(SEEDS), ())
+    phase.preload()
+    store = phase.stores[0]
+    with shadowed(store) as shadow:
+        phase.run()
+    keys = sorted(shadow.latest)[::5]
+    wrong = {key: (shadow.find(store, key), shadow.latest[key]) for key in keys}
+
+    assert len(keys) > 1000
+    assert {} == {key: pair for key, pair in wrong.items() if pair[0] != pair[1]}
+
+
+def test_triad_postpones_and_the_backlog_comes_back() -> None:
+    """SILK's criticism (engines.md §2.6): L0 is kept fuller than without the rule, so each L0 compaction is larger."""
+    deferred, plain = result(*only("deferred_l0")), result(*OFF)
+
+    assert np.mean(deferred.series["l0_files"]) > np.mean(plain.series["l0_files"])
+    assert deferred.jobs["write_bytes"][l0_merges(deferred)].mean() > plain.jobs["write_bytes"][l0_merges(plain)].mean()
