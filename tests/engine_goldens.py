@@ -69,6 +69,8 @@ class EngineSession:
     limiter: RateLimiter | None = None
     view: StoreView = field(default_factory=StoreView)
     pickers: PickerSession = field(init=False)
+    clock_s: float = 0.0
+    """End of the last window that the scheduler was told of."""
 
     def __post_init__(self) -> None:
         self.pickers = PickerSession({"": lambda _arguments: self._picker()}, {"picker": ""})
@@ -92,7 +94,7 @@ class EngineSession:
             made = engine_of(f"engine={name}", *(f"{key}={value}" for key, value in arguments.items()), *lines)
         except InputError as error:
             return f"refused: {error}"
-        self.engine, self.throttle = made, made.throttle.initial()
+        self.engine, self.throttle, self.clock_s = made, made.throttle.initial(), 0.0
         self.scheduler, self.tuner, self.view = made.scheduler(), made.tuner(), StoreView()
         self.limiter = None
         return made.name
@@ -146,7 +148,7 @@ class EngineSession:
 
     def _view(self, arguments: Arguments, lines: list[str]) -> str:
         """What waits and what runs: `waiting: flush l0 deep`, `3: deep L1->L2 low halted load`, `4: l0 L0->L1 low`."""
-        view = StoreView(speedup=arguments.get("speedup", "no") == "yes")
+        view = StoreView(speedup=arguments.get("speedup", "no") == "yes", l0_files=int(arguments.get("l0", "0")))
         for line in lines:
             head, _, rest = line.partition(":")
             if head == "waiting":
@@ -168,9 +170,9 @@ class EngineSession:
         assert self.scheduler is not None
         numbers = {key: parse_quantity(arguments.get(key, "0"), "bytes_per_s") for key in ("user", "device")}
         per_s = {key: parse_quantity(arguments.get(key, "0"), "per_s") for key in ("writes", "reads")}
-        length = self.scheduler.window_s
+        start_s, self.clock_s = self.clock_s, self.clock_s + self.scheduler.window_s
         window = ClientWindow(
-            start_s=0.0, end_s=length, write_ops_per_s=per_s["writes"], read_ops_per_s=per_s["reads"],
+            start_s=start_s, end_s=self.clock_s, write_ops_per_s=per_s["writes"], read_ops_per_s=per_s["reads"],
             user_bytes_per_s=numbers["user"], value_bytes=float(arguments.get("value", "1000")),
             device_bytes_per_s=numbers["device"],
         )  # fmt: skip

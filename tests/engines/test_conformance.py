@@ -49,6 +49,13 @@ OWN = {
     **dict.fromkeys(
         ("adoc_code", "adoc_code_t", "adoc_code_b"), ("engine.tuner.least_batch=1MiB", "engine.tuner.most_batch=8MiB"),
     ),
+    "silk_code": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.pause_bandwidth=1GB/s",
+                  "engine.scheduler.least_bandwidth=5MB/s", "engine.scheduler.hysteresis=1MB/s"),
+    "silk_d": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.chunk=256KiB"),
+    "silk_o": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.chunk=256KiB"),
+    "silk_p": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.chunk=256KiB"),
+    "triad_silk": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.least_bandwidth=5MB/s",
+                   "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
 }  # fmt: skip
 """Settings of an engine that belong to the size of its device or store."""
 LOOKUPS = 2000
