@@ -87,6 +87,6 @@ def test_l0_stays_low_and_victims_go_on() -> None:
     kind = np.asarray(silk.jobs["kind"])
 
     assert np.asarray(silk.series["l0_files"]).max() <= 8
-    assert float(silk.jobs["halted_s"].sum()) > 5.0
+    assert int(((kind == "compaction") & (silk.jobs["halted_s"] > 0.0) & (silk.jobs["start_level"] > 0)).sum()) >= 5
     assert int((kind == "discarded").sum()) > 0
     assert silk.summary["stall_fraction"] == 0.0
