@@ -87,6 +87,7 @@ def test_l0_stays_low_and_victims_go_on() -> None:
     kind = np.asarray(silk.jobs["kind"])
 
     assert np.asarray(silk.series["l0_files"]).max() <= 8
-    assert int(((kind == "compaction") & (silk.jobs["halted_s"] > 0.0) & (silk.jobs["start_level"] > 0)).sum()) >= 5
+    halted = np.asarray(silk.jobs["halted_s"]) > 0.0
+    assert {"compaction"} == set(kind[halted]), "who was halted, and not discarded at once, went on to its end"
     assert int((kind == "discarded").sum()) > 0
     assert silk.summary["stall_fraction"] == 0.0
