@@ -69,10 +69,13 @@ def test_the_design_holds_every_pair_that_goes_together() -> None:
 
 
 def test_what_does_not_go_together_is_refused_with_the_reason() -> None:
-    """The reviewed list of refused pairs and engines; each message begins with a group and goes on as a sentence."""
+    """The reviewed list of refused pairs and, for reasons of their own, engines; each message begins with its group."""
     told = {f"{a[0]}={a[1]} {b[0]}={b[1]}": reason for (a, b), reason in matrix().refused.items()}
-    told |= _refused_by_engines()
-    text = "".join(f"{who}\n    {reason}\n" for who, reason in told.items())
+    told |= {who: reason for who, reason in _refused_by_engines().items() if reason not in told.values()}
+    pairs_by_reason: dict[str, list[str]] = {}
+    for who, reason in told.items():
+        pairs_by_reason.setdefault(reason, []).append(who)
+    text = "\n".join("\n    ".join([reason, *who]) + "\n" for reason, who in pairs_by_reason.items())
     if os.environ.get("LSMLAB_REWRITE") == "1":
         REFUSED.write_text(text, encoding="utf-8")
 
