@@ -137,6 +137,10 @@ class ClientLoad:
         reads = sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
         return writes, reads, self._device_bytes
 
+    def scans(self) -> float:
+        """Scans of all clients, as of the last `totals`."""
+        return sum(g.served * g.scan_share for g in self.groups)
+
     def _wake(self) -> None:
         self._advance()
         self._switch_full_memtables()

@@ -97,7 +97,7 @@ class Tuning:
         self._clients = clients
         self._stores = stores
         self._start_s = env.now
-        self._totals = clients.totals()
+        self._totals, self._scans = clients.totals(), clients.scans()
         self._jobs_seen = 0
         self._full_seen = 0
         self._alarm = Alarm(env, self._ask)
@@ -124,9 +124,10 @@ class Tuning:
             pending_bytes=store.view.pending_bytes,
             write_ops=(totals[0] - self._totals[0]) / self._stores,
             read_ops=(totals[1] - self._totals[1]) / self._stores,
+            scan_ops=(self._clients.scans() - self._scans) / self._stores,
             applying=store.options_file.unfinished > 0,
         )
-        self._start_s, self._totals = now_s, totals
+        self._start_s, self._totals, self._scans = now_s, totals, self._clients.scans()
         self._jobs_seen, self._full_seen = len(store.recorder.jobs), store.memtables_full
         return interval
 

@@ -207,6 +207,7 @@ class EngineSession:
             pending_bytes=round(parse_quantity(arguments.get("pending", "0"), "bytes")),
             write_ops=parse_quantity(arguments.get("writes", "0"), "count"),
             read_ops=parse_quantity(arguments.get("reads", "0"), "count"),
+            scan_ops=parse_quantity(arguments.get("scans", "0"), "count"),
             applying=arguments.get("applying", "no") == "yes",
         )  # fmt: skip
         changes: dict[str, Any] = dict(self.tuner.observe(interval))

@@ -1,7 +1,7 @@
 """PebblesDB: guards divide each level, and a compaction appends to the next level instead of rewriting it.
 
 Raju et al.: PebblesDB. SOSP 2017; engines.md §2.7, completed from the released code (VersionSet::Finalize,
-PickCompactionLevel, PickCompactionForGuards; DBImpl::SequenceWriteEnd).
+PickCompactionLevel, PickCompactionForGuards).
 """
 
 from __future__ import annotations
@@ -16,16 +16,7 @@ import numpy as np
 from lsmlab.models.engines.base import Base, Parts
 from lsmlab.models.engines.options import CompactionStyle
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import (
-    NOTHING,
-    Merge,
-    Pick,
-    RunningJob,
-    Scope,
-    StallCause,
-    StallInputs,
-    ThrottleState,
-)
+from lsmlab.models.policies.decisions import NOTHING, Merge, Pick, RunningJob, Scope
 from lsmlab.models.policies.guards import GuardedLevel, Guards
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
@@ -34,7 +25,6 @@ from numpy.typing import NDArray
 
 _SMALL: Final = 1.5
 """A file is one of a guard's smaller ones up to this many times bytes / `files_per_guard` (PickCompactionForGuards)."""
-_MICROSECOND: Final = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,7 +41,10 @@ class PebblesDb:
     guard_sizes: list[int] = field(default_factory=lambda: [1, 2, 4, 8, 8, 16, 32])
     """Bytes from which a guard of each level is due, in target files."""
     horizontal_ratio: float = 25.0
-    """The level above the last is merged within itself when the last is more than this many times larger."""
+    """A level is next to nothing when the one below is more than this many times larger: above the last it is merged within
+    itself, and seeks do not drive it down."""
+    seek_driven: bool = False
+    """Whether whole levels go down while no guard is due, as after many seeks in a row (`engine/tuner=pebblesdb_seeks`)."""
     guard_metadata: int = quantity("bytes", 300)
     """Memory per guard."""
 
@@ -126,7 +119,17 @@ class PebblesPicker:
         for level in range(1, last):
             if not locked & {level, level + 1} and scores[level] >= max(1.0, scores[level + 1]):
                 return level
-        return last if scores[last] >= 1 and last not in locked else None
+        if scores[last] >= 1 and last not in locked:
+            return last
+        return self._ahead_of_time(tree, locked) if self.settings.seek_driven else None
+
+    def _ahead_of_time(self, tree: Tree, locked: set[int]) -> int | None:
+        """The deepest level that is worth emptying so that seeks have fewer files to look at; the last has nowhere to go."""
+        for level in range(min(tree.last_nonempty_level(), tree.num_levels - 2), -1, -1):
+            size = tree.size_bytes(level)
+            if size and not locked & {level, level + 1} and tree.size_bytes(level + 1) <= self.settings.horizontal_ratio * size:
+                return level
+        return None
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
         """Whether some level is due."""
@@ -139,8 +142,11 @@ class PebblesPicker:
         level = self._level(tree, running, scope)
         if level is None:
             return NOTHING
+        due = self.scores(tree)[level] >= 1
         if level == 0:
-            return self._vertical(tree, 0, [(0, tuple(tree.l0))], "L0Files")
+            return self._vertical(tree, 0, [(0, tuple(tree.l0))], "L0Files" if due else "Seeks")
+        if not due:
+            return self._vertical(tree, level, [(level, tuple(run)) for run in tree.runs(level)], "Seeks")
         inputs = self._inputs(tree, level)
         if not self._is_horizontal(tree, level):
             return self._vertical(tree, level, inputs, "GuardFull")
@@ -248,38 +254,3 @@ class PebblesPicker:
         """Memory of all guards."""
         count = sum(len(self.guards.keys(tree, level)) for level in range(1, tree.num_levels))
         return count * self.settings.guard_metadata
-
-
-@dataclass(frozen=True)
-class PebblesThrottling:
-    """`engine/throttle=pebblesdb`: a write waits for a memtable, and sleeps 1 us per L0 file above the slowdown trigger."""
-
-    def make(self, base: Base) -> PebblesThrottle:
-        """The throttle of the options."""
-        options = base.options
-        return PebblesThrottle(
-            options.max_write_buffer_number, options.level0_slowdown_writes_trigger, options.delayed_write_rate
-        )
-
-
-@dataclass(frozen=True)
-class PebblesThrottle:
-    """Implements `decisions.Throttle` (SequenceWriteBegin, SequenceWriteEnd)."""
-
-    most_memtables: int
-    slowdown_files: int
-    rate_bytes_per_s: int
-    """What other policies see as the delayed rate; it has no effect here."""
-
-    def initial(self) -> ThrottleState:
-        """State of a store just opened."""
-        return ThrottleState(None, self.rate_bytes_per_s, 0, pressure=False)
-
-    def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:  # noqa: ARG002
-        """State after an install."""
-        cause, sleep_s = None, 0.0
-        if inputs.immutables >= self.most_memtables:
-            cause = StallCause.MEMTABLE_STOP
-        elif inputs.l0_files > self.slowdown_files:
-            cause, sleep_s = StallCause.L0_SLOWDOWN, (inputs.l0_files - self.slowdown_files) * _MICROSECOND
-        return ThrottleState(cause, self.rate_bytes_per_s, inputs.pending_bytes, pressure=False, sleep_s=sleep_s)

@@ -47,6 +47,8 @@ class Interval:
     """Operations of all clients in the interval, per store."""
     read_ops: float
     """Point reads and scans."""
+    scan_ops: float = 0.0
+    """Of them the scans."""
     applying: bool = False
     """Whether the last change is still being applied: RocksDB's SetOptions returns only when the OPTIONS file is written,
     and waits with that while writers are stopped, though the new values count at once."""

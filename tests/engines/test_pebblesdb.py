@@ -134,3 +134,19 @@ def test_memory_grows_with_the_files() -> None:
     assert memory["metadata_bytes"] == pytest.approx(300 * 1e6 * 4 / 3 / 2**11, rel=0.4)
     assert memory["memtable_bytes"] == 2 * 2**20
     assert memory["total_bytes"] == sum(v for k, v in memory.items() if k != "total_bytes")
+
+
+def test_seeks_empty_the_levels_in_long_jobs() -> None:
+    """While clients only seek, whole levels go down to the last, one long job after the other, and scans meet fewer runs."""
+    seeks = ("workload=seekrandom", "workload.num=500k", "workload.duration=20s", "prefill=filluniquerandom",
+             "prefill.num=500k", "prefill.value_size=1000")  # fmt: skip
+    driven, left_alone = (
+        run(configuration(*LOAD, *PEBBLES, *seeks, f"engine/tuner={tuner}")) for tuner in ("pebblesdb_seeks", "none")
+    )
+    reasons = np.asarray(driven.jobs["reason"])
+
+    assert "Seeks" in reasons
+    assert 0 == left_alone.summary["compaction_count"]
+    levels, before = driven.summary["files_per_level"], left_alone.summary["files_per_level"]
+    assert 0 == sum(levels[:5]) < sum(before[:5])
+    assert driven.summary["read_ops_per_s"] > left_alone.summary["read_ops_per_s"]
