@@ -99,7 +99,7 @@ def _story(card: Mapping[str, Any]) -> list[str]:
     elif card["metrics"]:
         sentences.append("Every target is met.")
     else:
-        sentences.append("No case counts for the score: what follows are calibration runs, or what failed.")
+        sentences.append("No case counts for the score: what follows are calibration runs, other engines, or what failed.")
     if card["failed"]:
         sentences.append(f"{len(card['failed'])} cases failed and are not in the score; the end of the page says why.")
     sentences.append(

@@ -16,7 +16,7 @@ SET_COLORS: Final = {
 }  # fmt: skip
 SET_NAMES: Final = {
     "test": "own test part", "public": "public runs", "quarantine": "quarantine",
-    "real_engines": "recorded ADOC, SILK, LevelDB", "calibration": "calibration (not scored)",
+    "real_engines": "recorded engines", "calibration": "calibration (not scored)",
 }  # fmt: skip
 PANELS: Final = (
     ("ops_per_s", "operations / s", True), ("write_amplification", "W-Amp", True), ("stall_fraction", "stall fraction", False),

@@ -67,6 +67,7 @@ def digest(home: Path = HOME) -> str:
         *(home / "configs" / "parameters").glob("*.yaml"),
         validation / "findings.yaml",
         validation / "public_cases.py",
+        validation / "real_engines.py",
     ]
     sums = hashlib.sha256()
     for path in sorted(p for p in paths if p.is_file()):
