@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,11 +66,16 @@ def run_settings(
                 continue
             first = int(config.get("seed", 1))
             for seed in range(first, first + seeds):
-                place = directory / paper / setting.name / f"seed_{seed}"
+                place = directory / paper / _folder(setting.name) / f"seed_{seed}"
                 run.directories.append(place)
                 tasks.append(_Task(len(runs) - 1, {**config, "seed": seed, "json": True}, place))
     _carry_out(runs, tasks, processes, report)
     return {run.setting.overrides: run for run in runs}
+
+
+def _folder(name: str) -> str:
+    """A setting's name as a folder's name, on any file system."""
+    return re.sub(r"[^\w.=+-]+", "-", name)
 
 
 def _carry_out(runs: list[SettingRun], tasks: list[_Task], processes: int, report: Callable[[str], None]) -> None:
