@@ -31,6 +31,7 @@ SMALL: Final = (
     "device.write_cap=30MiB/s", "workload=peaks_valleys", "workload.num=20000", "workload.value_size=1000",
     "workload.duration=8s", "workload.valley=2s", "workload.valley_rate=1000", "workload.peak=2s",
     "workload.peak_rate=7000", "workload.read=0", "workload.update=1",
+    "keys=exact",
 )  # fmt: skip
 """A store of 20 MB in peaks that it cannot keep up with: small, slow, and with jobs that meet."""
 SCALED: Final = {

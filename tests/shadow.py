@@ -116,7 +116,7 @@ def shadowed(store: Store) -> Iterator[Shadow]:
     shadow = Shadow()
     flush_work, merge_work = lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work
     memtables = store.memtables
-    source, full = memtables._source, memtables.full
+    source, full, rest = memtables._source, memtables.full, memtables.rest
     fill, count = source.memtable, source.counted
 
     def memtable(number: int, entries: float) -> tuple[KeyArray, Any]:
@@ -135,6 +135,12 @@ def shadowed(store: Store) -> Iterator[Shadow]:
             shadow.full(taken.keys)
         return taken
 
+    def emptied(entries: float) -> Any:
+        taken = rest(entries)
+        if taken is not None:
+            shadow.full(taken.keys)
+        return taken
+
     def flush(own: Store, keys: KeyArray, tombstones: Any, entries_in: float) -> Any:
         work = flush_work(own, keys, tombstones, entries_in)
         picked = own._flushing._flushes[-1].memtables
@@ -147,7 +153,7 @@ def shadowed(store: Store) -> Iterator[Shadow]:
         return work
 
     source.memtable, source.counted = memtable, counted  # type: ignore[method-assign]
-    memtables.full = filled  # type: ignore[method-assign]
+    memtables.full, memtables.rest = filled, emptied  # type: ignore[method-assign]
     lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work = flush, merge
     try:
         yield shadow

@@ -17,16 +17,19 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.compose import composer
 from lsmlab.sim.phase import SEEDS, Phase
 from policy_matrix import engines, matrix, names, pairs
+from shadow import shadowed
 
 REFUSED = Path(__file__).parents[1] / "testdata" / "matrix" / "refused.txt"
 """Reviewed: what may not be combined, and what the user is told. Written anew with LSMLAB_REWRITE=1."""
 SETTLES_WITHIN_S = 600.0
 """Simulated time in which a store must come to rest once nobody writes."""
+LOOKUPS = 300
+"""Keys looked up in the end."""
 
 
 @pytest.mark.parametrize("picker", names("picker"))
 def test_every_pair_runs(picker: str) -> None:
-    """Runs of this picker in the covering design: the tree's invariants hold, entries are conserved, all comes to rest."""
+    """Runs of this picker in the covering design: invariants, conservation, the newest versions found, all at rest."""
     failed = {}
     for combination in (c for c in matrix().design if c[0] == picker):
         try:
@@ -39,22 +42,28 @@ def test_every_pair_runs(picker: str) -> None:
 
 def _run(config: dict[str, object]) -> None:
     phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
-    phase.run()
-    phase.clients.stop()
+    phase.preload()
     store = phase.stores[0]
-    store.flush_all(phase.clients.unflushed()[0])
-    end_s = phase.env.now + SETTLES_WITHIN_S
-    while not store.idle and phase.env.now < end_s:
-        phase.env.step()
-    jobs = store.recorder.jobs
+    with shadowed(store) as shadow:
+        phase.run()
+        phase.clients.stop()
+        store.flush_all(phase.clients.unflushed()[0])
+        end_s = phase.env.now + SETTLES_WITHIN_S
+        while not store.idle and phase.env.now < end_s:
+            phase.env.step()
+    jobs, dropped = store.recorder.jobs, store.recorder.entries_dropped_by_drop
     flushed = sum(j.entries_out for j in jobs if j.kind == "flush")
     removed = sum(j.entries_in - j.entries_out for j in jobs if j.kind == "compaction")
-    left = store.tree.live_entries() + store.recorder.entries_dropped_by_drop
     assert store.idle, "it does not come to rest"
     assert not store.blocked, "writers stay blocked"
     assert not any(f.busy for f in store.files()), "a lock stays"
     assert flushed > 1000
-    assert flushed == pytest.approx(left + removed, rel=1e-9)
+    written = flushed + store.recorder.entries_preloaded
+    assert written == pytest.approx(store.tree.live_entries() + dropped + removed, rel=1e-9)
+    keys = np.random.default_rng(1).choice(sorted(shadow.latest), size=LOOKUPS, replace=False).tolist()
+    found = {key: shadow.find(store, key) for key in keys}
+    wrong = [key for key, version in found.items() if version != shadow.latest[key] and not (dropped and version is None)]
+    assert [] == wrong, "old versions are found"
 
 
 def test_the_design_holds_every_pair_that_goes_together() -> None:
