@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Final
 
 import simpy
+from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
@@ -160,8 +161,6 @@ class Machine:
                     yield from self.journal.fsync_file(step.write_bytes, consumer)
                 else:
                     yield device.write(step.write_bytes, consumer)
-                    if step.ends_file:
-                        yield from self._small_write(consumer)
             elif pending is not None:
                 if self.journal is not None and step.ends_file:
                     yield from self.journal.fsync_written(pending)
@@ -169,6 +168,8 @@ class Machine:
                     yield pending
             if step.point_reads > 0.0:
                 yield self._point_reads(step.point_reads, consumer)
+            if step.ends_file and step.write_bytes > 0:
+                yield from self._small_writes(FILE_WRITES, consumer)
             if gate is not None:
                 gate.done(step.read_bytes, step.write_bytes)
         if gate is not None:
@@ -188,8 +189,7 @@ class Machine:
         """Fixed cost of finishing `count` output files: fsync of the tail, directory, reopening (§6.6)."""
         if self.journal is not None:
             yield from self.journal.fsync()
-        else:
-            yield from self._small_write(Consumer.FLUSH)
+        yield from self._small_writes(SYNC_WRITES, Consumer.FLUSH)
         cost = count * self.host.file_overhead
         if cost > 0:
             yield self.env.timeout(cost)
@@ -200,14 +200,19 @@ class Machine:
             if self.device.in_order:  # the edit's page is handed over behind all that waits for the cap
                 yield self.device.write(PAGE_BYTES, Consumer.FLUSH)
             yield from self.journal.fsync()
-            return
-        yield from self._small_write(Consumer.FLUSH)
-        yield self.env.timeout(self.device.device.fsync_s(self.device.state))
+        yield from self._small_writes(SYNC_WRITES, Consumer.FLUSH)
+        if self.journal is None:
+            yield self.env.timeout(self.device.device.fsync_s(self.device.state))
 
-    def _small_write(self, consumer: Consumer) -> Events:
-        """What an fsync itself writes: behind a cap whose allowance is used up it waits for the next slice like all else."""
+    def _small_writes(self, count: int, consumer: Consumer) -> Events:
+        """What an fsync itself writes: a cap counts it, and when its allowance is used up it waits for the next slice.
+
+        Through the page cache the journal has done the waiting.
+        """
         if self.device.bursty:
-            yield self.device.write(PAGE_BYTES, consumer)
+            if self.journal is None:
+                yield self.device.write(PAGE_BYTES, consumer)
+            self.device.count_small_writes(count)
 
     def unlink(self, count: int, cached_bytes: float = 0.0, log_bytes: float = 0.0) -> Events:
         """Delete obsolete files; the job keeps its slot meanwhile. `cached_bytes`: of them in the page cache."""
@@ -222,6 +227,8 @@ class Machine:
         self.device.trim(file.size_bytes)
         if file.log_bytes:
             self.log_deleted(file.log_bytes)
+        if self.device.discards_per_file:
+            self.device.count_small_writes(self.device.discards_per_file)
 
     def log_deleted(self, log_bytes: float) -> None:
         """A write-ahead log is gone with its memtable."""

@@ -36,6 +36,7 @@ class DeviceStation:
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
         self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
         self._trimmed_bytes = 0.0
+        self._small_writes = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
         self._grants: dict[tuple[Any, ...], Grant] = {}
@@ -75,6 +76,18 @@ class DeviceStation:
     def _hold(self, change: int) -> None:
         self._sync()
         self._flushing += change
+        self._replan()
+
+    @property
+    def discards_per_file(self) -> float:
+        """What a cap on operations counts for a deleted file."""
+        return float(getattr(self.device, "file_discards", 0.0))
+
+    def count_small_writes(self, count: float) -> None:
+        """Tell the device of write requests that have no bytes to speak of."""
+        self._sync()
+        self._small_writes += count
+        self._tell_device()
         self._replan()
 
     def trim(self, size_bytes: float) -> None:
@@ -144,12 +157,13 @@ class DeviceStation:
     def _tell_device(self) -> None:
         """Move the device's own state on. A state that does not change soon (valid_for_s infinite) may be a little old."""
         read_bytes, write_bytes, reads, writes = self._owed
-        flow = Flow(read_bytes, write_bytes, reads, writes, self._trimmed_bytes)
+        flow = Flow(read_bytes, write_bytes, reads, writes, self._trimmed_bytes, self._small_writes)
         state = self.device.advance(self.state, self._owed_s, flow)
         if state is not self.state:
             self.state = state
             self._grants.clear()
         self._owed_s = self._trimmed_bytes = 0.0
+        self._small_writes = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
 
     def _wake(self) -> None:

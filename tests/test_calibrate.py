@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lsmlab.models.devices.throttled import FILE_WRITES
+from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.errors import InputError
 from lsmlab.sim.latency import Undisturbed
 from lsmlab.sim.parameters import read_parameters
@@ -74,7 +74,7 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
     operations = round(now_s / TRUE["host.write_op"])
     histogram = Histogram(operations, 3e-6, ((2.0, 3.0, operations // 2), (3.0, 4.0, operations // 2)))
     files = sum(max(1, job.outputs) for job in jobs)
-    writes = 3e8 / TRUE["device.throttle_io"] + FILE_WRITES * files
+    writes = 3e8 / TRUE["device.throttle_io"] + FILE_WRITES * files + 2 * SYNC_WRITES * len(jobs)
     counters = ({"write_bytes": 3e8, "writes": writes, "read_bytes": 0.0, "reads": 0.0},)
     return RecordedRun(
         f"{name}/{seed}", name, a_config(value_bytes), now_s, operations, 0.0, tuple(jobs), {"write": histogram},

@@ -9,6 +9,7 @@ import pytest
 import simpy
 from lsmlab.models.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
+from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine import Consumer, Events, IoStyle, Machine, PageCache
 from lsmlab.sim.stations import CoreStation, DeviceStation
 from lsmlab.sim.steps import Step, flush_steps, with_file_ends
@@ -19,9 +20,9 @@ from device_catalogue import setup
 MB = 1e6
 
 
-def a_machine(env: simpy.Environment) -> Machine:
-    """Direct I/O on a drive behind 80 MB/s."""
-    device = setup("samsung_970_pro", write_cap="80MB/s").device
+def a_machine(env: simpy.Environment, **caps: object) -> Machine:
+    """Direct I/O on a drive behind 80 MB/s, or other caps."""
+    device = setup("samsung_970_pro", **(caps or {"write_cap": "80MB/s"})).device
     station = DeviceStation(env, device, read_request_bytes=2.0**21, write_request_bytes=2.0**20, queue_depth=1.0)
     style = IoStyle(overlap_writes=False, whole_files=False, overlap_reads=False, readahead_bytes=2.0**21, burst_bytes=8 * MB)
     host = Host(file_overhead=0.0)
@@ -63,6 +64,48 @@ def test_every_output_file_has_an_fsync() -> None:
     machine.device.settle()
 
     assert machine.device.write_bytes == pytest.approx(2 * MB + 3 * 4096.0)
+
+
+def test_a_cap_on_operations_counts_fsyncs_and_deletions() -> None:
+    """100 operations a second, 10 in a slice: three commits of three and a deletion of two use them up; the next waits."""
+    env = simpy.Environment()
+    machine = a_machine(env, iops_cap=100, file_discards=2)
+    ended: list[float] = []
+    file = SortedFile(1, 1, 1, 1000)
+
+    def job() -> Events:
+        for number in range(4):
+            yield from machine.commit()
+            ended.append(env.now)
+            if number == 2:
+                machine.deleted(file)
+
+    env.run(env.process(job()))
+
+    assert all(at_s < 0.05 for at_s in ended[:3])
+    fsync_s = machine.device.device.fsync_s(machine.device.state)
+    assert ended[3] == pytest.approx(0.1 + fsync_s, abs=2e-3)
+
+
+def test_flushes_under_a_cap_on_operations() -> None:
+    """A flush of 4 MiB takes 8 writes of 512 KiB, 3 for its file and 6 for directory and manifest: 500 a second, 29 flushes."""
+    env = simpy.Environment()
+    machine = a_machine(env, iops_cap=500)
+    flushes = 0
+
+    def jobs() -> Events:
+        nonlocal flushes
+        while True:
+            steps = with_file_ends(flush_steps(0.0, 4 * 2.0**20, 2.0**20), [4 * 2.0**20])
+            yield from machine.run_steps(steps, Consumer.FLUSH, Priority.HIGH)
+            yield from machine.finish_files(1)
+            yield from machine.commit()
+            flushes += 1
+
+    env.process(jobs())
+    env.run(until=10.0)
+
+    assert flushes == pytest.approx(10 * 500 / 17, rel=0.03)
 
 
 def test_file_ends_are_marked_in_the_step_that_writes_them() -> None:

@@ -85,6 +85,8 @@ class Flow:
     """Write requests."""
     trimmed_bytes: float = 0.0
     """Bytes of deleted files."""
+    small_writes: float = 0.0
+    """Write requests besides, which have no bytes to speak of: what fsyncs write themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lsmlab.models.devices.base import Device
-from lsmlab.models.devices.throttled import IO_BYTES, KEPT_SLICES, SLICE_S, Throttled
+from lsmlab.models.devices.throttled import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, Throttled
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build, quantity
@@ -33,6 +33,8 @@ class DeviceSettings:
     """Most bytes that the throttle counts as one operation."""
     throttle_kept_slices: int = quantity("count", KEPT_SLICES, high=1)
     """Past slices whose unused allowance still counts: 1 since Linux 6.15, 0 before."""
+    file_discards: float = quantity("count", FILE_DISCARDS)
+    """Discards per deleted file, which a cap on operations counts as writes: 0 if the file system sends none."""
     fsync_portion: float | None = quantity("bytes", None, low=65536)
     """Most of a file that one journal handle hands over where the device's queue is full; None: it never is."""
     fsync_queue: float = quantity("bytes", 0.0)
@@ -111,6 +113,7 @@ def _throttle(device: Device, settings: DeviceSettings) -> Device:
         slice_s=settings.throttle_slice,
         io_bytes=settings.throttle_io,
         kept_slices=settings.throttle_kept_slices,
+        file_discards=settings.file_discards,
     )
 
 

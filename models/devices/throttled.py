@@ -26,10 +26,15 @@ IO_BYTES: Final = 512.0 * 2**10
 """Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two (specs/lessons.md, 3.9)."""
 KEPT_SLICES: Final = 1
 """Slices that stay in a window when they are over: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
+FILE_DISCARDS: Final = 1.75
+"""Discards per deleted file on a file system mounted with -o discard: decision 0005 has the measurement."""
 READ_IO_BYTES: Final = 611e3
 """The same of a read: mean of the recorded calibration runs (validation/cases), small reads apart."""
-FILE_WRITES: Final = 5.0
-"""Small writes that go with every file that is written: its end, the journal, the manifest (specs/lessons.md, 3.9)."""
+FILE_WRITES: Final = 3
+"""Small writes that go with every file that is written: its end and its fsync."""
+SYNC_WRITES: Final = 3
+"""The same of the fsync of a directory or a manifest. Both fitted to the operations that the block layer counted in the
+recorded calibration runs (validation/cases; 3.1 per file and 6.3 per job, which has one of each; lessons.md, 3.9)."""
 FILE_READS: Final = 1.8
 """Small reads that go with every file that is read, its footer and index among them; from the same runs."""
 _EMPTY_S: Final = 1e-3
@@ -107,8 +112,9 @@ class Throttled:
     io_bytes: float = IO_BYTES
     read_io_bytes: float = READ_IO_BYTES
     kept_slices: int = KEPT_SLICES
+    file_discards: float = FILE_DISCARDS
     file_bytes: float = math.inf
-    """Size of the files that are read and written; their small operations count as well."""
+    """Size of the files that are read; their small operations count as well."""
 
     def __post_init__(self) -> None:
         for key in ("write_cap", "read_cap", "iops_cap"):
@@ -120,11 +126,6 @@ class Throttled:
     def name(self) -> str:
         """Name of the device below."""
         return self.device.name
-
-    @property
-    def mean_write_bytes(self) -> float:
-        """Bytes per operation of a file's writing, small ones included."""
-        return 1.0 / (1.0 / self.io_bytes + FILE_WRITES / self.file_bytes)
 
     @property
     def mean_read_bytes(self) -> float:
@@ -142,7 +143,7 @@ class Throttled:
             load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, in_line=True,
         )  # fmt: skip
         write = _Direction(
-            load.writers, load.write_request_bytes, self.mean_write_bytes, 1.0, load.write_request_bytes,
+            load.writers, load.write_request_bytes, self.io_bytes, 1.0, load.write_request_bytes,
             load.write_limit_bytes_per_s, 1.0,
         )  # fmt: skip
         limited = load
@@ -174,7 +175,7 @@ class Throttled:
     def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
         """What passed counts against the allowance; slices that are over leave the window."""
         read_ios = max(flow.reads, flow.read_bytes / self.mean_read_bytes)
-        write_ios = max(flow.writes, flow.write_bytes / self.mean_write_bytes)
+        write_ios = max(flow.writes, flow.write_bytes / self.io_bytes) + flow.small_writes
         clock_s = state.clock_s + elapsed_s
         return ThrottleState(
             self.device.advance(state.inner, elapsed_s, flow),
@@ -188,7 +189,7 @@ class Throttled:
     ) -> Window:
         """The window after `size_bytes` more have passed in `elapsed_s`."""
         left_s = window.left_s - elapsed_s
-        if size_bytes <= 0.0:
+        if size_bytes <= 0.0 and ios <= 0.0:
             return window._replace(age_s=window.age_s + elapsed_s, left_s=left_s) if left_s > _TICK_S else _NO_WINDOW
         if window.left_s <= 0.0:
             window = _NO_WINDOW
@@ -297,4 +298,3 @@ class Throttled:
             utilisation=grant.utilisation,
             valid_for_s=min(valid_s, grant.valid_for_s),
         )
-

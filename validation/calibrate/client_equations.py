@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from lsmlab.models.devices.throttled import FILE_WRITES
+from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 
@@ -151,7 +151,8 @@ def requests(runs: Sequence[RecordedRun]) -> Equation | None:
     used = [run for run in runs if "read" not in run.histograms and run.last.get("writes")]
     moved = np.array([run.last["write_bytes"] for run in used])
     counted = np.array([run.last["writes"] for run in used])
-    small = np.array([FILE_WRITES * sum(max(1, job.outputs) for job in run.jobs) for run in used])
+    files = np.array([sum(max(1, job.outputs) for job in run.jobs) for run in used])
+    small = FILE_WRITES * files + 2.0 * SYNC_WRITES * np.array([len(run.jobs) for run in used])
 
     def misses(values: Values) -> Array:
         return np.asarray(np.log((moved / values["device.throttle_io"] + small) / counted) / 0.2, dtype=np.float64)
