@@ -21,10 +21,9 @@ class L0Queue:
 
     def make(self, base: Base) -> L0QueueThrottle:
         """RocksDB's throttle with held flushes in the place of its L0 limits."""
-        rocksdb = replace(
-            RocksDbThrottling().make(base), level0_slowdown_writes_trigger=_NEVER, level0_stop_writes_trigger=_NEVER
-        )
-        return L0QueueThrottle(base.options.level0_stop_writes_trigger, rocksdb)
+        rocksdb = RocksDbThrottling().make(base)
+        unlimited = replace(rocksdb, level0_slowdown_writes_trigger=_NEVER, level0_stop_writes_trigger=_NEVER)
+        return L0QueueThrottle(base.options.level0_stop_writes_trigger, rocksdb.pressure_l0_files, unlimited)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Something has to empty the queue."""
@@ -41,6 +40,8 @@ class L0QueueThrottle:
 
     length: int
     """Q0: files in L0 from which no flush may start."""
+    pressure_l0_files: int
+    """Files in L0 from which compactions run in parallel, by RocksDB's formula over the limits as they are set."""
     rocksdb: RocksDbThrottle
     """Memtables and pending bytes as in RocksDB."""
 
@@ -50,4 +51,6 @@ class L0QueueThrottle:
 
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:
         """New state after an install."""
-        return replace(self.rocksdb.recompute(state, inputs), hold_flushes=inputs.l0_files >= self.length)
+        after = self.rocksdb.recompute(state, inputs)
+        pressure = after.pressure or (after.cause is None and inputs.l0_files >= self.pressure_l0_files)
+        return replace(after, pressure=pressure, hold_flushes=inputs.l0_files >= self.length)
