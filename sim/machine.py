@@ -18,8 +18,10 @@ from lsmlab.sim.journal import Journal
 from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.queues import Events as Events
 from lsmlab.sim.stations import CoreStation, DeviceStation
-from lsmlab.sim.steps import Step
+from lsmlab.sim.steps import BUFFER_BYTES, Step
 
+PORTIONS_PER_REFILL: Final = 4.0
+"""Requests to the rate limiter per refill of a writer that has all of it: finer ones find the bucket empty no oftener."""
 PAGE_BYTES: Final = 4096.0
 """Least that the kernel writes back, and that a small read brings."""
 
@@ -132,7 +134,7 @@ class Machine:
         self, steps: Sequence[Step], consumer: Consumer, priority: Priority, gate: Gate | None = None
     ) -> Events:
         """Run the steps of one thread, with its I/O priority; `gate` may halt it between two of them, or end it."""
-        style, device, cores = self.style, self.device, self.cores
+        style, device = self.style, self.device
         for step in steps:
             if gate is not None and gate.closed:
                 yield from gate.wait()
@@ -144,19 +146,17 @@ class Machine:
                     yield self.limiter.request(step.read_bytes, priority)
                 reading = device.read(step.read_bytes, consumer)
                 if style.overlap_reads and step.cpu_s > 0:
-                    yield cores.work(step.cpu_s)
+                    yield from self._compute(step, priority)
                     yield reading
                 else:
                     yield reading
-                    yield cores.work(step.cpu_s)
+                    yield from self._compute(step, priority)
             elif step.write_bytes > 0 and style.overlap_writes and self.limiter is None:
                 pending = device.write(step.write_bytes, consumer)
-                yield cores.work(step.cpu_s)
-            elif step.cpu_s > 0:
-                yield cores.work(step.cpu_s)
+                yield from self._compute(step, priority)
+            else:
+                yield from self._compute(step, priority)
             if pending is None and step.write_bytes > 0:
-                if self.limiter is not None:
-                    yield self.limiter.request(step.write_bytes, priority)
                 if self.journal is not None and step.ends_file:
                     yield from self.journal.fsync_file(step.write_bytes, consumer)
                 else:
@@ -174,6 +174,23 @@ class Machine:
                 gate.done(step.read_bytes, step.write_bytes)
         if gate is not None:
             gate.finished()
+
+    def _compute(self, step: Step, priority: Priority) -> Events:
+        """Compute, and ask the limiter for what is written as it comes: a writer asks for one buffer at a time.
+
+        Only buffers reach the page cache here; when they reach the device is another matter. To ask for a whole step at
+        its end would make the limiter's bucket run empty in every step, and an auto-tuned limiter counts that.
+        """
+        if self.limiter is None or step.write_bytes <= 0.0:
+            if step.cpu_s > 0.0:
+                yield self.cores.work(step.cpu_s)
+            return
+        portion = max(BUFFER_BYTES, self.limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
+        count = max(1, int(step.write_bytes / portion))
+        for _ in range(count):
+            if step.cpu_s > 0.0:
+                yield self.cores.work(step.cpu_s / count)
+            yield self.limiter.request(step.write_bytes / count, priority)
 
     def _point_reads(self, count: float, consumer: Consumer) -> simpy.Event:
         """Read blocks one after the other: as slow as their latencies together, or as their bytes where that is more."""
