@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,18 @@ def test_settings_that_claims_share_run_once(tmp_path: Path) -> None:
     assert 4 == len(list(tmp_path.rglob("summary.json")))
     assert (1.0, 2.0) == found[1].values
     assert "reproduced" == found[0].verdict, found[0].values
+
+
+def test_long_settings_may_have_fewer_seeds(tmp_path: Path) -> None:
+    """A claim has the seeds that all of its settings have; two claims that share a setting get the more of it."""
+    once = Setting("plain", PLAIN.overrides, seeds=1)
+    mine = papers(claim("ldc.a", FAST, once))
+
+    (found,) = judge(mine, run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path))
+
+    assert 1 == len(found.values)
+    assert 3 == len(list(tmp_path.rglob("summary.json")))
+    assert [2] == [s.seeds for _, s in settings_of(papers(claim("ldc.a", once), claim("ldc.b", replace(once, seeds=2))))]
 
 
 def test_a_failure_costs_its_own_claims_only(tmp_path: Path) -> None:

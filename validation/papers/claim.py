@@ -15,6 +15,8 @@ class Setting:
     """Unique within the paper: "rocksdb_load_a"."""
     overrides: tuple[str, ...]
     """As on the command line of `lsmlab run`: ("experiment=vlsm_load_a", "engine=rocksdb_overflow")."""
+    seeds: int | None = None
+    """Most seeds to simulate, for a setting that takes long; a claim has the seeds that all of its settings have."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def run_settings(
                 report(f"{paper} {setting.name}: {run.error}")
                 continue
             first = int(config.get("seed", 1))
-            for seed in range(first, first + seeds):
+            for seed in range(first, first + min(seeds, setting.seeds or seeds)):
                 place = directory / paper / _folder(setting.name) / f"seed_{seed}"
                 run.directories.append(place)
                 tasks.append(_Task(len(runs) - 1, {**config, "seed": seed, "json": True}, place))

@@ -50,7 +50,9 @@ def settings_of(papers: Sequence[Paper]) -> list[tuple[str, Setting]]:
     for paper in papers:
         for claim in paper.claims:
             for setting in claim.runs:
-                found.setdefault(setting.overrides, (paper.name, setting))
+                known = found.setdefault(setting.overrides, (paper.name, setting))[1]
+                if known.seeds is not None and (setting.seeds is None or setting.seeds > known.seeds):
+                    found[setting.overrides] = (paper.name, setting)
     return list(found.values())
 
 
