@@ -23,7 +23,7 @@ from lsmlab.sim.machine import Machine
 from lsmlab.sim.op_times import WRITE, OpTimes
 from lsmlab.sim.queues import TICK_S, Alarm
 from lsmlab.sim.recorder import CAUSES
-from lsmlab.sim.sleeps import Sleeps, sleeps_at
+from lsmlab.sim.sleeps import Sleeps, fixed_sleep, sleeps_at
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class ClientLoad:
         """Writes per second that each store lets through."""
         self._waiting_share = 0.0
         """Share of time that the leading writer spends waiting now."""
+        self._asked_sleep_s = 0.0
+        """Sleep that the throttles asked for when that was planned; 0: as long as a delayed rate needs."""
         self._stop_since = -1.0
         self._device_bytes = self._device_rate = 0.0
         """What clients moved on the device so far, and move per second now."""
@@ -208,9 +210,8 @@ class ClientLoad:
 
     def _sleeps(self) -> Sleeps:
         """How delayed writers sleep at the present rate, or as their throttle says."""
-        fixed_s = max(store.throttle.sleep_s for store in self.stores)
-        if fixed_s > 0.0:
-            return Sleeps(fixed_s, ((fixed_s, 1.0),))
+        if self._asked_sleep_s > 0.0:
+            return fixed_sleep(self._asked_sleep_s, self._host)
         threads = sum(g.spec.threads for g in self.groups if g.closed and g.write_share > 0.0)
         group_bytes = max(1, threads) * self.shape.batch_bytes
         rate = self._allowed * self.shape.batch_bytes
@@ -230,6 +231,7 @@ class ClientLoad:
         wanted = sum(self._demand(g) * g.write_share for g in self.groups)
         factor = 1.0 if wanted <= allowed else allowed / wanted
         self._stall, self._allowed = cause, allowed / len(self.stores)
+        self._asked_sleep_s = max(store.throttle.sleep_s for store in self.stores)
         self._waiting_share = 0.0
         for group in self.groups:
             demand = self._demand(group)
@@ -295,7 +297,8 @@ class ClientLoad:
         if throttle.sleep_s == 0.0:
             return throttle.rate_bytes_per_s / self.shape.batch_bytes
         writers = sum(g.spec.threads for g in self.groups if g.write_share > 0.0 and not g.finished)
-        return max(1, writers) / (throttle.sleep_s + self._times.mean_s(0))
+        sleep_s = fixed_sleep(throttle.sleep_s, self._host).mean_s + self._host.sleep_penalty
+        return max(1, writers) / (sleep_s + self._times.mean_s(0))
 
     def _note_stop(self) -> None:
         stopped = self._held or any(store.blocked for store in self.stores)

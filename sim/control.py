@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import simpy
+from lsmlab.models.policies.decisions import CountsSeeks
 from lsmlab.models.policies.scheduling import ClientWindow
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.workloads.base import Workload
 from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.machine import Machine
 from lsmlab.sim.queues import TICK_S, Alarm
+from lsmlab.sim.seeks import Seeks
 from lsmlab.sim.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.reads import TreeReads
 
 Totals = tuple[float, float, float]
 """Writes, reads and device bytes of all clients."""
@@ -133,14 +140,18 @@ class Tuning:
 
 
 def start_control(
-    env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, machine: Machine, workload: Workload
-) -> list[Observation | Tuning]:
-    """Begin to observe and tune, where the engine does."""
-    controls: list[Observation | Tuning] = []
+    env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, machine: Machine, workload: Workload,
+    reads: TreeReads | None,
+) -> list[Observation | Tuning | Seeks]:
+    """Begin to observe, to tune and to count seeks, where the engine does."""
+    controls: list[Observation | Tuning | Seeks] = []
     if stores[0].scheduler.window_s > 0.0:
         controls.append(Observation(env, stores, clients, machine, workload))
     for store in stores:
         tuner = store.engine.tuner()
         if tuner is not None:
             controls.append(Tuning(env, store, tuner, clients, len(stores)))
+    picker = stores[0].engine.picker
+    if reads is not None and isinstance(picker, CountsSeeks) and picker.allowed_seeks(0) < math.inf:
+        controls.append(Seeks(env, stores, clients, reads, workload.entry_bytes))
     return controls

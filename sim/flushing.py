@@ -88,6 +88,9 @@ class Flushing:
                 continue
             memtable.in_progress = True
             picked.append(memtable)
+            if self._store.engine.flushes_one_memtable:
+                self._store.request_flush()  # of the next one
+                break
         return picked
 
     def _commit(self, job: int, began_with: Engine) -> None:

@@ -106,7 +106,7 @@ class Phase:
             env, workload.clients, self.stores, self.machine, self.setup.shape, until_s, self._arrivals_rng, self.reads,
             on_finished=end, log_reaches_device=self.setup.log_reaches_device,
         )  # fmt: skip
-        start_control(env, self.stores, self.clients, self.machine, workload)
+        start_control(env, self.stores, self.clients, self.machine, workload, self.reads)
         self.clients.start()
         _advance(env, until_s, finished, progress)
 

@@ -167,7 +167,7 @@ class TreeReads:
         return min(1.0, store.machine.cache.used_bytes / live) if live else 1.0
 
     def _look_up(self, store: Store) -> Lookups:
-        codes = np.sort(self._sample_codes(store.number))
+        codes = np.sort(self.sample_codes(store.number))
         missing = np.ones(len(codes), dtype=np.bool_)
         runs = in_log = 0
         missing &= ~_contains(store.memtables.kept.keys, codes)
@@ -188,7 +188,8 @@ class TreeReads:
         n = len(codes)
         return Lookups(runs / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_log / n)
 
-    def _sample_codes(self, store: int) -> KeyArray:
+    def sample_codes(self, store: int) -> KeyArray:
+        """Keys that the clients' next reads of a store may ask for."""
         weights = np.array([_reads(c) for c in self._readers])
         counts = self._rng.multinomial(SAMPLE, weights / weights.sum())
         parts = [

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from lsmlab.models.host import Host
 from lsmlab.models.policies.rocksdb_delay import sleep_shares
 from lsmlab.models.version import Version
+
+ASKED_S: Final = 1.001e-3
+"""What RocksDB asks for when `Host.sleep_step` is measured; the rest of it is the timer's slack and the wake-up."""
 
 
 class Sleeps(NamedTuple):
@@ -28,3 +31,9 @@ def sleeps_at(rate_bytes_per_s: float, group_bytes: float, host: Host, version: 
     total = sum(share for _, share in shares)
     lengths = tuple((steps * host.sleep_step, share / total) for steps, share in shares)
     return Sleeps(sum(sleep_s * share for sleep_s, share in lengths), lengths)
+
+
+def fixed_sleep(asked_s: float, host: Host) -> Sleeps:
+    """The sleep of a throttle that always asks for the same time (`ThrottleState.sleep_s`)."""
+    sleep_s = asked_s + max(0.0, host.sleep_step - ASKED_S)
+    return Sleeps(sleep_s, ((sleep_s, 1.0),))

@@ -64,7 +64,7 @@ def with_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bool) 
     """
     cut: list[Step] = []
     for step in steps:
-        size = step.read_bytes if whole_files else max(step.read_bytes, step.write_bytes)
+        size = max(step.read_bytes, step.write_bytes)
         count = max(1, math.ceil(size / chunk_bytes))
         read, cpu, write = step.read_bytes / count, step.cpu_s / count, step.write_bytes / count
         if whole_files:

@@ -98,7 +98,7 @@ class Store:
         self.immutables.append(memtable)
         self._size_memtable(self.engine)
         self._install()
-        self._request_flush()
+        self.request_flush()
         self.schedule()
 
     def flush_all(self, entries: float) -> None:
@@ -236,7 +236,8 @@ class Store:
         view.compaction_waiting = before[1] or picker.needs_compaction(self.tree, self.env.now, Scope.DEEP)
         return before != (view.l0_waiting, view.compaction_waiting)
 
-    def _request_flush(self) -> None:
+    def request_flush(self) -> None:
+        """Note that memtables wait for a flush, if they are enough (EnqueuePendingFlush)."""
         waiting = sum(not m.in_progress for m in self.immutables)
         if waiting >= self.options.min_write_buffer_number_to_merge:
             self._flush_queued = True

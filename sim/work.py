@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from lsmlab.models.policies.decisions import CutContext, InspectsKeys, Merge, MergedStream
 from lsmlab.models.policies.flush_rules import values_in_log
+from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
@@ -67,6 +68,8 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     in_log = values_in_log(store.engine.picker)
     stream, entries = content.offsets(keys) if in_log else content.stream(keys, tombstones)
     files = content.files(stream, entries, tombstones, (), store.file_numbers, store.env.now)
+    if files and store.engine.flush_keeps_versions:
+        _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
     cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
     cpu_s += store.engine.compression_cpu_s(host, entries_in * content.entry.raw_put, 0)
@@ -75,6 +78,13 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     if piece is not None:
         steps = with_file_ends(steps, [size])
     return FlushWork(files[0] if files else None, steps, cpu_s)
+
+
+def _keep_versions(content: Content, file: SortedFile, entries: float, data_bytes: float) -> None:
+    """Let a file of distinct keys stand for all `entries` that were written, each as large as the mean."""
+    file.size_bytes = file.compensated_bytes = content.file_bytes(entries, data_bytes * entries / file.entries)
+    file.deletions *= entries / file.entries
+    file.entries = entries
 
 
 def merge_work(store: Store, pick: Merge) -> CompactionWork:

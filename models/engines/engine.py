@@ -31,6 +31,10 @@ class Engine(Protocol):
     """Compressed by uncompressed bytes; 1 without compression."""
     block_format: BlockFormat
     """Where data blocks end."""
+    flushes_one_memtable: bool
+    """Whether a flush takes the oldest memtable alone (LevelDB), or all that wait."""
+    flush_keeps_versions: bool
+    """Whether a flush writes every entry of the memtable, overwritten ones too (LevelDB), or the newest of each key."""
 
     reverts_options: bool
     """Whether a job that ends puts the options back in force with which it began (RocksDB before 9.11)."""

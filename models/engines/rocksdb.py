@@ -19,7 +19,7 @@ from lsmlab.models.engines.rocksdb_parts import (
 )
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
-from lsmlab.models.policies.decisions import Cutter, Merge, Picker, SizesFiles, Throttle
+from lsmlab.models.policies.decisions import Cutter, Merge, Picker, PlacesFlushes, SizesFiles, Throttle
 from lsmlab.models.policies.rocksdb_cutter import subcompaction_cuts
 from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
 from lsmlab.models.policies.scheduling import Scheduler
@@ -65,6 +65,8 @@ class RocksDb:
     """RocksDB as a combination of policies; implements `lsmlab.models.engines.engine.Engine`."""
 
     Settings = RocksDbSettings
+    flushes_one_memtable = False
+    flush_keeps_versions = False
 
     def __init__(self, settings: RocksDbSettings) -> None:
         self.name = settings.name
@@ -139,9 +141,9 @@ class RocksDb:
         node += delete_share * mean_node_bytes(key_bytes, 0, version=self.version)
         return max(1.0, capacity / node)
 
-    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:  # noqa: ARG002
-        """Level that a flushed file goes to: always L0."""
-        return 0
+    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
+        """Level that a flushed file goes to: L0, unless the picker places flushes."""
+        return self.picker.flush_level(tree, lo, hi) if isinstance(self.picker, PlacesFlushes) else 0
 
     @property
     def smallest_file_bytes(self) -> int:

@@ -50,6 +50,8 @@ class SortedFile:
     """Of a file of L0 with offsets instead of values: bytes of the log that holds the values, kept for it."""
     slices: tuple[Slice, ...] = ()
     """Parts of frozen files that are to be merged into this one, oldest first; all are newer than the file's own keys."""
+    seeks: float = 0.0
+    """Lookups that searched the file in vain since it came to its level; kept for engines that ask (`CountsSeeks`)."""
     live_slices: int = 0
     """Of a frozen file: slices of it that have not been merged yet."""
 

@@ -18,7 +18,7 @@ class Level:
     With no snapshots two files of a level never share a user key, so RocksDB's "clean cut" of a range is the range
     itself and needs no code here.
 
-    Arrays (`lo`, `hi`, `size`, `busy`, `compensated`) are views of length `len(level)` into growing buffers: read
+    Arrays (`lo`, `hi`, `size`, `busy`, `compensated`, `links`) are views of length `len(level)` into growing buffers: read
     them, never keep them across a change of the level, and change busy marks through `mark` only.
     """
 
@@ -29,6 +29,7 @@ class Level:
         "_comp",
         "_comp_bytes",
         "_hi",
+        "_links",
         "_lo",
         "_n",
         "_size",
@@ -44,6 +45,7 @@ class Level:
         self._hi: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self._size: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self._comp: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
+        self._links: NDArray[np.int64] = np.empty(capacity, dtype=np.int64)
         self._busy: NDArray[np.bool_] = np.empty(capacity, dtype=np.bool_)
         self._bytes = 0
         self._comp_bytes = 0
@@ -77,6 +79,11 @@ class Level:
     def compensated(self) -> NDArray[np.int64]:
         """Compensated file sizes in bytes (rocksdb.md §4.3). Shape (n,)."""
         return self._comp[: self._n]
+
+    @property
+    def links(self) -> NDArray[np.int64]:
+        """Slices that wait to be merged into each file. Shape (n,)."""
+        return self._links[: self._n]
 
     @property
     def busy(self) -> NDArray[np.bool_]:
@@ -139,6 +146,10 @@ class Level:
                 file.busy = busy
                 self._busy_bytes += file.compensated_bytes if busy else -file.compensated_bytes
 
+    def note_links(self, i: int, j: int) -> None:
+        """The files [i, j) have got slices."""
+        self._links[i:j] = [len(f.slices) for f in self.files[i:j]]
+
     def index(self, file: SortedFile) -> int:
         """Position of `file`; ValueError if this level does not hold it."""
         i = int(self._lo[: self._n].searchsorted(file.lo, side="left"))
@@ -182,7 +193,7 @@ class Level:
         if n > len(self._lo):
             self._grow(n)
         if delta and j < old_n:
-            for array in (self._lo, self._hi, self._size, self._comp):
+            for array in (self._lo, self._hi, self._size, self._comp, self._links):
                 array[j + delta : n] = array[j:old_n]
             self._busy[j + delta : n] = self._busy[j:old_n]
         for k, file in enumerate(new, i):
@@ -190,6 +201,7 @@ class Level:
             self._hi[k] = file.hi
             self._size[k] = file.size_bytes
             self._comp[k] = file.compensated_bytes
+            self._links[k] = len(file.slices)
             self._busy[k] = file.busy
             self._bytes += file.size_bytes
             self._comp_bytes += file.compensated_bytes
@@ -207,6 +219,7 @@ class Level:
         assert [f.lo for f in self.files] == self.lo.tolist()
         assert [f.hi for f in self.files] == self.hi.tolist()
         assert [f.busy for f in self.files] == self.busy.tolist()
+        assert [len(f.slices) for f in self.files] == self.links.tolist()
         assert self._bytes == sum(f.size_bytes for f in self.files)
         assert self._comp_bytes == sum(f.compensated_bytes for f in self.files)
         assert self._busy_bytes == sum(f.compensated_bytes for f in self.files if f.busy)
@@ -220,4 +233,4 @@ class Level:
             return new
 
         self._lo, self._hi, self._size = wider(self._lo), wider(self._hi), wider(self._size)
-        self._comp, self._busy = wider(self._comp), wider(self._busy)
+        self._comp, self._links, self._busy = wider(self._comp), wider(self._links), wider(self._busy)

@@ -22,6 +22,9 @@ _BATCH_HEADER_BYTES: Final = 12  # WriteBatch: 8 B sequence number, 4 B count
 _MIN_ARENA_BLOCK: Final = 4096  # Arena::kMinBlockSize; derived sizes are rounded up to it
 _ARENA_BLOCK_CAP: Final = 1 << 20  # cap of the derived arena_block_size since 6.18 (RocksDB pull request 7907)
 _CAPPED_SINCE: Final = Version(6, 18)
+_LEVELDB_BLOCK: Final = 4096  # kBlockSize, util/arena.cc
+_LEVELDB_ENTRIES: Final = 8192
+_GOLDEN: Final = 0.6180339887498949  # its multiples fill (0, 1) evenly
 _ALIGNED_16_SINCE: Final = Version(5, 8)  # 5.7 aligns to 8 B; entry counts of 6.4 to 7.8 need 16 B
 
 
@@ -123,6 +126,34 @@ def memtable_entries(
     )
     lost = 0.5 * size * (capacity // block)
     return max(1.0, (capacity + _INLINE_BYTES - _HEAD_BYTES - lost) / size)
+
+
+def leveldb_memtable_entries(write_buffer_size: int, key_size: int, value_size: int) -> float:
+    """Puts of one size after which LevelDB's memtable is larger than `write_buffer_size` (db/skiplist.h, util/arena.cc).
+
+    The arena is followed entry by entry, with the heights of the skip list evenly spread in their true proportions, over
+    the first `_LEVELDB_ENTRIES`; further ones cost as much. Rules: rocksdb_universal_fifo_leveldb.md §3.2.
+    """
+    encoded = encoded_entry_bytes(key_size, value_size)
+    used = left = count = 0
+    for count in range(1, _LEVELDB_ENTRIES + 1):
+        height = 1
+        while height < _MAX_HEIGHT and (count * _GOLDEN) % 1.0 < _BRANCHING**-height:
+            height += 1
+        node = _POINTER_BYTES * (1 + height)
+        # the entry is not aligned, its node is: aligning may cost a few bytes of the block
+        for size, aligned in ((encoded, False), (node, True)):
+            need = size + (left % _POINTER_BYTES if aligned else 0)
+            if need <= left:
+                left -= need
+            elif size > _LEVELDB_BLOCK // 4:
+                used += size + _POINTER_BYTES  # a block of its own
+            else:
+                used += _LEVELDB_BLOCK + _POINTER_BYTES
+                left = _LEVELDB_BLOCK - size
+        if used > write_buffer_size:
+            return float(count)
+    return count * write_buffer_size / (used - left)
 
 
 def _round_up(value: int, unit: int) -> int:

@@ -42,6 +42,8 @@ class Tree:
     """Per level: position in the level's priority list from which the next pick of this version starts (§5.4)."""
     round_robin_key: list[int] = field(default_factory=list)
     """Per level: smallest key after the last compacted file (kRoundRobin, LevelDB); survives versions."""
+    exhausted: list[tuple[int, SortedFile]] = field(default_factory=list)
+    """(level, file) of those whose allowance of seeks is used up, as of the last look; some may be gone by now."""
     version: int = 0
     """Counts installs."""
 
@@ -154,6 +156,8 @@ class Tree:
             for file in files:
                 file.busy = False
         for level, files in added:
+            for file in files:
+                file.seeks = 0.0
             if level == 0:
                 self.l0[place:place] = files
             elif placement is Placement.REPLACE:
@@ -178,6 +182,7 @@ class Tree:
                     target.slices = (*target.slices, slice_of(file, start, end))
                     file.live_slices += 1
                 start = end
+            below.note_links(i, j)
 
     def restamp(self) -> None:
         """Begin a new version: RocksDB rebuilds the priority lists, so every pick cursor starts over."""
