@@ -85,6 +85,9 @@ class Ycsb:
     """Operations per second of all threads, open loop; None or 0 for a closed loop at full speed."""
     load: bool = False
     """The load phase: insert all records into an empty store, and nothing else."""
+    loaded: bool = True
+    """Whether the records are there at the start. If not, uniform requests ask for what has been inserted; without
+    inserts, for any record, which may not have been written yet."""
     duration: float | None = quantity("seconds", None)
     regions: int = quantity("count", 1, low=1, high=1000)
 
@@ -107,7 +110,7 @@ class Ycsb:
             return self.recordcount
         if self.operationcount is None or self.duration:
             return math.ceil(INSERT_ROOM * self.recordcount)
-        return self.recordcount + math.ceil(self.operationcount * mix.insert)
+        return self.recordcount * self.loaded + math.ceil(self.operationcount * mix.insert)
 
     def requests(self, population: int) -> Chooser:
         """The keys that reads, updates and scans ask for. Only `latest` and `exponential` see inserted records."""
@@ -123,6 +126,8 @@ class Ycsb:
         if kind is Requests.HOTSPOT:
             law = Hotspot(self.hotspotdatafraction, self.hotspotopnfraction)
             return RankedKeys(law, scattered=False, share=share)
+        if not self.loaded and self.mix().insert:
+            return RecentKeys(Hotspot(1.0, 1.0))  # all that have been inserted are equally hot
         return UniformKeys(share=share)  # sequential requests meet every record equally often too
 
     def scan_length(self) -> ScanLength:
@@ -153,6 +158,6 @@ class Ycsb:
         size = self.fieldcount * self.fieldlength if self.value_size is None else self.value_size
         return Workload(
             self.name, (clients,), self.key_size, FixedSize(size), population=population,
-            preload_keys=0 if self.load else self.recordcount, duration_s=self.duration or None,
+            preload_keys=self.recordcount if self.loaded and not self.load else 0, duration_s=self.duration or None,
             regions=self.regions, key_order=order,
         )  # fmt: skip
