@@ -161,22 +161,6 @@ class SizesFiles(Protocol):
         """Target size of files that a job writes to `level` now. Unit: bytes."""
 
 
-@runtime_checkable
-class PlacesFlushes(Protocol):
-    """A picker that may put a flushed file deeper than L0."""
-
-    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
-        """Level that a flushed file with keys in [lo, hi] goes to."""
-
-
-@runtime_checkable
-class CountsSeeks(Protocol):
-    """A picker that compacts files which lookups search in vain: `Tree.exhausted` lists those over their allowance."""
-
-    def allowed_seeks(self, size_bytes: int) -> float:
-        """Lookups that may go past a file of that size; infinity if they are not to be counted."""
-
-
 class StallCause(Enum):
     """Why writers are slowed or stopped. The values are the keys of `stall_seconds` in summary.json."""
 

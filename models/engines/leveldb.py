@@ -1,0 +1,24 @@
+"""LevelDB: RocksDB's store with LevelDB's memtable, of which a flush takes one and writes every entry."""
+
+from __future__ import annotations
+
+from lsmlab.models.engines.rocksdb import RocksDb
+from lsmlab.models.tree.memtable import leveldb_memtable_entries
+
+
+class LevelDb(RocksDb):
+    """LevelDB as a combination of policies; implements `lsmlab.models.engines.engine.Engine`.
+
+    Its files have the same blocks, filters and index entries as RocksDB's within a percent, so their sizes are computed alike.
+    """
+
+    flushes_one_memtable = True
+    flush_keeps_versions = True
+
+    def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
+        """Writes that fill a memtable (rocksdb_universal_fifo_leveldb.md §3.2)."""
+        size = self.options.write_buffer_size
+        puts = leveldb_memtable_entries(size, key_bytes, value_bytes)
+        if delete_share == 0.0:
+            return puts
+        return 1.0 / ((1.0 - delete_share) / puts + delete_share / leveldb_memtable_entries(size, key_bytes, 0))

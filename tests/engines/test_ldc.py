@@ -1,0 +1,137 @@
+"""LDC's mechanism (engines.md §6.7): links cost nothing, merges are small, and there is half as much to do."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from lsmlab.validation.papers.ldc_formulas import (
+    mix_throughput,
+    rewritten_per_moved_byte,
+    write_amplification,
+    write_tail_latency_s,
+)
+from running import configuration
+
+FILE_BYTES = 2 << 20
+COMMON = (
+    "device=nvme", "device.page_cache=64MiB", "workload.value_size=1000", "engine.options.write_buffer_size=2MiB",
+    "engine.scheduler.chunk=2MiB", "keys.samples_per_file=128",
+)  # fmt: skip
+PACED = (
+    *COMMON, "workload=filluniquerandom", "workload.num=1M", "workload.benchmark_write_rate_limit=10MB/s",
+)  # fmt: skip
+"""The same inserts for both engines, at a rate that neither has to hold back: 1 GB into four levels."""
+FANOUT = 4
+FULL = (
+    *COMMON, "workload=overwrite", "workload.num=200000", "workload.duration=120s",
+    "workload.benchmark_write_rate_limit=5MB/s", f"engine.options.max_bytes_for_level_multiplier={FANOUT}",
+)  # fmt: skip
+"""Three times a store whose L1 to L3, of 10, 40 and 160 MiB, are full: each level is the fan-out times the one above."""
+READING = (
+    "device=nvme", "device.page_cache=64MiB", "workload=ycsb_a", "workload.recordcount=200000", "workload.loaded=false",
+    "workload.requestdistribution=uniform", "workload.value_size=1000", "workload.operationcount=400000",
+    "engine.options.write_buffer_size=2MiB", "engine.options.bloom_bits=10", "keys.samples_per_file=128",
+)  # fmt: skip
+
+
+@lru_cache
+def result(*overrides: str) -> Result:
+    """A run, shared between tests."""
+    return run(configuration(*overrides))
+
+
+def paced(engine: str) -> Result:
+    """An engine under the paced load."""
+    return result(f"engine={engine}", *PACED)
+
+
+def deep_merges(of: Result) -> np.ndarray:
+    """Which jobs rewrote files below L1."""
+    return (np.asarray(of.jobs["kind"]) == "compaction") & (np.asarray(of.jobs["output_level"]) >= 2)
+
+
+def moved(of: Result) -> int:
+    """Bytes that compactions read and wrote."""
+    return int(of.summary["compaction_read_bytes"] + of.summary["compaction_write_bytes"])
+
+
+def busy_s(of: Result) -> float:
+    """Time for which the background thread had something to do."""
+    jobs = of.jobs
+    return float((jobs["end_s"] - jobs["start_s"] - jobs["halted_s"]).sum())
+
+
+def test_compaction_io_is_about_halved() -> None:
+    """The same inserts: LDC moves half as many bytes or fewer."""
+    assert 0.2 < moved(paced("ldc")) / moved(paced("leveldb")) < 0.6
+
+
+def test_jobs_are_small() -> None:
+    """A merge of UDC reads a file and the fan-out times as much below it; one of LDC a file and its slices, about 2b."""
+    udc, ldc = result("engine=leveldb", *FULL), result("engine=ldc", *FULL)
+    udc_read = np.asarray(udc.jobs["read_bytes"])[deep_merges(udc)].mean() / FILE_BYTES
+    ldc_read = np.asarray(ldc.jobs["read_bytes"])[deep_merges(ldc)].mean() / FILE_BYTES
+
+    assert udc_read == pytest.approx(FANOUT + 1, rel=0.3)
+    assert ldc_read == pytest.approx(2.0, rel=0.3)
+
+
+def test_the_thread_is_free_more_often() -> None:
+    """Half the work takes half the time of the one thread."""
+    assert busy_s(paced("ldc")) < 0.6 * busy_s(paced("leveldb"))
+
+
+def test_links_move_nothing_and_are_all_merged_in_time() -> None:
+    """Links have no I/O; frozen files take little space; every frozen file has slices left (checked at each install)."""
+    ldc = paced("ldc")
+    kind = np.asarray(ldc.jobs["kind"])
+    udc_bytes, ldc_bytes = paced("leveldb").summary["live_bytes"], ldc.summary["live_bytes"]
+
+    assert int((kind == "link").sum()) > 100
+    assert 0 == ldc.jobs["write_bytes"][kind == "link"].sum() + ldc.jobs["read_bytes"][kind == "link"].sum()
+    assert {"SliceLinks"} <= set(ldc.jobs["reason"].tolist())
+    assert ldc_bytes < 1.25 * udc_bytes
+
+
+def test_lookups_go_through_slices_but_filters_keep_blocks_out() -> None:
+    """More runs per lookup than with UDC, and nearly as many blocks."""
+    ldc, udc = result("engine=ldc", *READING), result("engine=leveldb", *READING)
+
+    assert ldc.summary["block_cache"]["runs_per_read"] > udc.summary["block_cache"]["runs_per_read"]
+    assert ldc.summary["read_amplification"] == pytest.approx(udc.summary["read_amplification"], rel=0.1)
+
+
+def test_the_threshold_follows_throughput() -> None:
+    """LDC-adaptive changes T_s while it runs and does not lose against the fixed one by more than a tenth."""
+    adaptive, fixed = result("engine=ldc_adaptive", *READING), result("engine=ldc", *READING)
+
+    assert adaptive.summary["ops_per_s"] > 0.9 * fixed.summary["ops_per_s"]
+    assert adaptive.summary["link_count"] > 0
+
+
+def test_formulas() -> None:
+    """engines.md §6.5: the paper's own examples."""
+    assert mix_throughput(0.5, 10.0, 1.0) == pytest.approx(1.82, abs=0.005)
+    assert mix_throughput(0.5, 5.0, 2.0) == pytest.approx(2.86, abs=0.005)
+    assert mix_throughput(0.5, 5.0, 2.0) / mix_throughput(0.5, 10.0, 1.0) == pytest.approx(1.57, abs=0.005)
+    assert rewritten_per_moved_byte(10, linked=False) == pytest.approx(10.0)
+    assert rewritten_per_moved_byte(10, linked=True) == pytest.approx(1.0)
+    udc, ldc = (write_amplification(10, 1e10, 2e6, linked=linked) for linked in (False, True))
+    assert udc / ldc == pytest.approx(10.0)
+    assert ldc == pytest.approx(np.log(5000) / np.log(10))
+    slow = write_tail_latency_s(10, 1, 2e6, 200e6, 50e6, linked=False)
+    assert slow == pytest.approx(22e6 / 150e6)
+    assert slow / write_tail_latency_s(10, 1, 2e6, 200e6, 50e6, linked=True) == pytest.approx(5.5)
+
+
+def test_a_mix_obeys_the_formula() -> None:
+    """A closed-loop client's mix is the harmonic mean of its parts: time per read and per write add up."""
+    common = ("engine=leveldb", "device=nvme", "device.page_cache=1GiB", "workload=readrandomwriterandom",
+              "workload.num=20000", "workload.value_size=100", "workload.duration=1s")  # fmt: skip
+    parts = [result(*common, f"workload.readwritepercent={percent}").summary["ops_per_s"] for percent in (0, 100, 50)]
+
+    assert mix_throughput(0.5, parts[0], parts[1]) == pytest.approx(parts[2], rel=0.1)

@@ -1,0 +1,113 @@
+"""LevelDB's mechanism (engines.md §1.2): one thread, flushes inside merges, a millisecond per write, seeks."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from engine_goldens import engine_of
+from lsmlab.models.policies.picker_traits import CountsSeeks
+from lsmlab.models.tree.memtable import leveldb_memtable_entries
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from running import configuration
+
+THROTTLED = (
+    "experiment=leveldb_throttled", "workload.duration=20s", "keys.samples_per_file=256",
+)  # fmt: skip
+"""LevelDB in a disk's cap, as in the recorded runs, shortened."""
+READS = (
+    "engine=leveldb", "device=nvme", "device.page_cache=4GiB", "workload=readrandom", "workload.num=200000",
+    "workload.value_size=1000", "workload.duration=20s", "keys.samples_per_file=256",
+)  # fmt: skip
+"""Nothing but lookups, in a store that is at rest in three levels."""
+
+
+@lru_cache
+def result(*overrides: str) -> Result:
+    """A run, shared between tests."""
+    return run(configuration(*overrides))
+
+
+@pytest.mark.parametrize(
+    ("buffer", "key", "value", "entries"),
+    [(4 << 20, 16, 100, 28_240), (2 << 20, 16, 100, 14_127), (4 << 20, 16, 1024, 3_892), (4 << 20, 24, 1000, 3_950)],
+)
+def test_a_memtable_holds_what_the_arena_lets_in(buffer: int, key: int, value: int, entries: int) -> None:
+    """The counts of rocksdb_universal_fifo_leveldb.md §3.2, within 0.3 %."""
+    assert leveldb_memtable_entries(buffer, key, value) == pytest.approx(entries, rel=3e-3)
+
+
+def test_a_recorded_memtable() -> None:
+    """The recorded runs flush files of 3983 entries of 16 + 1000 bytes (4106300 bytes at 1031 each), within 0.3 %."""
+    assert leveldb_memtable_entries(4 << 20, 16, 1000) == pytest.approx(4106300 / 2123650 * 2060, rel=3e-3)
+
+
+def test_one_thread_does_everything() -> None:
+    """No two jobs at the same time, but for a flush inside a merge, which stands still meanwhile."""
+    jobs = result(*THROTTLED).jobs
+    kind = np.asarray(jobs["kind"])
+    merge, flush = kind == "compaction", kind == "flush"
+    start, end = np.asarray(jobs["start_s"]), np.asarray(jobs["end_s"])
+    order = np.argsort(start[merge])
+    starts, ends = start[merge][order], end[merge][order]
+
+    assert (starts[1:] >= ends[:-1] - 1e-9).all()
+    worked = (ends - starts).sum() - float(jobs["halted_s"][merge].sum()) + (end - start)[flush].sum()
+    assert worked <= 20.0
+    inside = [bool(((starts < s) & (e < ends)).any()) for s, e in zip(start[flush], end[flush], strict=True)]
+    assert sum(inside) > 0.5 * len(inside)
+    assert float(jobs["halted_s"][merge].sum()) > 0.5 * (end - start)[flush][inside].sum()
+
+
+def test_writes_crawl_at_a_millisecond_and_burst_in_between() -> None:
+    """With eight files in L0 a lone writer gets through once per sleep; otherwise the memtables set the pace."""
+    rate = np.asarray(result(*THROTTLED).series["write_ops"], dtype=float)
+
+    assert 0.3 < (rate < 1200).mean() < 0.9
+    assert rate[rate < 1200].max() < 1000
+    assert rate.max() > 20_000
+
+
+def test_reads_in_vain_cause_compactions() -> None:
+    """Charged files are compacted when no level is over its target, and later lookups go through fewer files."""
+    seeking, deaf = result(*READS), result(*READS, "engine.picker.seek_compaction=false")
+
+    assert "SeekCompaction" in seeking.jobs["reason"].tolist()
+    assert 0 == len(deaf.jobs["reason"])
+    assert seeking.summary["block_cache"]["runs_per_read"] < 0.8 * deaf.summary["block_cache"]["runs_per_read"]
+
+
+def test_nobody_else_pays_for_seeks() -> None:
+    """Engines whose picker does not count seeks have no such look at the tree: their runs are as before."""
+    assert isinstance(engine_of("engine=leveldb").picker, CountsSeeks)
+    assert not isinstance(engine_of("engine=rocksdb").picker, CountsSeeks)
+
+
+def test_flushes_that_overlap_nothing_go_deep() -> None:
+    """Keys in order: every flush lands in L2, or L1 if L2 is in the way, and nothing is ever merged."""
+    ordered = result(
+        "engine=leveldb", "device=nvme", "workload=fillseq", "workload.num=100000", "workload.value_size=1000"
+    )
+    kind, output = np.asarray(ordered.jobs["kind"]), np.asarray(ordered.jobs["output_level"])
+
+    assert "compaction" not in kind.tolist()
+    assert set(output[kind == "flush"].tolist()) == {2}
+
+
+def test_a_flush_writes_every_version() -> None:
+    """A memtable of one hot key makes a file as large as any; RocksDB's is tiny. The merge drops the old versions."""
+    hot = (
+        "device=nvme", "workload=ycsb_a", "workload.recordcount=1000", "workload.loaded=false", "workload.value_size=1000",
+        "workload.readproportion=0", "workload.updateproportion=1", "workload.operationcount=50000",
+    )  # fmt: skip
+    leveldb = result("engine=leveldb", *hot)
+    rocksdb = result("engine=rocksdb", "engine.options.write_buffer_size=4MiB", *hot)
+
+    def mean_flush(of: Result) -> float:
+        return float(of.summary["flush_bytes"]) / int(of.summary["flush_count"])
+
+    assert mean_flush(leveldb) == pytest.approx(4.1e6, rel=0.02)
+    assert mean_flush(rocksdb) < 0.4 * mean_flush(leveldb)
+    assert leveldb.summary["live_entries"] < 0.5 * 50_000
