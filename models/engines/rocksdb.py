@@ -20,6 +20,7 @@ from lsmlab.models.engines.rocksdb_parts import (
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import Cutter, Merge, Picker, SizesFiles, Throttle
+from lsmlab.models.policies.picker_traits import PlacesFlushes
 from lsmlab.models.policies.rocksdb_cutter import subcompaction_cuts
 from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
 from lsmlab.models.policies.scheduling import Scheduler
@@ -143,7 +144,7 @@ class RocksDb:
 
     def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
         """Level that a flushed file goes to: L0, unless the picker places flushes."""
-        return self.picker.flush_level(tree, lo, hi) if isinstance(self.picker) else 0
+        return self.picker.flush_level(tree, lo, hi) if isinstance(self.picker, PlacesFlushes) else 0
 
     @property
     def smallest_file_bytes(self) -> int:

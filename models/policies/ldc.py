@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lsmlab.models.engines.base import Base, Parts
-from lsmlab.models.engines.rocksdb_parts import level_rules
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import NOTHING, Link, Merge, Move, Pick, RunningJob, Scope, in_scope
-from lsmlab.models.policies.leveldb import ORDERS, LevelDbPicker, bounds, live_exhausted, needs_fixed_levels
+from lsmlab.models.policies.leveldb import ORDERS, LevelDbPicker, bounds, fixed_levels, live_exhausted, needs_levels
 from lsmlab.models.policies.tuning import Changes, Interval
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -45,13 +44,13 @@ class LdcPicking:
         options = base.options
         threshold = self.threshold or max(1, round(options.max_bytes_for_level_multiplier))
         return LdcPicker(
-            level_rules(options, base.version), options.target_file_size_base, self.order, self.seek_compaction,
+            fixed_levels(base), options.target_file_size_base, self.order, self.seek_compaction,
             options.disable_auto_compactions, threshold=threshold,
         )  # fmt: skip
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """LDC has LevelDB's levels."""
-        return needs_fixed_levels(base)
+        return needs_levels(base)
 
 
 @dataclass(frozen=True)

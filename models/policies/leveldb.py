@@ -7,7 +7,7 @@ and PickLevelForMemTableOutput). The LDC paper calls this upper-level driven com
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lsmlab.models.engines.base import Base, Parts
@@ -51,24 +51,25 @@ class LevelDbPicking:
     def make(self, base: Base) -> LevelDbPicker:
         """The picker of the options."""
         return LevelDbPicker(
-            level_rules(base.options, base.version), base.options.target_file_size_base, self.order,
+            fixed_levels(base), base.options.target_file_size_base, self.order,
             self.seek_compaction, base.options.disable_auto_compactions,
         )  # fmt: skip
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """LevelDB has levels with fixed targets."""
-        return needs_fixed_levels(base)
+        """LevelDB has levels."""
+        return needs_levels(base)
 
 
-def needs_fixed_levels(base: Base) -> str | None:
+def fixed_levels(base: Base) -> LevelRules:
+    """Level targets that do not follow the data, whatever the options say: LevelDB has no others."""
+    return level_rules(replace(base.options, level_compaction_dynamic_level_bytes=False), base.version)
+
+
+def needs_levels(base: Base) -> str | None:
     """Why the options do not fit LevelDB's levels; None if they do."""
     options = base.options
     if options.compaction_style is not CompactionStyle.LEVEL:
         return f"LevelDB's picker needs levels, not {options.compaction_style.value}"
-    if options.level_compaction_dynamic_level_bytes:
-        return (
-            "LevelDB's level targets are fixed; set engine.options.level_compaction_dynamic_level_bytes to false"
-        )
     if options.num_levels < 2:
         return "LevelDB's picker needs a level below L0; set engine.options.num_levels to 2 or more"
     return None
