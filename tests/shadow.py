@@ -31,6 +31,8 @@ class Shadow:
 
     def __init__(self) -> None:
         self.latest: dict[int, int] = {}
+        self.deleted: set[int] = set()
+        """Keys whose latest version is a delete."""
         self.versions: dict[int, KeyArray] = {}
         """By file number, parallel to the file's keys."""
         self.memtables: dict[int, KeyArray] = {}
@@ -38,8 +40,11 @@ class Shadow:
         self._written = 0
         self._kept: list[Any] = []
 
-    def wrote(self, keys: KeyArray) -> None:
+    def wrote(self, keys: KeyArray, tombstones: Any) -> None:
         """Clients have filled a memtable."""
+        self.deleted -= set(keys.tolist())
+        if tombstones is not None:
+            self.deleted |= set(keys[tombstones].tolist())
         self.latest.update(dict.fromkeys(keys.tolist(), self._written))
         self._written += 1
 
@@ -121,12 +126,12 @@ def shadowed(store: Store) -> Iterator[Shadow]:
 
     def memtable(number: int, entries: float) -> tuple[KeyArray, Any]:
         keys, tombstones = fill(number, entries)
-        shadow.wrote(keys)
+        shadow.wrote(keys, tombstones)
         return keys, tombstones
 
     def counted(number: int, entries: float) -> tuple[KeyArray, Any, Any]:
         keys, tombstones, updates = count(number, entries)
-        shadow.wrote(keys)
+        shadow.wrote(keys, tombstones)
         return keys, tombstones, updates
 
     def filled(*arguments: Any) -> Any:

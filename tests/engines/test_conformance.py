@@ -158,6 +158,25 @@ def test_the_newest_version_is_found(engine: str, load: str) -> None:
     assert {} == wrong
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_was_deleted_stays_deleted(engine: str) -> None:
+    """No merge, move or link drops a tombstone that still hides an older version in a deeper level or an older run."""
+    deletes = (
+        "workload.num=20000", "workload.duration=12s", "workload.update=0.6", "workload.delete=0.4",
+        "engine.options.write_buffer_size=256KiB",
+    )  # fmt: skip
+    phase = phase_of(engine, "peaks", "keys=exact", *deletes)
+    store = phase.stores[0]
+    with shadowed(store) as shadow:
+        phase.run()
+        tombstones = sum(f.deletions for f in store.files())
+    found = {key: shadow.find(store, key) for key in sorted(shadow.deleted)[::5]}
+
+    assert len(found) > 500
+    assert tombstones > 0
+    assert {} == {key: v for key, v in found.items() if v not in (None, shadow.latest[key])}
+
+
 def test_jobs_are_halted_and_discarded_in_these_runs() -> None:
     """The runs above exercise preemption: SILK's have jobs that were halted, and some that lost their inputs."""
     jobs = [run(config("silk", load)).jobs for load in LOADS]
