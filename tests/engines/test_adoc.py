@@ -6,9 +6,13 @@ Scaled down: memtables of 4 MiB instead of 64, limits on pending bytes in propor
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
+from lsmlab.reports.figures.tuning import tuned_options
+from lsmlab.reports.run_data import load_run
+from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results import Result
 from lsmlab.sim.simulation import run
@@ -162,6 +166,43 @@ def test_threads_and_batch_are_recorded_over_time() -> None:
     assert np.array_equal(batch * 4, both["option_max_bytes_for_level_base"])
     assert "option_write_buffer_size" not in threads
     assert "option_max_background_jobs" in threads
+
+
+def test_the_page_shows_what_the_tuner_did(tmp_path: Path) -> None:
+    """Sizes above, threads below, each under RocksDB's own name; a run without a tuner has no such figure."""
+    tuned("adoc").save(tmp_path / "tuned")
+    sweep(2).save(tmp_path / "plain")
+    runs = [load_run(tmp_path / name) for name in ("tuned", "plain")]
+    found = [tuned_options(r, Timeline.of(r.times_s)) for r in runs]
+    axes = {trace["name"]: trace["yaxis"] for trace in found[0][0].traces}
+
+    assert [1, 0] == [len(figures) for figures in found]
+    assert "y2" == axes.pop("max_background_jobs")
+    assert {"write_buffer_size": "y", "target_file_size_base": "y", "max_bytes_for_level_base": "y"} == axes
+
+
+def test_a_change_of_threads_forgives_delayed_writers() -> None:
+    """SetDBOptions sets the delayed write rate to its maximum, unless nothing changes; SetOptions makes it lower."""
+    config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=30s",
+                           "engine.options.level0_slowdown_writes_trigger=4")  # fmt: skip
+    phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
+    store = phase.stores[0]
+    rates: list[int] = []
+
+    def retune() -> object:
+        while not store.throttle.delayed or store.throttle.rate_bytes_per_s == 8 * MIB or phase.env.now < 5.0:
+            yield phase.env.timeout(0.001)
+        for changes in ({"max_background_jobs": 2}, {"write_buffer_size": 4 * MIB}, {"max_background_jobs": 4}):
+            rates.append(store.throttle.rate_bytes_per_s)
+            store.retune(changes)
+        rates.append(store.throttle.rate_bytes_per_s)
+
+    phase.env.process(retune())  # type: ignore[arg-type]
+    phase.run()
+
+    assert rates[0] == rates[1]
+    assert int(0.8 * rates[1]) == rates[2]
+    assert 8 * MIB == rates[3]
 
 
 def test_the_released_tuner_cycles() -> None:
