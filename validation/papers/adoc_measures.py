@@ -1,0 +1,189 @@
+"""The settings of ADOC's evaluation (engines.md §5.6), and what its claims read off their runs.
+
+Stall time is what the store's listener counts: slowed and stopped time together, the lengths of the intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from lsmlab.validation.papers.claim import Outcome, Setting
+
+DEVICES: Final = ("pmem", "nvme", "sata", "hdd")
+BANDWIDTH: Final = {"pmem": "2300MB/s", "nvme": "2700MB/s", "sata": "490MB/s", "hdd": "210MB/s"}
+"""What SILK is told of the device (engines.md §5.6)."""
+BOUND: Final = {"pmem": "2700MiB/s", "nvme": "2400MiB/s", "sata": "650MiB/s", "hdd": "350MiB/s"}
+"""Upper bound of the auto-tuned limiter (engines.md §2.4)."""
+SWEEP: Final = (2, 4, 6, 8, 12, 20)
+"""Threads; the paper has 2 to 20 in steps of 2."""
+INFINITE: Final = math.inf
+ROCKSDB: Final = ("engine=adoc", "engine/tuner=none", "engine.name=rocksdb")
+"""Scheme DF: RocksDB 7.5 with the evaluation's options, two threads and memtables of 64 MB."""
+Runs = Mapping[str, Outcome]
+
+
+def scheme(name: str, device: str) -> Setting:
+    """A scheme of the evaluation on a device for an hour."""
+    own: tuple[str, ...] = (f"engine={name}",)
+    if name == "rocksdb":
+        own = ROCKSDB
+    elif name == "rocksdb_at":
+        own = ("engine=adoc", "engine/tuner=none", "engine.name=rocksdb_at",
+               f"engine.options.rate_limiter_bytes_per_sec={BOUND[device]}",
+               "engine.options.rate_limiter_auto_tuned=true")  # fmt: skip
+    elif name.startswith("silk"):
+        own = (f"engine={name}", f"engine.scheduler.total_bandwidth={BANDWIDTH[device]}")
+    return Setting(f"{name}_{device}", ("experiment=adoc_fillrandom", f"device={device}", *own))
+
+
+def threads(device: str, jobs: int) -> Setting:
+    """RocksDB with more threads, batch 64 MB: for an hour, on PM for the ten minutes of the authors' own sweeps."""
+    short = ("workload.duration=600s",) if device == "pmem" else ()
+    if jobs == 2 and not short:
+        return scheme("rocksdb", device)
+    own = (*ROCKSDB, f"engine.options.max_background_jobs={jobs}", *short)
+    return Setting(f"threads{jobs}_{device}", ("experiment=adoc_fillrandom", f"device={device}", *own))
+
+
+def ycsb(name: str, workload: str) -> Setting:
+    """A scheme under a YCSB workload on NVMe: the load, or ten minutes of a run."""
+    own = scheme(name, "nvme").overrides[1:]
+    length = () if workload == "load" else ("workload.duration=600s",)
+    return Setting(f"{name}_ycsb_{workload}", ("experiment=adoc_ycsb", f"workload=ycsb_{workload}", *own, *length))
+
+
+# --- what is read off a run -------------------------------------------------------------------------------------------
+
+
+def ops(run: Outcome) -> float:
+    """Operations per second over the run."""
+    return float(run.summary["ops_per_s"])
+
+
+def p99(run: Outcome) -> float:
+    """P99 of writes over the run, seconds."""
+    return float(run.summary["write_latency_s"]["p99"])
+
+
+def stalled(run: Outcome, kinds: str = "") -> float:
+    """Seconds in which writers were slowed or stopped; of causes that begin with one of `kinds` (memtable, l0, pending)."""
+    cause, length = np.asarray(run.stalls["cause"]), np.asarray(run.stalls["end_s"]) - np.asarray(run.stalls["start_s"])
+    mine = np.array([not kinds or str(c).split("_")[0] in kinds.split() for c in cause], dtype=np.bool_)
+    return float(length[mine].sum()) if len(length) else 0.0
+
+
+def job_speed(run: Outcome, kind: str, deep: bool = False) -> float:
+    """Mean over jobs of bytes written per second of their life."""
+    kinds, start = np.asarray(run.jobs["kind"]), np.asarray(run.jobs["start_level"])
+    mine = kinds == kind
+    if kind == "compaction":
+        mine &= (start > 0) if deep else (start == 0)
+    length = np.asarray(run.jobs["merged_s"]) - np.asarray(run.jobs["start_s"])
+    return float((np.asarray(run.jobs["write_bytes"])[mine] / length[mine]).mean()) if mine.any() else math.nan
+
+
+def of(value: Callable[[Outcome], float], name: str) -> Callable[[Runs], float]:
+    """Measure: the value of one run."""
+
+    def measure(runs: Runs) -> float:
+        return value(runs[name])
+
+    return measure
+
+
+def ratio(value: Callable[[Outcome], float], above: str, below: str) -> Callable[[Runs], float]:
+    """Measure: the value of one run by that of another."""
+
+    def measure(runs: Runs) -> float:
+        other = value(runs[below])
+        return value(runs[above]) / other if other else math.nan
+
+    return measure
+
+
+def sweep_of(device: str) -> tuple[Setting, ...]:
+    """The thread sweep of a device."""
+    return tuple(threads(device, jobs) for jobs in SWEEP)
+
+
+def knee(device: str) -> Callable[[Runs], float]:
+    """Fewest threads of the sweep that reach 95 % of the best throughput."""
+
+    def measure(runs: Runs) -> float:
+        rates = [ops(runs[s.name]) for s in sweep_of(device)]
+        return float(next(jobs for jobs, rate in zip(SWEEP, rates, strict=True) if rate >= 0.95 * max(rates)))
+
+    return measure
+
+
+def ends(value: Callable[[Outcome], float], device: str) -> Callable[[Runs], float]:
+    """Measure: the value at 20 threads by that at 2."""
+    return ratio(value, threads(device, 20).name, threads(device, 2).name)
+
+
+def best_over(
+    value: Callable[[Outcome], float], first: str, second: str, best: Callable[[Sequence[float]], float]
+) -> Callable[[Runs], float]:
+    """Measure: the ratio of two schemes on the device where it is most extreme."""
+
+    def measure(runs: Runs) -> float:
+        found = [ratio(value, f"{first}_{d}", f"{second}_{d}")(runs) for d in DEVICES]
+        return best([f for f in found if not math.isnan(f)])
+
+    return measure
+
+
+def everywhere(*names: str) -> tuple[Setting, ...]:
+    """Schemes on all devices."""
+    return tuple(scheme(name, device) for name in names for device in DEVICES)
+
+
+def least_lead(runs: Runs) -> float:
+    """ADOC by the better of its halves, on the device where it leads least."""
+    return min(ops(runs[f"adoc_{d}"]) / max(ops(runs[f"adoc_t_{d}"]), ops(runs[f"adoc_b_{d}"])) for d in DEVICES)
+
+
+def silk_order(runs: Runs) -> float:
+    """The smaller of O by P and P by D, on the fast devices."""
+    pairs = [("silk_o", "silk_p"), ("silk_p", "silk_d")]
+    return min(ops(runs[f"{a}_{d}"]) / ops(runs[f"{b}_{d}"]) for a, b in pairs for d in ("pmem", "nvme"))
+
+
+def near_silk(runs: Runs) -> float:
+    """DF and AT by SILK-D and SILK-P on NVMe, geometric means."""
+    own, silk = (math.sqrt(ops(runs[f"{a}_nvme"]) * ops(runs[f"{b}_nvme"])) for a, b in
+                 (("rocksdb", "rocksdb_at"), ("silk_d", "silk_p")))  # fmt: skip
+    return own / silk
+
+
+def lowest_stalls(runs: Runs) -> float:
+    """Memtable and L0 stall seconds of ADOC by the least of the other schemes, on NVMe."""
+    others = [stalled(runs[f"{s}_nvme"], "memtable l0") for s in ("rocksdb", "rocksdb_at", "silk_d", "silk_p", "silk_o")]
+    return stalled(runs["adoc_nvme"], "memtable l0") / min(others) if min(others) else math.nan
+
+
+def redundancy_peak(runs: Runs) -> float:
+    """Threads at which stalls by pending bytes are longest, on NVMe."""
+    seconds = [stalled(runs[s.name], "pending") for s in sweep_of("nvme")]
+    return float(SWEEP[int(np.argmax(seconds))]) if any(seconds) else math.nan
+
+
+def slowest_is_flush(runs: Runs) -> float:
+    """Speed of flushes by that of the next slowest kind of job, at 20 threads on NVMe."""
+    run = runs[threads("nvme", 20).name]
+    others = [job_speed(run, "compaction"), job_speed(run, "compaction", deep=True)]
+    return job_speed(run, "flush") / min(o for o in others if not math.isnan(o))
+
+
+def memtable_bytes(run: Outcome) -> float:
+    """Mean size of all memtables: the active one counts whole."""
+    sizes = run.series.get("option_write_buffer_size", run.summary["options"]["write_buffer_size"])
+    return float(np.mean(np.asarray(sizes) * (1.0 + np.asarray(run.series["immutables"]))))
+
+
+def more_pending(runs: Runs) -> float:
+    """Stall seconds by pending bytes, ADOC less RocksDB, on NVMe."""
+    return stalled(runs["adoc_nvme"], "pending") - stalled(runs["rocksdb_nvme"], "pending")
