@@ -48,6 +48,9 @@ class Host:
     flush_byte: float = quantity("seconds", 1.0e-9)
     compaction_record: float = quantity("seconds", 0.28e-6)
     compaction_byte: float = quantity("seconds", 1.2e-9)
+    compaction_compare: float = quantity("seconds", 0.0)
+    """Further CPU of a merged entry for each doubling of the sorted runs beyond two: RocksDB's MergingIterator keeps them
+    in a binary heap (table/merging_iterator.cc)."""
     overlap_check: float = quantity("seconds", 20e-9)
     """CPU per key of a job whose cutter compares each key with the files below (vLSM's L0 -> L1)."""
     compress_byte: float = quantity("seconds", 2.0e-9)

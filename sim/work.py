@@ -109,9 +109,9 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
         groups.append(files)
         outputs.extend(files)
     missing = store.machine.cache.missing_bytes(inputs)
-    cpu_s = _merge_cpu_s(store, pick, entries_in, float(entries[-1]))
-    total = sum(f.size_bytes for f in outputs)
     runs = _runs(pick)
+    cpu_s = _merge_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
+    total = sum(f.size_bytes for f in outputs)
     parts = [
         _steps(store, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
@@ -150,9 +150,10 @@ def _shares(groups: Sequence[Sequence[SortedFile]], total: int) -> list[float]:
     return [sum(f.size_bytes for f in files) / total for files in groups]
 
 
-def _merge_cpu_s(store: Store, pick: Merge, entries_in: float, entries_merged: float) -> float:
+def _merge_cpu_s(store: Store, pick: Merge, runs: int, entries_in: float, entries_merged: float) -> float:
     host, raw = store.machine.host, entries_in * store.content.entry.raw_put
-    plain = entries_in * host.compaction_record + raw * host.compaction_byte
+    per_entry = host.compaction_record + host.compaction_compare * math.log2(max(runs, 2) / 2.0)
+    plain = entries_in * per_entry + raw * host.compaction_byte
     cutter = store.engine.cutter
     if isinstance(cutter, InspectsKeys) and cutter.inspects_keys(pick.output_level):
         plain += entries_merged * host.overlap_check

@@ -29,9 +29,9 @@ from lsmlab.validation.histogram_clock import bucket_bounds
 ROOT = Path(__file__).parents[1]
 TRUE = {
     "host.flush_record": 0.5e-6, "host.flush_byte": 0.7e-9, "host.compaction_record": 0.2e-6,
-    "host.compaction_byte": 2.0e-9, "host.write_op": 3.0e-6, "host.job_start": 1e-3, "host.unlink": 0.4e-3,
-    "host.file_overhead": 0.8e-3, "device.write_bandwidth": 0.9e9, "device.read_bandwidth": 1.8e9,
-    "device.fsync_latency": 5e-3, "device.throttle_io": 300e3,
+    "host.compaction_byte": 2.0e-9, "host.compaction_compare": 40e-9, "host.write_op": 3.0e-6, "host.job_start": 1e-3,
+    "host.unlink": 0.4e-3, "host.file_overhead": 0.8e-3, "device.write_bandwidth": 0.9e9,
+    "device.read_bandwidth": 1.8e9, "device.fsync_latency": 5e-3, "device.throttle_io": 300e3,
 }  # fmt: skip
 """What the synthetic machine costs."""
 
@@ -60,12 +60,15 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
         kind = "flush" if flush else "compaction"
         records = float(rng.uniform(1e5, 4e5))
         size = records * entry
-        cpu_s = about(records * (TRUE[f"host.{kind}_record"] + entry * TRUE[f"host.{kind}_byte"]))
+        runs = (2, 3, 8)[number % 3]
+        comparisons = 0.0 if flush else math.log2(runs / 2.0)
+        per_record_s = TRUE[f"host.{kind}_record"] + comparisons * TRUE["host.compaction_compare"]
+        cpu_s = about(records * (per_record_s + entry * TRUE[f"host.{kind}_byte"]))
         requests = math.ceil(size / 2**20)
         write_s = about(size / TRUE["device.write_bandwidth"] + requests * 15.2e-6)
         read_s = 0.0 if flush else about(size / TRUE["device.read_bandwidth"] + math.ceil(size / 2**21) * 73e-6)
         files = 1 if flush else 5
-        job = Job(kind, now_s, 0.0, records, 0.0 if flush else size, size, files, runs=2)
+        job = Job(kind, now_s, 0.0, records, 0.0 if flush else size, size, files, runs=runs)
         job.wall_s, job.cpu_s, job.write_s = cpu_s + write_s + read_s, cpu_s, write_s
         job.end_s = job.work_end_s + about(files * TRUE["host.file_overhead"] + TRUE["device.fsync_latency"])
         job.deleted_s = [] if flush else list(job.end_s + TRUE["host.unlink"] * np.arange(5))

@@ -7,7 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.validation.calibrate.job_records import Job, JobLog, busy_periods, commit_s, flush_costs, merge_costs
+from lsmlab.validation.calibrate.job_records import (
+    Job,
+    JobLog,
+    busy_periods,
+    commit_s,
+    flush_costs,
+    merge_costs,
+    merge_terms,
+    slower_than,
+)
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.public import linear, sources
 
@@ -32,7 +41,7 @@ def test_busy_periods_join_overlapping_fsyncs() -> None:
     """A flush's fsync from 1 to 3 s and a merge's from 2 to 3.5 s are one period of 2.5 s, with two commits."""
     flush = Job("flush", 0.5, 3.2, 1.0, 1.0, 0.0, sync_s=2.0, files=[(3.0, 30e6)])
     merge = Job("compaction", 1.0, 3.6, 1.0, 1.0, 30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
-    periods = busy_periods(job_log([flush, merge]), 0.0, 0.0, 0.0, 0.0)
+    periods = busy_periods(job_log([flush, merge]), (0.0, 0.0, 0.0), (0.0, 0.0))
 
     assert [2.5, 60e6, 2.0] == pytest.approx(periods[0].tolist())
 
@@ -42,7 +51,7 @@ def test_periods_near_merges_in_several_threads_are_left_out() -> None:
     flush = Job("flush", 0.5, 3.2, 1.0, 1.0, 0.0, sync_s=2.0, files=[(3.0, 30e6)])
     parts = Job("compaction", 0.0, 4.0, 1.0, 1.0, 90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
 
-    assert 0 == len(busy_periods(job_log([flush, parts]), 0.0, 0.0, 0.0, 0.0))
+    assert 0 == len(busy_periods(job_log([flush, parts]), (0.0, 0.0, 0.0), (0.0, 0.0)))
 
 
 def test_a_flush_ends_with_two_small_fsyncs() -> None:
@@ -59,6 +68,20 @@ def test_merges_in_one_thread_are_those_that_count() -> None:
     two = Job("compaction", 0.0, 1.0, 10.0, 100.0, 1.0, 1.0, 0.9, parts=2, files=[(1.0, 1.0)])
 
     assert [0.5] == merge_costs(job_log([one, two]))[1].tolist()
+
+
+def test_a_merge_of_eight_runs_compares_twice_more_than_one_of_two() -> None:
+    """The heap of eight runs is two levels deeper than that of two: two more comparisons for every record."""
+    two, eight = (Job(records=10.0, raw_bytes=100.0, runs=runs) for runs in (2, 8))
+
+    assert ((10.0, 100.0, 0.0), (10.0, 100.0, 20.0)) == (merge_terms(two), merge_terms(eight))
+
+
+def test_crowding_is_what_costs_of_merges_leave() -> None:
+    """Merges that take 1.5 times the CPU that their records and runs explain were slowed down by half."""
+    crowd = Job(records=10.0, raw_bytes=100.0, runs=8, cpu_s=1.5 * (10.0 + 20.0 * 0.5))
+
+    assert 1.5 == pytest.approx(slower_than(np.array([1.0, 0.0, 0.5]), [crowd]))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim import run
 from lsmlab.validation.case import Case
 from lsmlab.validation.public_cases import DATA, is_calibration, merged, public_cases, session_of
+from lsmlab.validation.public_rows import rows
+from lsmlab.validation.public_tables import overwrite
 from lsmlab.validation.public_text import compaction_gib, write_buckets
 
 FOLDER = Path(__file__).parents[1] / DATA
@@ -29,7 +31,7 @@ def test_every_kind_of_row_is_a_case(cases: dict[str, Case]) -> None:
     kinds = Counter(name.partition("/")[0] for name in cases)
 
     assert {
-        "throttled": 36, "ycsb": 8, "rate-limited": 25, "ablations": 45, "tree-shape": 4, "overwrite": 18,
+        "throttled": 36, "ycsb": 8, "rate-limited": 25, "ablations": 36, "tree-shape": 4, "overwrite": 18,
     } == kinds  # fmt: skip
 
 
@@ -55,6 +57,30 @@ def test_repeats_tell_the_noise(cases: dict[str, Case]) -> None:
     noise = cases["rate-limited/3600s-100B-15MBps-nvme"].noise
 
     assert 0.003 == pytest.approx(noise["compaction_count"], abs=5e-4)
+
+
+@HERE
+def test_the_defaults_of_the_desktop_are_repeats(cases: dict[str, Case]) -> None:
+    """The default of each option that was changed is the same run again; its range is the noise of its neighbours."""
+    noise = {n: c.noise["write_amplification"] for n, c in cases.items() if n.startswith("ablations/io_option") and "sata" in n}
+
+    assert "ablations/io_option_advance-defaults-sata" in noise
+    assert noise == dict.fromkeys(noise, pytest.approx((4.245 - 4.006) / ((4.006 + 4.136 + 4.245) / 3), rel=1e-6))
+
+
+@HERE
+def test_the_overwrites_w_amp_leaves_the_log_out() -> None:
+    """benchmark.sh counts the log: 1 + written / ingested, to the printed digit in all rows; the log is taken out."""
+    table = list(rows(FOLDER / "overwrite_one_machine.csv"))
+    printed = {(r["file"], r["version"]): float(r["w_amp"]) for r in table}
+    ingested = {(r["file"], r["version"]): float(r["ops_sec"]) * 1800 * (12 + 1 + 1 + 20 + 2 + 400) for r in table}
+    counted = {(r["file"], r["version"]): 1 + float(r["c_wgb"]) * 2**30 / ingested[r["file"], r["version"]] for r in table}
+
+    assert len(table) == 25
+    assert printed == {key: pytest.approx(value, abs=0.0501) for key, value in counted.items()}
+    for mapping in overwrite(FOLDER):
+        row = next(r for r in table if r["version"] in mapping["source"] and r["file"] in mapping["source"])
+        assert 0.98 * (float(row["w_amp"]) - 1) < mapping["measured"]["write_amplification"] < 1.03 * (float(row["w_amp"]) - 1)
 
 
 def test_merging_takes_means_and_ranges() -> None:

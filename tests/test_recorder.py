@@ -82,6 +82,12 @@ def test_a_case_becomes_flags() -> None:
     assert "max_bytes_for_level_base" not in flags
 
 
+def test_a_rate_is_a_whole_number() -> None:
+    """16.4 million is not exact in binary, and db_bench takes whole numbers only."""
+    flags = dict(f[2:].split("=", 1) for f in plan_of(CASE.replace("5MB/s", "16.4MB/s")).measured)
+    assert flags["benchmark_write_rate_limit"] == "16400000"
+
+
 def test_a_prefill_runs_before_and_settles() -> None:
     """The store is filled without limits and settled, then opened again for the measured workload."""
     plan = plan_of(CASE.replace("base: fillrandom", "base: overwrite") + "prefill: {base: fillrandom, num: 5000, seed: 3}\n")
@@ -170,6 +176,16 @@ def test_another_release_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"7\.8\.3.*8\.11"):
         record([str(folder), "--db-bench", str(fake_tool(tmp_path)), "--scratch", str(tmp_path), "--max-disk", "1MB"])
     assert not is_recorded(folder)
+
+
+def test_one_case_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Cases are recorded one after the other; the failed one is named, and the exit code says that there was one."""
+    failing = a_case(tmp_path / "cases" / "a", CASE.replace('"7.8"', '"8.11"'))
+    good = a_case(tmp_path / "cases" / "b")
+    arguments = ["--db-bench", str(fake_tool(tmp_path)), "--scratch", str(tmp_path), "--max-disk", "1MB", "--repeats", "1"]
+    code = record([str(failing), str(good), *arguments])
+    assert (2, False, True) == (code, is_recorded(failing), is_recorded(good))
+    assert "lsmlab: " in capsys.readouterr().err
 
 
 def test_a_missing_tool_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ are test rows, which no constant has seen.
 
 from __future__ import annotations
 
-import csv
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -19,13 +18,11 @@ from typing import Any, Final
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.validation.case import Case, case_from_mapping
+from lsmlab.validation.public_ablations import ablations
+from lsmlab.validation.public_rows import DATA, DEVICES, logs, options, rows
 from lsmlab.validation.public_tables import overwrite, tree_shape
 from lsmlab.validation.public_text import compaction_gib, write_histogram
 
-DATA: Final = Path("../shared/data/public_runs")
-"""Where the data lie beside a checkout."""
-DEVICES: Final = {"NVMeSSD": "nvme", "SATASSD": "sata", "SATAHDD": "hdd", "PM": "pmem"}
-"""Their names are classes, not models."""
 CONDITIONS: Final = Path(__file__).with_name("public_sessions.yaml")
 """Write bandwidth of each device by session, fitted to the calibration runs by validation/calibrate/public.py."""
 _SESSIONS: Final = {
@@ -40,7 +37,7 @@ _SESSIONS: Final = {
 CALIBRATION: Final = (
     "throttled/none-20M-2-", "throttled/2400-20M-2-", "throttled/4000-100M-2-", "ycsb/load-2-",
     "rate-limited/3600s-100B-5MBps-", "rate-limited/600s-1000B-5MBps-",
-    "ablations/io_option_advance-target_file_size_base-67108864-", "ablations/l0_l1_inference-write_buffer_size-67108864-",
+    "ablations/io_option_advance-defaults-", "ablations/l0_l1_inference-defaults-",
     "ablations/l0_l1_inference-write_buffer_size-536870912-nvme", "overwrite/9.8",
 )  # fmt: skip
 """Beginnings of names: of each session the run with the fewest jobs or the lowest rate. The constants were fitted to
@@ -93,7 +90,7 @@ def _session(path: str) -> str:
 
 def throttled(data: Path) -> Mappings:
     """Fillrandom of 6.4 at full speed, 2 to 20 background jobs; device writes capped by a cgroup, or not."""
-    logs = _logs(data)
+    found = logs(data)
     for row in rows(data / "throttled_fillrandom.csv"):
         if row["bench"] != "fillrandom":
             continue
@@ -121,7 +118,7 @@ def throttled(data: Path) -> Mappings:
             "store": {
                 "version": "6.4",
                 "preset": "db_bench",
-                "options": _options(row) | {"bloom_bits": 10, "max_subcompactions": int(row["opt_max_subcompactions"] or 20)},
+                "options": options(row) | {"bloom_bits": 10, "max_subcompactions": int(row["opt_max_subcompactions"] or 20)},
             },
             "host": {"parameters": "xeon_6230"},
             "device": _device(device, row["path"]) | ({"write_cap": f"{limit}MiB/s"} if cap else {}),
@@ -129,8 +126,8 @@ def throttled(data: Path) -> Mappings:
                 "base": "fillrandom", "key_size": int(row["key"]), "value_size": int(row["value"]),
                 "num": int(row["entries_option"]),
             },
-            "measured": measured | write_histogram(data, logs.get(row["path"])),
-            "log": logs.get(row["path"]),
+            "measured": measured | write_histogram(data, found.get(row["path"])),
+            "log": found.get(row["path"]),
         }  # fmt: skip
 
 
@@ -139,7 +136,7 @@ def ycsb(data: Path) -> Mappings:
 
     The run phase that follows in the same process is in the tables' totals: only its LOG up to the load's end counts.
     """
-    logs = _logs(data)
+    found = logs(data)
     for row in rows(data / "throttled_fillrandom.csv"):
         if row["bench"] != "ycsb_load":
             continue
@@ -151,7 +148,7 @@ def ycsb(data: Path) -> Mappings:
             "store": {
                 "version": "6.4",
                 "preset": "db_bench",
-                "options": _options(row) | {"bloom_bits": 10, "max_subcompactions": int(row["opt_max_subcompactions"])},
+                "options": options(row) | {"bloom_bits": 10, "max_subcompactions": int(row["opt_max_subcompactions"])},
             },
             "host": {"parameters": "xeon_6230"},
             "device": _device(device, row["path"]),
@@ -159,14 +156,14 @@ def ycsb(data: Path) -> Mappings:
                 "base": "fillrandom", "key_size": int(row["key"]), "value_size": int(row["value"]),
                 "num": int(row["entries_option"]), "writes": writes,
             },
-            "measured": measured | write_histogram(data, logs.get(row["path"])),
-            "log": logs.get(row["path"]),
+            "measured": measured | write_histogram(data, found.get(row["path"])),
+            "log": found.get(row["path"]),
         }  # fmt: skip
 
 
 def rate_limited(data: Path) -> Mappings:
     """Fillrandom of 6.11 at 5, 15 and 30 MB/s, one flush and one compaction thread, four devices."""
-    logs = _logs(data)
+    found = logs(data)
     for row in rows(data / "rate_limited_and_ablations.csv"):
         if not row["path"].startswith("rate-limited"):
             continue
@@ -187,7 +184,7 @@ def rate_limited(data: Path) -> Mappings:
         yield {
             "name": f"rate-limited/{length_s:.0f}s-{row['value_size']}B-{mbps}MBps-{device}",
             "source": f"supermt/ADOC-Rocks-tracker {row['path']}: RocksDB 6.11.0, client writes limited",
-            "store": {"version": "6.11", "preset": "db_bench", "options": _options(row) | {"bloom_bits": 10}},
+            "store": {"version": "6.11", "preset": "db_bench", "options": options(row) | {"bloom_bits": 10}},
             "host": {"parameters": "xeon_6230"},
             "device": _device(device, row["path"]),
             "workload": {
@@ -196,33 +193,7 @@ def rate_limited(data: Path) -> Mappings:
                 "benchmark_write_rate_limit": int(row["write_rate_limit"]),
             },
             "measured": measured,
-            "log": logs.get(row["path"]),
-        }  # fmt: skip
-
-
-def ablations(data: Path) -> Mappings:
-    """Fillrandom of 6.10 and 6.11 on a desktop, one option changed at a time: two minutes each, so W-Amp alone counts."""
-    for row in rows(data / "rate_limited_and_ablations.csv"):
-        if not row["path"].startswith("parameter_influence"):
-            continue
-        _, group, option, value, *_ = row["path"].split("/")
-        device = DEVICES[row["device"]]
-        yield {
-            "name": f"ablations/{group}-{option}-{value}-{device}",
-            "source": f"supermt/ADOC-Rocks-tracker {row['path']}: RocksDB {row['version']}",
-            "store": {
-                "engine": _ENGINES[row["opt_compaction_style"]],
-                "version": row["version"].rpartition(".")[0],
-                "preset": "db_bench",
-                "options": _options(row) | {"bloom_bits": 10, "block_size": 65536},
-            },
-            "host": {"parameters": "i7_8700k"},
-            "device": {"base": device, "page_cache": "16GiB"},
-            "workload": {
-                "base": "fillrandom", "key_size": int(row["key_size"]), "value_size": int(row["value_size"]),
-                "num": int(row["entries"]),
-            },
-            "measured": {"write_amplification": float(row["wa_events"])},
+            "log": found.get(row["path"]),
         }  # fmt: skip
 
 
@@ -234,33 +205,6 @@ SETS: Final = {
     "tree-shape": tree_shape,
     "overwrite": overwrite,
 }
-
-_ENGINES: Final = {
-    "kCompactionStyleLevel": "rocksdb",
-    "kCompactionStyleUniversal": "universal",
-    "kCompactionStyleFIFO": "fifo",
-}
-_INTEGERS: Final = (
-    "write_buffer_size", "max_write_buffer_number", "min_write_buffer_number_to_merge", "level0_file_num_compaction_trigger",
-    "level0_slowdown_writes_trigger", "level0_stop_writes_trigger", "max_bytes_for_level_base", "target_file_size_base",
-    "max_background_jobs", "max_background_compactions", "max_background_flushes", "delayed_write_rate",
-    "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit", "num_levels", "bytes_per_sync",
-    "max_compaction_bytes",
-)  # fmt: skip
-"""Columns opt_* that are options under their own name. A -1 means "not set"."""
-
-
-def _options(row: Mapping[str, str]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for name in _INTEGERS:
-        text = row.get(f"opt_{name}", "")
-        if text and int(text) >= 0:
-            options[name] = int(text)
-    multiplier = row.get("opt_max_bytes_for_level_multiplier")
-    if multiplier:
-        options["max_bytes_for_level_multiplier"] = float(multiplier)
-    return options
-
 
 def _device(base: str, path: str) -> dict[str, Any]:
     """The device of a run of the 40-thread machine, in the condition of the run's session, under a kernel of 2022."""
@@ -276,11 +220,6 @@ def _conditions() -> Mapping[str, Mapping[str, float]]:
     return yaml.safe_load(CONDITIONS.read_text(encoding="utf-8")) or {} if CONDITIONS.is_file() else {}
 
 
-def _logs(data: Path) -> dict[str, str]:
-    """Names of the LOGs at hand, relative to `data`, by path of the table's row."""
-    return {row["run_path"]: f"logs/{row['log']}" for row in rows(data / "logs_index.csv")}
-
-
 def _mean_and_range(runs: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
     mean, spread = {}, {}
     for key in runs[0]:
@@ -289,11 +228,3 @@ def _mean_and_range(runs: list[dict[str, float]]) -> tuple[dict[str, float], dic
         if len(values) > 1 and mean[key]:
             spread[key] = (max(values) - min(values)) / mean[key]
     return mean, spread
-
-
-def rows(path: Path) -> Iterator[dict[str, str]]:
-    """Rows of one of the tables. Raises InputError if it is not there."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; the public runs belong into the folder ../shared/data/public_runs")
-    with path.open(newline="") as file:
-        yield from csv.DictReader(file)

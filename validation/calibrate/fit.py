@@ -22,16 +22,16 @@ PART: Final = "calibration"
 _HOST_WIDTHS: Final[Mapping[str, float]] = {
     "write_op": 0.5, "write_byte": 1.0, "write_serial": 0.3, "write_spread": 0.5, "sleep_penalty": 1.0,
     "log_op": 1.0, "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
-    "compaction_record": 0.5, "compaction_byte": 0.5, "job_start": 1.5, "file_overhead": 1.0, "unlink": 2.0,
-    "sleep_step": 0.1, "crowding": 1.0, "interrupt_every": 1.5, "interrupt": 1.0,
+    "compaction_record": 0.5, "compaction_byte": 0.5, "compaction_compare": 1.0, "job_start": 1.5, "file_overhead": 1.0,
+    "unlink": 2.0, "sleep_step": 0.1, "crowding": 1.0, "interrupt_every": 1.5, "interrupt": 1.0,
 }  # fmt: skip
 """How far a constant of configs/host/default.yaml may be off on another machine: standard deviation of its logarithm."""
 _HOST_STARTS: Final[Mapping[str, float]] = {
-    "log_op": 2e-6, "write_byte": 0.5e-9, "sleep_penalty": 20e-6, "crowding": 0.1,
+    "log_op": 2e-6, "write_byte": 0.5e-9, "sleep_penalty": 20e-6, "crowding": 0.1, "compaction_compare": 20e-9,
     "interrupt_every": 4e-3, "interrupt": 20e-6,
 }  # fmt: skip
 """Priors of constants that the default sets to 0: a system call; copying at 2 GB/s; caches of a core filled again; 10 %
-per neighbour; a timer tick (HZ = 250) that leaves the virtual machine."""
+per neighbour; a comparison of two keys that are in a cache; a timer tick (HZ = 250) that leaves the virtual machine."""
 _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
     "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
     "throttle_io": 0.5,

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from lsmlab.validation.calibrate.recorded import Job, RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
-from lsmlab.validation.calibrate.terms import linear
+from lsmlab.validation.calibrate.terms import Term, linear
 
 WRITE_REQUEST_BYTES: Final = 2.0**20
 """writable_file_max_buffer_size, options.h."""
@@ -26,9 +26,10 @@ _SOON_S: Final = 0.05
 
 
 def merge_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
-    """CPU time of merges, by records and bytes."""
+    """CPU time of merges, by records, bytes and comparisons in the heap of merged runs."""
     jobs = [(run, job) for run in runs for job in run.of("compaction") if job.cpu_s > 0 and job.records > 0]
-    return _job_cpu("CPU of merges", "compaction", jobs)
+    comparisons = np.array([job.records * math.log2(max(job.runs, 2) / 2.0) for _, job in jobs])
+    return _job_cpu("CPU of merges", "compaction", jobs, ("host.compaction_compare", comparisons))
 
 
 def flush_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
@@ -37,10 +38,10 @@ def flush_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     return _job_cpu("CPU of flushes", "flush", jobs)
 
 
-def _job_cpu(name: str, kind: str, jobs: Sequence[tuple[RecordedRun, Job]]) -> Equation | None:
+def _job_cpu(name: str, kind: str, jobs: Sequence[tuple[RecordedRun, Job]], *further: Term) -> Equation | None:
     records = np.array([job.records for _, job in jobs])
     raw = records * np.array([run.entry_bytes for run, _ in jobs])
-    terms = [(f"host.{kind}_record", records), (f"host.{kind}_byte", raw)]
+    terms = [(f"host.{kind}_record", records), (f"host.{kind}_byte", raw), *further]
     return linear(name, terms, [job.cpu_s for _, job in jobs], [run.name for run, _ in jobs], 0.15)
 
 

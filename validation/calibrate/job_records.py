@@ -6,6 +6,7 @@ RocksDB overlaps nothing within one thread (rocksdb.md §6.6), so the time betwe
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,8 @@ class Job:
     sync_s: float | None = None
     """Time in fsync, where the LOG has I/O statistics."""
     parts: int = 1
+    runs: int = 1
+    """Sorted runs that were merged."""
     files: list[tuple[float, float]] = field(default_factory=list)
     """Output files: when finished, bytes."""
 
@@ -75,6 +78,8 @@ def job_log(path: Path, entry_bytes: float) -> JobLog:
             job.sync_s = _seconds(data.get("file_fsync_nanos"))
         elif event.name == "compaction_started":
             job.kind, job.start_s = "compaction", now_s
+            levels = {key: files for key, files in data.items() if key.startswith("files_L")}
+            job.runs = max(1, sum(len(files) if key == "files_L0" else 1 for key, files in levels.items()))
         elif event.name == "compaction_finished" and "compaction_time_cpu_micros" in data:
             job.end_s = now_s
             job.wall_s, job.cpu_s = data["compaction_time_micros"] / 1e6, data["compaction_time_cpu_micros"] / 1e6
@@ -94,19 +99,25 @@ def _seconds(nanos: object) -> float | None:
 
 
 def merge_costs(log: JobLog) -> tuple[Array, Array]:
-    """Records and raw bytes, and CPU seconds, of merges in one thread."""
+    """Records, raw bytes and comparisons in the heap of runs, and CPU seconds, of merges in one thread."""
     rows = [
-        (j.records, j.raw_bytes, j.cpu_s or 0.0)
+        (*merge_terms(j), j.cpu_s or 0.0)
         for j in log.jobs
         if j.kind == "compaction" and j.parts == 1 and j.cpu_s
     ]
     table = np.array(rows)
-    return table[:, :2], table[:, 2]
+    return table[:, :3], table[:, 3]
 
 
-def cpu_per_record(jobs: Sequence[Job]) -> float:
-    """CPU seconds per input record."""
-    return sum(j.cpu_s or 0.0 for j in jobs) / sum(j.records for j in jobs)
+def merge_terms(job: Job) -> tuple[float, float, float]:
+    """What a merge's CPU is made of: records, raw bytes, and records times the doublings of its runs beyond two."""
+    return job.records, job.raw_bytes, job.records * math.log2(max(job.runs, 2) / 2.0)
+
+
+def slower_than(costs: Array, jobs: Sequence[Job]) -> float:
+    """CPU of these merges, by what the costs of `merge_terms` say."""
+    expected = np.array([merge_terms(job) for job in jobs]) @ costs
+    return float(sum(job.cpu_s or 0.0 for job in jobs) / expected.sum())
 
 
 def flush_costs(log: JobLog, sync_s: float | None = None) -> tuple[Array, Array]:
@@ -128,11 +139,12 @@ def commit_s(log: JobLog, quantile: float = 0.5) -> float:
     return float(np.quantile([job.end_s - job.files[0][0] for job in log.jobs if job.kind == "flush"], quantile)) / 2.0
 
 
-def busy_periods(log: JobLog, record_s: float, byte_s: float, flush_record_s: float, flush_byte_s: float) -> Array:
+def busy_periods(log: JobLog, merge_costs_s: Sequence[float], flush_costs_s: Sequence[float]) -> Array:
     """Periods in which at least one fsync ran: (seconds, bytes, commits). Merges in several threads are left out.
 
     Where a LOG does not time its syncs, they begin when the file's share of the job's computing is over: as recorded,
-    or as the constants have it if the LOG has I/O statistics.
+    or as the constants have it if the LOG has I/O statistics: `merge_costs_s` by `merge_terms`, `flush_costs_s` per record
+    and per byte.
     """
     spans: list[tuple[float, float, float]] = []
     unknown: list[float] = []
@@ -141,12 +153,13 @@ def busy_periods(log: JobLog, record_s: float, byte_s: float, flush_record_s: fl
             unknown.extend(t for t, _ in job.files)
             continue
         if job.kind == "flush":
-            cpu_s = job.records * flush_record_s + job.raw_bytes * flush_byte_s
+            cpu_s = job.records * flush_costs_s[0] + job.raw_bytes * flush_costs_s[1]
             finished, size = job.files[0]
             begun = finished - job.sync_s if job.sync_s is not None else job.start_s + cpu_s
             spans.append((min(begun, finished - 1e-4), finished, size))
             continue
-        cpu_s = job.records * record_s + job.raw_bytes * byte_s if log.io_statistics else (job.cpu_s or 0.0)
+        expected_s = sum(n * cost for n, cost in zip(merge_terms(job), merge_costs_s, strict=True))
+        cpu_s = expected_s if log.io_statistics else (job.cpu_s or 0.0)
         begun = job.start_s
         for finished, size in sorted(job.files):
             spans.append((min(begun + cpu_s * size / job.output_bytes, finished - 1e-4), finished, size))

@@ -56,6 +56,7 @@ _SOURCES: Final = {
     "unlink_log_byte": 'from "Try to delete WAL files" to the next flush of the same thread, LOGs of 6.4: 16 ms per 64 MB',
     "compaction_record": "fit to compaction_time_cpu_micros of 6.11, values of 100 and 1000 B",
     "compaction_byte": "as compaction_record",
+    "compaction_compare": "as compaction_record, by doublings of the merged runs beyond two",
     "flush_record": "fit to flush time less fsync, 6.4 (1000 B) and 6.11 on PM (100 and 1000 B)",
     "flush_byte": "as flush_record",
     "crowding": "CPU per record of L0 to L1 merges in 20 parts against merges in one, LOGs of 6.4 with 2 jobs",
@@ -135,7 +136,7 @@ def _stack(parts: Sequence[tuple[Array, Array]]) -> Array:
 
 
 def merge_fit(used: Sequence[Source]) -> Array:
-    """CPU of a merge per record and per byte of key and value."""
+    """CPU of a merge per record, per byte of key and value, and per record and doubling of its runs beyond two."""
     return _stack([records.merge_costs(s.log) for s in used])
 
 
@@ -155,14 +156,17 @@ def deletion_fit(used: Sequence[Source]) -> Array:
     return np.array([np.median(rows[:, 1] / rows[:, 0])])
 
 
-def crowding_fit(used: Sequence[Source]) -> Array:
-    """By how much a further running thread slows the others: merges in 16 parts and more against merges in one."""
+def crowding_fit(used: Sequence[Source], costs: Array) -> Array:
+    """By how much a further running thread slows the others: merges in 16 parts and more against merges in one.
+
+    `costs`: of a merge (`merge_fit`); merges in many parts are those of L0, which have more runs.
+    """
     found = []
     for source in used:
         merges = [j for j in source.log.jobs if j.kind == "compaction" and j.cpu_s and j.records]
         crowd, alone = [j for j in merges if j.parts >= _CROWD], [j for j in merges if j.parts == 1]
         if crowd and alone:
-            slower = records.cpu_per_record(crowd) / records.cpu_per_record(alone)
+            slower = records.slower_than(costs, crowd) / records.slower_than(costs, alone)
             threads = float(np.mean([j.parts for j in crowd])) + _BESIDE
             found.append((slower - 1.0) / (threads - 1.0 - slower * _BESIDE))
     return np.array([np.median(found)])
@@ -191,9 +195,8 @@ def bandwidth(source: Source, host: dict[str, float], commit_s: float) -> float:
 
     Totals, not the typical period: a device's slow moments are part of what it can sustain.
     """
-    periods = records.busy_periods(
-        source.log, host["compaction_record"], host["compaction_byte"], host["flush_record"], host["flush_byte"]
-    )
+    merge = [host[f"compaction_{term}"] for term in ("record", "byte", "compare")]
+    periods = records.busy_periods(source.log, merge, [host["flush_record"], host["flush_byte"]])
     seconds, size, commits = periods.sum(axis=0)
     return float(size / (seconds - commit_s * commits))
 
@@ -212,10 +215,11 @@ def fit(data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
     # YCSB's LOGs go on into its mix with reads, which compete with merges for caches
     plain = [s for s in used if not s.log.io_statistics and s.device != _SYNCHRONOUS and not s.name.startswith("ycsb")]
-    take(("compaction_record", "compaction_byte"), jackknife(merge_fit, plain))
+    merge = jackknife(merge_fit, plain)
+    take(("compaction_record", "compaction_byte", "compaction_compare"), merge)
     timed = [s for s in used if s.log.io_statistics or (_mean_sync_s(s.output) and s.device == _SYNCHRONOUS)]
     take(("flush_record", "flush_byte"), jackknife(flush_fit, timed))
-    take(("crowding",), jackknife(crowding_fit, [s for s in used if s.log.io_statistics]))
+    take(("crowding",), jackknife(lambda left: crowding_fit(left, merge[0]), [s for s in used if s.log.io_statistics]))
     take(("write_op", "sleep_penalty"), jackknife(write_fit, [s for s in used if s.name.startswith("throttled")]))
     beside = 1.0 + host["crowding"] * _BESIDE
     host["write_op"], errors["write_op"] = host["write_op"] / beside, errors["write_op"] / beside

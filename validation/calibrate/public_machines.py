@@ -57,6 +57,7 @@ def desktop(data: Path) -> dict[str, Any]:
     host = {
         "cores": 12.0, "write_op": float(write[0]), "write_byte": float(write[1]), "job_start": 1e-4,
         "file_overhead": 1.5e-4, "compaction_record": float(cost[0]), "compaction_byte": float(cost[1]),
+        "compaction_compare": float(cost[2]),
     }  # fmt: skip
     devices: dict[str, dict[str, float]] = {}
     errors: dict[str, dict[str, float]] = {}
@@ -66,7 +67,7 @@ def desktop(data: Path) -> dict[str, Any]:
     for device, group in sorted(grouped.items()):
         commits = [records.commit_s(log, _UNDISTURBED) for log in group]
         commit = float(np.min(commits))
-        sums = [records.busy_periods(log, 0.0, 0.0, 0.34e-6, 0.9e-9).sum(axis=0) for log in group]
+        sums = [records.busy_periods(log, (0.0, 0.0, 0.0), (0.34e-6, 0.9e-9)).sum(axis=0) for log in group]
         logs_of = np.log([size / max(seconds - commit * n, 0.5 * seconds) for seconds, size, n in sums])
         rate = float(np.exp(logs_of.mean()))
         devices[device] = {"fsync_latency": commit, "write_bandwidth": rate}
@@ -108,6 +109,7 @@ _DESKTOP: Final = {
     "file_overhead": "as xeon_6230",
     "compaction_record": "fit to compaction_time_cpu_micros of the baseline runs, 100 and 1000 B",
     "compaction_byte": "as compaction_record",
+    "compaction_compare": "as compaction_record, by doublings of the merged runs beyond two",
     "fsync_latency": "half the time from a flush file's creation to its commit, tenth percentile",
     "write_bandwidth": "bytes per time with an fsync in progress, baseline runs",
     "read_bandwidth": "assumption: as it writes",

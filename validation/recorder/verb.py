@@ -46,23 +46,31 @@ usage: lsmlab record CASE... [options]
 
 
 def record(argv: list[str]) -> int:
-    """Record the named cases. Exit code 0, or 130 if interrupted; what is finished by then is kept."""
+    """Record the named cases. Exit code 0; 2 if one could not be recorded, the others being recorded nevertheless; 130 if
+    interrupted. What is finished by then is kept."""
     if not argv or {"-h", "--help"} & set(argv):
         sys.stdout.write(_HELP)
         return 0
     given = _arguments(argv)
     cases = [read_case(path) for named in given.cases for path in find_cases(named)]
+    failed = False
     with _terminated_as_interrupt():
         try:
             for case in cases:
                 if is_recorded(case.directory) and not given.again and not given.dry_run:
                     sys.stdout.write(f"{case.name}: recorded already; --again replaces it\n")
                     continue
-                _record_case(case, given)
+                try:
+                    _record_case(case, given)
+                except InputError as error:
+                    if len(cases) == 1:
+                        raise
+                    sys.stderr.write(f"lsmlab: {case.name}: {error}\n")
+                    failed = True
         except KeyboardInterrupt:
             sys.stderr.write("\nInterrupted. Databases are removed; repeats that had finished are kept.\n")
             return _INTERRUPTED
-    return 0
+    return 2 if failed else 0
 
 
 def _record_case(case: Case, given: argparse.Namespace) -> None:
