@@ -60,7 +60,7 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
         kind = "flush" if flush else "compaction"
         records = float(rng.uniform(1e5, 4e5))
         size = records * entry
-        runs = (2, 3, 8)[number % 3]
+        runs = (2, 8, 32)[number % 3]
         comparisons = 0.0 if flush else math.log2(runs / 2.0)
         per_record_s = TRUE[f"host.{kind}_record"] + comparisons * TRUE["host.compaction_compare"]
         cpu_s = about(records * (per_record_s + entry * TRUE[f"host.{kind}_byte"]))

@@ -93,7 +93,7 @@ def _overwrite_w_amp(row: Mapping[str, str]) -> float:
     """Bytes that flushes and compactions wrote by bytes that flushes wrote.
 
     The table's w_amp is that of RocksDB's tools/benchmark.sh, which counts the log too: 1 + c_wgb / ingest gives the
-    printed digits of all 25 rows, with an ingest of 436 bytes per write batch (header of 12, record of 424).
+    printed value of all 25 rows within 0.07, with an ingest of 436 bytes per write batch (header of 12, record of 424).
     """
     flushed = float(row["ops_sec"]) * _WRITING_S * _OVERWRITE_ENTRY
     return float(row["c_wgb"]) * 2**30 / flushed
