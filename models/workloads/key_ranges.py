@@ -14,7 +14,7 @@ from lsmlab.models.workloads.choosers import ChooserState, HotPresence, InsertCu
 from lsmlab.models.workloads.mt19937 import Mt19937x64
 from lsmlab.models.workloads.popularity import condense, scattered_blocks
 from lsmlab.models.workloads.ranks import PowerLaw
-from lsmlab.models.workloads.skewed import scatter, scatter_groups
+from lsmlab.models.workloads.skewed import scatter_groups
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -49,8 +49,8 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[f
 class RangedKeys:
     """A range by its share, then a key in it: by a power law over hashed seeds, or evenly (`law` None).
 
-    A seed has the same place in every range, as in db_bench; the hash is FNV-1a here, the first output of a Mersenne
-    Twister there.
+    A seed has the same place in every range, as in db_bench; the hash is SplitMix64's here, the first output of a
+    Mersenne Twister there.
     """
 
     shares: tuple[float, ...] = (1.0,)
@@ -66,16 +66,32 @@ class RangedKeys:
     def hot_pairs(self, population: int, stride: int) -> tuple[KeyArray, KeyArray]:
         """(ranges, seeds) of the hot keys."""
         assert self.law is not None
-        seeds = self.law.heads(population, stride)
-        mass = np.outer(self.shares, np.diff(self.law.cdf(np.arange(seeds + 1, dtype=np.float64), population)))
+        seeds = self.law.heads(self.range_size(population), stride)
+        mass = self.masses(seeds, population)
         flat = np.argsort(-mass, axis=None, kind="stable")[: 2 * stride]
         flat = flat[mass.ravel()[flat] > 0]
         return flat // seeds, flat % seeds
 
+    def levels(self, population: int) -> KeyArray:
+        """Values that the power law's u takes in each range.
+
+        One random number below the population gives range and u (its remainders), so a range that few numbers fall into
+        sees few of the values that the size of a range allows.
+        """
+        most = np.minimum(self.range_size(population), np.round(np.array(self.shares) * population))
+        return np.maximum(most, 1.0).astype(np.int64)
+
+    def masses(self, seeds: int, population: int) -> FloatArray:
+        """Chances of the first `seeds` seeds of each range, range by range."""
+        assert self.law is not None
+        edges = np.arange(seeds + 1, dtype=np.float64)
+        rows = [np.diff(self.law.cdf(edges, n)) for n in self.levels(population).tolist()]
+        return np.array(rows) * np.array(self.shares)[:, None]
+
     def numbers(self, ranges: KeyArray, seeds: KeyArray, population: int) -> KeyArray:
         """Key numbers of (range, seed) pairs."""
         size = self.range_size(population)
-        return ranges * size + scatter(seeds, size)
+        return ranges * size + scatter_groups(seeds, size)
 
     def range_size(self, population: int) -> int:
         """Keys of one range."""
@@ -89,15 +105,18 @@ class RangedKeys:
         return _RangedState(self, sample)
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
-        """The blocks of one range, once for each range with its share."""
-        size = self.range_size(population)
+        """The blocks of each range, with its share."""
+        size, shares = self.range_size(population), np.array(self.shares)
         if self.law is None:
             blocks = max(1.0, size / keys_per_block)
-            one = Popularity(np.array([1.0 / blocks]), np.array([blocks]))
-        else:
-            one = scattered_blocks(self.law, size, keys_per_block)
-        shares = np.array(self.shares)
-        return condense(np.outer(shares, one.probability).ravel(), np.tile(one.blocks, len(shares)))
+            return condense(shares / blocks, np.full(len(shares), blocks))
+        levels = self.levels(population).tolist()
+        known = {n: scattered_blocks(self.law, size, keys_per_block, n) for n in set(levels)}
+        ranges = [(share, known[n]) for share, n in zip(self.shares, levels, strict=True)]
+        return condense(
+            np.concatenate([share * one.probability for share, one in ranges]),
+            np.concatenate([one.blocks for _, one in ranges]),
+        )
 
 
 class _RangedState:
@@ -106,6 +125,7 @@ class _RangedState:
         self._sample = sample
         self._population = sample.population
         self._size = chooser.range_size(sample.population)
+        self._levels = chooser.levels(sample.population)
         self._cells = max(1, -(-self._size // sample.stride))
         self._edges = np.cumsum(chooser.shares)[:-1]
         self._owed = Owed()
@@ -113,21 +133,21 @@ class _RangedState:
         self._hot = HotPresence(NO_KEYS, 0.0)
         self._cold_share = 1.0
         if chooser.law is not None and len(sample.hot):
-            self._carry(chooser.law)
+            self._carry()
 
-    def _carry(self, law: PowerLaw) -> None:
+    def _carry(self) -> None:
         ranges, seeds = self._chooser.hot_pairs(self._population, self._sample.stride)
         numbers = self._chooser.numbers(ranges, seeds, self._population)
         hot = self._sample.hot
         if not np.isin(numbers, hot).all():
             return  # a sample that was made for others
         heads = int(seeds.max()) + 1
-        law_mass = np.diff(law.cdf(np.arange(heads + 1, dtype=np.float64), self._population))
+        mass = self._chooser.masses(heads, self._population)
         self._is_hot = np.zeros((len(self._chooser.shares), heads), dtype=np.bool_)
         self._is_hot[ranges, seeds] = True
         carried, where = np.unique(numbers, return_inverse=True)
         chance = np.zeros(len(carried))
-        np.add.at(chance, where, np.array(self._chooser.shares)[ranges] * law_mass[seeds])
+        np.add.at(chance, where, mass[ranges, seeds])
         self._hot = HotPresence(self._sample.hot_codes[hot.searchsorted(carried)], chance)
         self._cold_share = max(0.0, 1.0 - float(chance.sum()))
 
@@ -158,7 +178,7 @@ class _RangedState:
         """Ranges, and seeds of the law or places in the range."""
         ranges = self._edges.searchsorted(u, side="right").astype(np.int64)
         law = self._chooser.law
-        return ranges, (v * self._size).astype(np.int64) if law is None else law.draw(v, self._population)
+        return ranges, (v * self._size).astype(np.int64) if law is None else law.draw(v, self._levels[ranges])
 
     def _carried(self, ranges: KeyArray, seeds: KeyArray) -> NDArray[np.bool_]:
         heads = self._is_hot.shape[1]
@@ -171,7 +191,7 @@ class _RangedState:
     def _group_codes(self, ranges: KeyArray, seeds: KeyArray) -> KeyArray:
         groups = seeds >> self._sample.shift
         if self._chooser.law is not None and self._sample.exact:
-            groups = scatter(groups, self._size)
+            groups = scatter_groups(groups, self._size)
         elif self._chooser.law is not None:
             groups = scatter_groups(groups, self._cells)
         return self._sample.group_codes(((ranges * self._size) >> self._sample.shift) + groups)

@@ -18,8 +18,8 @@ _HEADS: Final = 1 << 13  # ranks in blocks of their own where blocks are sampled
 _PER_BIN: Final = 4  # rank groups spread over each bin; the mass of deeper ranks is even to within 1 / sqrt(4 · 2^17)
 
 
-def scattered_blocks(law: RankLaw, n: int, keys_per_block: float) -> Popularity:
-    """Blocks of keys whose ranks have nothing to do with each other.
+def scattered_blocks(law: RankLaw, n: int, keys_per_block: float, values: int | None = None) -> Popularity:
+    """Blocks of n keys whose ranks have nothing to do with each other; `values`: of the law, where it is not for n.
 
     Each rank falls into a random block. More than 2^17 blocks are sampled as keys are: the first ranks singly, each in
     a block of its own; of the others, as many adjacent ranks as a sampled block stands for blocks go together.
@@ -27,14 +27,14 @@ def scattered_blocks(law: RankLaw, n: int, keys_per_block: float) -> Popularity:
     blocks = max(1.0, n / keys_per_block)
     bins = max(1, min(_BINS, round(blocks)))
     per_bin = blocks / bins
-    items = law.items(n)
+    items = law.items(values or n)
     heads = 0 if per_bin <= 1.0 else min(_HEADS, items, int(blocks))
     step = max(1.0, per_bin)
     groups = min(_PER_BIN * bins, int((items - heads) / step) + 1)
     edges: FloatArray = heads + np.arange(groups + 1, dtype=np.float64) * step
-    mass = np.diff(law.cdf(edges, n))
+    mass = np.diff(law.cdf(edges, values or n))
     placed = np.bincount((splitmix_64(np.arange(groups)) % np.uint64(bins)).astype(np.int64), mass, bins)
-    head_mass = np.diff(law.cdf(np.arange(heads + 1, dtype=np.float64), n))
+    head_mass = np.diff(law.cdf(np.arange(heads + 1, dtype=np.float64), values or n))
     rest = max(0.0, 1.0 - float(mass.sum()) - float(head_mass.sum()))
     return condense(
         np.concatenate((head_mass + (rest + mass.sum()) / blocks, placed / per_bin + rest / blocks)),

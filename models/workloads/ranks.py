@@ -99,7 +99,12 @@ class Zipf:
 
 @dataclass(frozen=True, slots=True)
 class PowerLaw:
-    """P(rank < r) = a · r^b: mixgraph's key hotness (--key_dist_a, --key_dist_b; rocksdb.md §11.3)."""
+    """P(rank < r) = a · r^b: mixgraph's key hotness (--key_dist_a, --key_dist_b; rocksdb.md §11.3).
+
+    db_bench takes the seed ceil((u / a)^(1 / b)) at a u that has only as many values as there are keys, n. Where seeds lie
+    closer than these values, each seed is hit; from the knee on each value has a seed of its own, with chance 1 / n, and
+    the seeds between are never drawn. Ranks number the seeds that can be.
+    """
 
     a: float
     b: float
@@ -110,18 +115,31 @@ class PowerLaw:
         if math.log(1.0 / self.a) / self.b > math.log(2.0**62):
             raise InputError(f"key_dist_a {self.a} and key_dist_b {self.b} spread accesses over more than 2^62 seeds")
 
-    def items(self, n: int) -> int:  # noqa: ARG002 - the seeds do not depend on the number of keys
-        """Seeds that ceil((u/a)^(1/b)) can give."""
-        return max(1, math.ceil(math.pow(1.0 / self.a, 1.0 / self.b)))
+    def knee(self, n: int | Int64Array) -> FloatArray:
+        """Rank at which d(seed)/du is n: from there on each value of u has a seed of its own."""
+        last = math.pow(1.0 / self.a, 1.0 / self.b)
+        if self.b >= 1.0:
+            return np.full(np.shape(n), last)
+        return np.asarray(np.minimum(last, (np.asarray(n) * (self.a * self.b)) ** (1.0 / (1.0 - self.b))))
+
+    def items(self, n: int) -> int:
+        """Seeds that can be drawn."""
+        knee = float(self.knee(n))
+        return max(1, math.ceil(knee + n * max(0.0, 1.0 - self.a * knee**self.b)))
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
         """Chance of a rank below each of `ranks`."""
-        return np.where(ranks >= self.items(n), 1.0, np.minimum(1.0, self.a * np.maximum(ranks, 0.0) ** self.b))
+        knee = float(self.knee(n))
+        below = self.a * np.clip(ranks, 0.0, knee) ** self.b + np.maximum(ranks - knee, 0.0) / n
+        return np.where(ranks >= self.items(n), 1.0, np.minimum(1.0, below))
 
-    def draw(self, u: FloatArray, n: int) -> Int64Array:
-        """The seed at each fraction, less one."""
-        seeds = np.ceil((u / self.a) ** (1.0 / self.b)).astype(np.int64)
-        return np.clip(seeds - 1, 0, self.items(n) - 1)
+    def draw(self, u: FloatArray, n: int | Int64Array) -> Int64Array:
+        """The rank at each fraction; `n` may differ from one to the next."""
+        knee = self.knee(n)
+        at = self.a * knee**self.b
+        ranks = np.ceil((np.minimum(u, at) / self.a) ** (1.0 / self.b) + np.maximum(u - at, 0.0) * n).astype(np.int64)
+        most = np.ceil(knee + n * np.maximum(0.0, 1.0 - at)).astype(np.int64)
+        return np.clip(ranks - 1, 0, np.maximum(most, 1) - 1)
 
     def heads(self, n: int, stride: int) -> int:
         """The first group, as for a Zipfian law with constant 1 - b."""
