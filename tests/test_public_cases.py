@@ -10,8 +10,8 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim import run
 from lsmlab.validation.case import Case
-from lsmlab.validation.public_cases import DATA, is_calibration, merged, public_cases, session_of
-from lsmlab.validation.public_rows import rows
+from lsmlab.validation.public_cases import is_calibration, merged, public_cases, session_of
+from lsmlab.validation.public_rows import DATA, rows
 from lsmlab.validation.public_tables import overwrite
 from lsmlab.validation.public_text import compaction_gib, write_buckets
 

@@ -86,7 +86,7 @@ class RangedKeys:
         assert self.law is not None
         edges = np.arange(seeds + 1, dtype=np.float64)
         rows = [np.diff(self.law.cdf(edges, n)) for n in self.levels(population).tolist()]
-        return np.array(rows) * np.array(self.shares)[:, None]
+        return np.asarray(np.array(rows) * np.array(self.shares)[:, None], dtype=np.float64)
 
     def numbers(self, ranges: KeyArray, seeds: KeyArray, population: int) -> KeyArray:
         """Key numbers of (range, seed) pairs."""

@@ -125,7 +125,7 @@ class PowerLaw:
     def items(self, n: int) -> int:
         """Seeds that can be drawn."""
         knee = float(self.knee(n))
-        return max(1, math.ceil(knee + n * max(0.0, 1.0 - self.a * knee**self.b)))
+        return max(1, math.ceil(knee + n * max(0.0, 1.0 - float(self.a * knee**self.b))))
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
         """Chance of a rank below each of `ranks`."""

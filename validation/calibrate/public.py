@@ -26,7 +26,8 @@ from lsmlab.validation.calibrate import job_records as records
 from lsmlab.validation.calibrate.job_records import Array, JobLog
 from lsmlab.validation.calibrate.parameter_file import write_sessions, write_set
 from lsmlab.validation.log_text import read_text
-from lsmlab.validation.public_cases import CONDITIONS, DATA, SETS, is_calibration, session_of
+from lsmlab.validation.public_cases import CONDITIONS, SETS, is_calibration, session_of
+from lsmlab.validation.public_rows import DATA
 from lsmlab.validation.public_text import stdout_of, write_buckets
 from scipy.optimize import least_squares
 

@@ -18,7 +18,8 @@ from lsmlab.validation.calibrate import job_records as records
 from lsmlab.validation.calibrate.job_records import Array, JobLog
 from lsmlab.validation.calibrate.parameter_file import write_set
 from lsmlab.validation.calibrate.public import linear
-from lsmlab.validation.public_cases import CALIBRATION, DATA, SETS
+from lsmlab.validation.public_cases import CALIBRATION, SETS
+from lsmlab.validation.public_rows import DATA
 
 _SMALL_PC_RUN: Final = "overwrite/9.8"
 """The one run of the small PC that its constants come from."""

@@ -46,8 +46,11 @@ usage: lsmlab record CASE... [options]
 
 
 def record(argv: list[str]) -> int:
-    """Record the named cases. Exit code 0; 2 if one could not be recorded, the others being recorded nevertheless; 130 if
-    interrupted. What is finished by then is kept."""
+    """Record the named cases.
+
+    Exit code 0; 2 if one of several could not be recorded, the others being recorded nevertheless; 130 if interrupted.
+    What is finished by then is kept.
+    """
     if not argv or {"-h", "--help"} & set(argv):
         sys.stdout.write(_HELP)
         return 0
