@@ -169,8 +169,8 @@ CLAIMS: Final[tuple[Claim, ...]] = (
         "ldc.threshold.best", "balanced mix, T_s from 1 to 40 at a fan-out of 10: the best T_s over the fan-out", 1.0,
         (0.75, 1.25), 0.1, by_threshold(), lambda o: best("threshold", THRESHOLDS)(o) / 10.0,
         "fewer slices rewrite more of the lower level, more of them cost lookups and space",
-        "in §6.2 nothing but lookups and space pays for a larger T_s, and with filters in memory a lookup pays a probe per slice: "
-        "the optimum lies where these cost as much as merges, beyond k on this host",
+        "in §6.2 nothing but lookups and space pays for a larger T_s, and with filters in memory a lookup pays a probe per "
+        "slice: the optimum lies where these cost as much as merges, beyond k on this host",
         "\"best T_s = k\" (§6.7): 25 % either way; neutral: a merge per slice",
     ),
     Claim(
