@@ -132,10 +132,8 @@ class Content:
         file.tombstones = flags.copy()
         file.deletions = self.entries(file.keys[flags])
         extra = 2.0 * file.deletions - file.entries
-        if extra >= 0.0:  # compensated size: rocksdb.md §4.3
-            puts = max(1.0, file.entries - file.deletions)
-            mean_value = self._mean_value * puts / file.entries
-            file.compensated_bytes = file.size_bytes + round(extra * mean_value * 2.0)
+        if extra >= 0.0:  # compensated size by the mean value of the whole store, not of this file: rocksdb.md §4.3
+            file.compensated_bytes = file.size_bytes + round(extra * self._mean_value * 2.0)
 
     def _value_scale(self) -> float:
         return self.entry.put / max(1.0, self.entry.raw_put)
