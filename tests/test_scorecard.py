@@ -303,6 +303,18 @@ def made_up(tmp_path: Path, name: str, set_name: str, factor: float) -> CaseRun:
     return run
 
 
+def test_background_work_of_a_few_flushes_is_not_scored(tmp_path: Path) -> None:
+    """With two flushes a single merge more is a W-Amp of 3 instead of 1; throughput counts as ever."""
+    run = made_up(tmp_path, "few", TEST, 1.0)
+    assert run.real is not None
+    before = {row.metric for row in rows_of(run)}
+    run.real.values["flush_count"] = 9.0
+    after = {row.metric for row in rows_of(run)}
+
+    assert "ops_per_s" in after
+    assert "write_amplification" in before - after
+
+
 def test_totals_are_those_of_the_errors(tmp_path: Path) -> None:
     """Median, P90, worst and bias over cases; the share inside twice the noise; targets met and missed."""
     runs = [made_up(tmp_path, f"case{i}", TEST, f) for i, f in enumerate((1.0, 1.02, 1.04))]

@@ -109,6 +109,13 @@ METRICS: Final = (
 SHARE: Final = 0.10
 """Level pairs and levels with less than this share of all bytes are not scored: they are noise (lessons.md §1)."""
 
+FLUSHES: Final = 10.0
+"""In runs with fewer flushes a single merge decides what background jobs wrote in all, so that is not scored."""
+BACKGROUND: Final = (
+    "write_amplification", "device_bytes_written", "flush_", "compaction_", "trivial_move_count", "pairs.", "levels.",
+)  # fmt: skip
+"""Beginnings of names of what background jobs did."""
+
 COVERAGE: Final = (0.85, 0.95)
 """Share of real values that 90 % intervals should hold."""
 

@@ -12,9 +12,11 @@ import numpy as np
 from lsmlab.validation.scorecard.curves import area_distance, cumulative_distance, ks_distance
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import (
+    BACKGROUND,
     BUCKETS,
     DISTANCE,
     FACTOR,
+    FLUSHES,
     METRICS,
     RELATIVE,
     SHARE,
@@ -117,6 +119,8 @@ def _worth_scoring(metric: Metric, name: str, real: float, values: Mapping[str, 
     if metric.kind is RELATIVE and (real <= 0 or real < metric.least):
         return False
     if metric.kind in (BUCKETS, FACTOR) and real <= 0:
+        return False
+    if values.get("flush_count", FLUSHES) < FLUSHES and name.startswith(BACKGROUND):
         return False
     if name.startswith("pairs."):
         total = sum(v for k, v in values.items() if k.startswith("pairs.") and k.endswith(".bytes"))
