@@ -1,6 +1,7 @@
 """The settings of ADOC's evaluation (engines.md §5.6), and what its claims read off their runs.
 
-Stall time is what the store's listener counts: slowed and stopped time together, the lengths of the intervals.
+Stall time is what the store's listener counts: slowed and stopped time together, the lengths of the intervals. SILK is
+its released code here, `silk_code`: the scripts of the evaluation (supermt/ADOC-Rocks-tracker) start that db_bench.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy as np
 from lsmlab.validation.papers.claim import Outcome, Setting
 
 DEVICES: Final = ("pmem", "nvme", "sata", "hdd")
-BANDWIDTH: Final = {"pmem": "2300MB/s", "nvme": "2700MB/s", "sata": "490MB/s", "hdd": "210MB/s"}
-"""What SILK is told of the device (engines.md §5.6)."""
+BANDWIDTH: Final = {"pmem": 2300, "nvme": 2700, "sata": 490, "hdd": 210}
+"""What SILK is told of the device, MB/s (engines.md §5.6): deep compactions pause where clients take 3/4 of it."""
 BOUND: Final = {"pmem": "2700MiB/s", "nvme": "2400MiB/s", "sata": "650MiB/s", "hdd": "350MiB/s"}
 """Upper bound of the auto-tuned limiter (engines.md §2.4)."""
 SWEEP: Final = (2, 4, 6, 8, 12, 20)
@@ -35,7 +36,9 @@ def scheme(name: str, device: str) -> Setting:
                f"engine.options.rate_limiter_bytes_per_sec={BOUND[device]}",
                "engine.options.rate_limiter_auto_tuned=true")  # fmt: skip
     elif name.startswith("silk"):
-        own = (f"engine={name}", f"engine.scheduler.total_bandwidth={BANDWIDTH[device]}")
+        total = BANDWIDTH[device]
+        own = (f"engine={name}", "engine/scheduler=silk_code", f"engine.scheduler.total_bandwidth={total}MB/s",
+               f"engine.scheduler.pause_bandwidth={0.75 * total:g}MB/s")  # fmt: skip
     return Setting(f"{name}_{device}", ("experiment=adoc_fillrandom", f"device={device}", *own))
 
 
@@ -76,13 +79,14 @@ def stalled(run: Outcome, kinds: str = "") -> float:
 
 
 def job_speed(run: Outcome, kind: str, deep: bool = False) -> float:
-    """Mean over jobs of bytes written per second of their life."""
+    """Bytes read and written by all jobs of a kind per second of their lives, as RocksDB's statistics have it."""
     kinds, start = np.asarray(run.jobs["kind"]), np.asarray(run.jobs["start_level"])
     mine = kinds == kind
     if kind == "compaction":
         mine &= (start > 0) if deep else (start == 0)
     length = np.asarray(run.jobs["merged_s"]) - np.asarray(run.jobs["start_s"])
-    return float((np.asarray(run.jobs["write_bytes"])[mine] / length[mine]).mean()) if mine.any() else math.nan
+    moved = np.asarray(run.jobs["read_bytes"]) + np.asarray(run.jobs["write_bytes"])
+    return float(moved[mine].sum() / length[mine].sum()) if mine.any() else math.nan
 
 
 def of(value: Callable[[Outcome], float], name: str) -> Callable[[Runs], float]:
