@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import simpy
-from lsmlab.models.policies.picker_traits import CountsSeeks
+from lsmlab.models.policies.optional import CountsSeeks
 from lsmlab.models.policies.scheduling import ClientWindow
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.workloads.base import Workload

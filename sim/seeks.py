@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import simpy
-from lsmlab.models.policies.picker_traits import CountsSeeks
+from lsmlab.models.policies.optional import CountsSeeks
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.clients import ClientLoad

@@ -20,7 +20,7 @@ from lsmlab.models.engines.rocksdb_parts import (
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import Cutter, Merge, Picker, SizesFiles, Throttle
-from lsmlab.models.policies.picker_traits import PlacesFlushes
+from lsmlab.models.policies.optional import PlacesFlushes
 from lsmlab.models.policies.rocksdb_cutter import subcompaction_cuts
 from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
 from lsmlab.models.policies.scheduling import Scheduler

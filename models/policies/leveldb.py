@@ -77,7 +77,7 @@ def needs_levels(base: Base) -> str | None:
 
 @dataclass(frozen=True)
 class LevelDbPicker:
-    """Implements `decisions.Picker`, `picker_traits.PlacesFlushes` and `CountsSeeks`."""
+    """Implements `decisions.Picker`, `optional.PlacesFlushes` and `CountsSeeks`."""
 
     rules: LevelRules
     file_bytes: int

@@ -30,3 +30,19 @@ class DividesLevels(Protocol):
 
     def borders(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
         """Those of `keys`, carried for `weight` each, at which a file of the level must begin, ascending."""
+
+
+@runtime_checkable
+class PlacesFlushes(Protocol):
+    """It may put a flushed file deeper than L0."""
+
+    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
+        """Level that a flushed file with keys in [lo, hi] goes to."""
+
+
+@runtime_checkable
+class CountsSeeks(Protocol):
+    """It compacts files that lookups search in vain: `Tree.exhausted` lists those over their allowance."""
+
+    def allowed_seeks(self, size_bytes: int) -> float:
+        """Lookups that may go past a file of that size; infinity if they are not to be counted."""

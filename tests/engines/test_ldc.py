@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from engine_goldens import engine_of
+from goldens import parse_tree, show_pick
 from lsmlab.sim.results import Result
 from lsmlab.sim.simulation import run
 from lsmlab.validation.papers.ldc_formulas import (
@@ -135,3 +137,28 @@ def test_a_mix_obeys_the_formula() -> None:
     parts = [result(*common, f"workload.readwritepercent={percent}").summary["ops_per_s"] for percent in (0, 100, 50)]
 
     assert mix_throughput(0.5, parts[0], parts[1]) == pytest.approx(parts[2], rel=0.1)
+
+
+def test_seeks_link_or_merge() -> None:
+    """A file that lookups search in vain is linked if it has no slices, else merged with them."""
+    tree, running = parse_tree(
+        ["frozen: 9[0-39]=100", "L1: 5[0-49]=100{9:0-39} 4[50-99]=100", "L2: 3[0-60]=100 2[70-99]=100"]
+    )
+    picker = engine_of("engine=ldc").picker
+    five, four = tree.levels[1].files
+    tree.exhausted = [(1, five)]
+    merged = show_pick(picker.pick(tree, running, 0.0))
+    tree.exhausted = [(1, four)]
+
+    assert "merge L1->L1 SeekCompaction score=0\n  L1: 5" == merged
+    assert "link L1->L2 SeekCompaction score=0 next=100\n  L1: 4\n  L2: 3 2" == show_pick(picker.pick(tree, running, 0.0))
+
+
+def test_flushes_stay_in_l0_while_anything_is_frozen() -> None:
+    """A file put between two others would take over keys for which slices wait at its right neighbour."""
+    tree, _ = parse_tree(["frozen: 9[12-20]=100", "L1: 5[0-10]=100 4[50-60]=100{9:12-20}"])
+    free, _ = parse_tree(["L1: 5[0-10]=100 4[50-60]=100"])
+    engine = engine_of("engine=ldc")
+
+    assert 0 == engine.flush_level(tree, 30, 40)
+    assert 2 == engine.flush_level(free, 30, 40)

@@ -7,9 +7,11 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from engine_goldens import engine_of
-from lsmlab.models.policies.picker_traits import CountsSeeks
+from goldens import parse_file, parse_tree, show_pick
+from lsmlab.models.policies.optional import CountsSeeks
 from lsmlab.models.tree.memtable import leveldb_memtable_entries
 from lsmlab.sim.results import Result
+from lsmlab.sim.seeks import files_at
 from lsmlab.sim.simulation import run
 from running import configuration
 
@@ -111,3 +113,34 @@ def test_a_flush_writes_every_version() -> None:
     assert mean_flush(leveldb) == pytest.approx(4.1e6, rel=0.02)
     assert mean_flush(rocksdb) < 0.4 * mean_flush(leveldb)
     assert leveldb.summary["live_entries"] < 0.5 * 50_000
+
+
+def test_what_has_used_up_its_seeks_is_compacted_last() -> None:
+    """§3.6: levels over their targets first; then the file, of L0 with all that overlap it. Those that are gone are skipped."""
+    tree, running = parse_tree(["L0: 9[0-20]=100 8[15-40]=100 7[60-80]=100", "L1: 5[10-50]=100", "L2: 3[0-99]=100"])
+    gone = parse_file("1[0-9]=100")
+    picker = engine_of("engine=leveldb").picker
+    quiet = show_pick(picker.pick(tree, running, 0.0))
+    tree.exhausted = [(1, gone), (0, tree.l0[0])]
+    sought = show_pick(picker.pick(tree, running, 0.0))
+    needed = picker.needs_compaction(tree, 0.0)
+    tree.levels[1].mark(tree.levels[1].files, True)
+
+    assert "nothing" == quiet
+    assert "merge L0->L1 SeekCompaction score=0 next=41\n  L0: 9 8\n  L1: 5" == sought
+    assert needed
+    assert "nothing" == show_pick(picker.pick(tree, running, 0.0))
+
+
+def test_a_charge_goes_to_the_first_file_searched_in_vain() -> None:
+    """§3.9: a lookup that finds its key in the first file, or has no second one, charges nobody."""
+    tree, _ = parse_tree(["L0: 9[0-20/20]=100", "L1: 5[0-30/10]=100", "L2: 3[0-99]=100"])
+
+    def searched(code: int) -> list[int]:
+        return [file.number for _, file in files_at(tree, code)]
+
+    assert [9, 5, 3] == searched(10)
+    assert [5, 3] == searched(25)
+    assert [3] == searched(40)
+    assert 100.0 == engine_of("engine=leveldb").picker.allowed_seeks(1000)  # type: ignore[attr-defined]
+    assert 128.0 == engine_of("engine=leveldb").picker.allowed_seeks(2 << 20)  # type: ignore[attr-defined]
