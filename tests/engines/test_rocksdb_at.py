@@ -1,0 +1,38 @@
+"""The auto-tuned limiter's mechanism (engines.md §2.4): it follows its own queue, and costs little where it is wide."""
+
+from __future__ import annotations
+
+import numpy as np
+from lsmlab.sim.results import Result
+from lsmlab.sim.simulation import run
+from running import configuration
+
+COMMON = (
+    "device=nvme", "device.page_cache=8GiB", "workload.num=2M", "workload.key_size=16", "workload.value_size=1000",
+    "workload.duration=60s", "engine.options.write_buffer_size=8MiB", "engine.options.target_file_size_base=8MiB",
+    "engine.options.max_bytes_for_level_base=32MiB", "engine.options.max_background_jobs=2", "keys.samples_per_file=64",
+)  # fmt: skip
+
+
+def result(bound: str | None) -> Result:
+    """A writer at full speed on buffered files, under a limiter with this bound or none."""
+    if bound is None:
+        return run(configuration(*COMMON, "engine=rocksdb"))
+    return run(configuration(*COMMON, "engine=rocksdb_at", f"engine.options.rate_limiter_bytes_per_sec={bound}"))
+
+
+def test_a_wide_limiter_takes_little() -> None:
+    """Writers ask for a buffer at a time as they compute: a bucket that refills faster than that never runs empty."""
+    free, limited = result(None), result("100GB/s")
+
+    assert limited.summary["ops_per_s"] > 0.8 * free.summary["ops_per_s"]
+
+
+def test_a_narrow_limiter_sets_the_pace() -> None:
+    """Under endless demand background writes go at the rate, which climbs from half of the bound by 5 % per 10 s."""
+    series = result("100MB/s").series
+    written = series["write_bytes_flush_per_s"] + series["write_bytes_l0_per_s"] + series["write_bytes_deeper_per_s"]
+    early, late = float(np.mean(written[2:9])), float(np.mean(written[51:59]))
+
+    assert 0.8 * 50e6 < early < 1.1 * 50e6
+    assert 1.1 * early < late < 1.4 * early
