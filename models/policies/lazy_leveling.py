@@ -71,6 +71,9 @@ class LazyLevelingPicker:
             output += 1
         if any(job.output_level <= output for job in running):  # what it brings is older, and must be there before
             return NOTHING
+        passed = (f for level in range(1, output) for run in tree.runs(level) for f in run)
+        if any(f.busy for f in (*tree.l0, *passed)):  # older runs that another job still holds must not be passed by
+            return NOTHING
         return Merge(0, output, tuple(inputs), "LevelFull", self.scores(tree)[0], placement=placement)
 
     def _most_runs(self, level: int, last: int) -> int:
