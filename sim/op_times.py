@@ -56,6 +56,11 @@ class OpTimes:
         return self._reads.costs()[kind - 1]
 
     @property
+    def reads(self) -> bool:
+        """Whether clients read."""
+        return self._reads is not None
+
+    @property
     def block_bytes(self) -> float:
         """Bytes that a client's read of a block costs the device."""
         return self._reads.block_bytes if self._reads is not None else _NO_READS_BYTES

@@ -152,16 +152,10 @@ class Throttled:
             grant = self.device.allocate(state.inner, limited)
             reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
             logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
-            if grant.client_read_share != 1.0:
-                read = read._replace(client_limit=read.client_limit * grant.client_read_share)
-            if grant.client_write_share != 1.0:
-                write = write._replace(client_limit=write.client_limit * grant.client_write_share)
-            new_read, read_s = self._bind(
-                read, min(grant.read_bytes_per_s, read.limit), reads, self.read_cap, state.read
-            )
-            new_write, write_s = self._bind(
-                write, min(grant.write_bytes_per_s, write.limit), logged, self.write_cap, state.write
-            )
+            rates = min(grant.read_bytes_per_s, read.limit), reads, grant.client_read_share
+            new_read, read_s = self._bind(read, *rates, self.read_cap, state.read)
+            rates = min(grant.write_bytes_per_s, write.limit), logged, grant.client_write_share
+            new_write, write_s = self._bind(write, *rates, self.write_cap, state.write)
             if new_read is None and new_write is None:
                 return self._answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
             held_s = min(held_s, read_s if new_read else math.inf, write_s if new_write else math.inf)
@@ -217,11 +211,12 @@ class Throttled:
         return self.device.facts(state.inner, live_bytes)
 
     def _bind(
-        self, side: _Direction, stream_rate: float, client_rate: float, cap: float | None, window: Window
+        self, side: _Direction, stream_rate: float, client_rate: float, share: float, cap: float | None, window: Window
     ) -> tuple[_Direction | None, float]:
         """Limits that one direction's used-up allowances set now (None: no new ones), and the time until that changes.
 
-        The new limits add up to the cap at most, whatever the device grants next: so the search for them ends.
+        `share` of the clients' demand is what the device itself grants; it may grant more once others are bound. The new
+        limits add up to the cap at most, whatever it grants then: so the search for them ends.
         """
         valid_s = math.inf
         if (cap is None and self.iops_cap is None) or (side.streams == 0 and client_rate == 0.0):
@@ -265,7 +260,7 @@ class Throttled:
             each = fair_level([(float(side.streams), stream), (side.clients, client / side.clients)], bucket_cap)
             factor = min(1.0, each * side.clients / client) if client > 0 else 1.0
             if factor < 1.0:
-                side = side._replace(client_limit=side.client_limit * factor)
+                side, share = side._replace(client_limit=side.client_limit * share * factor), 1.0
                 client_rate, client, bound = client_rate * factor, client * factor, True
             if not side.streams or stream_rate <= _BLOCKED_BYTES_PER_S:
                 continue
@@ -283,7 +278,7 @@ class Throttled:
     ) -> Grant:
         if limited is load and valid_s >= grant.valid_for_s:
             return grant
-        served = read.client_limit
+        served = read.client_limit * grant.client_read_share
         latency_s = grant.client_read_latency_s
         if read.wait_s > 0.0:
             latency_s = max(latency_s, read.wait_s)
@@ -294,7 +289,7 @@ class Throttled:
             write_bytes_per_s=min(grant.write_bytes_per_s, write.limit),
             client_read_share=served,
             client_read_latency_s=latency_s,
-            client_write_share=write.client_limit,
+            client_write_share=write.client_limit * grant.client_write_share,
             utilisation=grant.utilisation,
             valid_for_s=min(valid_s, grant.valid_for_s),
         )
