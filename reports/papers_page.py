@@ -96,7 +96,7 @@ def _row(claim: Mapping[str, Any], beside: Sequence[Mapping[str, Any]]) -> str:
     verdict = f'<span class="key" style="background:{color}"></span>{html.escape(claim["verdict"])}'
     words = sentences(claim["mechanism"], claim["note"], claim["error"])
     return (
-        f'<tr><td style="min-width:min(420px,44vw)"><b>{html.escape(short_id(claim["id"]))}</b><br>'
+        f'<tr><td style="min-width:min(420px,44vw)"><b>{html.escape(short_id(claim["id"], claim["paper"]))}</b><br>'
         f'{html.escape(claim["setting"])}'
         f'<br><small>{html.escape(words)}</small></td><td style="white-space:nowrap">{verdict}</td>'
         f'<td style="white-space:nowrap">{here}</td><td>{told}</td><td><small>{html.escape(code)}</small></td></tr>'

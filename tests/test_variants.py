@@ -132,7 +132,7 @@ def test_the_published_combinations_compose() -> None:
     found = combinations([], read_variants("novel_combinations"))
     named = [next(o.partition("=")[2] for o in one.overrides if o.startswith("engine=")) for one in found]
 
-    assert 36 == len(found)
+    assert 72 == len(found)
     with composer() as compose:
         for one, engine in zip(found, named, strict=True):
             if engine in engines and "engine/tuner=adoc" not in one.overrides:

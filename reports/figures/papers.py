@@ -19,7 +19,7 @@ _MOST: Final = 2.5
 def effects(paper: str, claims: Sequence[Mapping[str, Any]]) -> Figure:
     """Simulated effects in units of the published ones, with the accepted ranges."""
     drawn = [(c, p) for c in claims if (p := placed(c)) is not None]
-    names = [short_id(c["id"]) for c, _ in drawn]
+    names = [short_id(c["id"], paper) for c, _ in drawn]
     traces: list[Trace] = [{
         "type": "bar", "orientation": "h", "y": names, "base": [p["accepted"][0] for _, p in drawn],
         "x": [p["accepted"][1] - p["accepted"][0] for _, p in drawn], "name": "accepted", "width": 0.62,
@@ -48,9 +48,9 @@ def effects(paper: str, claims: Sequence[Mapping[str, Any]]) -> Figure:
     )  # fmt: skip
 
 
-def short_id(claim: str) -> str:
-    """An id without its paper."""
-    return claim.partition(".")[2] or claim
+def short_id(claim: str, paper: str) -> str:
+    """An id without its paper's name."""
+    return claim.removeprefix(f"{paper}.")
 
 
 def placed(claim: Mapping[str, Any]) -> dict[str, Any] | None:
