@@ -75,6 +75,22 @@ def test_long_settings_may_have_fewer_seeds(tmp_path: Path) -> None:
     assert [2] == [s.seeds for _, s in settings_of(papers(claim("ldc.a", once), claim("ldc.b", replace(once, seeds=2))))]
 
 
+def test_finished_runs_are_not_repeated_on_demand(tmp_path: Path) -> None:
+    """A run of the same configuration stays as it is; another configuration, or a half-written folder, runs again."""
+    mine = settings_of(papers(claim("ldc.a", PLAIN, FAST)))
+    run_settings(mine, seeds=1, processes=1, directory=tmp_path)
+    plain, fast = (tmp_path / "ldc" / name / "seed_1" / "summary.json" for name in ("plain", "fast"))
+    plain.write_text("{}")
+    fast.unlink()
+
+    run_settings(mine, seeds=1, processes=1, directory=tmp_path, resume=True)
+
+    assert "{}" == plain.read_text()
+    assert fast.is_file()
+    run_settings(mine, seeds=1, processes=1, directory=tmp_path, extra=["workload.num=49k"], resume=True)
+    assert "{}" != plain.read_text()
+
+
 def test_a_failure_costs_its_own_claims_only(tmp_path: Path) -> None:
     """A setting that cannot be composed, a measure that stumbles: those claims fail with the reason, others do not."""
     bad = Setting("bad", ("engine=nope",))

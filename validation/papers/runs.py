@@ -37,6 +37,7 @@ class _Task:
     run: int
     config: dict[str, Any]
     directory: Path
+    resume: bool
 
 
 Runs = Mapping[tuple[str, ...], SettingRun]
@@ -45,12 +46,12 @@ Runs = Mapping[tuple[str, ...], SettingRun]
 
 def run_settings(
     settings: Sequence[tuple[str, Setting]], seeds: int, processes: int, directory: Path,
-    extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None,
+    extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None, *, resume: bool = False,
 ) -> Runs:  # fmt: skip
     """Simulate each (paper, setting) with the seeds seed, seed + 1, …; each into DIRECTORY/<paper>/<setting>/seed_<n>.
 
-    `extra`: overrides for all of them. A setting that fails carries its error; the others go on. `report` hears of each
-    that ends.
+    `extra`: overrides for all of them; `resume`: do not repeat runs of the same configuration that lie there. A setting
+    that fails carries its error; the others go on. `report` hears of each that ends.
     """
     runs: list[SettingRun] = []
     tasks: list[_Task] = []
@@ -68,7 +69,7 @@ def run_settings(
             for seed in range(first, first + min(seeds, setting.seeds or seeds)):
                 place = directory / paper / _folder(setting.name) / f"seed_{seed}"
                 run.directories.append(place)
-                tasks.append(_Task(len(runs) - 1, {**config, "seed": seed, "json": True}, place))
+                tasks.append(_Task(len(runs) - 1, {**config, "seed": seed, "json": True}, place, resume))
     _carry_out(runs, tasks, processes, report)
     return {run.setting.overrides: run for run in runs}
 
@@ -94,10 +95,23 @@ def _carry_out(runs: list[SettingRun], tasks: list[_Task], processes: int, repor
 
 
 def _simulate(task: _Task) -> float:
-    """Seconds that it took."""
+    """Seconds that it took; 0 if it was there already."""
+    if task.resume and _is_there(task):
+        return 0.0
     began = time.perf_counter()
     simulate(task.config, task.directory)
     return time.perf_counter() - began
+
+
+def _is_there(task: _Task) -> bool:
+    """Whether the directory holds a finished run of this configuration."""
+    import yaml
+
+    path = task.directory / "config.yaml"
+    if not (path.is_file() and (task.directory / "summary.json").is_file()):
+        return False
+    before = yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return bool(before == yaml.safe_load(yaml.safe_dump(task.config)))
 
 
 def read_outcome(directory: Path) -> Outcome:

@@ -36,8 +36,9 @@ def papers(argv: list[str]) -> int:
     with ExitStack() as stack:
         directory = _directory(given, stack)
         runs = run_settings(
-            settings_of(chosen), given.seeds, given.jobs, directory, given.overrides, _silent if given.json else _progress
-        )
+            settings_of(chosen), given.seeds, given.jobs, directory, given.overrides,
+            _silent if given.json else _progress, resume=given.resume,
+        )  # fmt: skip
         suite = _Suite(chosen, judge(chosen, runs), runs, _beside(given))
         return _show(given, directory, suite)
 
@@ -64,6 +65,7 @@ class _Given:
     json: bool
     report: bool
     docs: bool
+    resume: bool
     out: Path | None
 
 
@@ -80,11 +82,14 @@ def _parse(argv: list[str]) -> _Given:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where runs, page and JSON go (outputs/papers-<time>)")
+    parser.add_argument("--resume", action="store_true", help="do not repeat the runs that DIR (--out) holds already")
     parser.add_argument("--no-report", action="store_true", help="draw no page")
     parser.add_argument("--write-docs", action="store_true", help="renew docs/papers.md: all papers, as they stand")
     found = parser.parse_args(argv)
     if found.seeds < 1 or found.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
+    if found.resume and found.out is None:
+        raise InputError("--resume needs the folder of the runs that are there: --out DIR")
     for text in found.set:
         if "=" not in text:
             raise InputError(f"--set {text}: not an override; write key=value")
@@ -94,7 +99,7 @@ def _parse(argv: list[str]) -> _Given:
         raise InputError(f"--write-docs needs the recorded runs of released code: {ENGINE_DATA} is not there")
     return _Given(
         found.papers, found.only, found.set, found.seeds, found.jobs, found.json, not found.no_report, found.write_docs,
-        found.out,
+        found.resume, found.out,
     )  # fmt: skip
 
 
