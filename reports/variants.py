@@ -118,28 +118,42 @@ def read_variants(directory: Path) -> Variants:
 
 
 def readings(found: Variants) -> list[str]:
-    """One line per combination: where it is better or worse than both parents, measure by measure."""
+    """One line per combination: beside each parent, what is better and worse, in how many settings and where most."""
     return [f"{name}: {_reading(found, name)}." for name in found.combinations]
 
 
 def _reading(found: Variants, name: str) -> str:
+    there = [s for s in found.settings if any((name, s, m.title) in found.numbers for m in MEASURES)]
     parts = []
-    missing = [s for s in found.settings if not any((name, s, m.title) in found.numbers for m in MEASURES)]
-    for measure in MEASURES:
-        better: list[str] = []
-        worse: list[str] = []
-        for setting in found.settings:
-            relation = against_parents(found, name, setting, measure)
-            if relation is not None and relation[0] != 0:
-                (better if relation[0] > 0 else worse).append(f"{setting} ({relation[1]})".strip())
-        words = [f"{word} on {', '.join(where)}" for word, where in (("better", better), ("worse", worse)) if where]
-        if words:
-            parts.append(f"{measure.title} {' and '.join(words)}")
-    told = "; ".join(parts)
-    text = "like its parents, or between them"
-    if told:
-        text = f"against both parents, {told}; like one of them or between them otherwise"
-    return f"{text}; it did not run on {', '.join(missing)}" if missing else text
+    for parent in found.parents[name]:
+        told = "; ".join(words for m in MEASURES if (words := _beside(found, name, parent, m)))
+        parts.append(f"beside {parent}, {told or 'no difference'}")
+    missing = [s for s in found.settings if s not in there]
+    return ". ".join(p[0].upper() + p[1:] if i else p for i, p in enumerate(parts)) + (
+        f"; it did not run on {', '.join(missing)}" if missing else ""
+    )
+
+
+def _beside(found: Variants, name: str, parent: str, measure: Measure) -> str:
+    """Such as "write P99 better in 3 of 8 settings (nvme high: 9.1 µs against 20 s)"; empty without a difference."""
+    better: list[tuple[float, str]] = []
+    worse: list[tuple[float, str]] = []
+    known = 0
+    for setting in found.settings:
+        mine, other = (found.numbers.get((one, setting, measure.title)) for one in (name, parent))
+        if mine is None or other is None:
+            continue
+        known += 1
+        side = _side(mine, other, other, measure)
+        if side:
+            size = abs(math.log(max(mine.value, 1e-12) / max(other.value, 1e-12)))
+            (better if side > 0 else worse).append((size, f"{setting}: {_change(measure, mine, other)}".removeprefix(": ")))
+    words = [
+        f"{word} in {len(rows)} of {known} settings ({max(rows)[1]})"
+        for word, rows in (("better", better), ("worse", worse))
+        if rows
+    ]
+    return f"{measure.title} {' and '.join(words)}" if words else ""
 
 
 def against_parents(found: Variants, name: str, setting: str, measure: Measure) -> tuple[int, str] | None:
@@ -154,11 +168,17 @@ def against_parents(found: Variants, name: str, setting: str, measure: Measure) 
     if mine is None or len(known) < len(parents):
         return None
     lowest, highest = min(known, key=lambda p: p.value), max(known, key=lambda p: p.value)
+    side = _side(mine, lowest, highest, measure)
+    return side, _change(measure, mine, lowest if side == -measure.better else highest) if side else ""
+
+
+def _side(mine: Number, lowest: Number, highest: Number, measure: Measure) -> int:
+    """1 if better than both beyond the intervals, -1 if worse, 0 if neither."""
     if mine.high < lowest.low and lowest.value - mine.value > measure.floor:
-        return -measure.better, _change(measure, mine, lowest)
+        return -measure.better
     if mine.low > highest.high and mine.value - highest.value > measure.floor:
-        return measure.better, _change(measure, mine, highest)
-    return 0, ""
+        return measure.better
+    return 0
 
 
 def _change(measure: Measure, mine: Number, other: Number) -> str:
