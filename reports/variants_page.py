@@ -19,7 +19,7 @@ def variants_page(found: Variants) -> str:
     """HTML page of a comparison of variants."""
     figures = [panels(found, measure, number) for number, measure in enumerate(MEASURES)]
     told = readings(found) or ["No variant of this comparison combines others."]
-    body = f"{paragraphs(told)}{_table(found)}{''.join(section(figure) for figure in figures)}"
+    body = f"{paragraphs(told)}{''.join(section(figure) for figure in figures)}{_table(found)}"
     names = ", ".join(found.combinations) or ", ".join(found.names)
     subtitle = f"{names}; {len(found.settings)} settings, {found.seeds} runs of each"
     footer = "A sentence says better or worse only where the 90 % intervals lie apart. This file opens without a network."
@@ -32,11 +32,12 @@ def _table(found: Variants) -> str:
         head = "".join(f"<th>{html.escape(m.title)}</th>" for m in MEASURES)
         rows = "".join(_row(found, name, setting) for name in found.names)
         parts.append(
-            f'<h3>{html.escape(setting)}</h3><div class="scroll"><table class="compare"><thead><tr><td></td>{head}</tr></thead>'
+            f'<div class="scroll"><h3>{html.escape(setting)}</h3><table class="compare"><thead><tr><td></td>{head}</tr></thead>'
             f"<tbody>{rows}</tbody></table></div>"
         )
     caption = "A star marks a combination that is better than both of its parents, beyond the intervals."
-    return f'<section id="numbers"><h2>All numbers</h2><p class="caption">{caption}</p>{"".join(parts)}</section>'
+    tables = f'<div style="display:flex;flex-wrap:wrap;gap:0 56px">{"".join(parts)}</div>'
+    return f'<section id="numbers"><h2>All numbers</h2><p class="caption">{caption}</p>{tables}</section>'
 
 
 def _row(found: Variants, name: str, setting: str) -> str:
