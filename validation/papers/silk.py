@@ -1,0 +1,271 @@
+"""SILK's published results as claims (Balmau et al., USENIX ATC 2019; engines.md §4.5 to §4.7, §8.3 and §8.4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from lsmlab.validation.papers.claim import Claim, Outcome, Setting
+from lsmlab.validation.papers.silk_measures import (
+    flush_wait_share,
+    good_until_s,
+    latency,
+    spike_share,
+    spikes_together,
+    stalled,
+    worst_second_s,
+)
+
+PAPER: Final = "silk"
+CITATION: Final = "Balmau et al.: SILK: Preventing Latency Spikes in Log-Structured Merge Key-Value Stores. USENIX ATC 2019"
+
+Outcomes = Mapping[str, Outcome]
+Measure = Callable[[Outcomes], float]
+_ORDER: Final = math.sqrt(10.0)
+"""Half an order of magnitude either way: "two orders" is 32 to 316."""
+
+
+def _orders(count: float) -> tuple[float, float]:
+    return 10.0**count / _ORDER, 10.0**count * _ORDER
+
+
+def _ratio(measure: Callable[[Outcome], float], above: str, below: str) -> Measure:
+    def ratio(outcomes: Outcomes) -> float:
+        bottom = measure(outcomes[below])
+        return measure(outcomes[above]) / bottom if bottom > 0.0 else math.inf
+
+    return ratio
+
+
+def _of(measure: Callable[[Outcome], float], name: str) -> Measure:
+    return lambda outcomes: measure(outcomes[name])
+
+
+def _run(name: str, experiment: str, *overrides: str) -> Setting:
+    return Setting(f"{experiment}:{name}", (f"experiment=silk_{experiment}", *overrides))
+
+
+_AT: Final = ("engine=rocksdb_at", "engine.version=5.9")  # the first release that tunes its limiter
+_TRIAD: Final = ("engine=triad", "engine.picker.log_as_l0=false")  # the log is off in SILK's measurements
+_ONLY_BANDWIDTH: Final = ("engine/scheduler=silk_bandwidth",)
+_ONLY_PRIORITIES: Final = ("engine/scheduler=silk_priorities",)
+
+_PRODUCTION: Final = {
+    "silk": _run("silk", "production", "engine=silk"), "at": _run("at", "production", *_AT),
+    "rocksdb": _run("rocksdb", "production", "engine=rocksdb"), "triad": _run("triad", "production", *_TRIAD),
+}  # fmt: skip
+_DAY: Final = _run("day", "production", "engine=silk", "workload.duration=3000s")
+_MOTIVATION: Final = {
+    "rocksdb": _run("rocksdb", "motivation"), "triad": _run("triad", "motivation", *_TRIAD),
+    "control": _run("control", "motivation", "engine.options.disable_auto_compactions=true"),
+    **{
+        f"fixed{rate}": _run(f"fixed{rate}", "motivation", f"engine.options.rate_limiter_bytes_per_sec={rate}MB/s")
+        for rate in (50, 75, 90)
+    },
+    "memory": _run(
+        "memory", "motivation", "engine.options.write_buffer_size=100MB", "engine.options.max_write_buffer_number=10"
+    ),
+}  # fmt: skip
+_PEAKS: Final = {
+    **{str(s): _run(f"silk_{s}s", "peaks", "engine=silk", f"workload.peak={s}s") for s in (10, 50, 100)},
+    "rocksdb": _run("rocksdb_50s", "peaks", "engine=rocksdb", "workload.peak=50s"),
+}
+_HALVES: Final = {
+    "both": _run("both", "breakdown", "engine=silk"),
+    "bandwidth": _run("bandwidth", "breakdown", "engine=silk", *_ONLY_BANDWIDTH),
+    "priorities": _run("priorities", "breakdown", "engine=silk", *_ONLY_PRIORITIES),
+    "unpreempted": _run("unpreempted", "breakdown", "engine=silk", "engine.scheduler.preemption=false"),
+    "reads": _run("reads", "breakdown", "engine=silk", "engine.scheduler.limit_reads=true"),
+}
+_ONE: Final = {
+    "50": _run("50:50", "one_peak", "engine=silk"),
+    "90": _run("90:10", "one_peak", "engine=silk", "workload.read=0.1", "workload.update=0.9"),
+}
+_WIDE: Final = (
+    "engine=silk", "workload.value_size=4KiB", "workload.num=125M", "workload.peak=20s", "workload.peak_rate=40000",
+    "workload.read=0.9", "workload.update=0.1",
+)  # fmt: skip
+"""Values of 4 KiB at 40 K op/s: C is 164 MB/s, above T - I_min."""
+_PAUSES: Final = _run("pause", "peaks", *_WIDE)
+
+_P99 = latency("write", "p99")
+_STATED: Final = "the paper's words, half an order of magnitude either way"
+
+
+def _production() -> tuple[Claim, ...]:
+    runs = _PRODUCTION
+    names = {key: setting.name for key, setting in runs.items()}
+    load = "production-like bursts, 57:41:2, 1000 s"
+
+    def against(id_: str, above: str, below: str, orders: float, published: str, mechanism: str) -> Claim:
+        return Claim(
+            f"silk.production.{id_}", f"P99 write of {above} over {below}, {load}", published, _orders(orders), 1.0,
+            (runs[above], runs[below]), _ratio(_P99, names[above], names[below]), mechanism, tolerance_from=_STATED,
+        )  # fmt: skip
+
+    flushes = "flushes come first in the limiter and on a thread of their own; deep work waits for valleys"
+    return (
+        against("p99_at", "at", "silk", 2.0, "two orders of magnitude", flushes),
+        against("p99_rocksdb", "rocksdb", "silk", 3.0, "three orders of magnitude", flushes),
+        against("p99_triad", "triad", "silk", 3.0, "three orders of magnitude", flushes),
+        against("at_rocksdb", "rocksdb", "at", 1.0, "one order of magnitude", "the limit spreads compactions over time"),
+        against("at_triad", "triad", "at", 1.0, "one order of magnitude", "the limit spreads compactions over time"),
+        Claim(
+            "silk.production.stall", f"share of time in which SILK stalls, {load}", 0.0, (0.0, 1e-6), 0.01,
+            (runs["silk"],), _of(stalled, names["silk"]), flushes, tolerance_from="the paper: none; 0.01 is the other's",
+        ),
+        Claim(
+            "silk.production.at_stall", f"share of time in which the auto-tuned limiter stalls, {load}", 0.01,
+            (0.005, 0.02), 0.0, (runs["at"],), _of(stalled, names["at"]),
+            "its rate follows background demand, never the clients; a factor of two either way", tolerance_from="about 1 %",
+        ),
+        Claim(
+            "silk.production.flush", f"longest wait for a flush to end by the time in which a memtable fills, {load}",
+            "every memtable is flushed at once", (0.0, 1.0), 2.0, (runs["silk"],),
+            _of(flush_wait_share, names["silk"]), flushes, tolerance_from="below 1 the next memtable is not full yet",
+        ),
+        Claim(
+            "silk.production.day", "worst P99 of a second in the last quarter by that of the first, 3000 s", 1.0,
+            (0.0, 2.0), 10.0, (_DAY,), lambda o: worst_second_s(o[_DAY.name], 0.75, 1.0)
+            / worst_second_s(o[_DAY.name], 0.0, 0.25), "valleys are long enough for the backlog of the peaks",
+            note="3000 s are simulated instead of 24 hours", tolerance_from="stable, up to the draw of the bursts",
+        ),
+    )  # fmt: skip
+
+
+def _motivation() -> tuple[Claim, ...]:
+    runs = _MOTIVATION
+    names = {key: setting.name for key, setting in runs.items()}
+    load = "18 K op/s, 50:50"
+
+    def control(which: str, published: str, accepted: tuple[float, float], neutral: float) -> Claim:
+        return Claim(
+            f"silk.motivation.{which}", f"{which} write of RocksDB over a store without compactions, {load}", published,
+            accepted, neutral, (runs["rocksdb"], runs["control"]),
+            _ratio(latency("write", which), names["rocksdb"], names["control"]),
+            "spikes are coincidences of compactions: rare, so that only the tail moves",
+            note="the control compacts nothing; the paper's drops full memtables", tolerance_from="the paper's range",
+        )  # fmt: skip
+
+    def later(id_: str, setting: str, above: str, below: str) -> Claim:
+        return Claim(
+            f"silk.motivation.{id_}", setting, "later", (1.05, math.inf), 1.0, (runs[above], runs[below]),
+            _ratio(good_until_s, names[above], names[below]),
+            "the backlog that a limit leaves grows until L0 is full: at (W x user rate - limit)",
+            tolerance_from="the order is stated, not a figure",
+        )  # fmt: skip
+
+    return (
+        control("p99", "2 to 4 orders of magnitude", (1e2, 1e4), 1.0),
+        control("p50", "unaffected", (0.8, 1.25), 2.0),
+        control("p90", "unaffected", (0.8, 1.25), 2.0),
+        Claim(
+            "silk.motivation.together", f"correlation of P99 of reads and writes by the second in RocksDB, {load}",
+            "reads and writes spike together", (0.5, 1.0), 0.0, (runs["rocksdb"],),
+            _of(spikes_together, names["rocksdb"]), "reads wait in the worker threads behind writes that are blocked",
+            tolerance_from="half of a perfect correlation",
+        ),
+        later("limits_75_50", f"first spike with a limit of 75 MB/s by that with 50, {load}", "fixed75", "fixed50"),
+        later("limits_90_75", f"first spike with a limit of 90 MB/s by that with 75, {load}", "fixed90", "fixed75"),
+        later("memory", f"first spike with 1 GB of memtables by that with 256 MB, {load}", "memory", "rocksdb"),
+        Claim(
+            "silk.motivation.memory_spikes", f"share of seconds with P99 above 10 ms with 1 GB of memtables, {load}",
+            "only postpones", (0.001, 1.0), 0.0, (runs["memory"],), _of(spike_share, names["memory"]),
+            "memory takes a burst, not a rate", tolerance_from="spikes come, however many",
+        ),
+        Claim(
+            "silk.motivation.triad", f"share of seconds with P99 above 10 ms, TRIAD over RocksDB, {load}",
+            "frequent large spikes", (1.0, math.inf), 0.5, (runs["triad"], runs["rocksdb"]),
+            _ratio(spike_share, names["triad"], names["rocksdb"]),
+            "postponed L0 compactions are larger and coincide with more deep ones", tolerance_from="at least as many",
+        ),
+    )  # fmt: skip
+
+
+def _bursts() -> tuple[Claim, ...]:
+    peaks, halves, one = _PEAKS, _HALVES, _ONE
+    clean = tuple(
+        Claim(
+            f"silk.peaks.{s}s", f"worst P99 write of a second, peaks of {s} s at 40 K op/s, valleys of 10 s, in seconds",
+            "stays clean", (0.0, 0.01), 0.1, (peaks[str(s)],), _of(worst_second_s, peaks[str(s)].name),
+            "deep compactions wait for the valleys",
+            note="clean as long as user rate x W over a peak and a valley is below what clients leave (docs/background/silk.md)",
+            tolerance_from="10 ms: SILK's figures stay below",
+        )
+        for s in (10, 50, 100)
+    )  # fmt: skip
+
+    def half(which: str, why: str) -> Claim:
+        return Claim(
+            f"silk.breakdown.{which}", f"worst P99 write of a second, {which} only over both, peaks of 100 s",
+            "does not sustain the load", (10.0, math.inf), 1.0, (halves[which], halves["both"]),
+            _ratio(worst_second_s, halves[which].name, halves["both"].name), why, tolerance_from="an order of magnitude",
+        )  # fmt: skip
+
+    return (
+        *clean,
+        Claim(
+            "silk.peaks.rocksdb", "P99 write of RocksDB over SILK, 50:50, peaks of 50 s", "up to two orders of magnitude",
+            (2.0, 316.0), 1.0, (peaks["rocksdb"], peaks["50"]), _ratio(_P99, peaks["rocksdb"].name, peaks["50"].name),
+            "flushes and L0 compactions come first", tolerance_from="from a factor of two to two orders and a half",
+        ),
+        Claim(
+            "silk.peaks.throughput", "operations per second of SILK over RocksDB, 50:50, peaks of 50 s", 0.965,
+            (0.93, 1.07), 0.5, (peaks["50"], peaks["rocksdb"]),
+            _ratio(lambda o: float(o.summary["ops_per_s"]), peaks["50"].name, peaks["rocksdb"].name),
+            "the same work in another order", tolerance_from="cost at most 7 %",
+        ),
+        half("bandwidth", "big compactions come due and starve flushes and L0 within the limit"),
+        half("priorities", "big compactions fight the clients for the device"),
+        Claim(
+            "silk.one_peak.writes", "first spike with 50:50 by that with 90:10, one peak without end", "sooner with 90:10",
+            (1.05, math.inf), 1.0, (one["50"], one["90"]), _ratio(good_until_s, one["50"].name, one["90"].name),
+            "deferred deep work comes in the end, in proportion to the writes", tolerance_from="the order is stated",
+        ),
+        Claim(
+            "silk.ablation.preemption", "longest L0 compaction without preemption over with it, peaks of 100 s",
+            "slower", (1.0, math.inf), 0.8, (halves["unpreempted"], halves["both"]),
+            _ratio(_longest_l0_s, halves["unpreempted"].name, halves["both"].name),
+            "L0 waits for a thread, and for locks on L1", tolerance_from="§8.3: at least as slow",
+        ),
+        Claim(
+            "silk.ablation.reads", "compacted bytes with the limit on reads too, over writes only, peaks of 100 s", "fewer",
+            (0.0, 0.95), 1.0, (halves["reads"], halves["both"]),
+            _ratio(lambda o: float(o.summary["compaction_write_bytes"]), halves["reads"].name, halves["both"].name),
+            "the limit then pays for both directions of a merge", tolerance_from="§8.3: visible",
+        ),
+        Claim(
+            "silk.ablation.pause", "seconds for which deep compactions were paused per second of a peak at C > 150 MB/s",
+            "the pause becomes visible", (0.1, math.inf), 0.0, (_PAUSES,),
+            lambda o: float(o[_PAUSES.name].summary["halted_s"]) / _peak_s(o[_PAUSES.name]),
+            "clients leave less than the floor", tolerance_from="§8.4: visible",
+        ),
+        Claim(
+            "silk.ablation.no_pause", "the same in the paper's own long peaks: C is 41 MB/s", 0.0, (0.0, 0.05), 0.5,
+            (peaks["50"],), lambda o: _paused_share(o[peaks["50"].name]), "T - C is never below the floor",
+            tolerance_from="§4.4: the pause branch is never reached",
+        ),
+    )  # fmt: skip
+
+
+def _longest_l0_s(of: Outcome) -> float:
+    jobs = of.jobs
+    chosen = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
+    return float((jobs["end_s"] - jobs["start_s"])[chosen].max()) if chosen.any() else 0.0
+
+
+def _peak_s(of: Outcome) -> float:
+    load = of.summary["duration_s"]
+    return float(load) * 20.0 / 30.0
+
+
+def _paused_share(of: Outcome) -> float:
+    """Halted time that no preemption explains: of jobs that were halted while no L0 compaction ran."""
+    jobs = of.jobs
+    l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
+    preempting = float((jobs["end_s"] - jobs["start_s"])[l0].sum())
+    return max(0.0, float(jobs["halted_s"].sum()) - preempting) / float(of.summary["duration_s"])
+
+
+CLAIMS: Final[tuple[Claim, ...]] = (*_production(), *_motivation(), *_bursts())
