@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ class TreeFile:
     level: int = quantity("count", high=100)
     size_bytes: float = quantity("bytes", low=1)
     files: int = quantity("count", 1, low=1)
-    """So many files of this size."""
+    """So many files of this size; with bounds, they share the keys between them in equal parts."""
     smallest: int = quantity("count", _OPEN_ENDED)
     """Number of the first key, as db_bench counts keys: 0 … num - 1; left out: see `_ranges`."""
     largest: int = quantity("count", _OPEN_ENDED)
@@ -40,9 +40,6 @@ def place_files(phase: Phase, table: object, seed: np.random.SeedSequence) -> No
     its bounds a file holds is random. Raises InputError that names the row.
     """
     rows = [build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(_rows(table))]
-    for i, row in enumerate(rows):
-        if row.files > 1 and row.level > 0 and (row.smallest, row.largest) != (_OPEN_ENDED, _OPEN_ENDED):
-            raise InputError(f"initial_tree[{i}].files: {row.files} files of a level cannot have the same bounds")
     for store, place in zip(phase.stores, seed.spawn(len(phase.stores)), strict=True):
         _place(store, phase, rows, np.random.default_rng(place))
 
@@ -71,7 +68,7 @@ def _place(store: Store, phase: Phase, rows: list[TreeFile], rng: np.random.Gene
             raise InputError(
                 f"initial_tree: level {level} does not exist; the store has {store.tree.num_levels} levels"
             )
-        mine = [(i, row) for i, row in enumerate(rows) if row.level == level for _ in range(row.files)]
+        mine = [(i, one) for i, row in enumerate(rows) if row.level == level for one in _alike(row)]
         ranges = _ranges(mine, phase.setup.sample.population, level)
         files = [_file(store, codes, i, row, span, rng) for (i, row), span in zip(mine, ranges, strict=True)]
         if level > 0:
@@ -87,6 +84,15 @@ def _place(store: Store, phase: Phase, rows: list[TreeFile], rng: np.random.Gene
         file.number = number  # L0's newest file, listed first, gets the highest number
         newest = next(store.file_numbers)
     store.preload(levels)
+
+
+def _alike(row: TreeFile) -> list[TreeFile]:
+    """The files that a row stands for."""
+    if row.level == 0 or _OPEN_ENDED in (row.smallest, row.largest):
+        return [row] * row.files
+    keys = row.largest + 1 - row.smallest
+    cuts = [row.smallest + i * keys // row.files for i in range(row.files + 1)]
+    return [replace(row, smallest=first, largest=after - 1) for first, after in itertools.pairwise(cuts)]
 
 
 def _ranges(rows: list[tuple[int, TreeFile]], population: int, level: int) -> list[tuple[int, int]]:

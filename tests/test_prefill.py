@@ -85,6 +85,14 @@ def test_a_prefill_agrees_with_a_loaded_store() -> None:
         assert np.mean([s[name] for s in filled]) == pytest.approx(expected, rel=0.1)
 
 
+def test_a_row_may_stand_for_several_files() -> None:
+    """Ten files of L1 share a range of keys without overlap; four of L0 each span all keys."""
+    rows = "initial_tree=[{level:0,size_bytes:1MiB,files:4},{level:1,size_bytes:1MiB,files:10,smallest:0,largest:99999}]"
+    tree = [row["files"] for row in simulate(*SMALL, rows, "workload.writes=1").summary["levels"]]
+
+    assert [4, 10] == tree[:2]
+
+
 def test_a_table_of_files_is_what_the_store_starts_with(tmp_path: Path) -> None:
     """Sizes and levels of the table are those of the store before the first write; a CSV file says the same."""
     (tmp_path / "tree.csv").write_text("level,size_bytes\n0,1MiB\n1,2MiB\n1,2MiB\n2,8MiB\n")

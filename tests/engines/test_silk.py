@@ -91,3 +91,30 @@ def test_l0_stays_low_and_victims_go_on() -> None:
     assert {"compaction"} == set(kind[halted]), "who was halted, and not discarded at once, went on to its end"
     assert int((kind == "discarded").sum()) > 0
     assert silk.summary["stall_fraction"] == 0.0
+
+
+def test_spikes_of_the_default_engine_come_from_coincidences() -> None:
+    """Without SILK the slowest tenth of the flushes meet more running compactions than the fastest tenth."""
+    jobs, kind = result("rocksdb").jobs, np.asarray(result("rocksdb").jobs["kind"])
+    compaction, flush = kind == "compaction", kind == "flush"
+    starts, ends = np.asarray(jobs["start_s"]), np.asarray(jobs["end_s"])
+    beside = np.array([
+        np.clip(np.minimum(ends[compaction], b) - np.maximum(starts[compaction], a), 0.0, None).sum() / (b - a)
+        for a, b in zip(starts[flush], ends[flush], strict=True)
+    ])  # fmt: skip
+    order = np.argsort(flush_s("rocksdb"))
+    tenth = len(order) // 10
+
+    assert beside[order[-tenth:]].mean() > 2.0
+    assert beside[order[-tenth:]].mean() > beside[order[:tenth]].mean() + 1.0
+
+
+def test_divided_bandwidth_keeps_flushes_and_compactions_apart() -> None:
+    """Settings D, P, O: compactions never write more than their quarter, whatever flushes leave unused."""
+    divided = run(configuration(
+        *COMMON, "engine/scheduler=silk_split", "engine.scheduler.total_bandwidth=40MB/s", "engine.scheduler.chunk=1MiB",
+    ))  # fmt: skip
+    compacted = sum(np.asarray(divided.series[f"write_bytes_{name}_per_s"]) for name in ("l0", "deeper"))
+
+    assert compacted[5:].mean() < 10.2e6
+    assert np.convolve(compacted, np.ones(5) / 5, "valid").max() < 11.5e6
