@@ -54,26 +54,23 @@ class LazyLevelingPicker:
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:  # noqa: ARG002
         """Move a last level that has outgrown its place; else merge the runs of L0, and of all full levels below it."""
         grown = in_scope(self._grow(tree), scope)
-        return in_scope(self._merge(tree, running), scope) if grown is NOTHING else grown
+        return in_scope(self._merge(tree), scope) if grown is NOTHING else grown
 
-    def _merge(self, tree: Tree, running: Sequence[RunningJob]) -> Pick:
-        """§4.2: what arrives at a full level takes its runs along, so that everything is written once, where it stays."""
-        arrived = tuple(f for f in tree.l0 if not f.busy)
-        if len(arrived) < self.ratio:
+    def _merge(self, tree: Tree) -> Pick:
+        """§4.2: what arrives at a full level takes its runs along, so that everything is written once, where it stays.
+
+        One merge at a time: all begin in L0, where a lookup looks first, and nothing may pass what one still holds there.
+        """
+        if len(tree.l0) < self.ratio or any(f.busy for f in tree.l0):
             return NOTHING
         last = tree.num_levels - 1 if self.tiered_last_level else max(1, tree.last_nonempty_level())
-        inputs, output, placement = [(0, arrived)], 1, Placement.NEW_RUN
+        inputs, output, placement = [(0, tuple(tree.l0))], 1, Placement.NEW_RUN
         while len(runs := free_runs(tree, output)) >= self._most_runs(output, last):
             inputs += [(output, run) for run in runs]
             if output == last:  # it keeps its place
                 placement = Placement.REPLACE
                 break
             output += 1
-        if any(job.output_level <= output for job in running):  # what it brings is older, and must be there before
-            return NOTHING
-        passed = (f for level in range(1, output) for run in tree.runs(level) for f in run)
-        if any(f.busy for f in (*tree.l0, *passed)):  # older runs that another job still holds must not be passed by
-            return NOTHING
         return Merge(0, output, tuple(inputs), "LevelFull", self.scores(tree)[0], placement=placement)
 
     def _most_runs(self, level: int, last: int) -> int:
@@ -112,7 +109,7 @@ class LazyLevelingPicker:
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Runs by the number at which they are merged; the last level has no score."""
-        counts = [len([f for f in tree.l0 if not f.busy])]
+        counts = [len(tree.l0)]
         counts += [len(free_runs(tree, level)) for level in range(1, tree.num_levels - 1)]
         return [count / self.ratio for count in counts]
 
