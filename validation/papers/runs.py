@@ -16,7 +16,7 @@ from lsmlab.sim.compose import composer
 from lsmlab.validation.papers.claim import Outcome, Setting
 from lsmlab.validation.parallel import each, reason_of
 
-DEFAULT_SEEDS: Final = 3
+DEFAULT_SEEDS: Final = 2
 DEFAULT_PROCESSES: Final = 2
 
 
