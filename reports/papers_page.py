@@ -60,7 +60,7 @@ def _headline(claims: Claims) -> str:
 
 def _story(claims: Claims) -> list[str]:
     sentences = [
-        "Reproduced: inside the range that was accepted before anything was simulated. Direction only: on the right side of no "
+        "Reproduced: inside the accepted range. Direction only: on the right side of no "
         "effect. Nothing is tuned towards a figure: each platform has one parameter set, taken from the baseline's own numbers."
     ]
     for verdict in ("direction only", "not reproduced", "failed"):

@@ -1,7 +1,8 @@
 """What ADOC's paper claims (Yu et al., FAST 2023; engines.md §5.7), in its setting: fillrandom, four devices, an hour.
 
-The accepted ranges were written before any of this was simulated. Figures of the evaluation's Fig. 12 are absolute; the
-platform's constants come from public LOGs of the same machine, not from them.
+Figures of the evaluation's Fig. 12 are absolute; the platform's constants come from public LOGs of the same machine, not
+from them. Most accepted ranges were written before anything was simulated; those of absolute throughput, YCSB and P99
+after the first runs of RocksDB and ADOC (docs/reference/papers.md).
 """
 
 from __future__ import annotations

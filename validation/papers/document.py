@@ -53,8 +53,8 @@ def document_text(papers: Sequence[Paper], found: Sequence[Found], beside: Seque
         f"{_MARK}{digest()} -->",
         "Written by `lsmlab papers --write-docs`; not to be edited. [How the suite works](reference/papers.md).",
         f"{len(found)} claims: {verdict_counts(found)}. {seeds} simulated runs of each setting; in brackets the 90 % interval of "
-        "their mean. *Reproduced*: inside the range that was accepted before anything was simulated; *direction only*: on the "
-        "right side of no effect; *not reproduced*: neither.",
+        "their mean. *Reproduced*: inside the accepted range; *direction only*: on the right side of no effect; *not "
+        "reproduced*: neither. [Which ranges and choices came after results had been seen](reference/papers.md).",
     ]
     for paper in papers:
         parts += list(_paper(paper, [f for f in found if f.paper == paper.name], beside))
