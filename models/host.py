@@ -51,6 +51,11 @@ class Host:
     compaction_compare: float = quantity("seconds", 0.0)
     """Further CPU of a merged entry for each doubling of the sorted runs beyond two: RocksDB's MergingIterator keeps them
     in a binary heap (table/merging_iterator.cc)."""
+    flush_dropped: float = quantity("ratio", 0.39, high=1.0)
+    """CPU of an entry that a flush drops, because a newer one of its memtable replaces it, as a share of one that it writes:
+    it is read and compared, but nothing is built (docs/decisions/0011)."""
+    compaction_dropped: float = quantity("ratio", 0.22, high=1.0)
+    """The same of an entry that a merge drops: overwritten, or a tombstone with nothing below it."""
     overlap_check: float = quantity("seconds", 20e-9)
     """CPU per key of a job whose cutter compares each key with the files below (vLSM's L0 -> L1)."""
     compress_byte: float = quantity("seconds", 2.0e-9)
@@ -75,3 +80,9 @@ class Host:
     """Time that a delayed writer loses after each sleep with cold caches; RocksDB does not count it as stall."""
     dirty_expire: float = quantity("seconds", 30.0)
     """Age at which the kernel writes dirty pages back (vm.dirty_expire_centisecs = 3000)."""
+
+
+def effort(entries_in: float, entries_out: float, dropped: float) -> float:
+    """CPU of a job's entries as a share of what they cost if all are written: one that it drops costs `dropped` of that."""
+    kept = min(1.0, entries_out / entries_in) if entries_in else 1.0
+    return kept + (1.0 - kept) * dropped

@@ -278,7 +278,7 @@ def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     ratio = engine.compression_ratio
     entry = EntryBytes(
         put=put * ratio, tombstone=tombstone * ratio, tail=max(0.0, (whole - many * put - TAIL_BYTES) / many),
-        fixed=TAIL_BYTES, raw_put=workload.entry_bytes, offset=offset,
+        fixed=TAIL_BYTES, raw_put=workload.entry_bytes, raw_tombstone=float(key), offset=offset,
     )  # fmt: skip
     varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
     return Content(sample, entry, varied, value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from lsmlab.models.host import effort
 from lsmlab.models.policies.decisions import CutContext, InspectsKeys, Merge, MergedStream
 from lsmlab.models.policies.flush_rules import values_in_log
 from lsmlab.models.tree.content import Content
@@ -71,8 +72,11 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     if files and store.engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
-    cpu_s = entries_in * host.flush_record + entries_in * content.entry.raw_put * host.flush_byte
-    cpu_s += store.engine.compression_cpu_s(host, entries_in * content.entry.raw_put, 0)
+    raw = content.raw_bytes(entries_in, entries_in * _deleted_share(files))
+    cpu_s = (entries_in * host.flush_record + raw * host.flush_byte) * effort(
+        entries_in, float(entries[-1]), host.flush_dropped
+    )
+    cpu_s += store.engine.compression_cpu_s(host, raw, 0)
     piece = _piece_bytes(store)
     steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(store, 1, size, 0.0, cpu_s)
     if piece is not None:
@@ -150,10 +154,18 @@ def _shares(groups: Sequence[Sequence[SortedFile]], total: int) -> list[float]:
     return [sum(f.size_bytes for f in files) / total for files in groups]
 
 
+def _deleted_share(files: Sequence[SortedFile]) -> float:
+    entries = sum(f.entries for f in files)
+    return sum(f.deletions for f in files) / entries if entries else 0.0
+
+
 def _merge_cpu_s(store: Store, pick: Merge, runs: int, entries_in: float, entries_merged: float) -> float:
-    host, raw = store.machine.host, entries_in * store.content.entry.raw_put
-    per_entry = host.compaction_record + host.compaction_compare * math.log2(max(runs, 2) / 2.0)
-    plain = entries_in * per_entry + raw * host.compaction_byte
+    host = store.machine.host
+    deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
+    raw = store.content.raw_bytes(entries_in, deletions)
+    plain = entries_in * host.compaction_record + raw * host.compaction_byte
+    plain *= effort(entries_in, entries_merged, host.compaction_dropped)
+    plain += entries_in * host.compaction_compare * math.log2(max(runs, 2) / 2.0)
     cutter = store.engine.cutter
     if isinstance(cutter, InspectsKeys) and cutter.inspects_keys(pick.output_level):
         plain += entries_merged * host.overlap_check

@@ -77,6 +77,13 @@ def test_a_merge_of_eight_runs_compares_twice_more_than_one_of_two() -> None:
     assert ((10.0, 100.0, 0.0), (10.0, 100.0, 20.0)) == (merge_terms(two), merge_terms(eight))
 
 
+def test_what_a_merge_drops_counts_for_a_share() -> None:
+    """Of ten records six are written: the other four cost 0.22 of that each, and so do their bytes; all are compared."""
+    merge = Job(records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
+
+    assert (6.88, 68.8, 20.0) == pytest.approx(merge_terms(merge))
+
+
 def test_crowding_is_what_costs_of_merges_leave() -> None:
     """Merges that take 1.5 times the CPU that their records and runs explain were slowed down by half."""
     crowd = Job(records=10.0, raw_bytes=100.0, runs=8, cpu_s=1.5 * (10.0 + 20.0 * 0.5))

@@ -34,6 +34,8 @@ class EntryBytes:
     """Footer, properties and metaindex per file (about 970 B)."""
     raw_put: float
     """Uncompressed key and value bytes of a put: what compaction CPU has to move."""
+    raw_tombstone: float = 0.0
+    """The same of a delete: its key."""
     offset: float = 0.0
     """Data-block bytes of an entry with an offset into the log in place of its value."""
 
@@ -41,7 +43,9 @@ class EntryBytes:
 class Content:
     """Turns key arrays into files with sizes. One per run: every store of the run shares it."""
 
-    def __init__(self, sample: KeyWeights, entry: EntryBytes, values: Any = None, mean_value_bytes: float = 0.0) -> None:
+    def __init__(
+        self, sample: KeyWeights, entry: EntryBytes, values: Any = None, mean_value_bytes: float = 0.0
+    ) -> None:
         """`values.of(codes)` gives value sizes where they vary with the key; None where all puts are alike."""
         self.sample = sample
         self.entry = entry
@@ -56,6 +60,10 @@ class Content:
             return len(keys) * self._uniform
         weights = self.sample.weights(keys)
         return float(np.sum(weights)) if np.ndim(weights) else float(weights) * len(keys)
+
+    def raw_bytes(self, entries: float, deletions: float) -> float:
+        """Uncompressed bytes of keys and values of `entries`, of which `deletions` are tombstones."""
+        return (entries - deletions) * self.entry.raw_put + deletions * self.entry.raw_tombstone
 
     def stream(self, keys: KeyArray, tombstones: Tombstones) -> tuple[MergedStream, NDArray[np.float64]]:
         """The merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,)."""

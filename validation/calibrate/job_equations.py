@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from lsmlab.models.host import Host, effort
 from lsmlab.validation.calibrate.recorded import Job, RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
 from lsmlab.validation.calibrate.terms import Term, linear
@@ -39,7 +40,8 @@ def flush_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _job_cpu(name: str, kind: str, jobs: Sequence[tuple[RecordedRun, Job]], *further: Term) -> Equation | None:
-    records = np.array([job.records for _, job in jobs])
+    share = Host().compaction_dropped  # flushes tell nothing of what they drop
+    records = np.array([job.records * effort(job.records, job.records - job.dropped, share) for _, job in jobs])
     raw = records * np.array([run.entry_bytes for run, _ in jobs])
     terms = [(f"host.{kind}_record", records), (f"host.{kind}_byte", raw), *further]
     return linear(name, terms, [job.cpu_s for _, job in jobs], [run.name for run, _ in jobs], 0.15)

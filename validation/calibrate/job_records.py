@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.host import Host, effort
 from lsmlab.validation.rocksdb_log import read_log
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -43,6 +44,8 @@ class Job:
     parts: int = 1
     runs: int = 1
     """Sorted runs that were merged."""
+    dropped: float = 0.0
+    """Records that a merge read and did not write."""
     files: list[tuple[float, float]] = field(default_factory=list)
     """Output files: when finished, bytes."""
 
@@ -84,6 +87,7 @@ def job_log(path: Path, entry_bytes: float) -> JobLog:
             job.end_s = now_s
             job.wall_s, job.cpu_s = data["compaction_time_micros"] / 1e6, data["compaction_time_cpu_micros"] / 1e6
             job.records, job.parts = float(data.get("num_input_records", 0)), int(data.get("num_subcompactions", 1))
+            job.dropped = job.records - float(data.get("num_output_records", job.records))
             job.raw_bytes = job.records * entry_bytes
             job.output_bytes = float(data.get("total_output_size", 0))
         elif event.name == "table_file_deletion":
@@ -100,18 +104,18 @@ def _seconds(nanos: object) -> float | None:
 
 def merge_costs(log: JobLog) -> tuple[Array, Array]:
     """Records, raw bytes and comparisons in the heap of runs, and CPU seconds, of merges in one thread."""
-    rows = [
-        (*merge_terms(j), j.cpu_s or 0.0)
-        for j in log.jobs
-        if j.kind == "compaction" and j.parts == 1 and j.cpu_s
-    ]
+    rows = [(*merge_terms(j), j.cpu_s or 0.0) for j in log.jobs if j.kind == "compaction" and j.parts == 1 and j.cpu_s]
     table = np.array(rows)
     return table[:, :3], table[:, 3]
 
 
 def merge_terms(job: Job) -> tuple[float, float, float]:
-    """What a merge's CPU is made of: records, raw bytes, and records times the doublings of its runs beyond two."""
-    return job.records, job.raw_bytes, job.records * math.log2(max(job.runs, 2) / 2.0)
+    """What a merge's CPU is made of: records, raw bytes, and records times the doublings of its runs beyond two.
+
+    Records that it dropped count for `Host.compaction_dropped`, and so do their bytes.
+    """
+    share = effort(job.records, job.records - job.dropped, Host().compaction_dropped)
+    return job.records * share, job.raw_bytes * share, job.records * math.log2(max(job.runs, 2) / 2.0)
 
 
 def slower_than(costs: Array, jobs: Sequence[Job]) -> float:

@@ -46,6 +46,8 @@ class Job:
     outputs: int = 0
     runs: int = 1
     """Sorted runs that were merged."""
+    dropped: float = 0.0
+    """Records that a merge read and did not write."""
     parts: int = 1
     wall_s: float = 0.0
     """Without the commit."""
@@ -212,6 +214,7 @@ def _take(job: Job, data: Mapping[str, Any]) -> None:
         job.wall_s = data.get("compaction_time_micros", 0) / 1e6
         job.cpu_s = data.get("compaction_time_cpu_micros", 0) / 1e6
         job.records, job.parts = float(data.get("num_input_records", 0)), int(data.get("num_subcompactions", 1))
+        job.dropped = job.records - float(data.get("num_output_records", job.records))
     if name in ("flush_finished", "compaction_finished"):
         job.write_s = (data.get("file_write_nanos", 0) + data.get("file_prepare_write_nanos", 0)) / 1e9
         job.sync_s = data.get("file_fsync_nanos", 0) / 1e9

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from lsmlab.models.host import Host
+from lsmlab.models.host import Host, effort
 from lsmlab.sim.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.log_jobs import LogJob
@@ -81,13 +81,17 @@ def infer_rates(
     found = InferredRates()
     entry = (key_bytes or 0.0) + (value_bytes or 0.0)
     merges = [j for j in reading.jobs.done("compaction") if j.cpu_s and j.entries_in]
-    _cpu(
-        found, "compaction", [(float(j.entries_in), float(j.read_bytes), j.cpu_s or 0.0) for j in merges], "compactions"
-    )
+    _cpu(found, "compaction", [_merge_cpu(j) for j in merges], "compactions")
     _cpu(found, "flush", _flush_cpu(reading, entry), "flushes")
     _streams(found, reading)
     _device(found, reading, log_bytes_per_s)
     return found
+
+
+def _merge_cpu(job: LogJob) -> tuple[float, float, float]:
+    """(entries, bytes, CPU s) of a merge; what it dropped counts for less."""
+    share = effort(job.entries_in, job.entries_out, Host().compaction_dropped)
+    return job.entries_in * share, job.read_bytes * share, job.cpu_s or 0.0
 
 
 def _flush_cpu(reading: Reading, entry_bytes: float) -> list[tuple[float, float, float]]:

@@ -1,0 +1,43 @@
+"""What jobs read and do not write costs them less, and deletes are keys without a value (docs/decisions/0011)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from lsmlab.models.host import effort
+
+sys.path.insert(0, str(Path(__file__).parent))
+from running import SMALL, simulate
+
+
+def test_effort_goes_from_all_written_to_all_dropped() -> None:
+    """A line between the two; a job of nothing is as costly as nothing."""
+    assert 1.0 == effort(10.0, 10.0, 0.22)
+    assert effort(10.0, 0.0, 0.22) == pytest.approx(0.22)
+    assert effort(10.0, 5.0, 0.22) == pytest.approx(0.61)
+    assert 1.0 == effort(0.0, 0.0, 0.22)
+
+
+def test_merges_that_drop_cost_less() -> None:
+    """Overwrites of 20,000 keys: a merge's CPU is that of its entries and bytes, by the share that it writes."""
+    run = simulate(*SMALL, "workload=overwrite", "workload.num=20000", "workload.writes=400000")
+    merges = run.jobs_frame().query("kind == 'compaction'").to_dict("records")
+
+    assert merges
+    for job in merges:
+        share = effort(job["entries_in"], job["entries_out"], 0.22)
+        assert job["entries_out"] < 0.9 * job["entries_in"]
+        assert job["cpu_s"] == pytest.approx(job["entries_in"] * (0.28e-6 + 116 * 1.2e-9) * share, rel=1e-3)
+
+
+def test_a_delete_costs_its_key() -> None:
+    """Flushes of deletes have no values to move."""
+    run = simulate(*SMALL, "workload=deleterandom", "workload.num=10000000", "workload.writes=100000")
+    flushes = run.jobs_frame().query("kind == 'flush'").to_dict("records")
+
+    assert flushes
+    for job in flushes:
+        per_entry_s = 0.35e-6 + 16 * 1e-9
+        assert job["cpu_s"] == pytest.approx(job["entries_in"] * per_entry_s, rel=0.01)
