@@ -92,7 +92,7 @@ def set_up(
     host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _ABOUT}, "host")
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _ABOUT}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
-    device_setup = make_device(_group(config, "device"), allowed).for_files(engine.smallest_file_bytes)
+    device_setup = make_device(_group(config, "device"), allowed)
     options = engine.options
     shape = _shape(engine, workload)
     per_file = _entries_per_file(engine, workload, shape)

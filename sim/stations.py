@@ -36,7 +36,7 @@ class DeviceStation:
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
         self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
         self._trimmed_bytes = 0.0
-        self._small_writes = 0.0
+        self._small_writes = self._small_reads = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
         self._grants: dict[tuple[Any, ...], Grant] = {}
@@ -83,10 +83,11 @@ class DeviceStation:
         """What a cap on operations counts for a deleted file."""
         return float(getattr(self.device, "file_discards", 0.0))
 
-    def count_small_writes(self, count: float) -> None:
-        """Tell the device of write requests that have no bytes to speak of."""
+    def count_small(self, writes: float = 0.0, reads: float = 0.0) -> None:
+        """Tell the device of requests that have no bytes to speak of."""
         self._sync()
-        self._small_writes += count
+        self._small_writes += writes
+        self._small_reads += reads
         self._tell_device()
         self._replan()
 
@@ -157,13 +158,12 @@ class DeviceStation:
     def _tell_device(self) -> None:
         """Move the device's own state on. A state that does not change soon (valid_for_s infinite) may be a little old."""
         read_bytes, write_bytes, reads, writes = self._owed
-        flow = Flow(read_bytes, write_bytes, reads, writes, self._trimmed_bytes, self._small_writes)
+        flow = Flow(read_bytes, write_bytes, reads, writes, self._trimmed_bytes, self._small_writes, self._small_reads)
         state = self.device.advance(self.state, self._owed_s, flow)
         if state is not self.state:
             self.state = state
             self._grants.clear()
-        self._owed_s = self._trimmed_bytes = 0.0
-        self._small_writes = 0.0
+        self._owed_s = self._trimmed_bytes = self._small_writes = self._small_reads = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
 
     def _wake(self) -> None:

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import simpy
 from lsmlab.models.devices.base import Flow, Load
+from lsmlab.models.host import Host
+from lsmlab.sim.machine import Consumer, IoStyle, Machine, PageCache
+from lsmlab.sim.queues import Events
+from lsmlab.sim.stations import CoreStation, DeviceStation
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import setup
@@ -46,3 +51,31 @@ def test_clients_read_what_the_device_moves() -> None:
 
     assert run.summary["device_bytes_read"] < 1.05 * 20e6 * 6.1
     assert moved == pytest.approx(blocks * (4096.0 + 512.0), rel=0.12)
+
+
+def test_a_new_file_is_opened_when_reads_may_pass() -> None:
+    """Beside a merge that uses up the cap on reads, a flush is over with the next slice; through the page cache at once."""
+    assert finished_s(overlap_reads=False) == pytest.approx(0.1, abs=0.01)
+    assert finished_s(overlap_reads=True) == pytest.approx(0.02, abs=0.01)
+
+
+def finished_s(*, overlap_reads: bool) -> float:
+    """When a file is finished whose data were written at 0.02 s, while 100 MB are read under 80 MB/s."""
+    env = simpy.Environment()
+    device = DeviceStation(env, setup("samsung_970_pro", write_cap="80MB/s", read_cap="80MB/s").device, 2**21, 2**20, 1.0)
+    style = IoStyle(
+        overlap_writes=False, whole_files=False, overlap_reads=overlap_reads, readahead_bytes=2**21, burst_bytes=8e6
+    )
+    host = Host(file_overhead=0.0)
+    machine = Machine(env, device, CoreStation(env, 2.0), PageCache(0.0), host, style, None)
+    times: list[float] = []
+
+    def flush() -> Events:
+        yield env.timeout(0.02)
+        yield from machine.finish_files(1)
+        times.append(env.now)
+
+    device.read(100e6, Consumer.L0)
+    env.process(flush())
+    env.run(until=1.0)
+    return times[0]

@@ -87,6 +87,8 @@ class Flow:
     """Bytes of deleted files."""
     small_writes: float = 0.0
     """Write requests besides, which have no bytes to speak of: what fsyncs write themselves."""
+    small_reads: float = 0.0
+    """Read requests of the same kind: a file's footer and index when it is opened."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,12 +56,6 @@ class DeviceSetup:
     target: str
     """Dotted name of the device's class."""
 
-    def for_files(self, file_bytes: float) -> DeviceSetup:
-        """The same device, told how large the files are that it holds: a cap on operations counts those of each file."""
-        if not isinstance(self.device, Throttled) or self.settings.iops_cap is None:
-            return self
-        return dataclasses.replace(self, device=dataclasses.replace(self.device, file_bytes=file_bytes))
-
     @property
     def direct_io(self) -> bool:
         """Whether every read and write goes to the device."""

@@ -36,7 +36,7 @@ SYNC_WRITES: Final = 3
 """The same of the fsync of a directory or a manifest. Both fitted to the operations that the block layer counted in the
 recorded calibration runs (validation/cases; 3.1 per file and 6.3 per job, which has one of each; lessons.md, 3.9)."""
 FILE_READS: Final = 1.8
-"""Small reads that go with every file that is read, its footer and index among them; from the same runs."""
+"""Small reads of a new file that is opened: its footer and index; from the same runs."""
 _EMPTY_S: Final = 1e-3
 """Allowance that the cap gives in less time than this counts as used up: one timer tick (HZ = 1000) of the throttle."""
 _TICK_S: Final = 1e-9
@@ -113,8 +113,6 @@ class Throttled:
     read_io_bytes: float = READ_IO_BYTES
     kept_slices: int = KEPT_SLICES
     file_discards: float = FILE_DISCARDS
-    file_bytes: float = math.inf
-    """Size of the files that are read; their small operations count as well."""
 
     def __post_init__(self) -> None:
         for key in ("write_cap", "read_cap", "iops_cap"):
@@ -127,11 +125,6 @@ class Throttled:
         """Name of the device below."""
         return self.device.name
 
-    @property
-    def mean_read_bytes(self) -> float:
-        """Bytes per operation of a file's reading, small ones included."""
-        return 1.0 / (1.0 / self.read_io_bytes + FILE_READS / self.file_bytes)
-
     def initial(self) -> ThrottleState:
         """Nothing has passed yet."""
         return ThrottleState(self.device.initial())
@@ -139,7 +132,7 @@ class Throttled:
     def allocate(self, state: ThrottleState, load: Load) -> Grant:
         """How much each asker gets; valid until an allowance is used up or the slice ends."""
         read = _Direction(
-            load.readers, load.read_request_bytes, self.mean_read_bytes, max(1.0, load.client_read_depth),
+            load.readers, load.read_request_bytes, self.read_io_bytes, max(1.0, load.client_read_depth),
             load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, in_line=True,
         )  # fmt: skip
         write = _Direction(
@@ -168,7 +161,7 @@ class Throttled:
 
     def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
         """What passed counts against the allowance; slices that are over leave the window."""
-        read_ios = max(flow.reads, flow.read_bytes / self.mean_read_bytes)
+        read_ios = max(flow.reads, flow.read_bytes / self.read_io_bytes) + flow.small_reads
         write_ios = max(flow.writes, flow.write_bytes / self.io_bytes) + flow.small_writes
         clock_s = state.clock_s + elapsed_s
         return ThrottleState(
