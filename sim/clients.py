@@ -332,16 +332,18 @@ class ClientLoad:
                 group.write_pieces.add(self.env.now, group.spec.threads, length_s, length_s)
 
     def _use_machine(self) -> None:
-        runnable = read_iops = 0.0
+        runnable = read_iops = read_bytes = 0.0
         threads = 0.0
         for group in self.groups:
-            busy_s = 0.0
+            busy_s = self._times.client_s(group)
             for kind, share in enumerate(group.shares):
                 if share == 0.0:
                     continue
                 busy_s += share * self._times.cpu_s(kind)
                 if kind != WRITE:
-                    read_iops += group.served_rate * share * self._times.read_cost(kind).device_reads
+                    cost = self._times.read_cost(kind)
+                    read_iops += group.served_rate * share * cost.device_reads
+                    read_bytes += group.served_rate * share * cost.device_bytes
                     threads = max(threads, group.spec.threads)
             group.runnable = min(group.spec.threads, group.served_rate * busy_s)
             runnable += group.runnable
@@ -350,9 +352,9 @@ class ClientLoad:
         self.machine.cores.set_clients(runnable)
         self.machine.logs_on_device = self._log_lives_long(log)
         logged = log if self.machine.logs_on_device else 0.0
-        block_bytes = self._times.block_bytes
-        self._device_rate = read_iops * block_bytes + logged
-        self.machine.device.set_clients(read_iops, block_bytes, max(1.0, threads), logged)
+        request_bytes = read_bytes / read_iops if read_iops > 0.0 else self._times.block_bytes
+        self._device_rate = read_bytes + logged
+        self.machine.device.set_clients(read_iops, request_bytes, max(1.0, threads), logged)
         self._planning = False
 
     def _log_lives_long(self, log_bytes_per_s: float) -> bool:

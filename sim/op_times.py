@@ -66,8 +66,12 @@ class OpTimes:
         return self._reads.block_bytes if self._reads is not None else _NO_READS_BYTES
 
     def mean_s(self, kind: int) -> float:
-        """Mean time of one operation."""
+        """Mean time of one operation in the store."""
         return self.cpu_s(kind) / self._machine.cores.share + self._fixed_s(kind)
+
+    def client_s(self, group: Group) -> float:
+        """Core time that a client spends outside the store."""
+        return group.spec.client_work * self._host.write_op
 
     def _fixed_s(self, kind: int) -> float:
         """What does not depend on the cores."""
@@ -80,6 +84,7 @@ class OpTimes:
         if group.finished:
             return 1.0
         mean_s = sum(share * self.mean_s(kind) for kind, share in enumerate(group.shares) if share > 0.0)
+        mean_s += self.client_s(group) / self._machine.cores.share
         capacity = group.spec.threads / mean_s
         if group.write_share > 0.0:
             # one fsync serves all writers of a group, so it costs each thread its time but is no serial part
@@ -89,7 +94,7 @@ class OpTimes:
 
     def parts(self, kind: int, group: Group) -> Parts:
         """The operation's parts: with and without the device, undisturbed, interrupted, and waiting for a core."""
-        computing = self._computing(self.cpu_s(kind), group)
+        computing = self._computing(self.cpu_s(kind) + self.client_s(group), group)
         found: Parts = []
         for away, fixed_s in self._places(kind):
             found += [(away * share, fixed_s + time_s) for share, time_s in computing if away * share > 0.0]

@@ -19,7 +19,13 @@ from lsmlab.models.tree.sst import expected_entries_per_block
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
-from lsmlab.models.workloads.reads import cached_blocks, false_positive_rate, lru_hit_rate, scan_block_reads
+from lsmlab.models.workloads.reads import (
+    cached_blocks,
+    false_positive_rate,
+    lru_hit_rate,
+    scan_block_reads,
+    scan_device_reads,
+)
 from lsmlab.sim.store import Store
 from numpy.typing import NDArray
 
@@ -43,7 +49,9 @@ class ReadCost:
 
     cpu_s: float = 0.0
     device_reads: float = 0.0
-    """Blocks that come from the device, on average."""
+    """Requests to the device, on average: blocks, or several blocks that a scan reads ahead."""
+    device_bytes: float = 0.0
+    """Their bytes."""
     memory_share: float = 1.0
     """Share of reads that need no block from the device."""
     blocks: float = 0.0
@@ -143,15 +151,18 @@ class TreeReads:
         get = ReadCost(
             cpu_s=host.read_op + found.runs * host.read_run + blocks * host.read_block,
             device_reads=blocks * miss,
+            device_bytes=blocks * miss * self.block_bytes,
             memory_share=(1.0 - miss) ** blocks,
             blocks=blocks,
         )
         runs = _sorted_runs(store.tree)
         length = self._scan_length()
-        touched = scan_block_reads(runs, length, self.entries_per_block)
+        touched = scan_block_reads(len(runs), length, self.entries_per_block)
+        requests, size = scan_device_reads(runs, length, self.entries_per_block, self.block_bytes) if length else (0.0, 0.0)
         scan = ReadCost(
-            cpu_s=host.read_op + runs * (host.read_run + host.read_block) + length * host.scan_entry,
-            device_reads=touched * miss,
+            cpu_s=host.read_op + len(runs) * (host.read_run + host.read_block) + length * host.scan_entry,
+            device_reads=requests * miss,
+            device_bytes=size * miss,
             memory_share=(1.0 - miss) ** touched,
             blocks=touched,
         )
@@ -204,11 +215,16 @@ def _reads(clients: Clients) -> float:
     return (clients.mix.gets + clients.mix.scan) * clients.threads
 
 
-def _sorted_runs(tree: Tree) -> float:
-    """What a scan has to merge: files of L0, runs, and the slices that the average file of a run has."""
+def _sorted_runs(tree: Tree) -> list[float]:
+    """Bytes of what a scan has to merge: files of L0, runs, and the slices that the average file of a run has."""
     runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
-    slices = sum(sum(len(f.slices) for f in run) / len(run) for run in runs) if tree.frozen else 0.0
-    return len(tree.l0) + len(runs) + slices
+    sizes = [float(f.size_bytes) for f in tree.l0] + [float(np.sum(run.size)) for run in runs]
+    for run in runs if tree.frozen else ():
+        slices = sum(len(f.slices) for f in run)
+        if slices:
+            beside = max(1, round(slices / len(run)))
+            sizes += [sum(s.size_bytes for f in run for s in f.slices) / beside] * beside
+    return sizes
 
 
 def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> int:

@@ -22,6 +22,7 @@ from lsmlab.models.workloads.reads import (
     lru_hit_rate,
     readahead,
     scan_block_reads,
+    scan_device_reads,
 )
 from lsmlab.models.workloads.skewed import RankedKeys
 
@@ -169,6 +170,16 @@ def test_scans() -> None:
     """A scan of 41 entries, 4 in a block, over 6 sorted runs: 6 blocks to begin with, then 10 more."""
     assert scan_block_reads(6, 41, 4.0) == 16.0
     assert scan_block_reads(6, 1, 4.0) == 6.0
+
+
+def test_a_scan_reads_each_run_ahead() -> None:
+    """Ten blocks of a large run and one each of two small ones: six requests, not twelve; nothing of runs without bytes."""
+    requests, size = scan_device_reads([9e9, 0.5, 0.5, 0.0], entries=41.0, entries_per_block=4.0, block_bytes=4096.0)
+    large, ahead = readahead(11, 4096.0)
+
+    assert requests == pytest.approx(large + 2.0)
+    assert size == pytest.approx(ahead + 2.0 * 4096.0)
+    assert large < 6.0
 
 
 def test_readahead_doubles() -> None:

@@ -86,12 +86,17 @@ class Clients:
     """Entries per write batch. An operation of db_bench writes one entry, so a batch is as many operations."""
     sync: bool = False
     """Whether every write waits until the log is on the device."""
+    client_work: float = 0.0
+    """Core time that a client spends on an operation outside the store, such as drawing its key, in times of `Host.write_op`.
+    db_bench's clock does not tell it from the operation."""
     background: bool = False
     """Left out of the reported throughput, and stops when the others have finished (readwhilewriting's writer)."""
 
     def __post_init__(self) -> None:
         if self.threads < 1 or self.batch_size < 1:
             raise InputError(f"{self.name}: threads and batch_size must be at least 1")
+        if self.client_work < 0.0:
+            raise InputError(f"{self.name}: client_work must be at least 0")
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> WriteStream:
         """What the group writes into one tree."""

@@ -122,6 +122,18 @@ def scan_block_reads(runs: float, entries: float, entries_per_block: float) -> f
     return runs + max(0.0, entries - 1.0) / entries_per_block
 
 
+def scan_device_reads(
+    runs: Sequence[float], entries: float, entries_per_block: float, block_bytes: float
+) -> tuple[float, float]:
+    """(Requests, bytes) of a scan that finds nothing in memory. `runs`: bytes of the sorted runs that it merges.
+
+    Its entries come from them by their sizes, and each run is read ahead by an iterator of its own.
+    """
+    total = sum(runs)
+    found = [readahead(1.0 + (entries - 1.0) * size / total / entries_per_block, block_bytes) for size in runs if size]
+    return sum(r for r, _ in found), sum(b for _, b in found)
+
+
 def readahead(
     blocks: float,
     block_bytes: float,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
+from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 
@@ -126,7 +127,10 @@ def _runs_per_read(run: RecordedRun) -> float:
 
 
 def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Mean time of a read: its CPU, and one block from the device if its key is found."""
+    """Mean time of a read: its CPU, and one block from the device if its key is found.
+
+    The device takes turns between a merge's request and the read (models/devices/nvme.py), while merges use it.
+    """
     rows = []
     for run in runs:
         if "read" in run.histograms and not run.capped:
@@ -138,12 +142,26 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
             cpu_s = values["host.read_op"] + _runs_per_read(run) * values["host.read_run"]
             cpu_s += run.found_share * values["host.read_block"]
             read_s = cpu_s * _slower(values, run, busy, run.threads * min(1.0, cpu_s / mean_s))
-            read_s += run.found_share * values["device.read_latency"]
+            read_s += run.found_share * (values["device.read_latency"] + _turns_s(values, run))
             found.append(math.log(read_s / mean_s) / 0.1)
         return np.array(found)
 
-    keys = ("host.read_op", "host.read_run", "host.read_block", "device.read_latency", "host.crowding")
+    keys = (
+        "host.read_op", "host.read_run", "host.read_block", "device.read_latency", "host.crowding",
+        "device.read_bandwidth", "device.write_bandwidth",
+    )  # fmt: skip
     return Equation("time of reads", misses, [run.name for _, run, _ in rows], keys) if rows else None
+
+
+def _turns_s(values: Values, run: RecordedRun) -> float:
+    """Mean wait of a read for pieces of background requests: the share of time that they take, times one piece."""
+    piece = parse_quantity(run.config["device"].get("interleave", 0), "bytes")
+    waits_s = 0.0
+    for direction in ("read", "write"):
+        rate = values[f"device.{direction}_bandwidth"]
+        moved = sum(job.read_bytes if direction == "read" else job.write_bytes for job in run.jobs)
+        waits_s += moved / rate / run.duration_s * piece / rate
+    return waits_s
 
 
 def requests(runs: Sequence[RecordedRun]) -> Equation | None:
