@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.models.host import Host
+from lsmlab.models.units import parse_quantity
+from lsmlab.sim.parameters import read_parameters
 from lsmlab.validation.calibrate.job_records import (
     Job,
     JobLog,
@@ -19,6 +22,7 @@ from lsmlab.validation.calibrate.job_records import (
 )
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.public import linear, sources
+from lsmlab.validation.calibrate.public_machines import small_pc
 
 
 def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:
@@ -109,3 +113,24 @@ def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
     """The message names what is missing."""
     with pytest.raises(InputError, match="no such file"):
         sources(tmp_path)
+
+
+def test_the_small_pcs_cpu_is_divided_among_flushes_and_compactions(tmp_path: Path) -> None:
+    """A row whose jobs cost 1.5 times what the 40-thread machine's do, and drop what was flushed, gives this back."""
+    xeon = {k: v for k, v in read_parameters("xeon_6230").host.items() if k.startswith(("flush_", "compaction_"))}
+    cost = {k: parse_quantity(v, "seconds") for k, v in xeon.items()}
+    flushed, written = 1800.0 * 200_000, 8 * 1800.0 * 200_000
+    merged = written - flushed * (1.0 - Host().compaction_dropped)
+    cpu_s = 1.5 * flushed * (cost["flush_record"] + 420 * cost["flush_byte"])
+    cpu_s += 1.5 * merged * (cost["compaction_record"] + 420 * cost["compaction_byte"])
+    row = {
+        "file": "sum.txt", "version": "9.8.4", "ops_sec": 200_000, "c_wgb": written * 430 / 2**30, "c_csecs": cpu_s,
+        "uptime": 1900, "stall_pct": 18.0, "p50": 2, "p99": 8, "p99.9": 30, "p99.99": 1300, "pmax": 2e6,
+    }  # fmt: skip
+    (tmp_path / "overwrite_one_machine.csv").write_text(f"{','.join(row)}\n{','.join(map(str, row.values()))}\n")
+    found = small_pc(tmp_path, rounds=0)
+
+    for key in ("flush_record", "flush_byte", "compaction_record", "compaction_byte"):
+        assert 1.5 * cost[key] == pytest.approx(found["host"][key], rel=1e-6)
+    assert (1.0 - 0.18 * 1900 / 1800) / 200_000 == pytest.approx(found["host"]["write_op"])
+    assert written * 430 / 1900 == pytest.approx(found["devices"]["samsung_990_pro_2tb"]["write_bandwidth"])

@@ -14,7 +14,7 @@ def quantity_text(key: str, value: float) -> str:
     """A constant in the unit that suits it, four digits."""
     if key.endswith("bandwidth"):
         return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
-    if key in ("cores", "crowding"):
+    if key in ("cores", "crowding", "slc_cache"):
         return f"{value:.4g}"
     if value <= 0.0:
         return "0s"
