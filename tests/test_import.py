@@ -12,6 +12,7 @@ import pytest
 import yaml
 from log_sample import ENTRIES, KEY_BYTES, VALUE_BYTES, Sample
 from lsmlab.models.errors import InputError
+from lsmlab.models.host import effort
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.verbs import draw
 from lsmlab.sim import configure
@@ -221,7 +222,10 @@ def test_costs_per_entry_and_byte_are_told_apart_where_they_can_be(sample: Sampl
     assert "do not tell cost per entry from cost per byte" in record.basis
     reading = read(tmp_path / "LOG")
     cpu = sum(j.cpu_s or 0 for j in reading.jobs.done("compaction"))
-    fitted = sum(record.value * j.entries_in + byte.value * j.read_bytes for j in reading.jobs.done("compaction"))
+    fitted = sum(
+        (record.value * j.entries_in + byte.value * j.read_bytes) * effort(j.entries_in, j.entries_out, 0.22)
+        for j in reading.jobs.done("compaction")
+    )
     assert cpu == pytest.approx(fitted, rel=1e-6)
 
 
