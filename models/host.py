@@ -56,6 +56,9 @@ class Host:
     it is read and compared, but nothing is built (docs/decisions/0011)."""
     compaction_dropped: float = quantity("ratio", 0.22, high=1.0)
     """The same of an entry that a merge drops: overwritten, or a tombstone with nothing below it."""
+    checksum_byte: float = quantity("seconds", 0.0)
+    """Further CPU per byte that is checksummed, where the store has no instruction for it ("Fast CRC32 supported: Not
+    supported" in the LOG): a flush sums what it writes, a merge checks what it reads besides, a read its blocks."""
     overlap_check: float = quantity("seconds", 20e-9)
     """CPU per key of a job whose cutter compares each key with the files below (vLSM's L0 -> L1)."""
     compress_byte: float = quantity("seconds", 2.0e-9)

@@ -141,6 +141,7 @@ class TreeReads:
 
     def _measure(self) -> tuple[ReadCost, ReadCost]:
         host = self._setup.host
+        block_cpu_s = host.read_block + host.checksum_byte * self._setup.engine.options.block_size
         store = self._stores[int(self._rng.integers(len(self._stores)))]
         self.lookups = found = self._look_up(store)
         extra = found.runs - found.found  # runs probed in vain
@@ -149,7 +150,7 @@ class TreeReads:
         self._block_weight += 1.0
         miss = (1.0 - self.hit_rate) * (1.0 - self._cached_share(store))
         get = ReadCost(
-            cpu_s=host.read_op + found.runs * host.read_run + blocks * host.read_block,
+            cpu_s=host.read_op + found.runs * host.read_run + blocks * block_cpu_s,
             device_reads=blocks * miss,
             device_bytes=blocks * miss * self.block_bytes,
             memory_share=(1.0 - miss) ** blocks,
@@ -160,7 +161,7 @@ class TreeReads:
         touched = scan_block_reads(len(runs), length, self.entries_per_block)
         requests, size = scan_device_reads(runs, length, self.entries_per_block, self.block_bytes) if length else (0.0, 0.0)
         scan = ReadCost(
-            cpu_s=host.read_op + len(runs) * (host.read_run + host.read_block) + length * host.scan_entry,
+            cpu_s=host.read_op + len(runs) * (host.read_run + block_cpu_s) + length * host.scan_entry,
             device_reads=requests * miss,
             device_bytes=size * miss,
             memory_share=(1.0 - miss) ** touched,

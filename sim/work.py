@@ -76,7 +76,7 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     cpu_s = (entries_in * host.flush_record + raw * host.flush_byte) * effort(
         entries_in, float(entries[-1]), host.flush_dropped
     )
-    cpu_s += store.engine.compression_cpu_s(host, raw, 0)
+    cpu_s += store.engine.compression_cpu_s(host, raw, 0) + size * host.checksum_byte
     piece = _piece_bytes(store)
     steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(store, 1, size, 0.0, cpu_s)
     if piece is not None:
@@ -93,7 +93,7 @@ def _keep_versions(content: Content, file: SortedFile, entries: float, data_byte
 
 def merge_work(store: Store, pick: Merge) -> CompactionWork:
     """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
-    content, tree = store.content, store.tree
+    content, tree, host = store.content, store.tree, store.machine.host
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
@@ -114,8 +114,9 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
         outputs.extend(files)
     missing = store.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
-    cpu_s = _merge_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
     total = sum(f.size_bytes for f in outputs)
+    cpu_s = _merge_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
+    cpu_s += (input_bytes + total) * host.checksum_byte
     parts = [
         _steps(store, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
