@@ -24,6 +24,15 @@ def test_peaks_and_valleys() -> None:
     assert rates.tolist() == [100.0, 400.0, 100.0, 400.0]
 
 
+@pytest.mark.parametrize(("quiet_s", "ends"), [(2.0, [2.0, 7.0, 17.0, 22.0]), (30.0, [30.0])])
+def test_the_first_valley_may_have_a_length_of_its_own(quiet_s: float, ends: list[float]) -> None:
+    """A shorter and a longer one; the rhythm goes on after it up to the end."""
+    starts, rates = PeaksValleys(100.0, 10.0, 400.0, 5.0, quiet_s).segments(31.0, RNG(1))
+
+    assert starts.tolist() == [0.0, *ends]
+    assert rates.tolist() == [100.0, 400.0, 100.0, 400.0, 100.0][: len(starts)]
+
+
 def test_on_off_lengths_are_lognormal() -> None:
     """The logarithms of the lengths have the given deviation and the lengths the given mean; seeds repeat."""
     arrivals = OnOff(1000.0, 20.0, 0.5, 10.0, 15.0, 0.3)

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.validation.case import Case, case_from_mapping
 from lsmlab.validation.log_text import read_text
 from lsmlab.validation.public_text import percentiles
 from lsmlab.validation.scorecard.real import means_and_ranges
 from lsmlab.validation.scorecard.values import SLOW_OPS
+from lsmlab.validation.silk_driver import WORKERS, offered_rates
 
 DATA: Final = Path("../shared/data/real_engines")
 """Where the data lie beside a checkout."""
@@ -125,14 +127,26 @@ def _case(group: list[_Run], data: Path) -> Case:
     mapping = {
         "name": first.name,
         "source": f"recorded run, {first.version}",
-        "host": {"parameters": "recording_vm", "cores": first.cores},
-        **_CONFIGURATIONS[first.store](first),
+        "host": {"parameters": "recording_vm", "cores": first.cores, **_build(first)},
+        **_CONFIGURATIONS[first.store](group),
         "measured": measured,
         "noise": noise,
         "log": logs,
         **({"series": reports} if reports else {}),
     }
     return case_from_mapping(mapping, data)
+
+
+_NO_CHECKSUM_INSTRUCTION: Final = "Fast CRC32 supported: Not supported"
+_CHECKSUM_BYTE: Final = "0.7ns"
+"""CPU per byte of CRC-32C by tables: what merges (compaction_time_cpu_micros, 0.72) and flushes ("Flush lasted …", 0.68) of
+the ADOC build take beyond recording_vm, per byte that they check or sum."""
+
+
+def _build(run: _Run) -> dict[str, str]:
+    """What the program that was recorded differs in from the one that recording_vm was fitted to."""
+    slow = run.store != "leveldb" and _NO_CHECKSUM_INSTRUCTION in run.text("LOG")
+    return {"checksum_byte": _CHECKSUM_BYTE} if slow else {}
 
 
 def _options(run: _Run) -> dict[str, Any]:
@@ -144,7 +158,8 @@ def _options(run: _Run) -> dict[str, Any]:
     return options
 
 
-def _adoc(run: _Run) -> dict[str, Any]:
+def _adoc(group: list[_Run]) -> dict[str, Any]:
+    run = group[0]
     threads, batch = (run.flags.get(name) == "true" for name in ("TEA_enable", "FEA_enable"))
     engine = "adoc_code" if threads and batch else "adoc_code_t" if threads else "adoc_code_b" if batch else "rocksdb"
     store: dict[str, Any] = {"engine": engine, "version": "7.7", "preset": "db_bench", "options": _options(run)}
@@ -165,18 +180,14 @@ def _adoc(run: _Run) -> dict[str, Any]:
     return {"store": store, "device": run.device, "workload": workload}
 
 
-_OVERHEAD_US: Final = {"LP_FAST_US": 112.4, "LP_SLOW_US": 130.0}
-"""What a generator takes beside its sleep: five of them sent 9134 and 1949 operations per second where nothing stalled
-(lp_T40_p40_off, seconds of peaks and of valleys)."""
-_GENERATORS: Final = 5
-_WORKERS: Final = 8
 _SILK_KEY_BYTES: Final = 6
 """The driver writes decimal keys: raw_average_key_size of the LOG less eight bytes of sequence number."""
 _FILLED: Final = ((1, 5, 3.3e6), (2, 46, 3.55e6), (3, 305, 3.54e6))
 """(level, files, bytes of each) of the store that all SILK runs began with: lsm_state of the first flush, 1.26 GB in all."""
 
 
-def _silk(run: _Run) -> dict[str, Any]:
+def _silk(group: list[_Run]) -> dict[str, Any]:
+    run = group[0]
     env, options = run.environment, _options(run)
     store: dict[str, Any] = {"engine": "rocksdb", "version": "5.7", "preset": "db_bench", "options": options}
     if env.get("SILK_OFF") != "1":
@@ -187,21 +198,19 @@ def _silk(run: _Run) -> dict[str, Any]:
             "scheduler.least_bandwidth": f"{env['SILK_FLOOR']}MB/s", "scheduler.hysteresis": f"{env['SILK_HYST']}MB/s",
         }  # fmt: skip
     writes = int(env.get("LP_WRITE_PCT", "50")) / 100
+    valley_rate, peak_rate = np.mean([offered_rates(r.text("stdout.txt"), env) for r in group], axis=0).tolist()
     workload = {
         "base": "peaks_valleys", "num": int(run.flags["num"]), "key_size": _SILK_KEY_BYTES,
-        "value_size": int(run.flags["value_size"]), "read": 1.0 - writes, "update": writes, "threads": _WORKERS,
-        "valley": f"{env['LP_VALLEY_S']}s", "valley_rate": _arrivals(env, "LP_SLOW_US"), "peak": f"{env['LP_PEAK_S']}s",
-        "peak_rate": _arrivals(env, "LP_FAST_US"), "duration": f"{run.flags['duration']}s",
+        "value_size": int(run.flags["value_size"]), "read": 1.0 - writes, "update": writes, "threads": WORKERS,
+        "quiet": f"{env['LP_QUIET_S']}s", "valley": f"{env['LP_VALLEY_S']}s", "valley_rate": valley_rate,
+        "peak": f"{env['LP_PEAK_S']}s", "peak_rate": peak_rate, "duration": f"{run.flags['duration']}s",
     }  # fmt: skip
     tree = [{"level": level, "size_bytes": size} for level, files, size in _FILLED for _ in range(files)]
     return {"store": store, "device": run.device, "workload": workload, "initial_tree": tree}
 
 
-def _arrivals(environment: Mapping[str, str], name: str) -> float:
-    return _GENERATORS * 1e6 / (float(environment[name]) + _OVERHEAD_US[name])
-
-
-def _leveldb(run: _Run) -> dict[str, Any]:
+def _leveldb(group: list[_Run]) -> dict[str, Any]:
+    run = group[0]
     options = {name: int(run.flags[name]) for name in ("write_buffer_size", "bloom_bits", "cache_size") if name in run.flags}
     if "max_file_size" in run.flags:
         options["target_file_size_base"] = int(run.flags["max_file_size"])

@@ -60,6 +60,8 @@ class PeaksValleys:
     valley_s: float
     peak_rate_per_s: float
     peak_s: float
+    quiet_s: float | None = None
+    """Length of the first valley, if it differs from that of the others."""
 
     def __post_init__(self) -> None:
         if self.valley_s < 0 or self.peak_s < 0 or self.valley_s + self.peak_s <= 0:
@@ -70,6 +72,9 @@ class PeaksValleys:
         periods = _count(until_s / (self.valley_s + self.peak_s))
         lengths = np.tile([self.valley_s, self.peak_s], periods)
         rates = np.tile([self.valley_rate_per_s, self.peak_rate_per_s], periods)
+        if self.quiet_s is not None:
+            lengths[0] = self.quiet_s
+            lengths, rates = np.append(lengths, self.valley_s), np.append(rates, self.valley_rate_per_s)
         return _from_lengths(lengths, rates, until_s)
 
 

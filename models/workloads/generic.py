@@ -144,10 +144,13 @@ class PeaksAndValleys(OpenLoopWorkload):
     valley: float = quantity("seconds", 10.0)
     peak_rate: float = quantity("per_s", 40_000.0)
     peak: float = quantity("seconds", 10.0)
+    quiet: float | None = quantity("seconds", None)
+    """Length of the first valley; None: as that of the others."""
 
     def workload(self) -> Workload:
         """The workload."""
-        return self.make("peaks_valleys", PeaksValleys(self.valley_rate, self.valley, self.peak_rate, self.peak))
+        schedule = PeaksValleys(self.valley_rate, self.valley, self.peak_rate, self.peak, self.quiet)
+        return self.make("peaks_valleys", schedule)
 
 
 @dataclass(frozen=True, kw_only=True)

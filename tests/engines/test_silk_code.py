@@ -25,14 +25,14 @@ def load(peak: float, valley: float) -> tuple[str, ...]:
 
 
 ARMS = {
-    "off": ("engine=rocksdb", *load(9145, 1939)),
+    "off": ("engine=rocksdb", *load(9137, 1944)),
     "prio2": (
         "engine=silk_code", "engine/scheduler=silk_code_prio", "engine.options.max_background_flushes=2",
-        *load(8820, 1925),
+        *load(8826, 1925),
     ),
     "silk2": (
         "engine=silk_code", "engine.options.max_background_flushes=2", "engine.scheduler.pause_bandwidth=30MB/s", *SCALED,
-        *load(8533, 1883),
+        *load(8530, 1873),
     ),
     "paper": (
         "engine=silk", "engine.options.max_background_jobs=4", "engine.options.max_background_flushes=-1",
