@@ -139,7 +139,7 @@ def _case(group: list[_Run], data: Path) -> Case:
 
 _NO_CHECKSUM_INSTRUCTION: Final = "Fast CRC32 supported: Not supported"
 _CHECKSUM_BYTE: Final = "0.7ns"
-"""CPU per byte of CRC-32C by tables: what merges (compaction_time_cpu_micros, 0.72) and flushes ("Flush lasted …", 0.68) of
+"""CPU per byte of CRC-32C by tables: what merges (compaction_time_cpu_micros, 0.69) and flushes ("Flush lasted …", 0.68) of
 the ADOC build take beyond recording_vm, per byte that they check or sum."""
 
 
