@@ -30,6 +30,8 @@ class Host:
     """Further cost of a write per byte of key and value."""
     log_op: float = quantity("seconds", 0.0)
     """Further core time of one write if it goes to the log: a record in the page cache by a system call (§2.1)."""
+    statistics_op: float = quantity("seconds", 0.0)
+    """Further core time of one write if the store keeps statistics: tickers and the histogram of write times."""
     write_serial: float = quantity("ratio", 0.74, high=1.0)
     """Share of a write that only one thread at a time can do (log, group leadership); the rest runs in parallel."""
     write_spread: float = quantity("ratio", 0.45, high=0.8)
@@ -59,6 +61,9 @@ class Host:
     checksum_byte: float = quantity("seconds", 0.0)
     """Further CPU per byte that is checksummed, where the store has no instruction for it ("Fast CRC32 supported: Not
     supported" in the LOG): a flush sums what it writes, a merge checks what it reads besides, a read its blocks."""
+    cold_start: float = quantity("seconds", 0.0)
+    """Further CPU of a merge per output file whose fsync it sleeps through: its caches are cold, its core has clocked
+    down, and the kernel has allocated the file's blocks and handed over its pages in the merge's thread."""
     overlap_check: float = quantity("seconds", 20e-9)
     """CPU per key of a job whose cutter compares each key with the files below (vLSM's L0 -> L1)."""
     compress_byte: float = quantity("seconds", 2.0e-9)

@@ -74,6 +74,8 @@ class WriteShape:
     """Mean size of a value, rounded."""
     delete_share: float
     """Deletes per write."""
+    statistics: bool = False
+    """Whether the store counts each write."""
 
 
 def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> Group:

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Final
 
 import simpy
-from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES
+from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES, copies_in_caller
 from lsmlab.models.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
@@ -116,6 +116,11 @@ class Machine:
         self.style = style
         self.limiter = limiter
         self.journal = journal
+        copies = copies_in_caller(device.device)
+        self.sleeps_in_fsync = journal is not None and not copies
+        """Whether a job's thread sleeps while a file's fsync lasts, or copies to the device itself."""
+        self._copies = copies and not device.in_order
+        """Whether it does the latter; what waits for a cap is copied by a thread of the kernel."""
         self.limits_reads = False
         """Whether background reads pass the limiter as well."""
         self.logs_on_device = False
@@ -157,10 +162,14 @@ class Machine:
             else:
                 yield from self._compute(step, priority)
             if pending is None and step.write_bytes > 0:
+                if self._copies:
+                    self.cores.copying(1)
                 if self.journal is not None and step.ends_file:
                     yield from self.journal.fsync_file(step.write_bytes, consumer)
                 else:
                     yield device.write(step.write_bytes, consumer)
+                if self._copies:
+                    self.cores.copying(-1)
             elif pending is not None:
                 if self.journal is not None and step.ends_file:
                     yield from self.journal.fsync_written(pending)

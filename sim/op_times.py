@@ -48,7 +48,9 @@ class OpTimes:
         if kind != WRITE:
             return self.read_cost(kind).cpu_s
         host, shape = self._host, self._shape
-        return host.write_op + host.write_byte * shape.user_bytes + (host.log_op if shape.log_bytes > 0.0 else 0.0)
+        logged = host.log_op if shape.log_bytes > 0.0 else 0.0
+        counted = host.statistics_op if shape.statistics else 0.0
+        return host.write_op + host.write_byte * shape.user_bytes + logged + counted
 
     def read_cost(self, kind: int) -> ReadCost:
         """What a read or scan costs on the trees as they are."""

@@ -223,6 +223,7 @@ def _shape(engine: Engine, workload: Workload) -> WriteShape:
         key_bytes=key,
         value_bytes=value,
         delete_share=deletes,
+        statistics=options.statistics,
     )
 
 

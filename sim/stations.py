@@ -240,8 +240,9 @@ class CoreStation:
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
         self._clients = 0.0
+        self._copying = 0
         self.busy_s = 0.0
-        """Core-seconds used by background work."""
+        """Core-seconds used by background work, copies to a device apart."""
         self.share = 1.0
         """What one runnable thread gets of a core."""
         self.on_change: Callable[[], None] | None = None
@@ -265,10 +266,17 @@ class CoreStation:
             self._clients = runnable
             self._replan()
 
+    def copying(self, change: int) -> None:
+        """So many more threads copy to a device from now on: each has a core, and its pace is the device's."""
+        self._sync()
+        self._copying += change
+        if not self._plenty:
+            self._replan()
+
     @property
     def wanted(self) -> float:
         """Threads that want a core now."""
-        return len(self._queue) + self._clients
+        return len(self._queue) + self._clients + self._copying
 
     def slowdown(self, wanted: float) -> float:
         """How much longer a thread computes on a core of its own where so many want one (`crowding`)."""

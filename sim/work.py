@@ -117,6 +117,8 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
     total = sum(f.size_bytes for f in outputs)
     cpu_s = _merge_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
     cpu_s += (input_bytes + total) * host.checksum_byte
+    if store.machine.sleeps_in_fsync:
+        cpu_s += len(outputs) * host.cold_start
     parts = [
         _steps(store, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)

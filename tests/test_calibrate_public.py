@@ -16,12 +16,14 @@ from lsmlab.validation.calibrate.job_records import (
     busy_periods,
     commit_s,
     flush_costs,
+    lone_syncs,
     merge_costs,
     merge_terms,
     slower_than,
 )
 from lsmlab.validation.calibrate.parameter_file import quantity_text
-from lsmlab.validation.calibrate.public import linear, sources
+from lsmlab.validation.calibrate.public import sources
+from lsmlab.validation.calibrate.public_fits import Source, crowding_fit, linear
 from lsmlab.validation.calibrate.public_machines import small_pc
 
 
@@ -45,7 +47,7 @@ def test_busy_periods_join_overlapping_fsyncs() -> None:
     """A flush's fsync from 1 to 3 s and a merge's from 2 to 3.5 s are one period of 2.5 s, with two commits."""
     flush = Job("flush", 0.5, 3.2, 1.0, 1.0, 0.0, sync_s=2.0, files=[(3.0, 30e6)])
     merge = Job("compaction", 1.0, 3.6, 1.0, 1.0, 30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
-    periods = busy_periods(job_log([flush, merge]), (0.0, 0.0, 0.0), (0.0, 0.0))
+    periods = busy_periods(job_log([flush, merge]), (0.0, 0.0))
 
     assert [2.5, 60e6, 2.0] == pytest.approx(periods[0].tolist())
 
@@ -55,7 +57,7 @@ def test_periods_near_merges_in_several_threads_are_left_out() -> None:
     flush = Job("flush", 0.5, 3.2, 1.0, 1.0, 0.0, sync_s=2.0, files=[(3.0, 30e6)])
     parts = Job("compaction", 0.0, 4.0, 1.0, 1.0, 90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
 
-    assert 0 == len(busy_periods(job_log([flush, parts]), (0.0, 0.0, 0.0), (0.0, 0.0)))
+    assert 0 == len(busy_periods(job_log([flush, parts]), (0.0, 0.0)))
 
 
 def test_a_flush_ends_with_two_small_fsyncs() -> None:
@@ -95,6 +97,39 @@ def test_crowding_is_what_costs_of_merges_leave() -> None:
     assert 1.5 == pytest.approx(slower_than(np.array([1.0, 0.0, 0.5]), [crowd]))
 
 
+def test_copies_are_no_computing() -> None:
+    """A merge of 1.0 s that copies 0.2 GB at 1 GB/s itself computes for 0.8 s; one that sleeps, as its CPU says.
+
+    I/O statistics leave copies into the page cache (0.1 s here) and out of it (1 ns per byte) out of that CPU.
+    """
+    merge = Job("compaction", 0.0, 1.0, 10.0, 5e7, 2e8, 1.0, 0.5, write_s=0.1, files=[(0.5, 1e8), (1.0, 1e8)])
+
+    on_pmem = merge_costs(job_log([merge], io_statistics=True), 1e-9, 1e9)
+    on_disk = merge_costs(job_log([merge], io_statistics=True), 1e-9)
+
+    assert [0.8, 0.65] == pytest.approx([on_pmem[1][0], on_disk[1][0]])
+    assert [0.0, 2.0] == [on_pmem[0][0, 3], on_disk[0][0, 3]], "files that the merge slept for"
+
+
+def test_an_fsync_beside_a_merge_is_not_alone() -> None:
+    """Of two flushes the first runs its fsync beside a merge."""
+    merge = Job("compaction", 0.0, 1.0, files=[(1.0, 1.0)])
+    flushes = [Job("flush", t, t + 1.0, sync_s=0.1, files=[(t + 0.9, 6e7)]) for t in (0.0, 2.0)]
+
+    assert [[6e7, 0.1]] == lone_syncs(job_log([merge, *flushes])).tolist()
+
+
+def test_crowding_is_found_again() -> None:
+    """Costs that grow by 5 % per further running thread, beside 1.4 others: a merge in one part and one in ten."""
+    jobs = [
+        Job(records=1e6, raw_bytes=1e9, cpu_s=1.0 + 0.05 * (parts + 1.4 - 1.0), parts=parts, kind="compaction")
+        for parts in (1, 10)
+    ]
+    source = Source("throttled/x", "pmem", "", capped=False, statistics=False, log=job_log(jobs), output="")
+
+    assert [0.05] == pytest.approx(crowding_fit([source], np.array([1e-6, 0.0, 0.0])), rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "text"),
     [
@@ -102,9 +137,10 @@ def test_crowding_is_what_costs_of_merges_leave() -> None:
         ("cores", 40.0, "40"),
         ("write_bandwidth", 9.3e8, "930MB/s"),
         ("unlink_byte", 9e-11, "0.09ns"),
+        ("layout", "single", "single"),
     ],
 )
-def test_constants_are_written_with_units(key: str, value: float, text: str) -> None:
+def test_constants_are_written_with_units(key: str, value: float | str, text: str) -> None:
     """Parameter files are for people."""
     assert text == quantity_text(key, value)
 

@@ -14,9 +14,9 @@ import simpy
 from lsmlab.models.devices.base import Flow, Load
 from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification, wear
 from lsmlab.models.devices.sharing import fair_level
-from lsmlab.models.devices.throttled import Throttled, Window
+from lsmlab.models.devices.throttled import Throttled, Window, copies_in_caller
 from lsmlab.models.errors import InputError
-from lsmlab.sim.stations import DeviceStation
+from lsmlab.sim.stations import CoreStation, DeviceStation
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import drive, setup
@@ -267,6 +267,37 @@ def test_persistent_memory_falls_with_threads() -> None:
     assert [pytest.approx(x * 1e9, rel=0.01) for x in (2.88, 11.63, 34.88)] == read
     single = setup("optane_pmm_single").device
     assert 12 * single.allocate(None, Load(writers=12)).write_bytes_per_s < 0.55 * 2.2e9
+
+
+def test_a_machines_persistent_memory_keeps_the_curves_shape() -> None:
+    """A peak of its own scales the curve: twice the peak is twice the bandwidth at every number of threads."""
+    single, other = (setup("optane_pmm_single", **x).device for x in ({}, {"write_bandwidth": 2 * 2.22e9}))
+    for writers in (1, 4, 9, 24):
+        rates = [d.allocate(None, Load(writers=writers)).write_bytes_per_s for d in (single, other)]
+        assert pytest.approx(2.0, rel=1e-3) == rates[1] / rates[0]
+    slow = setup("optane_pmm_single", write_bandwidth=2 * 2.22e9, stream_write_bandwidth=2e9).device
+    assert [2e9, 2e9] == pytest.approx([slow.allocate(None, Load(writers=n)).write_bytes_per_s for n in (1, 2)], rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["optane_pmm", "nvme"])
+def test_who_copies_to_persistent_memory_holds_a_core(name: str) -> None:
+    """Below a cap as well; a drive fetches the data itself."""
+    devices = setup(name).device, setup(name, write_cap=1e9).device
+
+    assert [name == "optane_pmm"] * 2 == [copies_in_caller(d) for d in devices]
+
+
+def test_threads_that_copy_crowd_the_others() -> None:
+    """A second of work takes 1.1 s beside a thread that copies all the while, with 10 % per further thread."""
+    env = simpy.Environment()
+    cores = CoreStation(env, 4, crowding=0.1)
+    cores.copying(1)
+    env.run(cores.work(1.0))
+    cores.copying(-1)
+    alone_from_s = env.now
+    env.run(cores.work(1.0))
+
+    assert [1.1, 1.0] == pytest.approx([alone_from_s, env.now - alone_from_s])
 
 
 def test_a_cap_on_operations_counts_small_ones() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,6 +83,14 @@ def test_a_limited_client_runs_in_bursts() -> None:
     delayed = times_of(2.1).parts(0, a_group(runnable=0.1))
 
     assert limited[2][0] == pytest.approx(10.0 * delayed[2][0], rel=0.01)
+
+
+def test_statistics_cost_every_write() -> None:
+    """A store that counts its writes takes 1 us longer for each."""
+    times = times_of(1.0, replace(HOST, statistics_op=1e-6))
+    counted = OpTimes(times._machine, replace(SHAPE, statistics=True), times._filling, None, 0.0)
+
+    assert [2e-6, 3e-6] == pytest.approx([times.cpu_s(0), counted.cpu_s(0)])
 
 
 def test_long_operations_are_not_split() -> None:

@@ -60,6 +60,7 @@ LOG = """2020/11/27-21:19:20.453423 4ccc RocksDB version: 6.11.4
 2020/11/27-21:19:20.454126 4ccc   SST files in C:\\data dir, Total Num: 0, files:
 2020/11/27-21:19:20.454126 4ccc                     Options.use_direct_reads: 1
 2020/11/27-21:19:20.454277 4ccc                         Options.rate_limiter: 000001475B577640
+2020/11/27-21:19:20.454310 4ccc                           Options.statistics: 0x5583c66e9a30
 2020/11/27-21:19:20.454381 4ccc             Options.delayed_write_rate : 8388608
 2020/11/27-21:19:20.454421 4ccc \tkZSTD supported: 1
 2020/11/27-21:19:20.456120 4ccc [db\\column_family.cc:482] --------------- Options for column family [default]:
@@ -127,6 +128,7 @@ def test_log_header(tmp_path: Path) -> None:
     expected = {
         "use_direct_reads": True,
         "delayed_write_rate": 8 << 20,
+        "statistics": True,
         "cache_index_and_filter_blocks": True,
         "cache_size": 32 << 20,
         "block_size": 65536,

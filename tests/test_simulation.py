@@ -29,6 +29,19 @@ def test_rate_limited_run_of_611_is_reproduced_on_every_device(device: str) -> N
     assert 0.0 == summary["stall_fraction"]
 
 
+@pytest.mark.parametrize(("device", "slept"), [("nvme", True), ("pmem", False)])
+def test_merges_are_cold_after_the_fsyncs_they_slept_through(device: str, slept: bool) -> None:
+    """10 ms more CPU per output file through the page cache, but not where the merge copies to the device itself."""
+    jobs = [
+        simulate(*RATE_LIMITED, f"device={device}", "device.page_cache=100GiB", f"host.cold_start={cold}").jobs
+        for cold in ("0ms", "10ms")
+    ]
+    merge = int(np.flatnonzero(jobs[0]["kind"] == "compaction")[0])
+
+    extra_s = jobs[1]["cpu_s"][merge] - jobs[0]["cpu_s"][merge]
+    assert extra_s == pytest.approx(0.01 * jobs[0]["output_files"][merge] * slept, abs=1e-9)
+
+
 def test_sampled_keys_agree_with_exact_ones() -> None:
     """Over seeds the sampled run has the counts of the exact one within the noise between key sequences."""
     runs = [run(configuration(*RATE_LIMITED, f"seed={seed}")).summary for seed in range(1, 9)]

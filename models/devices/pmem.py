@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
@@ -69,9 +69,12 @@ class Pmem:
     contention: float = quantity("ratio", 1.0, high=1.0)
     """How far reads and writes exclude each other at the memory controller."""
     write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
-    """Most that all threads write together; None: as the curve has it (fewer modules than the curve's reach less)."""
+    """Most that all threads write together, at the best number of them: the curve's peak on this machine, whose shape
+    stays; None: as the curve has it."""
     stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     """Most that one thread writes through file system and block driver; None: as the curve has it."""
+    copies_in_caller: ClassVar[bool] = True
+    """Who writes is on a core meanwhile: the driver copies in the thread that asks (Linux drivers/nvdimm/pmem.c)."""
     capacity: float | None = quantity("bytes", None)
     endurance: float | None = quantity("bytes", None)
 
@@ -110,9 +113,10 @@ class Pmem:
         read_share = _by_size(_READ_BY_SIZE[layout], read_bytes)
         write_share = _by_size(_WRITE_BY_SIZE[layout], write_bytes)
         read, write = _READ_BY_THREADS[layout], _WRITE_BY_THREADS[layout]
+        scale = self.write_bandwidth / (max(write) * 1e9) if self.write_bandwidth is not None else 1.0
         return Service(
             read_bandwidth=_by_threads(read, readers) * read_share,
-            write_bandwidth=min(_by_threads(write, writers) * write_share, self.write_bandwidth or math.inf),
+            write_bandwidth=_by_threads(write, writers) * scale * write_share,
             read_request_s=0.0,
             write_request_s=0.0,
             log_request_s=0.0,
@@ -121,7 +125,7 @@ class Pmem:
             write_latency_s=self.write_latency,
             client_read_latency_s=self.read_latency,
             stream_read_bandwidth=_by_threads(read, 1) * read_share,
-            stream_write_bandwidth=min(_by_threads(write, 1) * write_share, self.stream_write_bandwidth or math.inf),
+            stream_write_bandwidth=min(_by_threads(write, 1) * scale * write_share, self.stream_write_bandwidth or math.inf),
             contention=self.contention,
             interleave_bytes=4096.0,  # [P2]: interleaving size of the modules
         )

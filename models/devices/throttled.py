@@ -94,6 +94,12 @@ class _Direction(NamedTuple):
 _NO_WINDOW: Final = Window()
 
 
+def copies_in_caller(device: Device) -> bool:
+    """Whether the thread that writes copies the bytes itself, on a core of its own; below a cap as well."""
+    inner = device.device if isinstance(device, Throttled) else device
+    return bool(getattr(inner, "copies_in_caller", False))
+
+
 @dataclass(frozen=True)
 class Throttled:
     """A device under caps. Within the allowance of a slice everybody runs as fast as the device; then all wait for the next.

@@ -99,8 +99,8 @@ class RocksDbOptions:
     """Every option that the model of RocksDB knows, after sanitising: no value is left to be derived.
 
     The defaults are those of the library in 7.8; `lsmlab.models.engines.options.resolve_options` gives those of other
-    versions. The filter, the block cache, the rate limiter and the write options `disable_wal` and `sync` are objects
-    or arguments in RocksDB and go by db_bench's flag names here.
+    versions. The filter, the block cache, the rate limiter, statistics and the write options `disable_wal` and `sync` are
+    objects or arguments in RocksDB and go by db_bench's flag names here.
     """
 
     # memtable and flush
@@ -184,4 +184,6 @@ class RocksDbOptions:
     """Block cache; 0 = none."""
     cache_index_and_filter_blocks: bool = False
     optimize_filters_for_hits: bool = False
+    statistics: bool = False
+    """Whether a `Statistics` object counts tickers and histograms."""
     stats_dump_period_sec: int = quantity("seconds", 600, high=_U64)

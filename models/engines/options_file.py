@@ -186,6 +186,9 @@ class _Reader:
     def _rate_limiter(self, text: str) -> None:
         self.rate_limited = not _NO_POINTER.fullmatch(text)
 
+    def _statistics(self, text: str) -> None:
+        self.values["statistics"] = not _NO_POINTER.fullmatch(text)
+
     def _no_cache(self, text: str) -> None:
         self.no_block_cache = text.strip().lower() in ("1", "true")
 
@@ -208,6 +211,7 @@ _SPECIAL: Final = {
     "capacity": _Reader._cache_capacity,
     "no_block_cache": _Reader._no_cache,
     "rate_limiter": _Reader._rate_limiter,
+    "statistics": _Reader._statistics,
     "compaction_options_fifo.ttl": _Reader._fifo_ttl,
     "memtable_factory": _Reader._memtable,
     "table_factory": _Reader._table,

@@ -40,7 +40,9 @@ class Job:
     wall_s: float = 0.0
     cpu_s: float | None = None
     sync_s: float | None = None
-    """Time in fsync, where the LOG has I/O statistics."""
+    """Time in a flush's fsync, where the LOG has I/O statistics."""
+    write_s: float = 0.0
+    """Time in which a merge copied into the page cache, where the LOG has I/O statistics."""
     parts: int = 1
     runs: int = 1
     """Sorted runs that were merged."""
@@ -59,6 +61,11 @@ class JobLog:
     """report_bg_io_stats: then RocksDB 6.4 leaves the CPU of file operations out of a compaction's CPU time."""
     deletions: list[tuple[float, float]]
     """Deletions of table files: bytes, seconds since the one before by the same job."""
+
+    def end_after(self, seconds: float) -> None:
+        """Forget the jobs that did not end within so many seconds of the first one's start."""
+        last_s = min(job.start_s for job in self.jobs) + seconds
+        self.jobs = [job for job in self.jobs if job.end_s <= last_s]
 
 
 def job_log(path: Path, entry_bytes: float) -> JobLog:
@@ -90,6 +97,7 @@ def job_log(path: Path, entry_bytes: float) -> JobLog:
             job.dropped = job.records - float(data.get("num_output_records", job.records))
             job.raw_bytes = job.records * entry_bytes
             job.output_bytes = float(data.get("total_output_size", 0))
+            job.write_s = _seconds(data.get("file_write_nanos")) or 0.0
         elif event.name == "table_file_deletion":
             if before and before[0] == event.job and sizes.get(int(data["file_number"]), 0.0) > _FULL_BYTES:
                 deletions.append((sizes[int(data["file_number"])], now_s - before[1]))
@@ -102,11 +110,56 @@ def _seconds(nanos: object) -> float | None:
     return float(nanos) / 1e9 if isinstance(nanos, int | float) else None
 
 
-def merge_costs(log: JobLog) -> tuple[Array, Array]:
-    """Records, raw bytes and comparisons in the heap of runs, and CPU seconds, of merges in one thread."""
-    rows = [(*merge_terms(j), j.cpu_s or 0.0) for j in log.jobs if j.kind == "compaction" and j.parts == 1 and j.cpu_s]
+def merge_costs(log: JobLog, read_byte_s: float = 0.0, copy_bytes_per_s: float | None = None) -> tuple[Array, Array]:
+    """Records, raw bytes, comparisons in the heap of runs and files slept for, and CPU seconds, of merges in one thread.
+
+    `read_byte_s`: see `computing_s`. `copy_bytes_per_s`: of a device to which the merging thread copies itself (persistent
+    memory). It never sleeps, so what the copies leave of its time is its computing.
+    """
+    rows = []
+    for job in log.jobs:
+        if job.kind != "compaction" or job.parts != 1 or not job.cpu_s:
+            continue
+        if copy_bytes_per_s is None:
+            rows.append((*merge_terms(job), float(len(job.files)), computing_s(log, job, read_byte_s)))
+        else:
+            busy_s = job.wall_s if log.io_statistics else job.cpu_s
+            rows.append((*merge_terms(job), 0.0, busy_s - job.output_bytes / copy_bytes_per_s))
     table = np.array(rows)
-    return table[:, :3], table[:, 3]
+    return table[:, :4], table[:, 4]
+
+
+def computing_s(log: JobLog, job: Job, read_byte_s: float) -> float:
+    """CPU seconds of a merge outside its fsyncs.
+
+    With I/O statistics the recorded CPU leaves out copies into the page cache, which have a time of their own, and copies
+    out of it, which take `read_byte_s` per byte of key and value.
+    """
+    cpu_s = job.cpu_s or 0.0
+    return cpu_s + job.write_s + job.raw_bytes * read_byte_s if log.io_statistics else cpu_s
+
+
+def read_costs(log: JobLog, copy_bytes_per_s: float) -> Array:
+    """Seconds per byte in which merges on persistent memory copied out of the page cache: what is left of their time."""
+    return np.array(
+        [
+            (j.wall_s - j.output_bytes / copy_bytes_per_s - j.cpu_s - j.write_s) / j.raw_bytes
+            for j in log.jobs
+            if j.kind == "compaction" and j.parts == 1 and j.cpu_s and j.raw_bytes
+        ]
+    )
+
+
+def lone_syncs(log: JobLog) -> Array:
+    """Bytes and seconds of the fsyncs of flushes beside which no merge ran; empty where the LOG does not time them."""
+    merges = np.array([(j.start_s, j.end_s) for j in log.jobs if j.kind == "compaction"])
+    rows = []
+    for job in log.jobs:
+        if job.kind == "flush" and job.sync_s:
+            finished, size = job.files[0]
+            if not ((merges[:, 0] < finished) & (merges[:, 1] > finished - job.sync_s)).any():
+                rows.append((size, job.sync_s))
+    return np.array(rows)
 
 
 def merge_terms(job: Job) -> tuple[float, float, float]:
@@ -143,12 +196,11 @@ def commit_s(log: JobLog, quantile: float = 0.5) -> float:
     return float(np.quantile([job.end_s - job.files[0][0] for job in log.jobs if job.kind == "flush"], quantile)) / 2.0
 
 
-def busy_periods(log: JobLog, merge_costs_s: Sequence[float], flush_costs_s: Sequence[float]) -> Array:
+def busy_periods(log: JobLog, flush_costs_s: Sequence[float], read_byte_s: float = 0.0) -> Array:
     """Periods in which at least one fsync ran: (seconds, bytes, commits). Merges in several threads are left out.
 
-    Where a LOG does not time its syncs, they begin when the file's share of the job's computing is over: as recorded,
-    or as the constants have it if the LOG has I/O statistics: `merge_costs_s` by `merge_terms`, `flush_costs_s` per record
-    and per byte.
+    Where a LOG does not time its syncs, they begin when the file's share of the job's computing is over: `computing_s` of a
+    merge, `flush_costs_s` per record and per byte of a flush.
     """
     spans: list[tuple[float, float, float]] = []
     unknown: list[float] = []
@@ -162,8 +214,7 @@ def busy_periods(log: JobLog, merge_costs_s: Sequence[float], flush_costs_s: Seq
             begun = finished - job.sync_s if job.sync_s is not None else job.start_s + cpu_s
             spans.append((min(begun, finished - 1e-4), finished, size))
             continue
-        expected_s = sum(n * cost for n, cost in zip(merge_terms(job), merge_costs_s, strict=True))
-        cpu_s = expected_s if log.io_statistics else (job.cpu_s or 0.0)
+        cpu_s = computing_s(log, job, read_byte_s)
         begun = job.start_s
         for finished, size in sorted(job.files):
             spans.append((min(begun + cpu_s * size / job.output_bytes, finished - 1e-4), finished, size))

@@ -10,8 +10,10 @@ FOLDER: Final = Path(__file__).parents[2] / "configs" / "parameters"
 _UNITS: Final = ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"))
 
 
-def quantity_text(key: str, value: float) -> str:
-    """A constant in the unit that suits it, four digits."""
+def quantity_text(key: str, value: float | str) -> str:
+    """A constant in the unit that suits it, four digits; a word as it is."""
+    if isinstance(value, str):
+        return value
     if key.endswith("bandwidth"):
         return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
     if key in ("cores", "crowding", "slc_cache"):

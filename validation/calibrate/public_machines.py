@@ -22,7 +22,7 @@ from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate import job_records as records
 from lsmlab.validation.calibrate.job_records import Array, JobLog
 from lsmlab.validation.calibrate.parameter_file import quantity_text, write_set
-from lsmlab.validation.calibrate.public import linear
+from lsmlab.validation.calibrate.public_fits import linear
 from lsmlab.validation.public_cases import CALIBRATION, SETS, public_cases
 from lsmlab.validation.public_rows import DATA
 
@@ -62,7 +62,7 @@ def desktop(data: Path) -> dict[str, Any]:
     if not logs:
         raise InputError(f"{data}: no LOG of a calibration run of the desktop there")
     merges = [records.merge_costs(log) for _, log in logs]
-    cost = linear(np.concatenate([x for x, _ in merges]), np.concatenate([y for _, y in merges]))
+    cost = linear(np.concatenate([x[:, :3] for x, _ in merges]), np.concatenate([y for _, y in merges]))
     write: Array = np.linalg.lstsq(np.array([(1.0, e) for e, _ in rates]), np.array([t for _, t in rates]), rcond=None)[
         0
     ]
@@ -79,7 +79,7 @@ def desktop(data: Path) -> dict[str, Any]:
     for device, group in sorted(grouped.items()):
         commits = [records.commit_s(log, _UNDISTURBED) for log in group]
         commit = float(np.min(commits))
-        sums = [records.busy_periods(log, (0.0, 0.0, 0.0), (0.34e-6, 0.9e-9)).sum(axis=0) for log in group]
+        sums = [records.busy_periods(log, (0.34e-6, 0.9e-9)).sum(axis=0) for log in group]
         logs_of = np.log([size / max(seconds - commit * n, 0.5 * seconds) for seconds, size, n in sums])
         rate = float(np.exp(logs_of.mean()))
         devices[device] = {"fsync_latency": commit, "write_bandwidth": rate}
