@@ -200,3 +200,23 @@ def test_logs_of_other_versions(name: str, version: str, events: int) -> None:
     log = read_log(SAMPLES / name)
     assert log.version == version
     assert len(list(log.events())) == events
+
+
+def test_fifo_throws_files_away_between_two_picks() -> None:
+    """FIFO's deletions have no event of their own, only lines: what it merges next is picked without these files."""
+    found = replay(load_recording(ROOT / "validation" / "cases" / "test" / "fifo_bw80" / "1"))
+    assert found.checks[PICKS].mismatches == []
+    assert found.checks[PICKS].total == 37
+    assert found.checks[STATE].matched == found.checks[STATE].total
+
+
+def test_tombstones_weigh_in_a_store_that_is_older_than_its_log() -> None:
+    """Of the files that were there before, the LOG says nothing: picks are RocksDB's, scores within one in a hundred."""
+    found = replay(load_recording(ROOT / "validation" / "cases" / "test" / "deletes_bw80" / "1"))
+    picks = found.checks[PICKS]
+    assert picks.matched > 0.8 * picks.total
+    for line in picks.mismatches:
+        told, ours = line.removeprefix("job ").split("; ")[:2]
+        assert told.split(": log ")[1].rpartition(", score ")[0] == ours.removeprefix("model merges ").rpartition(", score ")[0]
+        scores = [float(text.rpartition("score ")[2]) for text in (told, ours)]
+        assert scores[1] == pytest.approx(scores[0], rel=0.01)

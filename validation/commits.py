@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
+from lsmlab.validation.log_records import DeletedLine, DroppingLine
 from lsmlab.validation.manifest import VersionEdit
 from lsmlab.validation.rocksdb_log import Event, MovedLine, MovingLine, Record, ReleasedLine, RocksDbLog
 from lsmlab.validation.steps import Commit
@@ -20,6 +21,10 @@ FIRST_VERSION: Final = 2
 _FINISHES: Final = ("flush_finished", "compaction_finished", "trivial_move")
 _SAME_WRITE_US: Final = 150  # less than a MANIFEST write with its fsync takes, more than a thread to wake up
 _MOST_GROUPED: Final = 8  # commits looked at for one MANIFEST write; more were never seen
+
+
+Moment = ReleasedLine | DeletedLine | Event
+"""What says in a LOG that something was committed."""
 
 
 @dataclass(slots=True)
@@ -50,6 +55,29 @@ def trivial_moves(records: Sequence[Record]) -> dict[int, TrivialMove]:
     return moves
 
 
+@dataclass(slots=True)
+class Drop:
+    """Files that FIFO threw away: its lines, which are all that it logs."""
+
+    picked_us: int
+    line: DeletedLine
+    files: frozenset[int]
+
+
+def drops(records: Sequence[Record]) -> dict[DeletedLine, Drop]:
+    """FIFO's deletions by the line that ends them."""
+    waiting: dict[str, list[DroppingLine]] = defaultdict(list)
+    found: dict[DeletedLine, Drop] = {}
+    for record in records:
+        if isinstance(record, DroppingLine):
+            waiting[record.thread].append(record)
+        elif isinstance(record, DeletedLine):
+            lines = waiting.pop(record.thread, [])
+            files = frozenset(line.file for line in lines)
+            found[record] = Drop(min((x.time_us for x in lines), default=record.time_us), record, files)
+    return found
+
+
 class Committer:
     """Finds which edits took effect with which finish event."""
 
@@ -71,10 +99,13 @@ class Committer:
         moved_by = {(m.event.data["destination_level"], m.files): job for job, m in moves.items()}
         self.job_of_edit = [_job_of(edit, self.creator, moved_by) for edit in edits]
         self.edit_of_job = {job: index for index, job in enumerate(self.job_of_edit)}
+        self.edit_of_drop = {frozenset(n for _, n in e.deleted): i for i, e in enumerate(edits) if not e.added}
+        self.drops: dict[DeletedLine, Drop] = {}
 
     def commits(self, log: RocksDbLog) -> list[Commit]:
         """Commits in time order: a flush's when its memtables are gone, any other's when its event is logged."""
-        moments = [r for r in log.records if isinstance(r, ReleasedLine) or _finishes(r)]
+        self.drops = drops(log.records)
+        moments = [r for r in log.records if isinstance(r, ReleasedLine | DeletedLine) or _finishes(r)]
         found: list[Commit] = []
         version = FIRST_VERSION
         for i, moment in enumerate(moments):
@@ -84,7 +115,8 @@ class Committer:
                 continue  # interrupted by closing the store
             if isinstance(moment, ReleasedLine):
                 edits = self._apply(own, self._state_after(moment, moments[i + 1 :]))
-            elif moment.name == "flush_finished":  # a younger flush is committed later, by the thread of an older one
+            elif isinstance(moment, Event) and moment.name == "flush_finished":
+                # a younger flush is committed later, by the thread of an older one
                 edits = range(0)
             else:
                 edits = self._apply(own, state)
@@ -94,6 +126,9 @@ class Committer:
             )
             if isinstance(moment, ReleasedLine):
                 commit.released = 1
+            elif isinstance(moment, DeletedLine):
+                commit.recomputes, commit.thread = True, moment.thread
+                commit.since_us = self.drops[moment].picked_us
             else:
                 move = self.moves.get(moment.job)
                 commit.recomputes, commit.thread, commit.lsm_state = True, moment.thread, state
@@ -102,10 +137,12 @@ class Committer:
             found.append(commit)
         return found
 
-    def _own(self, moment: ReleasedLine | Event, later: Sequence[ReleasedLine | Event]) -> int | None:
+    def _own(self, moment: Moment, later: Sequence[Moment]) -> int | None:
         """The edit that `moment` makes a version, the last one where a flush commits several."""
         if isinstance(moment, Event):
             return self.edit_of_job.get(moment.job)
+        if isinstance(moment, DeletedLine):
+            return self.edit_of_drop.get(self.drops[moment].files)
         files = [moment.file]
         for other in later:
             if other.thread == moment.thread:
@@ -114,7 +151,7 @@ class Committer:
                 files.append(other.file)
         return max((self.edit_of_job[self.creator[f]] for f in files if f in self.creator), default=None)
 
-    def _state_after(self, released: ReleasedLine, later: Sequence[ReleasedLine | Event]) -> tuple[int, ...]:
+    def _state_after(self, released: ReleasedLine, later: Sequence[Moment]) -> tuple[int, ...]:
         """Files per level that shows which other threads' edits were in the flush's MANIFEST write; empty if unknown.
 
         That is the next state to be logged, if the flush's own thread logs it or nobody can have written in between.
@@ -126,8 +163,8 @@ class Committer:
             return self._state(other)
         return ()
 
-    def _state(self, moment: ReleasedLine | Event) -> tuple[int, ...]:
-        if isinstance(moment, ReleasedLine):
+    def _state(self, moment: Moment) -> tuple[int, ...]:
+        if not isinstance(moment, Event):
             return ()
         move = self.moves.get(moment.job)
         return move.lsm_state if move else tuple(moment.data.get("lsm_state", ()))

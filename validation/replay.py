@@ -35,6 +35,7 @@ from lsmlab.validation.checks import (
     ReplayResult,
 )
 from lsmlab.validation.commits import FIRST_VERSION
+from lsmlab.validation.file_properties import StoreProperties
 from lsmlab.validation.manifest import AddedFile, VersionEdit
 from lsmlab.validation.recording import Recording, load_recording
 from lsmlab.validation.replay_contents import Contents
@@ -56,6 +57,7 @@ class Replay:
         if recording.workload is not None:
             names += [FLUSHES, OUTPUTS, INDEXES]
         self.checks = {name: Check(name) for name in names}
+        self.properties = StoreProperties(recording.log.events("table_file_creation"))
         self.throttle = self.engine.throttle.initial()
         self.immutables = 0
         self.changed = False
@@ -207,7 +209,10 @@ class Replay:
             files = self.tree.l0 if level == 0 else self.tree.levels[level].files
             gone.setdefault(level, []).append(next(f for f in files if f.number == number))
         known = {f.number: f for files in gone.values() for f in files}
-        new = [known.get(added.number) or _file(added) for added in edit.added]
+        for added in edit.added:
+            if added.number not in known:
+                self.properties.opened(added.number, added.size_bytes)
+        new = [known.get(added.number) or self._file(added) for added in edit.added]
         if self.contents is not None and not edit.moved:
             for name, same, explanation in self.contents.committed(job, new):
                 self.checks[name].note(same, f"job {job}: {explanation}")
@@ -220,15 +225,15 @@ class Replay:
         self.inputs.pop(job, None)
         self.tree.install(removed, added_files)
 
+    def _file(self, added: AddedFile) -> SortedFile:
+        lo, hi = (int.from_bytes(key[:ID_BYTES], "big") for key in (added.smallest, added.largest))
+        ranked = self.properties.compensated_bytes(added.number, added.size_bytes)
+        return SortedFile(added.number, lo, hi, added.size_bytes, compensated_bytes=ranked)
+
 
 def replay(recording: Recording) -> ReplayResult:
     """Replay one recording. Raises InputError if LOG and MANIFEST do not fit together."""
     return ReplayResult(recording.name, Replay(recording).run())
-
-
-def _file(added: AddedFile) -> SortedFile:
-    lo, hi = (int.from_bytes(key[:ID_BYTES], "big") for key in (added.smallest, added.largest))
-    return SortedFile(added.number, lo, hi, added.size_bytes)
 
 
 def _number_map(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> dict[int, list[int]]:
