@@ -19,7 +19,8 @@ from lsmlab.sim.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import sleeps
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for
-from lsmlab.validation.calibrate.recorded import Histogram, Job, RecordedRun, read_run
+from lsmlab.validation.calibrate.jobs import Job
+from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun, read_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
@@ -68,7 +69,8 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
         write_s = about(size / TRUE["device.write_bandwidth"] + requests * 15.2e-6)
         read_s = 0.0 if flush else about(size / TRUE["device.read_bandwidth"] + math.ceil(size / 2**21) * 73e-6)
         files = 1 if flush else 5
-        job = Job(kind, now_s, 0.0, records, 0.0 if flush else size, size, files, runs=runs)
+        job = Job(kind, now_s, 0.0, records, size, read_bytes=0.0 if flush else size, runs=runs)
+        job.files = [(now_s, size / files)] * files
         job.wall_s, job.cpu_s, job.write_s = cpu_s + write_s + read_s, cpu_s, write_s
         job.end_s = job.work_end_s + about(files * TRUE["host.file_overhead"] + TRUE["device.fsync_latency"])
         job.deleted_s = [] if flush else list(job.end_s + TRUE["host.unlink"] * np.arange(5))
@@ -76,7 +78,7 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
         jobs.append(job)
     operations = round(now_s / TRUE["host.write_op"])
     histogram = Histogram(operations, 3e-6, ((2.0, 3.0, operations // 2), (3.0, 4.0, operations // 2)))
-    files = sum(max(1, job.outputs) for job in jobs)
+    files = sum(len(job.files) for job in jobs)
     writes = 3e8 / TRUE["device.throttle_io"] + FILE_WRITES * files + 2 * SYNC_WRITES * len(jobs)
     counters = ({"write_bytes": 3e8, "writes": writes, "read_bytes": 0.0, "reads": 0.0},)
     return RecordedRun(
@@ -294,7 +296,7 @@ def test_records_of_a_log(tmp_path: Path) -> None:
 
     flush, merge = run.jobs
     assert ("flush", 0.11, 0.07, 0.004, 0.002) == (flush.kind, flush.wall_s, flush.cpu_s, flush.write_s, flush.sync_s)
-    assert (1000.0, 5000.0, 1) == (flush.records, flush.write_bytes, flush.outputs)
+    assert (1000.0, 5000.0, 1) == (flush.records, flush.write_bytes, len(flush.files))
     assert ("compaction", 3, 1800.0, 9000.0, 0.15, 0.09) == (
         merge.kind, merge.runs, merge.records, merge.read_bytes, merge.wall_s, merge.cpu_s
     )  # fmt: skip

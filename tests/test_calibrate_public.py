@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +11,17 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.parameters import read_parameters
+from lsmlab.validation.calibrate import job_records
 from lsmlab.validation.calibrate.job_records import (
-    Job,
     JobLog,
     busy_periods,
     commit_s,
     flush_costs,
     lone_syncs,
     merge_costs,
-    merge_terms,
     slower_than,
 )
+from lsmlab.validation.calibrate.jobs import Job, merge_terms
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.public import sources
 from lsmlab.validation.calibrate.public_fits import Source, crowding_fit, linear
@@ -30,6 +31,42 @@ from lsmlab.validation.calibrate.public_machines import small_pc
 def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:
     """A LOG of these jobs."""
     return JobLog(jobs, io_statistics, [])
+
+
+def test_late_and_cut_events_of_a_log_are_read(tmp_path: Path) -> None:
+    """Events count at their own time, not their line's; of one that the logger cut off what is left counts."""
+    start = '{"time_micros": 1000000, "job": 4, "event": "compaction_started", "files_L0": [9, 8], "files_L1": [7]}'
+    made = '{"time_micros": 1500000, "job": 4, "event": "table_file_creation", "file_number": 9, "file_size": 30000000, "table_pr'
+    end = (
+        '{"time_micros": 1900000, "job": 4, "event": "compaction_finished", "compaction_time_micros": 800000, '
+        '"compaction_time_cpu_micros": 500000, "num_output_files": 1, "total_output_size": 40000000, "num_input_records": 50, '
+    )
+    gone = [
+        f'{{"time_micros": {micros}, "job": 4, "event": "table_file_deletion", "file_number": {file}}}'
+        for micros, file in ((2000000, 7), (2010000, 9))
+    ]
+    stamp = "2022/06/01-09:00:00.000000 7f "
+    lines = ["     Options.report_bg_io_stats: 1", made, *gone, f"(Original Log Time 2022/06/01-09:00:00.000000) {end}", start]
+    text = "\n".join(stamp + line.replace("{", "EVENT_LOG_v1 {") for line in lines)
+    (tmp_path / "LOG").write_text(text, encoding="utf-8")
+
+    log = job_records.job_log(tmp_path / "LOG", 100.0)
+
+    (merge,) = log.jobs
+    assert ("compaction", 1.0, 1.9, 3, 50.0, 5000.0) == (
+        merge.kind, merge.start_s, merge.end_s, merge.runs, merge.records, merge.raw_bytes
+    )  # fmt: skip
+    assert (0.8, 0.5, 40e6, [(1.5, 30e6)], None) == (merge.wall_s, merge.cpu_s, merge.output_bytes, merge.files, merge.sync_s)
+    assert log.io_statistics
+    assert [(30e6, 0.01)] == [(size, round(gap_s, 6)) for size, gap_s in log.deletions]
+
+
+def test_a_file_without_jobs_is_refused(tmp_path: Path) -> None:
+    """The message says which file is meant."""
+    (tmp_path / "LOG").write_text("fillrandom : 2 micros/op\n", encoding="utf-8")
+
+    with pytest.raises(InputError, match="give the file LOG"):
+        job_records.job_log(tmp_path / "LOG", 100.0)
 
 
 def test_costs_per_record_and_byte_are_found_again() -> None:
@@ -45,8 +82,8 @@ def test_costs_per_record_and_byte_are_found_again() -> None:
 
 def test_busy_periods_join_overlapping_fsyncs() -> None:
     """A flush's fsync from 1 to 3 s and a merge's from 2 to 3.5 s are one period of 2.5 s, with two commits."""
-    flush = Job("flush", 0.5, 3.2, 1.0, 1.0, 0.0, sync_s=2.0, files=[(3.0, 30e6)])
-    merge = Job("compaction", 1.0, 3.6, 1.0, 1.0, 30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
+    flush = Job("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
+    merge = Job("compaction", 1.0, 3.6, 1.0, 1.0, output_bytes=30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
     periods = busy_periods(job_log([flush, merge]), (0.0, 0.0))
 
     assert [2.5, 60e6, 2.0] == pytest.approx(periods[0].tolist())
@@ -54,15 +91,15 @@ def test_busy_periods_join_overlapping_fsyncs() -> None:
 
 def test_periods_near_merges_in_several_threads_are_left_out() -> None:
     """Nothing tells when the fsyncs of parallel parts began, so periods that may overlap them do not count."""
-    flush = Job("flush", 0.5, 3.2, 1.0, 1.0, 0.0, sync_s=2.0, files=[(3.0, 30e6)])
-    parts = Job("compaction", 0.0, 4.0, 1.0, 1.0, 90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
+    flush = Job("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
+    parts = Job("compaction", 0.0, 4.0, 1.0, 1.0, output_bytes=90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
 
     assert 0 == len(busy_periods(job_log([flush, parts]), (0.0, 0.0)))
 
 
 def test_a_flush_ends_with_two_small_fsyncs() -> None:
     """Half of the time from the file's creation to the commit is one; computing is what precedes the file's fsync."""
-    log = job_log([Job("flush", 0.0, 1.02, 1e5, 1e7, 0.0, sync_s=0.4, files=[(1.0, 64e6)])])
+    log = job_log([Job("flush", 0.0, 1.02, 1e5, 1e7, sync_s=0.4, files=[(1.0, 64e6)])])
 
     assert 0.01 == pytest.approx(commit_s(log))
     assert [0.6] == pytest.approx(flush_costs(log)[1])
@@ -70,8 +107,8 @@ def test_a_flush_ends_with_two_small_fsyncs() -> None:
 
 def test_merges_in_one_thread_are_those_that_count() -> None:
     """CPU per record of a merge in parts is another matter: threads slow each other down."""
-    one = Job("compaction", 0.0, 1.0, 10.0, 100.0, 1.0, 1.0, 0.5, files=[(1.0, 1.0)])
-    two = Job("compaction", 0.0, 1.0, 10.0, 100.0, 1.0, 1.0, 0.9, parts=2, files=[(1.0, 1.0)])
+    one = Job("compaction", 0.0, 1.0, 10.0, 100.0, output_bytes=1.0, wall_s=1.0, cpu_s=0.5, files=[(1.0, 1.0)])
+    two = replace(one, cpu_s=0.9, parts=2)
 
     assert [0.5] == merge_costs(job_log([one, two]))[1].tolist()
 
@@ -102,7 +139,8 @@ def test_copies_are_no_computing() -> None:
 
     I/O statistics leave copies into the page cache (0.1 s here) and out of it (1 ns per byte) out of that CPU.
     """
-    merge = Job("compaction", 0.0, 1.0, 10.0, 5e7, 2e8, 1.0, 0.5, write_s=0.1, files=[(0.5, 1e8), (1.0, 1e8)])
+    merge = Job("compaction", 0.0, 1.0, 10.0, 5e7, output_bytes=2e8, wall_s=1.0, cpu_s=0.5, write_s=0.1)
+    merge.files = [(0.5, 1e8), (1.0, 1e8)]
 
     on_pmem = merge_costs(job_log([merge], io_statistics=True), 1e-9, 1e9)
     on_disk = merge_costs(job_log([merge], io_statistics=True), 1e-9)

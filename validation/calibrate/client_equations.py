@@ -169,7 +169,7 @@ def requests(runs: Sequence[RecordedRun]) -> Equation | None:
     used = [run for run in runs if "read" not in run.histograms and run.last.get("writes")]
     moved = np.array([run.last["write_bytes"] for run in used])
     counted = np.array([run.last["writes"] for run in used])
-    files = np.array([sum(max(1, job.outputs) for job in run.jobs) for run in used])
+    files = np.array([sum(len(job.files) for job in run.jobs) for run in used])
     small = FILE_WRITES * files + 2.0 * SYNC_WRITES * np.array([len(run.jobs) for run in used])
 
     def misses(values: Values) -> Array:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.models.host import Host, effort
-from lsmlab.validation.calibrate.recorded import Job, RecordedRun
+from lsmlab.validation.calibrate.jobs import Job, merge_terms
+from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
-from lsmlab.validation.calibrate.terms import Term, linear
+from lsmlab.validation.calibrate.terms import linear
 
 WRITE_REQUEST_BYTES: Final = 2.0**20
 """writable_file_max_buffer_size, options.h."""
@@ -29,40 +29,37 @@ _SOON_S: Final = 0.05
 def merge_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     """CPU time of merges, by records, bytes and comparisons in the heap of merged runs."""
     jobs = [(run, job) for run in runs for job in run.of("compaction") if job.cpu_s > 0 and job.records > 0]
-    comparisons = np.array([job.records * math.log2(max(job.runs, 2) / 2.0) for _, job in jobs])
-    return _job_cpu("CPU of merges", "compaction", jobs, ("host.compaction_compare", comparisons))
+    return _job_cpu("CPU of merges", jobs, ("host.compaction_record", "host.compaction_byte", "host.compaction_compare"))
 
 
 def flush_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     """CPU time of flushes, by records and bytes."""
     jobs = [(run, job) for run in runs for job in run.of("flush") if job.cpu_s > 0 and job.records > 0]
-    return _job_cpu("CPU of flushes", "flush", jobs)
+    return _job_cpu("CPU of flushes", jobs, ("host.flush_record", "host.flush_byte"))
 
 
-def _job_cpu(name: str, kind: str, jobs: Sequence[tuple[RecordedRun, Job]], *further: Term) -> Equation | None:
-    share = Host().compaction_dropped  # flushes tell nothing of what they drop
-    records = np.array([job.records * effort(job.records, job.records - job.dropped, share) for _, job in jobs])
-    raw = records * np.array([run.entry_bytes for run, _ in jobs])
-    terms = [(f"host.{kind}_record", records), (f"host.{kind}_byte", raw), *further]
+def _job_cpu(name: str, jobs: Sequence[tuple[RecordedRun, Job]], keys: Sequence[str]) -> Equation | None:
+    counts = np.array([merge_terms(job) for _, job in jobs]).reshape(-1, 3).T
+    terms = list(zip(keys, counts, strict=False))  # flushes merge nothing, and tell nothing of what they drop
     return linear(name, terms, [job.cpu_s for _, job in jobs], [run.name for run, _ in jobs], 0.15)
 
 
 def device_writes(runs: Sequence[RecordedRun]) -> Equation | None:
     """Time in write calls of jobs that had the device to themselves."""
-    jobs = [(run, job) for run, job in _alone(runs) if job.write_s > 0 and job.write_bytes >= WRITE_REQUEST_BYTES]
+    jobs = [(run, job) for run, job in _alone(runs) if job.writing_s > 0 and job.write_bytes >= WRITE_REQUEST_BYTES]
     size = np.array([job.write_bytes for _, job in jobs])
     terms = [("device.write_bandwidth", size), ("device.write_latency", np.ceil(size / WRITE_REQUEST_BYTES))]
-    return linear("device writes", terms, [job.write_s for _, job in jobs], [run.name for run, _ in jobs], 0.5)
+    return linear("device writes", terms, [job.writing_s for _, job in jobs], [run.name for run, _ in jobs], 0.5)
 
 
 def device_reads(runs: Sequence[RecordedRun]) -> Equation | None:
     """Time of such merges that was neither computing nor writing."""
     jobs = [
         (run, job) for run, job in _alone(runs)
-        if job.kind == "compaction" and job.parts == 1 and not run.limited and job.wall_s > job.cpu_s + job.write_s
+        if job.kind == "compaction" and job.parts == 1 and not run.limited and job.wall_s > job.cpu_s + job.writing_s
     ]  # fmt: skip
     size = np.array([job.read_bytes for _, job in jobs])
-    rest = [job.wall_s - job.cpu_s - job.write_s for _, job in jobs]
+    rest = [job.wall_s - job.cpu_s - job.writing_s for _, job in jobs]
     terms = [("device.read_bandwidth", size), ("device.read_latency", np.ceil(size / READ_REQUEST_BYTES))]
     return linear("device reads", terms, rest, [run.name for run, _ in jobs], 0.5)
 
@@ -83,8 +80,8 @@ def _alone(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, Job]]:
 def finishing(runs: Sequence[RecordedRun]) -> Equation | None:
     """From the last byte to the commit: reopening of the files, fsync of directory and manifest."""
     jobs = [(run, job) for run in runs if not run.capped for job in run.jobs if job.end_s > job.work_end_s]
-    waits = [job.end_s - job.work_end_s + (job.sync_s if job.kind == "flush" else 0.0) for _, job in jobs]
-    files = np.array([float(job.outputs) if job.kind == "compaction" else 1.0 for _, job in jobs])
+    waits = [job.end_s - job.work_end_s + (job.sync_s or 0.0 if job.kind == "flush" else 0.0) for _, job in jobs]
+    files = np.array([float(len(job.files)) if job.kind == "compaction" else 1.0 for _, job in jobs])
     terms = [("host.file_overhead", files), ("device.fsync_latency", np.ones(len(jobs)))]
     return linear("ends of jobs", terms, waits, [run.name for run, _ in jobs], 1.0)
 
@@ -134,7 +131,7 @@ def crowding(runs: Sequence[RecordedRun]) -> Equation | None:
             threads = 1.0 + np.arange(len(others) + 1.0)
             share = np.convolve(others, (1.0 - clients, clients))
             slower = np.maximum(1.0, threads / cores)
-            extra.append(max(1e-4, job.wall_s - job.sync_s - job.cpu_s * float(share @ slower)))
+            extra.append(max(1e-4, job.wall_s - (job.sync_s or 0.0) - job.cpu_s * float(share @ slower)))
             crowded.append(job.cpu_s * float(share @ (slower * (np.minimum(threads, cores) - 1.0))))
             written.append(job.write_bytes)
             read.append(job.read_bytes)

@@ -6,50 +6,24 @@ RocksDB overlaps nothing within one thread (rocksdb.md §6.6), so the time betwe
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.host import Host, effort
-from lsmlab.validation.rocksdb_log import read_log
+from lsmlab.models.errors import InputError
+from lsmlab.validation.calibrate.jobs import Job, merge_terms, read_jobs
+from lsmlab.validation.log_text import read_text_part
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
+_STATISTICS: Final = re.compile(r"Options\.report_bg_io_stats *: *(\d)")
 _FULL_BYTES: Final = 20e6
 """Smaller files say more about fixed costs than about rates."""
 _TOGETHER_S: Final = 2e-3
 """Files finished within this time were committed by one transaction of the file system's journal."""
-
-
-@dataclass(slots=True)
-class Job:
-    """One flush or compaction."""
-
-    kind: str = ""
-    start_s: float = 0.0
-    end_s: float = 0.0
-    """Of the merge; of a flush its commit."""
-    records: float = 0.0
-    raw_bytes: float = 0.0
-    """Keys and values that went in."""
-    output_bytes: float = 0.0
-    wall_s: float = 0.0
-    cpu_s: float | None = None
-    sync_s: float | None = None
-    """Time in a flush's fsync, where the LOG has I/O statistics."""
-    write_s: float = 0.0
-    """Time in which a merge copied into the page cache, where the LOG has I/O statistics."""
-    parts: int = 1
-    runs: int = 1
-    """Sorted runs that were merged."""
-    dropped: float = 0.0
-    """Records that a merge read and did not write."""
-    files: list[tuple[float, float]] = field(default_factory=list)
-    """Output files: when finished, bytes."""
 
 
 @dataclass(slots=True)
@@ -69,45 +43,29 @@ class JobLog:
 
 
 def job_log(path: Path, entry_bytes: float) -> JobLog:
-    """Read a LOG; `entry_bytes` are key and value of one entry. Raises InputError if it is not readable."""
-    log = read_log(path)
-    jobs: dict[int, Job] = defaultdict(Job)
+    """Read a LOG; `entry_bytes` are key and value of one entry. Raises InputError if it is not readable or tells of no job."""
+    text, _ = read_text_part(path)
+    jobs, events = read_jobs(text, entry_bytes)
+    if not jobs:
+        raise InputError(f"{path}: no finished flush or compaction in it; give the file LOG in the database's folder")
+    statistics = _STATISTICS.search(text)
+    return JobLog(jobs, statistics is not None and statistics[1] == "1", _deletions(events))
+
+
+def _deletions(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Bytes of each deleted table file, and seconds since the deletion before it if that was the same job's."""
+    found: list[tuple[float, float]] = []
     sizes: dict[int, float] = {}
-    deletions: list[tuple[float, float]] = []
     before: tuple[int, float] | None = None
-    for event in log.events():
-        data, job, now_s = event.data, jobs[event.job], event.time_us / 1e6
-        if event.name == "table_file_creation" and "file_size" in data:
-            job.files.append((now_s, float(data["file_size"])))
+    for data in events:
+        if data["event"] == "table_file_creation" and "file_size" in data:
             sizes[int(data["file_number"])] = float(data["file_size"])
-        elif event.name == "flush_started":
-            job.kind, job.start_s, job.records = "flush", now_s, float(data["num_entries"])
-            job.raw_bytes = job.records * entry_bytes
-        elif event.name == "flush_finished":
-            job.end_s = now_s
-            job.sync_s = _seconds(data.get("file_fsync_nanos"))
-        elif event.name == "compaction_started":
-            job.kind, job.start_s = "compaction", now_s
-            levels = {key: files for key, files in data.items() if key.startswith("files_L")}
-            job.runs = max(1, sum(len(files) if key == "files_L0" else 1 for key, files in levels.items()))
-        elif event.name == "compaction_finished" and "compaction_time_cpu_micros" in data:
-            job.end_s = now_s
-            job.wall_s, job.cpu_s = data["compaction_time_micros"] / 1e6, data["compaction_time_cpu_micros"] / 1e6
-            job.records, job.parts = float(data.get("num_input_records", 0)), int(data.get("num_subcompactions", 1))
-            job.dropped = job.records - float(data.get("num_output_records", job.records))
-            job.raw_bytes = job.records * entry_bytes
-            job.output_bytes = float(data.get("total_output_size", 0))
-            job.write_s = _seconds(data.get("file_write_nanos")) or 0.0
-        elif event.name == "table_file_deletion":
-            if before and before[0] == event.job and sizes.get(int(data["file_number"]), 0.0) > _FULL_BYTES:
-                deletions.append((sizes[int(data["file_number"])], now_s - before[1]))
-            before = (event.job, now_s)
-    done = [j for j in jobs.values() if j.kind and j.end_s and j.files]
-    return JobLog(done, log.options.get("report_bg_io_stats") == "1", deletions)
-
-
-def _seconds(nanos: object) -> float | None:
-    return float(nanos) / 1e9 if isinstance(nanos, int | float) else None
+        elif data["event"] == "table_file_deletion":
+            now_s, size = data["time_micros"] / 1e6, sizes.get(int(data["file_number"]), 0.0)
+            if before and before[0] == data["job"] and size > _FULL_BYTES:
+                found.append((size, now_s - before[1]))
+            before = (data["job"], now_s)
+    return found
 
 
 def merge_costs(log: JobLog, read_byte_s: float = 0.0, copy_bytes_per_s: float | None = None) -> tuple[Array, Array]:
@@ -135,8 +93,7 @@ def computing_s(log: JobLog, job: Job, read_byte_s: float) -> float:
     With I/O statistics the recorded CPU leaves out copies into the page cache, which have a time of their own, and copies
     out of it, which take `read_byte_s` per byte of key and value.
     """
-    cpu_s = job.cpu_s or 0.0
-    return cpu_s + job.write_s + job.raw_bytes * read_byte_s if log.io_statistics else cpu_s
+    return job.cpu_s + job.write_s + job.raw_bytes * read_byte_s if log.io_statistics else job.cpu_s
 
 
 def read_costs(log: JobLog, copy_bytes_per_s: float) -> Array:
@@ -162,19 +119,10 @@ def lone_syncs(log: JobLog) -> Array:
     return np.array(rows)
 
 
-def merge_terms(job: Job) -> tuple[float, float, float]:
-    """What a merge's CPU is made of: records, raw bytes, and records times the doublings of its runs beyond two.
-
-    Records that it dropped count for `Host.compaction_dropped`, and so do their bytes.
-    """
-    share = effort(job.records, job.records - job.dropped, Host().compaction_dropped)
-    return job.records * share, job.raw_bytes * share, job.records * math.log2(max(job.runs, 2) / 2.0)
-
-
 def slower_than(costs: Array, jobs: Sequence[Job]) -> float:
     """CPU of these merges, by what the costs of `merge_terms` say."""
     expected = np.array([merge_terms(job) for job in jobs]) @ costs
-    return float(sum(job.cpu_s or 0.0 for job in jobs) / expected.sum())
+    return float(sum(job.cpu_s for job in jobs) / expected.sum())
 
 
 def flush_costs(log: JobLog, sync_s: float | None = None) -> tuple[Array, Array]:
