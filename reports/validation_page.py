@@ -93,12 +93,14 @@ def _headline(card: Mapping[str, Any]) -> str:
 
 def _story(card: Mapping[str, Any]) -> list[str]:
     sentences = []
-    missed = [m["title"] for m in card["missed"]]
-    if missed:
-        sentences.append(f"Targets are missed for: {', '.join(missed)}.")
-    elif card["metrics"]:
+    metrics = card["metrics"]
+    for key, words in (("meets_target", "Medians miss"), ("meets_worst", "Worst cases miss")):
+        missed = [m["title"] for m in card["missed"] if metrics.get(m["metric"], {}).get(key) is False]
+        if missed:
+            sentences.append(f"{words} their targets: {', '.join(missed)}.")
+    if metrics and not sentences:
         sentences.append("Every target is met.")
-    else:
+    elif not metrics:
         sentences.append("No case counts for the score: what follows are calibration runs, other engines, or what failed.")
     if card["failed"]:
         sentences.append(f"{len(card['failed'])} cases failed and are not in the score; the end of the page says why.")

@@ -157,11 +157,12 @@ class TreeReads:
             blocks=blocks,
         )
         runs = _sorted_runs(store.tree)
+        number = sum(count for _, count in runs)
         length = self._scan_length()
-        touched = scan_block_reads(len(runs), length, self.entries_per_block)
+        touched = scan_block_reads(number, length, self.entries_per_block)
         requests, size = scan_device_reads(runs, length, self.entries_per_block, self.block_bytes) if length else (0.0, 0.0)
         scan = ReadCost(
-            cpu_s=host.read_op + len(runs) * (host.read_run + block_cpu_s) + length * host.scan_entry,
+            cpu_s=host.read_op + number * (host.read_run + block_cpu_s) + length * host.scan_entry,
             device_reads=requests * miss,
             device_bytes=size * miss,
             memory_share=(1.0 - miss) ** touched,
@@ -216,16 +217,16 @@ def _reads(clients: Clients) -> float:
     return (clients.mix.gets + clients.mix.scan) * clients.threads
 
 
-def _sorted_runs(tree: Tree) -> list[float]:
-    """Bytes of what a scan has to merge: files of L0, runs, and the slices that the average file of a run has."""
+def _sorted_runs(tree: Tree) -> list[tuple[float, float]]:
+    """What a scan has to merge, as (bytes of one, how many): files of L0, runs, the slices that a run's average file has."""
     runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
-    sizes = [float(f.size_bytes) for f in tree.l0] + [float(np.sum(run.size)) for run in runs]
+    found = [(float(f.size_bytes), 1.0) for f in tree.l0] + [(float(np.sum(run.size)), 1.0) for run in runs]
     for run in runs if tree.frozen else ():
-        slices = sum(len(f.slices) for f in run)
-        if slices:
-            beside = max(1, round(slices / len(run)))
-            sizes += [sum(s.size_bytes for f in run for s in f.slices) / beside] * beside
-    return sizes
+        slices = [s.size_bytes for f in run for s in f.slices]
+        if slices:  # as many side by side as a file has: together they span the run
+            beside = len(slices) / len(run)
+            found.append((sum(slices) / beside, beside))
+    return found
 
 
 def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> int:

@@ -174,7 +174,8 @@ def test_scans() -> None:
 
 def test_a_scan_reads_each_run_ahead() -> None:
     """Ten blocks of a large run and one each of two small ones: six requests, not twelve; nothing of runs without bytes."""
-    requests, size = scan_device_reads([9e9, 0.5, 0.5, 0.0], entries=41.0, entries_per_block=4.0, block_bytes=4096.0)
+    runs = [(9e9, 1.0), (0.5, 2.0), (0.0, 1.0)]
+    requests, size = scan_device_reads(runs, entries=41.0, entries_per_block=4.0, block_bytes=4096.0)
     large, ahead = readahead(11, 4096.0)
 
     assert requests == pytest.approx(large + 2.0)

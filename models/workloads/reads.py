@@ -123,15 +123,19 @@ def scan_block_reads(runs: float, entries: float, entries_per_block: float) -> f
 
 
 def scan_device_reads(
-    runs: Sequence[float], entries: float, entries_per_block: float, block_bytes: float
+    runs: Sequence[tuple[float, float]], entries: float, entries_per_block: float, block_bytes: float
 ) -> tuple[float, float]:
-    """(Requests, bytes) of a scan that finds nothing in memory. `runs`: bytes of the sorted runs that it merges.
+    """(Requests, bytes) of a scan that finds nothing in memory. `runs`: bytes of one, and how many alike it merges.
 
     Its entries come from them by their sizes, and each run is read ahead by an iterator of its own.
     """
-    total = sum(runs)
-    found = [readahead(1.0 + (entries - 1.0) * size / total / entries_per_block, block_bytes) for size in runs if size]
-    return sum(r for r, _ in found), sum(b for _, b in found)
+    total = sum(size * count for size, count in runs)
+    requests = read_bytes = 0.0
+    for size, count in runs:
+        if size > 0.0:
+            asked, moved = readahead(1.0 + (entries - 1.0) * size / total / entries_per_block, block_bytes)
+            requests, read_bytes = requests + count * asked, read_bytes + count * moved
+    return requests, read_bytes
 
 
 def readahead(
