@@ -19,6 +19,7 @@ from lsmlab.validation.recorder.keep import MARK, is_recorded
 from lsmlab.validation.recorder.limits import Group, Limits, Traffic, disk_of
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
 from lsmlab.validation.recorder.outcome import combine
+from lsmlab.validation.recorder.speed import Speed, measure_speed, speed_facts, speeds_differ
 from lsmlab.validation.recorder.verb import record
 
 CASE = """name: tiny
@@ -47,6 +48,12 @@ print("Microseconds per write:\\nCount: 1000 Average: 2.0  StdDev: 1.0\\nMin: 1 
 print("Percentiles: P50: 2.00 P75: 2.50 P99: 6.00 P99.9: 9.00 P99.99: 90.00")
 print("Cumulative stall: 00:00:0.500 H:M:S, 25.0 percent")
 """
+
+
+@pytest.fixture(autouse=True)
+def steady_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The computation that tells the machine's speed takes seconds; here it always took the same."""
+    monkeypatch.setattr("lsmlab.validation.recorder.verb.measure_speed", lambda: Speed(0.1, 0.12, 5.0))
 
 
 def fake_tool(folder: Path, sleep_s: float = 0.0) -> Path:
@@ -161,6 +168,8 @@ def test_recording_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert case.measured["write_latency_s.p99"] == pytest.approx(6e-6)
     assert case.noise["ops_per_s"] == 0
     assert len(case.series) == len(case.logs) == 2
+    told = yaml.safe_load(text)["record"]["speed"]
+    assert [{"alone_s": 0.1, "crowded_s": 0.12, "drift": 0.0, "stolen": 0.0}] * 2 == told
     assert "finished" not in lzma.decompress((folder / "1" / "stdout.txt.xz").read_bytes()).decode()
     assert list(scratch.iterdir()) == [], "no database stays behind"
     capsys.readouterr()
@@ -240,3 +249,19 @@ def test_means_and_ranges() -> None:
     means, noise = combine([{"a": 9.0, "b": {"p": 2.0}, "c": 1}, {"a": 11.0, "b": {"p": 2.0}}])
     assert means == {"a": 10, "b": {"p": 2}}
     assert noise == {"a": 0.2, "b": {"p": 0.0}}
+
+
+def test_the_machine_s_speed_is_timed() -> None:
+    """Busy cores are not much faster than one alone, and what the host stole is what it had stolen by then less before."""
+    speed = measure_speed()
+    assert 0.0 < speed.alone_s < 2.0 * speed.crowded_s
+    assert speed_facts(Speed(0.1, 0.2, 3.0), Speed(0.12, 0.2, 9.0), 60.0) == {
+        "alone_s": 0.11, "crowded_s": 0.2, "drift": 0.2, "stolen": 0.1
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("alone_s", "stolen", "said"), [(0.101, 0.0, False), (0.12, 0.0, True), (0.1, 0.3, True)])
+def test_a_machine_that_changes_is_said(alone_s: float, stolen: float, said: bool) -> None:
+    """Repeats beside which the same computation took longer, or from which the host took time, are named."""
+    repeats = [{"alone_s": 0.1, "crowded_s": 0.2, "stolen": 0.0}, {"alone_s": alone_s, "crowded_s": 0.2, "stolen": stolen}]
+    assert said == bool(speeds_differ(repeats))

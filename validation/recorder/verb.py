@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,7 @@ from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.keep import is_recorded, keep_repeat, machine_facts, write_block
 from lsmlab.validation.recorder.limits import Limits
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
+from lsmlab.validation.recorder.speed import measure_speed, speed_facts, speeds_differ
 
 _INTERRUPTED: Final = 130
 _HELP: Final = """Run real db_bench for cases and keep what it measured in their folders.
@@ -89,17 +91,24 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
         budget = Budget(given.max_time, given.max_disk)
         check_space(Path(scratch), budget.disk_bytes)
         done: list[str] = []
+        speeds: list[dict[str, float]] = []
+        before = measure_speed()
         try:
             for number in range(1, given.repeats + 1):
                 sys.stdout.write(f"{case.name}: repeat {number} of {given.repeats} …\n")
                 sys.stdout.flush()
                 shutil.rmtree(raw, ignore_errors=True)
+                started = time.monotonic()
                 run_bench(tool, plan, limits, budget, database, raw, nice=given.nice)
+                after = measure_speed()
                 keep_repeat(raw, case.directory / str(number), (database, raw), manifest=number == 1)
+                speeds.append(speed_facts(before, after, time.monotonic() - started))
                 done.append(str(number))
+                before = after
+            sys.stdout.write(speeds_differ(speeds))
         finally:
             if done:
-                facts = machine_facts() | {"command": shlex.join(["db_bench", *plan.measured])}
+                facts = machine_facts() | {"speed": speeds, "command": shlex.join(["db_bench", *plan.measured])}
                 write_block(case.directory, done, facts)
 
 
