@@ -24,7 +24,7 @@ from lsmlab.validation.scorecard.findings import read_findings
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
 from lsmlab.validation.scorecard.model_errors import fit_model_errors
-from lsmlab.validation.scorecard.real import means_and_ranges, real_run
+from lsmlab.validation.scorecard.real import agreed_cause, means_and_ranges, real_run
 from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases, simulate_one
 from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
 from lsmlab.validation.scorecard.sources import replays
@@ -275,6 +275,15 @@ def test_a_log_tells_what_is_not_measured(tmp_path: Path) -> None:
     assert 0 < real.values["levels.3.mean_bytes"] < real.values["levels.3.bytes"]
     assert real.dominant_cause is not None
     assert 0.0 < real.values["stall_fraction"] < 1.0
+
+
+def test_repeats_that_differ_about_the_dominant_cause_have_none() -> None:
+    """Where one repeat stalled for L0 most and another for memtables, no prediction of the cause is right or wrong."""
+    l0 = {"duration_s": 10.0, "stall_seconds.l0_slowdown": 4.0, "stall_seconds.memtable_stop": 3.0}
+    memtables = {**l0, "stall_seconds.memtable_stop": 4.5}
+    means = {"stall_share.l0_slowdown": 0.4, "stall_share.memtable_stop": 0.375}
+    assert "l0_slowdown" == agreed_cause(means, [l0, l0]) == agreed_cause(means, [])
+    assert agreed_cause(means, [l0, memtables]) is None
 
 
 def test_replays_count_answers_and_note_what_cannot_be_replayed(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ class Scorecard:
         """Per-second throughput of each case, real and simulated, for the page."""
         return [
             {
-                "name": run.case.name, "set": run.set, "source": run.case.source, "notes": list(run.case.notes),
+                "name": run.case.name, "set": run.set, "source": run.case.source, "notes": [*run.case.notes, *run.real.notes],
                 "overrides": list(run.case.overrides),
                 "seconds": max([len(s) for s in run.real.series] + [len(r.series) for r in run.replications]),
                 "real": [thinned(s) for s in run.real.series],

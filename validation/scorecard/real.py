@@ -59,7 +59,9 @@ def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
     values |= {k: v for k, v in stall_shares(values, values.get("duration_s")).items() if k not in values}
     noise |= dict(case.noise)
     found = RealRun(values, noise, max(1, len(case.logs), len(series)), series)
-    found.dominant_cause = dominant_cause(values)
+    found.dominant_cause = agreed_cause(values, runs)
+    if found.dominant_cause is None and dominant_cause(values) is not None:
+        found.notes.append("its repeats stalled for different causes most, so none is compared")
     found.noise |= _curve_noise(series)
     if case.logs and duration_s is None:
         found.notes.append(
@@ -164,6 +166,13 @@ def dominant_cause(values: Mapping[str, float]) -> str | None:
     if fraction < _STALLED or not known or max(known.values()) <= 0:
         return None
     return max(known, key=lambda cause: known[cause])
+
+
+def agreed_cause(values: Mapping[str, float], repeats: Sequence[Mapping[str, float]]) -> str | None:
+    """The dominant cause, unless repeats that stalled differ about it: then the real store has no answer either."""
+    own = {dominant_cause({**run, **stall_shares(run, run.get("duration_s"))}) for run in repeats}
+    cause = dominant_cause(values)
+    return cause if len(own - {None}) <= 1 else None
 
 
 def _curve_noise(series: Sequence[Floats]) -> dict[str, float]:
