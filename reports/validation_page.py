@@ -12,12 +12,21 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.validation import SET_NAMES, overlaid_curve, scatter
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.validation_tables import (
+    TITLES,
+    case_table,
+    error_in,
+    replay_table,
+    set_tables,
+    targets_table,
+    theory_table,
+    trends_table,
+)
 from lsmlab.validation.scorecard.metrics import KINDS, METRICS
 from lsmlab.validation.scorecard.text import error_text
 
 _CURVES: Final = 40
 """Cases whose curves are drawn, the worst first."""
-_TITLES: Final = {m.name: m.title for m in METRICS}
 
 
 def finish_validation(directory: Path) -> Path:
@@ -38,10 +47,10 @@ def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]
     drawn = sorted((c for c in curves if c["real"]), key=lambda c: -order.get(c["name"], 0.0))
     figures = [scatter(card["cases"])] if card["cases"] else []
     overlaid = [overlaid_curve(i, curve, _caption(curve, card["cases"])) for i, curve in enumerate(drawn[:_CURVES])]
-    end = f"{_trends(card)}{_sets(card)}{_replays(card)}{_theory(card)}{_left_out(card)}"
+    end = f"{trends_table(card)}{set_tables(card)}{replay_table(card)}{theory_table(card)}{_left_out(card)}"
     body = (
-        f"{_headline(card)}{paragraphs(_story(card))}{_targets(card)}{_missed(card)}"
-        f"{''.join(section(figure) for figure in figures)}{_case_table(card, order)}"
+        f"{_headline(card)}{paragraphs(_story(card))}{targets_table(card)}{_missed(card)}"
+        f"{''.join(section(figure) for figure in figures)}{case_table(card, order)}"
         f"{_curve_intro(drawn)}{''.join(section(figure) for figure in overlaid)}{end}"
     )
     everything: list[Figure] = [*figures, *overlaid]
@@ -73,8 +82,8 @@ def _headline(card: Mapping[str, Any]) -> str:
             facts.append(
                 (
                     label,
-                    _error(total["median"], total),
-                    f"worst {_error(total['worst'], total)}, {total['cases']} cases",
+                    error_in(total["median"], total),
+                    f"worst {error_in(total['worst'], total)}, {total['cases']} cases",
                 )
             )
     held = card["coverage"]
@@ -110,68 +119,6 @@ def _story(card: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _error(value: float | None, total: Mapping[str, Any], *, signed: bool = False) -> str:
-    return error_text(value, KINDS[total["unit"]], signed=signed)
-
-
-def _median(total: Mapping[str, Any]) -> str:
-    return f"{100 * total['bias']:.0f} % wrong" if total["unit"] == "wrong" else _error(total["median"], total)
-
-
-def _goal(target: str, met: bool | None) -> str:
-    return target if met is None else f"{target}, {'met' if met else 'missed'}"
-
-
-def _targets(card: Mapping[str, Any]) -> str:
-    if not card["metrics"]:
-        return ""
-    rows = []
-    for name, total in card["metrics"].items():
-        target = "" if total["target"] is None else (
-            f"{total['target']:g} x repeats" if total["unit"] == "distance" else _error(total["target"], total)
-        )  # fmt: skip
-        at_worst = "" if total["target_worst"] is None else _error(total["target_worst"], total)
-        cells = [
-            _median(total), _goal(target, total["meets_target"]), _error(total["p90"], total),
-            _error(total["worst"], total), _goal(at_worst, total["meets_worst"]),
-            _error(total["bias"], total, signed=True), _error(total["noise"], total),
-            _share(total["within_noise"]), _share(total["coverage"]), str(total["values"]),
-        ]  # fmt: skip
-        rows.append((_TITLES.get(name, name), cells))
-    head = ("median", "target", "P90", "worst", "target", "bias", "noise", "in noise", "in 90 %", "n")
-    caption = (
-        "Absolute errors over cases; pt: percentage points, b: buckets of RocksDB's own histogram, x: ratio. Noise is the "
-        "range between repeats of the real run, median over the cases that know it; in noise: within twice that; "
-        "in 90 %: inside the interval. Calibration "
-        "runs are not in this table; the worst cases stand below."
-    )
-    return _table("targets", "Metrics and targets", caption, head, rows)
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.0f} %"
-
-
-def _table(place: str, title: str, caption: str, head: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
-    top = "".join(f"<th>{html.escape(text)}</th>" for text in head)
-    lines = "".join(
-        f'<tr><th style="min-width:11rem">{html.escape(name)}</th>'
-        + "".join(f'<td class="number">{_marked(cell)}</td>' for cell in cells)
-        + "</tr>"
-        for name, cells in rows
-    )
-    return (
-        f'<section id="{place}"><h2>{html.escape(title)}</h2><p class="caption">{html.escape(caption)}</p>'
-        f'<div class="scroll"><table class="compare" style="font-size:.85rem"><thead><tr><td></td>{top}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div></section>"
-    )
-
-
-def _marked(cell: str) -> str:
-    text = html.escape(cell)
-    return f"<b>{text}</b>" if cell.endswith("missed") else text
-
-
 def _missed(card: Mapping[str, Any]) -> str:
     if not card["missed"]:
         return ""
@@ -195,28 +142,6 @@ def _missed(card: Mapping[str, Any]) -> str:
     return f'<section id="missed"><h2>{title}</h2>{"".join(parts)}</section>'
 
 
-def _case_table(card: Mapping[str, Any], order: Mapping[str, float]) -> str:
-    names = ("ops_per_s", "write_amplification", "stall_fraction", "device_bytes_written", "write_latency_s.p99",
-             "write_latency_s.p999", "write_latency_s.max", "throughput.ks")  # fmt: skip
-    by_case: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for row in card["cases"]:
-        by_case.setdefault(row["name"], {})[row["metric"]] = row
-    kinds = {m.name: m.kind for m in METRICS}
-    rows = []
-    for case in sorted(by_case, key=lambda c: -order.get(c, 0.0)):
-        mine = by_case[case]
-        cells = [error_text(mine[n]["error"], kinds[n], signed=True) if n in mine else "" for n in names]
-        rows.append((case, [SET_NAMES.get(next(iter(mine.values()))["set"], ""), *cells]))
-    head = ("set", *(_TITLES[n] for n in names))
-    return _table(
-        "cases",
-        "Every case, worst first",
-        "Signed errors: + means that the simulation is above the real run.",
-        head,
-        rows,
-    )
-
-
 def _curve_intro(drawn: Sequence[Any]) -> str:
     if not drawn:
         return ""
@@ -231,86 +156,12 @@ def _caption(curve: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str
     mine = {r["metric"]: r for r in rows if r["name"] == curve["name"]}
     kinds = {m.name: m.kind for m in METRICS}
     parts = [
-        f"{_TITLES[n]} {error_text(mine[n]['error'], kinds[n], signed=True)}"
+        f"{TITLES[n]} {error_text(mine[n]['error'], kinds[n], signed=True)}"
         for n in ("ops_per_s", "write_amplification", "stall_fraction", "throughput.ks")
         if n in mine
     ]
-    set_name = SET_NAMES.get(curve["set"], curve["set"])
-    return (
-        f"{set_name}; {curve['source']}. {'; '.join(parts)}." if curve["source"] else f"{set_name}. {'; '.join(parts)}."
-    )
-
-
-def _sets(card: Mapping[str, Any]) -> str:
-    parts = []
-    for name, label in SET_NAMES.items():
-        totals = card["sets"].get(name)
-        if totals:
-            rows = [
-                (_TITLES.get(key, key),
-                 [*(_error(t[k], t) for k in ("median", "p90", "worst")), _error(t["bias"], t, signed=True), str(t["values"])])
-                for key, t in totals.items()
-            ]  # fmt: skip
-            parts.append(
-                _table(f"set-{name}", f"By set: {label}", "", ("median", "P90", "worst", "bias", "values"), rows)
-            )
-    return "".join(parts)
-
-
-def _trends(card: Mapping[str, Any]) -> str:
-    found = card.get("trends")
-    if not found:
-        return ""
-    rows = [
-        (
-            _TITLES.get(name, name),
-            [str(e["right"]), str(e["total"]), "; ".join(f"{w['first']} to {w['second']}" for w in e["wrong"][:4])],
-        )
-        for name, e in found.items()
-    ]
-    caption = (
-        "Pairs of cases that differ in one key and whose real values differ by more than 5 % (5 points for shares)."
-    )
-    return _table(
-        "trends", "What a change does", caption, ("same direction", "pairs", "other direction, for example"), rows
-    )
-
-
-def _examples(pairs: Sequence[Mapping[str, Any]]) -> str:
-    return "; ".join(f"{p['first']} to {p['second']}" for p in pairs[:4])
-
-
-def _replays(card: Mapping[str, Any]) -> str:
-    found = card["sets"].get("replay")
-    if not found:
-        return ""
-    rows = [
-        (name, [f"{e['matched']:,}", f"{e['total']:,}", f"{100 * e['share']:.2f} %"])
-        for name, e in found.items()
-        if e["total"]
-    ]
-    caption = "Fed with the real order of events, the policies are asked what RocksDB was asked."
-    return _table("replay", "Exact replays", caption, ("the same answer", "asked", "share"), rows)
-
-
-def _theory(card: Mapping[str, Any]) -> str:
-    found = card["sets"].get("theory")
-    if not found:
-        return ""
-    rows = [
-        (
-            name,
-            [
-                f"{e['expected']:.5g}",
-                f"{e['found']:.5g}",
-                f"{e['tolerance']:.1%}",
-                "holds" if e["holds"] else "missed",
-                e["source"],
-            ],
-        )
-        for name, e in found.items()
-    ]
-    return _table("theory", "Theory checks", "", ("theory", "simulator", "tolerance", "", "source"), rows)
+    origin = "; ".join(text for text in (SET_NAMES.get(curve["set"], curve["set"]), curve["source"]) if text)
+    return " ".join(f"{text}." for text in (origin, "; ".join(parts), *curve["notes"]) if text)
 
 
 def _left_out(card: Mapping[str, Any]) -> str:

@@ -1,0 +1,176 @@
+"""The tables of a scorecard's page: metrics and targets, cases, sets, trends, replays, theory."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from lsmlab.reports.figures.validation import SET_NAMES
+from lsmlab.validation.scorecard.metrics import KINDS, METRICS
+from lsmlab.validation.scorecard.text import error_text
+
+TITLES: Final = {m.name: m.title for m in METRICS}
+"""By a metric's name, what it is called."""
+
+
+def targets_table(card: Mapping[str, Any]) -> str:
+    """Every metric with its target, over all cases that count."""
+    if not card["metrics"]:
+        return ""
+    rows = []
+    for name, total in card["metrics"].items():
+        target = "" if total["target"] is None else (
+            f"{total['target']:g} x repeats" if total["unit"] == "distance" else error_in(total["target"], total)
+        )  # fmt: skip
+        at_worst = "" if total["target_worst"] is None else error_in(total["target_worst"], total)
+        cells = [
+            _median(total), _goal(target, total["meets_target"]), error_in(total["p90"], total),
+            error_in(total["worst"], total), _goal(at_worst, total["meets_worst"]),
+            error_in(total["bias"], total, signed=True), error_in(total["noise"], total),
+            _share(total["within_noise"]), _share(total["coverage"]), str(total["values"]),
+        ]  # fmt: skip
+        rows.append((TITLES.get(name, name), cells))
+    head = ("median", "target", "P90", "worst", "target", "bias", "noise", "in noise", "in 90 %", "n")
+    caption = (
+        "Absolute errors over cases; pt: percentage points, b: buckets of RocksDB's own histogram, x: ratio. Noise is the "
+        "range between repeats of the real run, median over the cases that know it; in noise: within twice that; "
+        "in 90 %: inside the interval. Calibration "
+        "runs are not in this table; the worst cases stand below."
+    )
+    return _table("targets", "Metrics and targets", caption, head, rows)
+
+
+def case_table(card: Mapping[str, Any], order: Mapping[str, float]) -> str:
+    """One row per case, in the given order (worst first), with its signed errors."""
+    names = ("ops_per_s", "write_amplification", "stall_fraction", "device_bytes_written", "write_latency_s.p99",
+             "write_latency_s.p999", "write_latency_s.max", "throughput.ks")  # fmt: skip
+    by_case: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in card["cases"]:
+        by_case.setdefault(row["name"], {})[row["metric"]] = row
+    kinds = {m.name: m.kind for m in METRICS}
+    rows = []
+    for case in sorted(by_case, key=lambda c: -order.get(c, 0.0)):
+        mine = by_case[case]
+        cells = [error_text(mine[n]["error"], kinds[n], signed=True) if n in mine else "" for n in names]
+        rows.append((case, [SET_NAMES.get(next(iter(mine.values()))["set"], ""), *cells]))
+    head = ("set", *(TITLES[n] for n in names))
+    return _table(
+        "cases",
+        "Every case, worst first",
+        "Signed errors: + means that the simulation is above the real run.",
+        head,
+        rows,
+    )
+
+
+def set_tables(card: Mapping[str, Any]) -> str:
+    """Medians, worst cases and bias of each set."""
+    parts = []
+    for name, label in SET_NAMES.items():
+        totals = card["sets"].get(name)
+        if totals:
+            rows = [
+                (
+                    TITLES.get(key, key),
+                    [*(error_in(t[k], t) for k in ("median", "p90", "worst")),
+                     error_in(t["bias"], t, signed=True), str(t["values"])],
+                )
+                for key, t in totals.items()
+            ]  # fmt: skip
+            parts.append(
+                _table(f"set-{name}", f"By set: {label}", "", ("median", "P90", "worst", "bias", "values"), rows)
+            )
+    return "".join(parts)
+
+
+def trends_table(card: Mapping[str, Any]) -> str:
+    """How often the simulation moves the same way where one key changes."""
+    found = card.get("trends")
+    if not found:
+        return ""
+    rows = [
+        (
+            TITLES.get(name, name),
+            [str(e["right"]), str(e["total"]), "; ".join(f"{w['first']} to {w['second']}" for w in e["wrong"][:4])],
+        )
+        for name, e in found.items()
+    ]
+    caption = (
+        "Pairs of cases that differ in one key and whose real values differ by more than 5 % (5 points for shares)."
+    )
+    return _table(
+        "trends", "What a change does", caption, ("same direction", "pairs", "other direction, for example"), rows
+    )
+
+
+def replay_table(card: Mapping[str, Any]) -> str:
+    """Exact replays: answers that were the same, by kind of decision."""
+    found = card["sets"].get("replay")
+    if not found:
+        return ""
+    rows = [
+        (name, [f"{e['matched']:,}", f"{e['total']:,}", f"{100 * e['share']:.2f} %"])
+        for name, e in found.items()
+        if e["total"]
+    ]
+    caption = "Fed with the real order of events, the policies are asked what RocksDB was asked."
+    return _table("replay", "Exact replays", caption, ("the same answer", "asked", "share"), rows)
+
+
+def theory_table(card: Mapping[str, Any]) -> str:
+    """Theory checks beside their closed forms."""
+    found = card["sets"].get("theory")
+    if not found:
+        return ""
+    rows = [
+        (
+            name,
+            [
+                f"{e['expected']:.5g}",
+                f"{e['found']:.5g}",
+                f"{e['tolerance']:.1%}",
+                "holds" if e["holds"] else "missed",
+                e["source"],
+            ],
+        )
+        for name, e in found.items()
+    ]
+    return _table("theory", "Theory checks", "", ("theory", "simulator", "tolerance", "", "source"), rows)
+
+
+def _goal(target: str, met: bool | None) -> str:
+    return target if met is None else f"{target}, {'met' if met else 'missed'}"
+
+
+def _median(total: Mapping[str, Any]) -> str:
+    return f"{100 * total['bias']:.0f} % wrong" if total["unit"] == "wrong" else error_in(total["median"], total)
+
+
+def error_in(value: float | None, total: Mapping[str, Any], *, signed: bool = False) -> str:
+    """A number of a metric's total in its unit."""
+    return error_text(value, KINDS[total["unit"]], signed=signed)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.0f} %"
+
+
+def _table(place: str, title: str, caption: str, head: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    top = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+    lines = "".join(
+        f'<tr><th style="min-width:11rem">{html.escape(name)}</th>'
+        + "".join(f'<td class="number">{_marked(cell)}</td>' for cell in cells)
+        + "</tr>"
+        for name, cells in rows
+    )
+    return (
+        f'<section id="{place}"><h2>{html.escape(title)}</h2><p class="caption">{html.escape(caption)}</p>'
+        f'<div class="scroll"><table class="compare" style="font-size:.85rem"><thead><tr><td></td>{top}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div></section>"
+    )
+
+
+def _marked(cell: str) -> str:
+    text = html.escape(cell)
+    return f"<b>{text}</b>" if cell.endswith("missed") else text
