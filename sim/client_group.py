@@ -37,7 +37,7 @@ class Group:
     backlog: float = 0.0
     capacity: float = 0.0
     times: Sequence[Sequence[tuple[float, float]]] = ()
-    """By kind of operation, as planned: (share, mean time) of those that need the device and of those that do not."""
+    """For each of `kinds`, as planned: (share, mean time) of those that need the device and of those that do not."""
     served_rate: float = 0.0
     runnable: float = 0.0
     """Its threads that want a core, on average."""
@@ -50,6 +50,11 @@ class Group:
     read_pieces: Pieces = field(default_factory=Pieces)
     undisturbed: dict[tuple[int, int, int], float] = field(default_factory=dict)
     """Operations by (write 0 / read 1 / scan 2, bucket of the mean, bucket of the utilisation)."""
+    kinds: tuple[tuple[int, float], ...] = field(init=False)
+    """What the group does: (write 0 / read 1 / scan 2, how many of them per operation), those above 0."""
+
+    def __post_init__(self) -> None:
+        self.kinds = tuple((kind, share) for kind, share in enumerate(self.shares) if share > 0.0)
 
     @property
     def shares(self) -> tuple[float, float, float]:

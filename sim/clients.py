@@ -195,11 +195,10 @@ class ClientLoad:
 
     def _note_undisturbed(self, group: Group, done: float) -> None:
         busy = round(20.0 * min(1.0, group.served_rate / group.capacity)) if not group.closed else 0
-        for kind, share in enumerate(group.shares):
-            if share > 0.0:
-                for part, mean_s in group.times[kind]:
-                    key = (kind, round(math.log2(mean_s) * self.BUCKETS_PER_OCTAVE), busy)
-                    group.undisturbed[key] = group.undisturbed.get(key, 0.0) + done * share * part
+        for (kind, share), parts in zip(group.kinds, group.times, strict=True):
+            for part, mean_s in parts:
+                key = (kind, round(math.log2(mean_s) * self.BUCKETS_PER_OCTAVE), busy)
+                group.undisturbed[key] = group.undisturbed.get(key, 0.0) + done * share * part
 
     def _note_sleeps(self, elapsed_s: float) -> None:
         """Each sleep of a delayed writer holds every thread's next write (§3.6, §3.7)."""
@@ -238,7 +237,7 @@ class ClientLoad:
                 break
         for group in self.groups:
             # what is served until the next plan takes the times of this one: the device's grant may have changed by then
-            group.times = [self._times.parts(kind, group) if share > 0.0 else [] for kind, share in enumerate(group.shares)]
+            group.times = [self._times.parts(kind, group) for kind, _ in group.kinds]
             group.curve.extend((now_s, group.arrived, group.served))
         self._alarm.set(self._next_change())
         if self.on_rates is not None:
@@ -336,9 +335,7 @@ class ClientLoad:
         threads = 0.0
         for group in self.groups:
             busy_s = self._times.client_s(group)
-            for kind, share in enumerate(group.shares):
-                if share == 0.0:
-                    continue
+            for kind, share in group.kinds:
                 busy_s += share * self._times.cpu_s(kind)
                 if kind != WRITE:
                     cost = self._times.read_cost(kind)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.policies.flush_rules import values_in_log
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import merge_runs
@@ -61,7 +60,7 @@ class Flushing:
         yield from machine.finish_files(1)
         flush.file = work.file
         log_bytes = sum(m.log_bytes for m in picked)
-        if work.file is not None and values_in_log(store.engine.picker):
+        if work.file is not None and store.engine.values_in_log:
             work.file.log_bytes, log_bytes = log_bytes, 0.0  # it lives as long as the file
         flush.record = self._record(view, parent, start_s, work, picked)
         flush.finished = True

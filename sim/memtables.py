@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from lsmlab.models.policies.decisions import Picker
 from lsmlab.models.policies.flush_rules import KeepsHotKeys
 from lsmlab.models.tree.content import KeyWeights
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
@@ -60,13 +59,13 @@ class Memtables:
         self._sample = sample
         self.kept = Kept()
 
-    def full(self, entries: float, log_bytes: float, picker: Picker) -> Memtable | None:
+    def full(self, entries: float, log_bytes: float, hot_keys: KeepsHotKeys | None) -> Memtable | None:
         """What is to be flushed of a memtable that took `entries` writes; None if all of it stays in memory.
 
+        `hot_keys` says which keys stay; None: none does.
         Keys that stay are written to the log once more, so that the log of the memtable that is flushed can go.
         """
-        keeps = isinstance(picker, KeepsHotKeys) and picker.keeps_hot_keys
-        if not keeps and not len(self.kept.keys):
+        if hot_keys is None and not len(self.kept.keys):
             keys, tombstones = self._source.memtable(self._number, entries)
             return Memtable(entries, keys, tombstones, log_bytes)
         before = self.kept
@@ -75,8 +74,8 @@ class Memtables:
         _, updates = sum_updates([(new, updates), (before.keys, np.ones(len(before.keys)))])
         weights = np.broadcast_to(np.asarray(self._sample.weights(keys), dtype=np.float64), keys.shape)
         hot = np.zeros(len(keys), dtype=np.bool_)
-        if isinstance(picker, KeepsHotKeys) and picker.keeps_hot_keys and len(keys):
-            hot = picker.hot(updates, weights, entries + before.entries)
+        if hot_keys is not None and len(keys):
+            hot = hot_keys.hot(updates, weights, entries + before.entries)
         self.kept = Kept(keys[hot], _flags(tombstones, hot), float(weights[hot].sum()))
         if hot.all():
             return None

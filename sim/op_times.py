@@ -38,19 +38,17 @@ class OpTimes:
         """`sync_s`: wait of a write for the log's fsync."""
         self._machine = machine
         self._host: Host = machine.host
-        self._shape = shape
         self._filling = filling
         self._reads = reads
         self.sync_s = sync_s
+        host = machine.host
+        logged = host.log_op if shape.log_bytes > 0.0 else 0.0
+        counted = host.statistics_op if shape.statistics else 0.0
+        self._write_cpu_s = host.write_op + host.write_byte * shape.user_bytes + logged + counted
 
     def cpu_s(self, kind: int) -> float:
         """Core time of one operation; of a write: into the memtable, and into the log if there is one."""
-        if kind != WRITE:
-            return self.read_cost(kind).cpu_s
-        host, shape = self._host, self._shape
-        logged = host.log_op if shape.log_bytes > 0.0 else 0.0
-        counted = host.statistics_op if shape.statistics else 0.0
-        return host.write_op + host.write_byte * shape.user_bytes + logged + counted
+        return self._write_cpu_s if kind == WRITE else self.read_cost(kind).cpu_s
 
     def read_cost(self, kind: int) -> ReadCost:
         """What a read or scan costs on the trees as they are."""
@@ -85,7 +83,7 @@ class OpTimes:
         """Operations per second with nothing in the way but the machine."""
         if group.finished:
             return 1.0
-        mean_s = sum(share * self.mean_s(kind) for kind, share in enumerate(group.shares) if share > 0.0)
+        mean_s = sum(share * self.mean_s(kind) for kind, share in group.kinds)
         mean_s += self.client_s(group) / self._machine.cores.share
         capacity = group.spec.threads / mean_s
         if group.write_share > 0.0:

@@ -17,7 +17,6 @@ from lsmlab.models.engines.make import make_engine
 from lsmlab.models.engines.option_fields import RocksDbOptions
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
-from lsmlab.models.policies.flush_rules import values_in_log
 from lsmlab.models.policies.rate_limiter import Limiter
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
@@ -132,7 +131,7 @@ def set_up(
         log_reaches_device=not options.disable_wal
         and (
             options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
-            or values_in_log(engine.picker)
+            or engine.values_in_log
         ),
         keys=keys,
     )  # fmt: skip

@@ -91,7 +91,7 @@ class Store:
 
     def switch_memtable(self, entries: float, log_bytes: float) -> None:
         """The active memtable, which took `entries` writes, becomes immutable (SwitchMemtable), hot keys apart."""
-        memtable = self.memtables.full(entries, log_bytes, self.engine.picker)
+        memtable = self.memtables.full(entries, log_bytes, self.engine.hot_keys)
         if memtable is None:
             return
         self.memtables_full += bool(self.immutables)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from lsmlab.models.host import effort
-from lsmlab.models.policies.decisions import CutContext, InspectsKeys, Merge, MergedStream
-from lsmlab.models.policies.flush_rules import values_in_log
+from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
@@ -66,7 +65,7 @@ def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in:
     Where values stay in the log, the file holds keys and offsets.
     """
     content, host = store.content, store.machine.host
-    in_log = values_in_log(store.engine.picker)
+    in_log = store.engine.values_in_log
     stream, entries = content.offsets(keys) if in_log else content.stream(keys, tombstones)
     files = content.files(stream, entries, tombstones, (), store.file_numbers, store.env.now)
     if files and store.engine.flush_keeps_versions:
@@ -169,8 +168,7 @@ def _merge_cpu_s(store: Store, pick: Merge, runs: int, entries_in: float, entrie
     plain = entries_in * host.compaction_record + raw * host.compaction_byte
     plain *= effort(entries_in, entries_merged, host.compaction_dropped)
     plain += entries_in * host.compaction_compare * math.log2(max(runs, 2) / 2.0)
-    cutter = store.engine.cutter
-    if isinstance(cutter, InspectsKeys) and cutter.inspects_keys(pick.output_level):
+    if store.engine.inspects_keys(pick.output_level):
         plain += entries_merged * host.overlap_check
     return plain + store.engine.compression_cpu_s(host, raw, raw)
 

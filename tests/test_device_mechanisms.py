@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +157,7 @@ def test_throttled_streams_wait_while_the_log_keeps_its_share() -> None:
     assert grant.write_bytes_per_s <= 1.0
     alone = device.allocate(empty, Load(readers=1)).read_bytes_per_s
     assert grant.read_bytes_per_s > 0.99 * alone
-    flooded = device.allocate(empty, replace(load, client_write_bytes_per_s=1e9))
+    flooded = device.allocate(empty, load._replace(client_write_bytes_per_s=1e9))
     assert pytest.approx(0.02) == flooded.client_write_share
 
 

@@ -61,7 +61,7 @@ def limits(device: Device) -> tuple[float, float]:
     if isinstance(device, Pmem):  # the best point of its curves
         streams = [Load(readers=n, writers=0) for n in range(1, 25)]
         best_read = max(rates(device, None, load)[0] for load in streams)
-        best_write = max(rates(device, None, replace(load, readers=0, writers=load.readers))[1] for load in streams)
+        best_write = max(rates(device, None, load._replace(readers=0, writers=load.readers))[1] for load in streams)
         return best_read * 1.02, best_write * 1.02  # best over sizes lies up to 2 % above that at these sizes
     write = device.write_bandwidth  # type: ignore[attr-defined]
     if isinstance(device, FlashDrive):
@@ -109,8 +109,8 @@ def test_more_bandwidth_never_grants_less(name: str, load: Load) -> None:
         "write_iops",
     )
     faster = replace(device, **{k: 2 * getattr(device, k) for k in keys if getattr(device, k, None)})
-    streams_only = replace(load, client_read_iops=0.0)
-    reads_only = replace(load, readers=0, writers=0, client_write_bytes_per_s=0.0)
+    streams_only = load._replace(client_read_iops=0.0)
+    reads_only = load._replace(readers=0, writers=0, client_write_bytes_per_s=0.0)
     slow, fast = (d.allocate(d.initial(), streams_only) for d in (device, faster))
     assert fast.read_bytes_per_s >= slow.read_bytes_per_s * (1 - 1e-9)
     assert fast.write_bytes_per_s >= slow.write_bytes_per_s * (1 - 1e-9)
@@ -127,10 +127,10 @@ def test_more_streams_never_move_less_on_solid_state(name: str, load: Load) -> N
     """A further reader never lowers the bytes read in total, nor a further writer those written."""
     device = unthrottled(name)
     state = device.initial()
-    load = replace(load, client_read_iops=0.0)  # small reads do give way to a large stream
+    load = load._replace(client_read_iops=0.0)  # small reads do give way to a large stream
     read, write = rates(device, state, load)
-    more_read, _ = rates(device, state, replace(load, readers=load.readers + 1))
-    _, more_write = rates(device, state, replace(load, writers=load.writers + 1))
+    more_read, _ = rates(device, state, load._replace(readers=load.readers + 1))
+    _, more_write = rates(device, state, load._replace(writers=load.writers + 1))
     assert more_read >= read * (1 - 1e-9)
     assert more_write >= write * (1 - 1e-9)
 

@@ -8,7 +8,7 @@ FAST 2020, data sets 04 (threads) and 05 (access size) of NVSL/OptaneStudy; Inte
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import ClassVar, Final
@@ -84,7 +84,7 @@ class Pmem:
     def allocate(self, state: None, load: Load) -> Grant:
         """How much each asker gets under `load`."""
         if load.queue_depth > 1.0:  # the driver copies in the caller's thread: nothing is queued
-            load = replace(load, queue_depth=1.0)
+            load = load._replace(queue_depth=1.0)
         readers = load.readers + (min(load.client_read_depth, 1e3) if load.client_read_iops > 0 else 0.0)
         writers = load.writers + (1.0 if load.client_write_bytes_per_s > 0 else 0.0)
         key = (round(max(1.0, readers)), round(max(1.0, writers)), load.read_request_bytes, load.write_request_bytes)

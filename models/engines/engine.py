@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from lsmlab.models.engines.options import RocksDbOptions
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import Cutter, Merge, Picker, Throttle
+from lsmlab.models.policies.flush_rules import KeepsHotKeys
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blocks import BlockFormat
@@ -36,6 +37,10 @@ class Engine(Protocol):
     flush_keeps_versions: bool
     """Whether a flush writes every entry of the memtable, overwritten ones too (LevelDB), or the newest of each key."""
 
+    hot_keys: KeepsHotKeys | None
+    """The picker, if it leaves hot keys of a full memtable in memory (TRIAD)."""
+    values_in_log: bool
+    """Whether files of L0 hold offsets into the log instead of values (TRIAD)."""
     reverts_options: bool
     """Whether a job that ends puts the options back in force with which it began (RocksDB before 9.11)."""
 
@@ -75,6 +80,9 @@ class Engine(Protocol):
 
     def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:
         """Bytes of files with nothing below them, as far as the throttle needs them at this debt (8.10+); else 0."""
+
+    def inspects_keys(self, output_level: int) -> bool:
+        """Whether the cutter looks at every key of a job that writes to `output_level`, which takes CPU."""
 
     def compression_cpu_s(self, host: Host, written_raw_bytes: float, read_raw_bytes: float) -> float:
         """Core time to compress what is written and decompress what is read; 0 without compression."""

@@ -19,7 +19,8 @@ from lsmlab.models.engines.rocksdb_parts import (
 )
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
-from lsmlab.models.policies.decisions import Cutter, Merge, Picker, SizesFiles, Throttle
+from lsmlab.models.policies.decisions import Cutter, InspectsKeys, Merge, Picker, SizesFiles, Throttle
+from lsmlab.models.policies.flush_rules import hot_keys, values_in_log
 from lsmlab.models.policies.optional import PlacesFlushes
 from lsmlab.models.policies.rocksdb_cutter import subcompaction_cuts
 from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
@@ -100,6 +101,13 @@ class RocksDb:
         self.picker: Picker = self.parts.picker.make(base)
         self.cutter: Cutter = self.parts.cutter.make(base)
         self.throttle: Throttle = self.parts.throttle.make(base)
+        # what the policies can do is found out once: to ask `isinstance` of a protocol takes as long as a pick
+        picker, cutter = self.picker, self.cutter
+        self._places_flushes = picker if isinstance(picker, PlacesFlushes) else None
+        self._sizes_files = picker if isinstance(picker, SizesFiles) else None
+        self._inspects_keys = cutter if isinstance(cutter, InspectsKeys) else None
+        self.hot_keys = hot_keys(picker)
+        self.values_in_log = values_in_log(picker)
 
     @property
     def _base(self) -> Base:
@@ -144,7 +152,7 @@ class RocksDb:
 
     def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
         """Level that a flushed file goes to: L0, unless the picker places flushes."""
-        return self.picker.flush_level(tree, lo, hi) if isinstance(self.picker, PlacesFlushes) else 0
+        return self._places_flushes.flush_level(tree, lo, hi) if self._places_flushes is not None else 0
 
     @property
     def smallest_file_bytes(self) -> int:
@@ -153,8 +161,8 @@ class RocksDb:
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
         """Target file size of a level."""
-        if isinstance(self.picker, SizesFiles):
-            return self.picker.target_file_size(tree, output_level)
+        if self._sizes_files is not None:
+            return self._sizes_files.target_file_size(tree, output_level)
         return self.rules.target_file_size(output_level, 0)
 
     def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
@@ -182,6 +190,10 @@ class RocksDb:
         if 8 * pending_bytes < deepest or 4 * pending_bytes >= self.options.soft_pending_compaction_bytes_limit > 0:
             return deepest
         return self.picker.bottommost_bytes(tree)
+
+    def inspects_keys(self, output_level: int) -> bool:
+        """Whether the cutter looks at every key of a job that writes to `output_level`."""
+        return self._inspects_keys is not None and self._inspects_keys.inspects_keys(output_level)
 
     def compression_cpu_s(self, host: Host, written_raw_bytes: float, read_raw_bytes: float) -> float:
         """Core time to compress what is written and decompress what is read."""

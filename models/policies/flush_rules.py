@@ -36,3 +36,8 @@ class UsesLog(Protocol):
 def values_in_log(picker: object) -> bool:
     """Whether L0 files of this picker's store hold offsets into the log."""
     return isinstance(picker, UsesLog) and picker.values_in_log
+
+
+def hot_keys(picker: object) -> KeepsHotKeys | None:
+    """The picker, if it leaves hot keys in memory."""
+    return picker if isinstance(picker, KeepsHotKeys) and picker.keeps_hot_keys else None

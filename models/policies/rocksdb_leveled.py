@@ -76,7 +76,7 @@ class LeveledPicker:
             return 0
         state = (tree, tree.version, *[level.stamp for level in tree.levels])
         if self._bottommost[0] != state:
-            self._bottommost = (state, bottommost_bytes(tree))
+            self._bottommost = (state, bottommost_bytes(tree, self._covered.setdefault(tree, {})))
         return self._bottommost[1]
 
     def stall_run_count(self, tree: Tree) -> int:

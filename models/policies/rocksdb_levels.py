@@ -246,8 +246,8 @@ def order_by_score(scores: Sequence[float]) -> list[int]:
     return levels
 
 
-CoveredMemo = dict[int, tuple[tuple[int, ...], int]]
-"""Per level: the stamps of it and of the levels below it, and the bytes of it that something lies below."""
+CoveredMemo = dict[int, tuple[tuple[object, ...], int]]
+"""Per level: it and the levels below it with their stamps, and the bytes of it that something lies below."""
 
 
 def bottommost_bytes(tree: Tree, memo: CoveredMemo | None = None) -> int:
@@ -261,11 +261,11 @@ def bottommost_bytes(tree: Tree, memo: CoveredMemo | None = None) -> int:
         level = tree.levels[number]
         if not len(level):
             continue
-        stamps = (level.stamp, *(other.stamp for other in below))
+        state = (level, level.stamp, *below, *[other.stamp for other in below])
         known = memo.get(number) if memo is not None else None
-        covered = known[1] if known is not None and known[0] == stamps else _covered_bytes(level, below)
+        covered = known[1] if known is not None and known[0] == state else _covered_bytes(level, below)
         if memo is not None:
-            memo[number] = (stamps, covered)
+            memo[number] = (state, covered)
         total += level.size_bytes - covered
         below.append(level)
     if not below and tree.l0:
