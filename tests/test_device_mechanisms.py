@@ -16,6 +16,7 @@ from lsmlab.models.devices.sharing import fair_level
 from lsmlab.models.devices.throttled import Throttled, Window, copies_in_caller
 from lsmlab.models.errors import InputError
 from lsmlab.sim.stations import CoreStation, DeviceStation
+from scipy.special import lambertw
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import drive, setup
@@ -44,6 +45,14 @@ def test_closed_form_gives_the_published_value() -> None:
     assert greedy_write_amplification(0.0) == 1.0
     with pytest.raises(InputError, match="over-provisioning"):
         greedy_write_amplification(1.0)
+
+
+def test_closed_form_takes_lambert_w() -> None:
+    """Our own function W is SciPy's, at every step of utilisation that drives look up."""
+    for step in range(5, 500):
+        a = 500.0 / step
+        valid = -float(lambertw(-a * math.exp(-a)).real) / a
+        assert pytest.approx(greedy_write_amplification(step / 500.0), rel=1e-12) == 1.0 / (1.0 - valid)
 
 
 def test_trimmed_pages_count_as_spare_room() -> None:

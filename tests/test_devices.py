@@ -32,6 +32,8 @@ LOADS = st.builds(
     client_read_bytes=st.sampled_from([600.0, 4096.0, 16384.0]),
     client_read_depth=st.sampled_from([1.0, 8.0, 64.0]),
     client_write_bytes_per_s=st.sampled_from([0.0, 1e5, 2e7, 5e9]),
+    read_limit_bytes_per_s=st.just(math.inf),
+    write_limit_bytes_per_s=st.just(math.inf),
 )
 every_device = pytest.mark.parametrize("name", NAMES)
 CURVES = {n for n in NAMES if isinstance(setup(n).device, Pmem)}
