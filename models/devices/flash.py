@@ -141,7 +141,7 @@ class FlashDrive:
         if self.filled > self.capacity:
             raise InputError("filled: must not exceed capacity")
 
-    @property
+    @cached_property
     def physical_bytes(self) -> float:
         """Flash of the drive, spare blocks included."""
         return self.capacity * (1.0 + self.over_provisioning)

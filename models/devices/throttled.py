@@ -180,10 +180,14 @@ class Throttled:
     def _moved(
         self, window: Window, elapsed_s: float, clock_s: float, size_bytes: float, ios: float, cap: float | None
     ) -> Window:
-        """The window after `size_bytes` more have passed in `elapsed_s`."""
-        left_s = window.left_s - elapsed_s
+        """The window after `size_bytes` more have passed in `elapsed_s`; without a cap nobody counts."""
+        if cap is None and self.iops_cap is None:
+            return _NO_WINDOW
         if size_bytes <= 0.0 and ios <= 0.0:
-            return window._replace(age_s=window.age_s + elapsed_s, left_s=left_s) if left_s > _TICK_S else _NO_WINDOW
+            left_s = window.left_s - elapsed_s
+            if left_s <= _TICK_S:
+                return _NO_WINDOW
+            return Window(window.age_s + elapsed_s, left_s, window.passed_bytes, window.passed_ios)
         if window.left_s <= 0.0:
             window = _NO_WINDOW
         age_s = window.age_s + elapsed_s
@@ -227,17 +231,14 @@ class Throttled:
         slice_left = (slices + 1) * self.slice_s - window.age_s
         counted_s = (slices + 1 - over) * self.slice_s
         over_s = over * self.slice_s
-        for bucket_cap, passed, stream_unit, client_unit in (
-            (cap, window.passed_bytes, 1.0, 1.0),
-            (
-                self.iops_cap,
-                window.passed_ios,
-                1.0 / min(side.request_bytes, side.io_bytes),
-                1.0 / min(side.client_unit_bytes, side.io_bytes),
-            ),
-        ):
-            if bucket_cap is None:
-                continue
+        buckets = []
+        if cap is not None:
+            buckets.append((cap, window.passed_bytes, 1.0, 1.0))
+        if self.iops_cap is not None:
+            per_stream = 1.0 / min(side.request_bytes, side.io_bytes)
+            per_client = 1.0 / min(side.client_unit_bytes, side.io_bytes)
+            buckets.append((self.iops_cap, window.passed_ios, per_stream, per_client))
+        for bucket_cap, passed, stream_unit, client_unit in buckets:
             stream, client = stream_rate * stream_unit, client_rate * client_unit
             rate = side.streams * stream + client
             left = bucket_cap * counted_s - max(0.0, passed - bucket_cap * over_s)
