@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,9 @@ def run_all(jobs: Sequence[Job], processes: int | None = None) -> list[Outcome]:
     workers = min(processes or cores(), len(jobs))
     if workers <= 1:
         return [_attempt(job) for job in jobs]
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=leave_ctrl_c_to_the_parent) as pool:
         futures = [pool.submit(_attempt, job) for job in jobs]

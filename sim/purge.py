@@ -8,7 +8,7 @@ its end on the inputs of a large merge (DBImpl::FindObsoleteFiles, FlushJob::bas
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Obsolete(NamedTuple):
@@ -19,6 +19,9 @@ class Obsolete(NamedTuple):
     """Bytes of them in the page cache."""
     log_bytes: float = 0.0
     """Bytes of logs that go with them."""
+
+
+NOTHING: Final = Obsolete()
 
 
 class Purge:
@@ -41,6 +44,8 @@ class Purge:
     def end(self, job: int) -> Obsolete:
         """A job gives up its version; what nobody needs any more is for it to delete."""
         del self._held[job]
+        if not self._waiting:
+            return NOTHING
         oldest = min(self._held.values(), default=math.inf)
         free = [files for version, files in self._waiting if version <= oldest]
         self._waiting = [entry for entry in self._waiting if entry[0] > oldest]

@@ -12,7 +12,6 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim import finishers
 from lsmlab.sim.arguments import Arguments, parse
 from lsmlab.sim.batch import Job, Outcome, run_all, simulate
-from lsmlab.sim.combinations import bare, combinations, folder_names, read_variants
 from lsmlab.sim.compose import (
     Composition,
     allow_packages,
@@ -23,7 +22,6 @@ from lsmlab.sim.compose import (
     with_search_path,
 )
 from lsmlab.sim.jsontext import to_json, write_json
-from lsmlab.sim.options_input import options_overrides
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.rundir import fresh
 
@@ -133,6 +131,8 @@ def _sweep_directory(given: Arguments, overrides: list[str]) -> Path | None:
 
 def compare(argv: list[str]) -> int:
     """Simulate all combinations of the comma lists among the overrides, in parallel, and show them side by side."""
+    from lsmlab.sim.combinations import bare, combinations, folder_names, read_variants
+
     given = parse(argv)
     if given.hydra_flags:
         if {"-h", "--help"} & set(given.hydra_flags):
@@ -215,6 +215,8 @@ def _with_options_file(given: Arguments) -> list[str]:
     """The overrides, after those that a RocksDB options file brings."""
     if given.options_file is None:
         return given.overrides
+    from lsmlab.sim.options_input import options_overrides
+
     from_file, notes = options_overrides(given.options_file, given.overrides)
     for note in notes:
         sys.stderr.write(textwrap.fill(f"lsmlab: {note}", 120, subsequent_indent="  ", break_on_hyphens=False) + "\n")

@@ -45,15 +45,17 @@ def crossings(keys: KeyArray, context: CutContext) -> Crossings:
     first_inside = int(sizes[begin // 2]) if begin % 2 else 0
     if begin == end:
         return Crossings([], [], [], [], first_inside)
-    steps = np.flatnonzero(np.diff(passed[begin:end], prepend=-1))  # first boundary of each step
-    last = np.append(steps[1:], end - begin) + begin - 1
+    window = passed[begin:end]
+    later = np.flatnonzero(window[1:] != window[:-1])  # last boundary of each step but the last step
+    last = np.concatenate((later, (end - begin - 1,)))
+    steps = np.concatenate(((0,), later + 1))
     weights = np.zeros(2 * len(sizes), dtype=np.int64)
     weights[0::2] = sizes
     return Crossings(
-        position=passed[last].tolist(),
-        count=np.diff(last, prepend=begin - 1).tolist(),
+        position=window[last].tolist(),
+        count=(last - steps + 1).tolist(),
         entered_bytes=np.add.reduceat(weights[begin:end], steps).tolist(),
-        inside_bytes=weights[last].tolist(),
+        inside_bytes=weights[begin:end][last].tolist(),
         first_inside_bytes=first_inside,
     )
 

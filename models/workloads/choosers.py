@@ -175,7 +175,8 @@ def quantile_groups(drawn: int, writes: float, groups: int, rng: np.random.Gener
     walk = np.cumsum(rng.standard_normal(drawn)) / math.sqrt(drawn)
     place += (walk - place * walk[-1]) / math.sqrt(max(1.0, writes))
     groups_ = (place * groups).astype(np.int64)
-    return np.clip(groups_, 0, groups - 1, out=groups_)
+    np.maximum(groups_, 0, out=groups_)
+    return np.minimum(groups_, groups - 1, out=groups_)
 
 
 _DENSE: Final = 0.125
