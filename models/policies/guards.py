@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
+from lsmlab.models.tree.merge import unique_sorted
 from lsmlab.models.tree.tree import Tree
 from numpy.typing import NDArray
 
@@ -155,8 +156,9 @@ class Guards:
     def _find_guards(self, tree: Tree, known: _Known) -> None:
         """Look for guards in files that were not there before."""
         new = [f for f in tree.files() if f.number > known.newest_file]
+        known.newest_file = max((f.number for f in new), default=known.newest_file)
+        found = [[guards] for guards in known.guards]
         for file in new:
-            known.newest_file = max(known.newest_file, file.number)
             if not len(file.keys):
                 continue
             weight = file.entries / len(file.keys)
@@ -164,7 +166,7 @@ class Guards:
             fraction = hash_fractions(file.keys)
             at = np.flatnonzero(fraction < deepest)
             for level in range(1, tree.num_levels) if len(at) else ():
-                found = file.keys[at[fraction[at] < self.probability(level, weight)]]
-                added = found[~np.isin(found, known.guards[level])]
-                if len(added):
-                    known.guards[level] = np.sort(np.concatenate((known.guards[level], added)))
+                found[level].append(file.keys[at[fraction[at] < self.probability(level, weight)]])
+        for level, keys in enumerate(found):
+            if len(keys) > 1:
+                known.guards[level] = unique_sorted(np.concatenate(keys))
