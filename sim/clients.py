@@ -188,10 +188,10 @@ class ClientLoad:
         if self._stall is not None and self._waiting_share > 0.0:
             share = self._waiting_share
             if not self._stall.stops:
-                share /= 1.0 + self._host.sleep_penalty / self._sleeps().mean_s
+                sleeps = self._sleeps()
+                share /= 1.0 + self._host.sleep_penalty / sleeps.mean_s
+                self._note_sleeps(elapsed_s, sleeps)
             self.waits.extend((start_s, now_s, CAUSES.index(self._stall), share))
-            if not self._stall.stops:
-                self._note_sleeps(elapsed_s)
 
     def _note_undisturbed(self, group: Group, done: float) -> None:
         busy = round(20.0 * min(1.0, group.served_rate / group.capacity)) if not group.closed else 0
@@ -200,9 +200,8 @@ class ClientLoad:
                 key = (kind, round(math.log2(mean_s) * self.BUCKETS_PER_OCTAVE), busy)
                 group.undisturbed[key] = group.undisturbed.get(key, 0.0) + done * share * part
 
-    def _note_sleeps(self, elapsed_s: float) -> None:
+    def _note_sleeps(self, elapsed_s: float, sleeps: Sleeps) -> None:
         """Each sleep of a delayed writer holds every thread's next write (§3.6, §3.7)."""
-        sleeps = self._sleeps()
         for group in self.groups:
             if group.closed and group.write_share > 0.0:
                 written = group.served_rate * group.write_share * elapsed_s
@@ -227,10 +226,11 @@ class ClientLoad:
         now_s = self.env.now
         for group in self.groups:
             self._arrivals(group, now_s)
-        self._note_stop()
+        held = self._held
+        self._note_stop(held)
         for _ in range(_ROUNDS):
             before_s = self.machine.device.grant.client_read_latency_s
-            self._set_rates()
+            self._set_rates(held)
             self._use_machine()
             after_s = self.machine.device.grant.client_read_latency_s
             if not self._times.reads or abs(after_s - before_s) <= _SAME * before_s:
@@ -243,11 +243,11 @@ class ClientLoad:
         if self.on_rates is not None:
             self._note_rates()
 
-    def _set_rates(self) -> None:
+    def _set_rates(self, held: bool) -> None:
         """What each group is served, on the machine as it is now."""
         for group in self.groups:
             group.capacity = self._times.capacity(group)
-        allowed, cause = self._allowed_writes()
+        allowed, cause = self._allowed_writes(held)
         wanted = sum(self._demand(g) * g.write_share for g in self.groups)
         factor = 1.0 if wanted <= allowed else allowed / wanted
         self._stall, self._allowed = cause, allowed / len(self.stores)
@@ -285,13 +285,13 @@ class ClientLoad:
             return min(group.capacity, group.limit_per_s)
         return group.capacity if group.backlog > _OPS_EPSILON else min(group.arriving, group.capacity)
 
-    def _allowed_writes(self) -> tuple[float, StallCause | None]:
+    def _allowed_writes(self, held: bool) -> tuple[float, StallCause | None]:
         """Writes per second over all stores that the stores let through, and why not more."""
         allowed, cause = NEVER, None
         for store in self.stores:
             if store.blocked:
                 return 0.0, store.blocked_by
-        if self._held:
+        if held:
             return 0.0, None  # RocksDB does not count this as a stall
         for store in self.stores:
             if store.throttle.delayed:
@@ -315,8 +315,8 @@ class ClientLoad:
         sleep_s = fixed_sleep(throttle.sleep_s, self._host).mean_s + self._host.sleep_penalty
         return max(1, writers) / (sleep_s + self._times.mean_s(0))
 
-    def _note_stop(self) -> None:
-        stopped = self._held or any(store.blocked for store in self.stores)
+    def _note_stop(self, held: bool) -> None:
+        stopped = held or any(store.blocked for store in self.stores)
         if stopped and self._stop_since < 0.0:
             self._stop_since = self.env.now
         elif not stopped and self._stop_since >= 0.0:

@@ -151,10 +151,10 @@ class Throttled:
             grant = self.device.allocate(state.inner, limited)
             reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
             logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
-            rates = min(grant.read_bytes_per_s, read.limit), reads, grant.client_read_share
-            new_read, read_s = self._bind(read, *rates, self.read_cap, state.read)
-            rates = min(grant.write_bytes_per_s, write.limit), logged, grant.client_write_share
-            new_write, write_s = self._bind(write, *rates, self.write_cap, state.write)
+            stream = min(grant.read_bytes_per_s, read.limit)
+            new_read, read_s = self._bind(read, stream, reads, grant.client_read_share, self.read_cap, state.read)
+            stream = min(grant.write_bytes_per_s, write.limit)
+            new_write, write_s = self._bind(write, stream, logged, grant.client_write_share, self.write_cap, state.write)
             if new_read is None and new_write is None:
                 return self._answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
             held_s = min(held_s, read_s if new_read else math.inf, write_s if new_write else math.inf)

@@ -131,7 +131,7 @@ class Level:
 
     def any_busy(self, i: int, j: int) -> bool:
         """Whether a job holds any file of [i, j)."""
-        return np.count_nonzero(self._busy[i:j]) > 0  # a third of what any() takes on few files
+        return bool(np.count_nonzero(self._busy[i:j]))  # a third of what any() takes on few files
 
     def bytes_of(self, i: int, j: int) -> int:
         """Bytes of the files [i, j)."""
