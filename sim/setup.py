@@ -269,16 +269,15 @@ def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     block = engine.block_format
     common: dict[str, Any] = {"population": population, "entries": entries, "block_format": block}
     put = expected_entry_bytes(key, value, **common)
-    tombstone = expected_entry_bytes(key, 0.0, **common)
-    offset = expected_entry_bytes(key, OFFSET_BYTES, **common)
     many = 100_000.0
     whole = expected_file_bytes(
         many, key, value, bits_per_key=engine.options.bloom_bits, format_version=engine.options.format_version, **common
     )
     ratio = engine.compression_ratio
     entry = EntryBytes(
-        put=put * ratio, tombstone=tombstone * ratio, tail=max(0.0, (whole - many * put - TAIL_BYTES) / many),
-        fixed=TAIL_BYTES, raw_put=workload.entry_bytes, raw_tombstone=float(key), offset=offset,
+        put=put * ratio, tombstone=lambda: expected_entry_bytes(key, 0.0, **common) * ratio,
+        tail=max(0.0, (whole - many * put - TAIL_BYTES) / many), fixed=TAIL_BYTES, raw_put=workload.entry_bytes,
+        raw_tombstone=float(key), offset=lambda: expected_entry_bytes(key, OFFSET_BYTES, **common),
     )  # fmt: skip
     varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
     return Content(sample, entry, varied, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,17 +26,17 @@ class EntryBytes:
 
     put: float
     """Data-block bytes of a put, compressed if the store compresses."""
-    tombstone: float
-    """Data-block bytes of a delete."""
+    tombstone: Callable[[], float]
+    """Data-block bytes of a delete. Worked out when asked, as `offset`: it takes up to 0.2 s, and few runs need it."""
     tail: float
     """Index and filter bytes per entry."""
     fixed: float
     """Footer, properties and metaindex per file (about 970 B)."""
     raw_put: float
     """Uncompressed key and value bytes of a put: what compaction CPU has to move."""
-    raw_tombstone: float = 0.0
+    raw_tombstone: float
     """The same of a delete: its key."""
-    offset: float = 0.0
+    offset: Callable[[], float]
     """Data-block bytes of an entry with an offset into the log in place of its value."""
 
 
@@ -78,7 +78,7 @@ class Content:
             # the block overhead of an entry does not depend on its value, so sizes differ by the value alone
             sizes += (np.asarray(self._values.of(keys), dtype=np.float64) - self._mean_value) * self._value_scale()
         if tombstones is not None:
-            sizes[tombstones] = self.entry.tombstone
+            sizes[tombstones] = self.entry.tombstone()
         entries = np.zeros(n + 1)
         np.cumsum(weights, out=entries[1:])
         data = np.zeros(n + 1)
@@ -89,7 +89,7 @@ class Content:
         """Like `stream`, for entries that hold offsets into the log instead of values."""
         entries = np.zeros(len(keys) + 1)
         np.cumsum(np.broadcast_to(np.asarray(self.sample.weights(keys), dtype=np.float64), keys.shape), out=entries[1:])
-        return MergedStream(keys, entries * self.entry.offset), entries
+        return MergedStream(keys, entries * self.entry.offset()), entries
 
     def total_bytes(self, keys: KeyArray) -> int:
         """Size of one file that would hold puts of all `keys`."""
