@@ -139,9 +139,8 @@ class Level:
 
     def mark(self, files: Sequence[SortedFile], busy: bool) -> None:
         """Set the busy mark of `files`, which must be files of this level."""
-        for file in files:
-            index = self.index(file)
-            if self._busy[index] != busy:
+        for index, file in zip(self._places(files), files, strict=True):
+            if file.busy != busy:
                 self._busy[index] = busy
                 file.busy = busy
                 self._busy_bytes += file.compensated_bytes if busy else -file.compensated_bytes
@@ -157,11 +156,18 @@ class Level:
             raise ValueError(f"{file!r} is not in this level")
         return i
 
+    def _places(self, files: Sequence[SortedFile]) -> Sequence[int]:
+        """Position of each of `files`; one search finds neighbours, as the inputs of a merge are."""
+        if not files:
+            return ()
+        first = self.index(files[0])
+        if self.files[first : first + len(files)] == list(files):
+            return range(first, first + len(files))
+        return [self.index(file) for file in files]
+
     def remove(self, files: Sequence[SortedFile]) -> None:
         """Take `files` out, by contiguous runs."""
-        if not files:
-            return
-        indices = sorted(self.index(f) for f in files)
+        indices = sorted(self._places(files))
         end = len(indices)
         while end > 0:  # from the back, so that earlier indices stay true
             start = end - 1
@@ -186,10 +192,11 @@ class Level:
         """Replace files [i, j) by `new`, in place. Costs a memory move, not a rebuild."""
         old_n, delta = self._n, len(new) - (j - i)
         n = old_n + delta
-        removed = self.files[i:j]
-        self._bytes -= sum(f.size_bytes for f in removed)
-        self._comp_bytes -= sum(f.compensated_bytes for f in removed)
-        self._busy_bytes -= sum(f.compensated_bytes for f in removed if f.busy)
+        for file in self.files[i:j]:
+            self._bytes -= file.size_bytes
+            self._comp_bytes -= file.compensated_bytes
+            if file.busy:
+                self._busy_bytes -= file.compensated_bytes
         if n > len(self._lo):
             self._grow(n)
         if delta and j < old_n:
