@@ -56,7 +56,7 @@ def _lambert_w(z: float) -> float:
     """Principal branch of Lambert's W for z in (-1/e, 0): the w > -1 with w e^w = z.
 
     scipy.special.lambertw to the last bit: the same first guesses, Halley's iteration. Not taken from there because its
-    import alone takes 0.2 s, as long as an hour of a busy store.
+    import alone takes 0.2 s, a third of an hour of a busy store.
     """
     if z + 1.0 / math.e < 0.3:
         w = _quadratic(_AT_BRANCH_POINT, math.sqrt(max(0.0, 2.0 * (math.e * z + 1.0))))
