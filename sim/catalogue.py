@@ -14,6 +14,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json
+from lsmlab.sim.options_input import options_shown, options_text
 
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
 """Groups of an engine's policies: `engine/picker` and so on."""
@@ -82,11 +83,17 @@ def list_verb(argv: list[str]) -> int:
 
 
 def show_verb(argv: list[str]) -> int:
-    """`lsmlab show device nvme [--json]`: one entry with its numbers, their sources and assumptions."""
-    parser = _parser("show", "Show one entry with its numbers and where they come from.")
-    parser.add_argument("group", metavar="GROUP", help="engine, device, workload, host, parameters, keys or experiment")
-    parser.add_argument("entry", metavar="ENTRY", help="its name, as in 'lsmlab list'")
+    """`lsmlab show device nvme [--json]`: one entry with its numbers, their sources and assumptions; or an OPTIONS file."""
+    parser = _parser("show", "Show one entry with its numbers and where they come from, or what is taken of an OPTIONS file.")
+    parser.add_argument(
+        "group", metavar="GROUP", help="engine, device, workload, host, parameters, keys, experiment, or options"
+    )
+    parser.add_argument("entry", metavar="ENTRY", help="its name, as in 'lsmlab list'; of options: a file or a LOG")
     given = parser.parse_args(argv)
+    if given.group == "options":
+        shown = options_shown(Path(given.entry))
+        sys.stdout.write(to_json(shown) if given.json else options_text(shown))
+        return 0
     group = _group(given.group)
     known = {e.name: e for e in entries(group, given.config_dir)}
     if given.entry not in known:

@@ -186,6 +186,26 @@ def test_options_file_and_overrides(capsys: pytest.CaptureFixture[str]) -> None:
         summary["options"]["max_background_jobs"],
     )
     assert "options ignored" in err
+    assert err.count("\n") <= 2, "over a hundred names are left to 'lsmlab show options'"
+
+
+def test_an_options_file_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is taken of a file and what is not, for eyes and as JSON; together that is all of the file."""
+    code, out, _ = outcome(capsys, "show", "options", str(OPTIONS), "--json")
+    shown = json.loads(out)
+    assert (0, "7.8", 33554432) == (code, shown["version"], shown["options"]["write_buffer_size"])
+    assert "row_cache" not in shown["options"]
+    assert not set(shown["options"]) & set(shown["ignored"])
+    _, text, _ = outcome(capsys, "show", "options", str(OPTIONS))
+    assert f"ignored, not simulated ({len(shown['ignored'])}):" in text
+
+
+def test_a_few_unknown_options_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file written by hand with an option that is not simulated: its name is worth reading."""
+    path = tmp_path / "OPTIONS"
+    path.write_text("[Version]\n  rocksdb_version=7.8.3\n[DBOptions]\n  max_background_jobs=4\n  paranoid_checks=true\n")
+    _, _, err = outcome(capsys, "run", "--options", str(path), *QUICK, "--json")
+    assert "ignored, not simulated: paranoid_checks" in err
 
 
 def test_options_file_equals_typed_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
