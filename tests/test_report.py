@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
 import os
 import re
 import shutil
@@ -17,6 +19,7 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.compare_page import finish_compare
+from lsmlab.reports.figures.base import line
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.timeline import MOST_POINTS, Timeline
@@ -165,6 +168,15 @@ def test_thinned_lines_keep_extremes() -> None:
     assert len(timeline.starts) <= MOST_POINTS
     assert (timeline.low(values).min(), timeline.high(values).max()) == (0.0, 7.0)
     assert pytest.approx(7.0 / timeline.rows_per_point) == timeline.mean(values).max()
+
+
+def test_a_second_between_two_gaps_is_a_dot() -> None:
+    """A line shows nothing of a point without neighbours, and a store that stops has many such seconds."""
+    gap = math.nan
+    drawn = line([1, 2, 3, 4, 5], [gap, 1.0, gap, 2.0, 3.0], "P99", "#000000")
+    sizes = np.frombuffer(base64.b64decode(drawn["marker"]["size"]["bdata"]), dtype="<f4")
+    assert ("lines+markers", [False, True, False, False, False]) == (drawn["mode"], (sizes > 0).tolist())
+    assert "lines" == line([1, 2], [1.0, 2.0], "P99", "#000000")["mode"]
 
 
 def test_jobs_of_regions_keep_apart(tmp_path: Path) -> None:

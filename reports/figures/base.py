@@ -10,13 +10,15 @@ import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from lsmlab.reports.palette import translucent
 
 Trace = dict[str, Any]
+_DOT_PX: Final = 5.0
+"""Of a point without neighbours on a line."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +53,24 @@ def packed(values: npt.ArrayLike, *, exact: bool = False) -> dict[str, str]:
 
 
 def line(x: npt.ArrayLike, y: npt.ArrayLike, name: str, color: str, **more: Any) -> Trace:
-    """Line through points. Times need double precision, values do not."""
+    """Line through points; one that has no neighbour is a dot. Times need double precision, values do not."""
     style = {"color": color, "width": more.pop("width", 1.8)}
     if dash := more.pop("dash", None):
         style["dash"] = dash
-    return {
-        "type": "scatter", "mode": "lines", "x": packed(x, exact=True), "y": packed(y), "name": name, "line": style,
-        **more,
-    }  # fmt: skip
+    alone = _alone(y)
+    dots: Trace = {"mode": "lines"}
+    if alone.any():
+        dots = {"mode": "lines+markers", "marker": {"size": packed(np.where(alone, _DOT_PX, 0.0)), "color": color}}
+    return {"type": "scatter", **dots, "x": packed(x, exact=True), "y": packed(y), "name": name, "line": style, **more}
+
+
+def _alone(y: npt.ArrayLike) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Values between two gaps, which a line does not show."""
+    known = np.isfinite(np.asarray(y, dtype=float))
+    beside = np.zeros_like(known)
+    beside[1:] |= known[:-1]
+    beside[:-1] |= known[1:]
+    return known & ~beside
 
 
 def envelope(
@@ -108,6 +120,7 @@ def byte_unit(largest_bytes: float) -> tuple[float, str]:
     return 2.0**10, "KiB"
 
 
-def time_axis(**more: Any) -> dict[str, Any]:
-    """X axis that all timeline figures share."""
-    return {"title": {"text": "simulated time (s)"}, "rangemode": "tozero", "tickformat": ",", **more}
+def time_axis(end_s: float | None = None, **more: Any) -> dict[str, Any]:
+    """X axis that all timeline figures share; `end_s` keeps it from growing beyond the run for the sake of a dot."""
+    end = {} if end_s is None else {"autorangeoptions": {"maxallowed": end_s}}
+    return {"title": {"text": "simulated time (s)"}, "rangemode": "tozero", "tickformat": ",", **end, **more}

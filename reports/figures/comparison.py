@@ -40,7 +40,7 @@ def overlaid_p99(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
         if np.isfinite(y).any():
             traces.append(line(timeline.middle_s, y, name, color, hovertemplate="%{y:.3s}s"))
     caption = "P99 of the writes of each second (of reads in a run without writes); of long runs the worst second."
-    layout = {"xaxis": time_axis(), "yaxis": LATENCY_AXIS}
+    layout = {"xaxis": time_axis(max(float(run.times_s[-1]) for run in runs)), "yaxis": LATENCY_AXIS}
     return Figure("latency-over-time", "P99 latency per second", caption, traces, layout, height_px=420, timeline=True)
 
 

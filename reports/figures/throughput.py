@@ -57,7 +57,7 @@ def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
         caption += f" A point is the worst of {timeline.rows_per_point} seconds."
     return Figure(
         "latency-over-time", "P99 latency per second", caption, traces,
-        {"xaxis": time_axis(), "yaxis": BANDS_AXIS, "yaxis2": {**DATA_AXIS, **LATENCY_AXIS}},
+        {"xaxis": time_axis(float(timeline.end_s[-1])), "yaxis": BANDS_AXIS, "yaxis2": {**DATA_AXIS, **LATENCY_AXIS}},
         timeline=True,
     )  # fmt: skip
 
