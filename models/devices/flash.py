@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
@@ -40,43 +39,17 @@ def greedy_write_amplification(utilisation: float) -> float:
     if utilisation < 0.01:  # the valid share is below e^-100
         return 1.0
     a = 1.0 / utilisation
-    valid = -_lambert_w(-a * math.exp(-a)) / a
-    return 1.0 / (1.0 - valid)
+    valid = 0.0
+    while True:  # v = e^(a (v - 1)) by Newton's steps from below: the difference is concave, so none passes the root
+        kept = math.exp(a * (valid - 1.0))
+        step = (kept - valid) / (1.0 - a * kept)
+        valid += step
+        if step <= _SMALLEST_STEP:
+            return 1.0 / (1.0 - valid)
 
 
-_AT_BRANCH_POINT: Final = (-1.0 / 3.0, 1.0, -1.0)
-"""W(z) near -1/e, as a series in sqrt(2 (e z + 1))."""
-_PADE: Final = (
-    (12.85106382978723404255, 12.34042553191489361902, 1.0), (32.53191489361702127660, 14.34042553191489361702, 1.0)
-)  # fmt: skip
-"""W(z) / z near 0: Padé approximation."""
-
-
-def _lambert_w(z: float) -> float:
-    """Principal branch of Lambert's W for z in (-1/e, 0): the w > -1 with w e^w = z.
-
-    scipy.special.lambertw to the last bit: the same first guesses, Halley's iteration. Not taken from there because its
-    import alone takes 0.2 s, a third of an hour of a busy store.
-    """
-    if z + 1.0 / math.e < 0.3:
-        w = _quadratic(_AT_BRANCH_POINT, math.sqrt(max(0.0, 2.0 * (math.e * z + 1.0))))
-    else:
-        above, below = _PADE
-        w = z * _quadratic(above, z) / _quadratic(below, z)
-    while w > -1.0:
-        power = math.exp(w)
-        excess = w * power - z
-        better = w - excess / (w * power + power - (w + 2.0) * excess / (2.0 * w + 2.0))
-        if abs(better - w) <= 1e-8 * abs(better):
-            return better
-        w = better
-    return w
-
-
-def _quadratic(coefficients: tuple[float, float, float], x: float) -> float:
-    """Value of a x^2 + b x + c as scipy evaluates it: x (2 x a + b) - (x^2 a - c), either part rounded once."""
-    a, b, c = map(Fraction, coefficients)
-    return x * float(Fraction(2.0 * x) * a + b) + float(c - Fraction(x * x) * a)
+_SMALLEST_STEP: Final = 1e-13
+"""Of the valid share: where the closed form's solution counts as found."""
 
 
 class FlashState(NamedTuple):
