@@ -226,6 +226,7 @@ class ClientLoad:
         now_s = self.env.now
         for group in self.groups:
             self._arrivals(group, now_s)
+        self._times.look()
         held = self._held
         self._note_stop(held)
         for _ in range(_ROUNDS):

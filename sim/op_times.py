@@ -9,6 +9,7 @@ thousands of writes from there to 3 ms).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.host import Host
@@ -40,6 +41,7 @@ class OpTimes:
         self._host: Host = machine.host
         self._filling = filling
         self._reads = reads
+        self._read_costs: Sequence[ReadCost] = ()
         self.sync_s = sync_s
         host = machine.host
         logged = host.log_op if shape.log_bytes > 0.0 else 0.0
@@ -50,10 +52,14 @@ class OpTimes:
         """Core time of one operation; of a write: into the memtable, and into the log if there is one."""
         return self._write_cpu_s if kind == WRITE else self.read_cost(kind).cpu_s
 
+    def look(self) -> None:
+        """See what reads cost on the trees as they are; all answers go by that until the next look."""
+        if self._reads is not None:
+            self._read_costs = self._reads.costs()
+
     def read_cost(self, kind: int) -> ReadCost:
-        """What a read or scan costs on the trees as they are."""
-        assert self._reads is not None
-        return self._reads.costs()[kind - 1]
+        """What a read or scan costs, as of the last look."""
+        return self._read_costs[kind - 1]
 
     @property
     def reads(self) -> bool:
