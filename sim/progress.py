@@ -32,3 +32,13 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
             bar.update(now_s - bar.n)
 
         yield update
+
+
+def on_terminal(line: str) -> None:
+    """A line of progress on stderr, if somebody is watching."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{line}\n")
+
+
+def silent(_line: str) -> None:
+    """No progress: the output is for a program."""

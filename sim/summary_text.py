@@ -13,7 +13,7 @@ _WIDTH: Final = 120
 _PERCENTILES: Final = {
     "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "p9999": "P99.99", "max": "max",
 }  # fmt: skip
-_CAUSES: Final = {
+CAUSE_WORDS: Final = {
     "memtable_stop": "memtables full, stopped",
     "memtable_slowdown": "memtables nearly full, slowed",
     "l0_stop": "L0 files, stopped",
@@ -21,6 +21,7 @@ _CAUSES: Final = {
     "pending_stop": "pending compaction bytes, stopped",
     "pending_slowdown": "pending compaction bytes, slowed",
 }
+"""What held writers back, as terminals name it."""
 _COLUMNS: Final = {
     "Level": 5, "Files": 8, "Size": 11, "Score": 5, "Read(GB)": 8, "Rn(GB)": 7, "Rnp1(GB)": 8, "Write(GB)": 9,
     "Wnew(GB)": 8, "Moved(GB)": 9, "W-Amp": 5, "Rd(MB/s)": 8, "Wr(MB/s)": 8, "Comp(sec)": 9, "CompMergeCPU(sec)": 17,
@@ -162,7 +163,7 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     seconds, counts = summary.get("stall_seconds", {}), summary.get("stall_count", {})
     for cause, duration_s in sorted(seconds.items(), key=lambda item: -item[1]):
         if duration_s or counts.get(cause):
-            words = f"{_CAUSES.get(cause, cause)}: {format_seconds(duration_s)}"
+            words = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}"
             lines.append(_row("", f"{words}, {counts.get(cause, 0):,.0f} times"))
     chain, levels = summary.get("chain_bytes"), summary.get("chain_levels")
     if chain and levels and chain.get("max"):

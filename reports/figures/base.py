@@ -70,7 +70,8 @@ def _alone(y: npt.ArrayLike) -> np.ndarray[Any, np.dtype[np.bool_]]:
     beside = np.zeros_like(known)
     beside[1:] |= known[:-1]
     beside[:-1] |= known[1:]
-    return known & ~beside
+    alone: np.ndarray[Any, np.dtype[np.bool_]] = known & ~beside
+    return alone
 
 
 def envelope(

@@ -7,18 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.sim.summary_text import CAUSE_WORDS
 from lsmlab.validation.importer.rates import LABELS
 
 _LABEL: Final = 16
 _WIDTH: Final = 120
-_CAUSES: Final = {
-    "memtable_stop": "memtables full, stopped",
-    "memtable_slowdown": "memtables nearly full, slowed",
-    "l0_stop": "L0 files, stopped",
-    "l0_slowdown": "L0 files, slowed",
-    "pending_stop": "pending compaction bytes, stopped",
-    "pending_slowdown": "pending compaction bytes, slowed",
-}
 
 
 def import_text(summary: Mapping[str, Any]) -> str:
@@ -84,7 +77,7 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     for cause in sorted(seconds, key=lambda name: -seconds[name]):
         if seconds[cause] or counts[cause]:
             time = f"{format_seconds(seconds[cause])}, " if seconds[cause] else ""
-            lines += _row("", f"{_CAUSES.get(cause, cause)}: {time}{counts[cause]:,} times")
+            lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time}{counts[cause]:,} times")
     return lines
 
 

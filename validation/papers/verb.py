@@ -14,6 +14,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim import finishers
 from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.rundir import fresh
 from lsmlab.validation.papers.document import write_document
 from lsmlab.validation.papers.released import Released, released
@@ -37,7 +38,7 @@ def papers(argv: list[str]) -> int:
         directory = _directory(given, stack)
         runs = run_settings(
             settings_of(chosen), given.seeds, given.jobs, directory, given.overrides,
-            _silent if given.json else _progress, resume=given.resume,
+            silent if given.json else on_terminal, resume=given.resume,
         )  # fmt: skip
         suite = _Suite(chosen, judge(chosen, runs), runs, _beside(given))
         return _show(given, directory, suite)
@@ -117,7 +118,7 @@ def _beside(given: _Given) -> list[Released]:
     """The recorded runs of released code beside their simulation, where the data are there and all claims are looked at."""
     if given.only is not None or not ENGINE_DATA.is_dir():
         return []
-    found = released(ENGINE_DATA, given.seeds, given.jobs, _silent if given.json else _progress)
+    found = released(ENGINE_DATA, given.seeds, given.jobs, silent if given.json else on_terminal)
     return [r for r in found if not given.papers or r.counterpart.store in given.papers]
 
 
@@ -157,15 +158,6 @@ def _show(given: _Given, directory: Path, suite: _Suite) -> int:
     for one in failed if given.json else ():
         sys.stderr.write(f"lsmlab: {one.claim.id}: {one.error}\n")
     return _FAILED if failed else 0
-
-
-def _progress(line: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"{line}\n")
-
-
-def _silent(_line: str) -> None:
-    return
 
 
 _ABOUT = (

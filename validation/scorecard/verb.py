@@ -10,6 +10,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim import finishers
 from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.rundir import fresh
 from lsmlab.validation.scorecard.card import Scorecard
 from lsmlab.validation.scorecard.model_errors import fit_model_errors, read_model_errors, write_model_errors
@@ -34,7 +35,7 @@ def validate(argv: list[str]) -> int:
     """Score the simulator on real runs. Returns 0; 2 if a case failed, after scoring all others."""
     given = _parse(argv)
     card = Scorecard(seeds=given.seeds)
-    say = _silent if given.json else _progress
+    say = silent if given.json else on_terminal
     cases = []
     if given.cases is not None:
         cases = gather_cases(card, given.cases, release=given.release)
@@ -150,15 +151,6 @@ def _show(card: Scorecard, given: _Given) -> int:
     for name, reason in card.failures if given.json else ():
         sys.stderr.write(f"lsmlab: {name}: {reason}\n")
     return _FAILED if card.failures else 0
-
-
-def _progress(line: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"{line}\n")
-
-
-def _silent(_line: str) -> None:
-    return
 
 
 _ABOUT = (
