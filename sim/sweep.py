@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import io
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -35,13 +37,27 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str]) -> int:
     before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        with _as_command_line(["lsmlab run", *flags, *chosen]):
+        with _as_command_line(["lsmlab run", *flags, *chosen]), _entries_alone(flags):
             main(version_base="1.3", config_path="pkg://lsmlab.configs", config_name="config")(task)()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     finally:
         GlobalHydra.instance().hydra = before
     return 0
+
+
+@contextlib.contextmanager
+def _entries_alone(flags: Sequence[str]) -> Iterator[None]:
+    """Leave what no `group=entry` can name out of --help: parts of entries, and comparisons' variants."""
+    if not {"-h", "--help"} & set(flags):
+        yield
+        return
+    text = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(text):
+            yield
+    finally:
+        sys.stdout.write(re.sub(r"^comparison: .*\n|(?<=: )(?:_\w+, )+", "", text.getvalue(), flags=re.M))
 
 
 @contextlib.contextmanager

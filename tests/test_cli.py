@@ -68,6 +68,7 @@ def test_each_verb_explains_itself(capsys: pytest.CaptureFixture[str], verb: str
 
     assert 0 == code
     assert f"lsmlab {verb}" in out
+    assert ": _" not in out, "parts of entries are not offered"
 
 
 def test_lists_cover_the_groups(capsys: pytest.CaptureFixture[str]) -> None:
