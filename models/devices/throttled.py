@@ -256,12 +256,13 @@ class Throttled:
                 continue
             if rate <= bucket_cap * _SLACK:
                 continue
-            # clients are a fluid whose bursts nobody sees: they get their fair share of the cap, streams what is left
-            each = fair_level([(float(side.streams), stream), (side.clients, client / side.clients)], bucket_cap)
-            factor = min(1.0, each * side.clients / client) if client > 0 else 1.0
-            if factor < 1.0:
-                side, share = side._replace(client_limit=side.client_limit * share * factor), 1.0
-                client_rate, client, bound = client_rate * factor, client * factor, True
+            if client > 0.0:
+                # they are a fluid whose bursts nobody sees: they get their fair share of the cap, streams what is left
+                each = fair_level([(float(side.streams), stream), (side.clients, client / side.clients)], bucket_cap)
+                factor = min(1.0, each * side.clients / client)
+                if factor < 1.0:
+                    side, share = side._replace(client_limit=side.client_limit * share * factor), 1.0
+                    client_rate, client, bound = client_rate * factor, client * factor, True
             if not side.streams or stream_rate <= _BLOCKED_BYTES_PER_S:
                 continue
             valid_s = min(valid_s, slice_left)
