@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
@@ -18,10 +19,12 @@ from lsmlab.models.workloads.skewed import scatter_groups
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+MOST_PLACES: Final = 65_536
+"""Remainders of which `RangedKeys.levels` looks at every one; of more, evenly spread ones."""
 
 
-def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[float, ...]:
-    """Chance of each key range, in key order: a · e^(b i) + c · e^(d i) for i = ranges … 1, shuffled.
+def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[int, ...]:
+    """Shares of the key ranges, in key order: in proportion to a · e^(b i) + c · e^(d i) for i = ranges … 1, shuffled.
 
     `GenerateTwoTermExpKeys::InitiateExpDistribution`: chances become whole shares of the smallest one, and the shuffle
     is drawn from a generator that is seeded with the sum of the shares.
@@ -42,7 +45,7 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[f
         raise InputError("keyrange_dist_a, _b, _c, _d give no key range a share")
     for i, at in enumerate((Mt19937x64(total).take(ranges) % np.uint64(ranges)).tolist()):
         shares[i], shares[at] = shares[at], shares[i]
-    return tuple(share / total for share in shares)
+    return tuple(shares)
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,15 @@ class RangedKeys:
     Mersenne Twister there.
     """
 
-    shares: tuple[float, ...] = (1.0,)
+    shares: tuple[float, ...] = (1,)
+    """Of the ranges: whole numbers are those by which db_bench divides (`levels`), others stand in proportion only."""
     law: PowerLaw | None = None
+
+    @property
+    def chances(self) -> FloatArray:
+        """Chance of each range."""
+        shares: FloatArray = np.array(self.shares, dtype=np.float64)
+        return shares / float(shares.sum())
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:
         """Numbers of the most popular (range, seed) pairs of the first group of seeds: twice the stride of them."""
@@ -73,20 +83,35 @@ class RangedKeys:
         return flat // seeds, flat % seeds
 
     def levels(self, population: int) -> KeyArray:
-        """Values that the power law's u takes in each range.
+        """Values that the power law's u takes in each range, as if all of them were drawn alike.
 
-        One random number below the population gives range and u (its remainders), so a range that few numbers fall into
-        sees few of the values that the size of a range allows.
+        One random number below the population gives both: its remainder by the sum of the shares the range, its remainder
+        by the size of a range u. A value of u comes back with as many numbers as there are ranges, and how their other
+        remainders lie decides how many of these fall into the same range: with 667 shares and ranges of 333,333 keys, whose
+        fourfold is one less than a multiple of 667, up to 5 of the 7 that could. The answer is the number of values that
+        would meet as often if they were equally likely: (sum of hits)^2 / sum of squares.
         """
-        most = np.minimum(self.range_size(population), np.round(np.array(self.shares) * population))
-        return np.maximum(most, 1.0).astype(np.int64)
+        size, chances = self.range_size(population), self.chances
+        total = sum(self.shares)
+        if total != int(total) or any(share != int(share) for share in self.shares):
+            most = np.minimum(size, np.round(chances * population))
+            return np.asarray(np.maximum(most, 1.0), dtype=np.int64)
+        places = min(int(total), size)
+        place = np.arange(0, places, max(1, places // MOST_PLACES), dtype=np.int64)
+        edges = np.cumsum(np.array(self.shares, dtype=np.int64))
+        hits = np.zeros((len(self.shares), len(place)))
+        for turn in range(population // size):
+            hits[edges.searchsorted((place + turn * size) % int(total), side="right"), np.arange(len(place))] += 1.0
+        met = hits.sum(axis=1) ** 2 / np.maximum((hits**2).sum(axis=1), 1.0)
+        levels: KeyArray = np.maximum(np.round(met / len(place) * size), 1.0).astype(np.int64)
+        return levels
 
     def masses(self, seeds: int, population: int) -> FloatArray:
         """Chances of the first `seeds` seeds of each range, range by range."""
         assert self.law is not None
         edges = np.arange(seeds + 1, dtype=np.float64)
         rows = [np.diff(self.law.cdf(edges, n)) for n in self.levels(population).tolist()]
-        return np.asarray(np.array(rows) * np.array(self.shares)[:, None], dtype=np.float64)
+        return np.asarray(np.array(rows) * self.chances[:, None], dtype=np.float64)
 
     def numbers(self, ranges: KeyArray, seeds: KeyArray, population: int) -> KeyArray:
         """Key numbers of (range, seed) pairs."""
@@ -106,13 +131,13 @@ class RangedKeys:
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
         """The blocks of each range, with its share."""
-        size, shares = self.range_size(population), np.array(self.shares)
+        size, shares = self.range_size(population), self.chances
         if self.law is None:
             blocks = max(1.0, size / keys_per_block)
             return condense(shares / blocks, np.full(len(shares), blocks))
         levels = self.levels(population).tolist()
         known = {n: scattered_blocks(self.law, size, keys_per_block, n) for n in set(levels)}
-        ranges = [(share, known[n]) for share, n in zip(self.shares, levels, strict=True)]
+        ranges = [(share, known[n]) for share, n in zip(shares.tolist(), levels, strict=True)]
         return condense(
             np.concatenate([share * one.probability for share, one in ranges]),
             np.concatenate([one.blocks for _, one in ranges]),
@@ -127,7 +152,7 @@ class _RangedState:
         self._size = chooser.range_size(sample.population)
         self._levels = chooser.levels(sample.population)
         self._cells = max(1, -(-self._size // sample.stride))
-        self._edges = np.cumsum(chooser.shares)[:-1]
+        self._edges = np.cumsum(chooser.chances)[:-1]
         self._owed = Owed()
         self._is_hot: NDArray[np.bool_] = np.zeros((len(chooser.shares), 0), dtype=np.bool_)
         self._hot = HotPresence(NO_KEYS, 0.0)

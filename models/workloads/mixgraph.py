@@ -77,7 +77,7 @@ class MixGraph(DbBench):
             )  # fmt: skip
             return RangedKeys(shares, law), False
         # without ranges db_bench takes the hash as a signed number, and negative keys end up far behind all others
-        return (RangedKeys((1.0,), law), True) if law else (UniformKeys(), False)
+        return (RangedKeys((1,), law), True) if law else (UniformKeys(), False)
 
     def scan_length(self) -> ScanLength:
         """Pareto lengths modulo mix_max_scan_len, without the lower bound of 10 that values have."""
