@@ -49,10 +49,13 @@ class PageCache:
         self._add(file)
 
     def missing_bytes(self, files: Sequence[SortedFile]) -> int:
-        """Bytes of `files` that have to come from the device; they are in the cache afterwards."""
+        """Bytes of `files` and their slices that have to come from the device; the files are in the cache afterwards.
+
+        A slice is read for the last time, so its pages are not counted among those that stay.
+        """
         if self.room_bytes <= 0:
-            return sum(f.size_bytes for f in files)
-        missing = 0
+            return sum(f.merge_bytes for f in files)
+        missing = sum(s.size_bytes for f in files for s in f.slices if id(s.source) not in self._files)
         for file in files:
             if id(file) in self._files:
                 self._files.move_to_end(id(file))

@@ -113,6 +113,7 @@ def parse_tree(lines: Sequence[str], num_levels: int = 7) -> tuple[Tree, list[Ru
             *newer, oldest = [sorted(run, key=lambda f: f.lo) for run in runs]
             tree.levels[int(head[1:])].insert(oldest)
             tree.newer[int(head[1:])] = [Level(run) for run in newer]
+    tree.linked_bytes = sum(part.size_bytes for file in tree.files() for part in file.slices)
     tree.check()
     return tree, running
 

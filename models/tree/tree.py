@@ -38,6 +38,8 @@ class Tree:
     """Per level: further runs, newest first, none of them empty. A newer run may overlap an older one."""
     frozen: dict[int, SortedFile] = field(default_factory=dict)
     """By number: files in no level any more, of which slices still wait to be merged (`link`)."""
+    linked_bytes: int = 0
+    """Of these slices."""
     cursor: list[int] = field(default_factory=list)
     """Per level: position in the level's priority list from which the next pick of this version starts (§5.4)."""
     round_robin_key: list[int] = field(default_factory=list)
@@ -179,8 +181,10 @@ class Tree:
             start = 0
             for target, end in zip(below.files[i:j], ends, strict=True):
                 if end > start:
-                    target.slices = (*target.slices, slice_of(file, start, end))
+                    part = slice_of(file, start, end)
+                    target.slices = (*target.slices, part)
                     file.live_slices += 1
+                    self.linked_bytes += part.size_bytes
                 start = end
             below.note_links(i, j)
 
@@ -198,9 +202,11 @@ class Tree:
                 assert len(run), "an empty run was kept"
                 run.check()
         assert len({f.number for f in self.l0}) == len(self.l0)
-        if self.frozen:
-            slices = [s.source.number for f in self.files() for s in f.slices]
-            assert {n: f.live_slices for n, f in self.frozen.items()} == {n: slices.count(n) for n in self.frozen}
+        if self.frozen or self.linked_bytes:
+            slices = [s for f in self.files() for s in f.slices]
+            numbers = [s.source.number for s in slices]
+            assert {n: f.live_slices for n, f in self.frozen.items()} == {n: numbers.count(n) for n in self.frozen}
+            assert self.linked_bytes == sum(s.size_bytes for s in slices)
 
     def _remove(self, level: int, files: Sequence[SortedFile], into: dict[int, Level]) -> None:
         """Take files out of a level of several runs; `into` notes the newest that lost one."""
@@ -247,6 +253,7 @@ class Tree:
         for file in removed:
             for part in file.slices:
                 part.source.live_slices -= 1
+                self.linked_bytes -= part.size_bytes
                 if part.source.live_slices == 0:
                     del self.frozen[part.source.number]
                     gone.append(part.source)

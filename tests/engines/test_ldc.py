@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from engine_goldens import engine_of
 from goldens import parse_tree, show_pick
+from lsmlab.sim.machine import PageCache
 from lsmlab.sim.results import Result
 from lsmlab.sim.simulation import run
 from lsmlab.validation.papers.ldc_formulas import (
@@ -162,3 +163,24 @@ def test_flushes_stay_in_l0_while_anything_is_frozen() -> None:
 
     assert 0 == engine.flush_level(tree, 30, 40)
     assert 2 == engine.flush_level(free, 30, 40)
+
+
+def test_slices_are_read_with_their_file() -> None:
+    """A merge reads its file and its slices; a slice comes from memory if its source is there."""
+    tree, _ = parse_tree(["frozen: 9[12-20]=100", "L1: 5[0-10]=100 4[50-60]=100{9:12-20}"])
+    file = tree.levels[1].files[1]
+    (part,) = file.slices
+    cache = PageCache(10_000)
+
+    assert file.merge_bytes == PageCache(0).missing_bytes([file]) == file.size_bytes + part.size_bytes
+    cache.wrote(file)
+    assert part.size_bytes == cache.missing_bytes([file])
+    cache.wrote(part.source)
+    assert 0 == cache.missing_bytes([file])
+
+
+def test_without_a_page_cache_the_device_reads_what_merges_read() -> None:
+    """Both engines: no byte of a merge's inputs comes from nowhere."""
+    for engine in ("leveldb", "ldc"):
+        found = result(f"engine={engine}", *PACED, "workload.num=200k", "device.page_cache=0").summary
+        assert found["device_bytes_read"] == pytest.approx(found["compaction_read_bytes"], rel=0.01), engine
