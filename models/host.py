@@ -44,6 +44,8 @@ class Host:
     """CPU per data block searched: checksum, decompression, binary search."""
     read_spread: float = quantity("ratio", 0.45, high=0.8)
     """Standard deviation of the logarithm of an undisturbed read's time."""
+    table_open: float = quantity("seconds", 37e-6)
+    """CPU of opening a table that a read finds closed: system calls, its mapping, faults on footer, index, filter and block."""
     scan_entry: float = quantity("seconds", 0.3e-6)
     """CPU per entry that an iterator passes."""
     flush_record: float = quantity("seconds", 0.35e-6)

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 
 def memory_summary(setup: Setup, stores: Sequence[Store]) -> dict[str, Any]:
-    """Bytes by use, at the end of the run. Filters and index blocks of all files stay in memory (max_open_files = -1)."""
+    """Bytes by use, at the end of the run. Filters and index blocks of open tables are in memory, by default of all."""
     filters = tails = metadata = 0.0
     for store in stores:
         options = store.options
-        for file in store.tree.files():
-            filters += bloom_filter_bytes(file.entries, options.bloom_bits, format_version=options.format_version)
-            tails += file.entries * setup.content.entry.tail
+        files = list(store.tree.files())
+        open_share = min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))
+        for file in files:
+            filter_bytes = bloom_filter_bytes(file.entries, options.bloom_bits, format_version=options.format_version)
+            filters += open_share * filter_bytes
+            tails += open_share * file.entries * setup.content.entry.tail
         picker = store.engine.picker
         metadata += picker.metadata_bytes(store.tree) if isinstance(picker, KeepsMetadata) else 0
     parts = {

@@ -14,31 +14,29 @@ import numpy as np
 import simpy
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import Ordered
-from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.sst import expected_entries_per_block
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import (
+    PAGE_BYTES,
     cached_blocks,
     false_positive_rate,
     lru_hit_rate,
     scan_block_reads,
     scan_device_reads,
+    table_opens,
 )
+from lsmlab.sim.lookups import Accesses, Lookups, look_up, sorted_runs
 from lsmlab.sim.store import Store
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
 
-Marks = NDArray[np.bool_]
-
 SAMPLE: Final = 96
 """Read keys looked up per refresh: their mean is right to about 1/sqrt(96) of its spread, averaged over refreshes."""
 SECTOR_BYTES: Final = 512.0
-PAGE_BYTES: Final = 4096.0
-"""What a read is rounded to at either end: sectors with direct I/O, pages through the page cache (lessons.md 3.9)."""
+"""What a read with direct I/O is rounded to at either end; through the page cache it is pages (lessons.md 3.9)."""
 REFRESH_S: Final = 1.0
 """Shortest simulated time between two looks at the trees: level populations move slowly against it."""
 
@@ -53,23 +51,9 @@ class ReadCost:
     device_bytes: float = 0.0
     """Their bytes."""
     memory_share: float = 1.0
-    """Share of reads that need no block from the device."""
+    """Share of reads that need nothing from the device."""
     blocks: float = 0.0
     """Data blocks touched, wherever they come from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lookups:
-    """Averages over sampled lookups."""
-
-    runs: float
-    """Sorted runs whose range holds the key, until it was found."""
-    found: float
-    """Share of lookups that found their key in a file."""
-    in_memory: float
-    """Share found in a memtable."""
-    in_log: float = 0.0
-    """Share found in a file of L0 that holds an offset: the value is one more read away, in the log."""
 
 
 class TreeReads:
@@ -85,7 +69,8 @@ class TreeReads:
         self._setup = setup
         self._rng = rng
         options = setup.engine.options
-        self._false_positive = false_positive_rate(options.bloom_bits) if options.bloom_bits > 0 else 1.0
+        kind = setup.engine.table_reads.filter
+        self._false_positive = false_positive_rate(options.bloom_bits, kind) if options.bloom_bits > 0 else 1.0
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
         self._choosers: list[list[ChooserState]] = [
             [c.read_keys.start(setup.sample, cursor) for c in self._readers] for cursor in cursors
@@ -95,8 +80,10 @@ class TreeReads:
             round(setup.workload.key_size), setup.workload.value_bytes, population=population, entries=population,
             block_format=setup.engine.block_format,
         )  # fmt: skip
-        unit = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
-        self.block_bytes = options.block_size + unit
+        self._unit_bytes = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
+        self._tables = 0
+        """Of the store that was looked at last."""
+        self.block_bytes = self._requests(1.0)[1]
         """Bytes that a block costs the device: it begins anywhere in its file."""
         self._popularity: list[Popularity] = [
             c.read_keys.popularity(
@@ -129,6 +116,7 @@ class TreeReads:
             "bloom_false_positive_rate": self._false_positive if self._setup.engine.options.bloom_bits > 0 else None,
             "found_share": self.lookups.found + self.lookups.in_memory,
             "runs_per_read": self.lookups.runs,
+            "opens_per_read": table_opens(self.lookups.accesses, self._setup.engine.table_reads.open_tables),
         }
 
     def _hit_rate(self) -> float:
@@ -143,63 +131,70 @@ class TreeReads:
         host = self._setup.host
         block_cpu_s = host.read_block + host.checksum_byte * self._setup.engine.options.block_size
         store = self._stores[int(self._rng.integers(len(self._stores)))]
-        self.lookups = found = self._look_up(store)
+        self.lookups = found = look_up(store, np.sort(self.sample_codes(store.number)))
         extra = found.runs - found.found  # runs probed in vain
         blocks = found.found + found.in_log + self._false_positive * extra
         self._block_sum += blocks
         self._block_weight += 1.0
-        miss = (1.0 - self.hit_rate) * (1.0 - self._cached_share(store))
+        self._tables = _table_count(store.tree)
+        self.block_bytes = self._requests(1.0)[1]
+        beyond_pages = 1.0 - self._cached_share(store)
+        miss = (1.0 - self.hit_rate) * beyond_pages
+        opened = self._opened(store, found.accesses, beyond_pages)
         get = ReadCost(
-            cpu_s=host.read_op + found.runs * host.read_run + blocks * block_cpu_s,
-            device_reads=blocks * miss,
-            device_bytes=blocks * miss * self.block_bytes,
-            memory_share=(1.0 - miss) ** blocks,
+            cpu_s=host.read_op + found.runs * host.read_run + blocks * block_cpu_s + opened.cpu_s,
+            device_reads=blocks * miss + opened.device_reads,
+            device_bytes=blocks * miss * self.block_bytes + opened.device_bytes,
+            memory_share=(1.0 - miss) ** blocks * opened.memory_share,
             blocks=blocks,
         )
-        runs = _sorted_runs(store.tree)
-        number = sum(count for _, count in runs)
+        runs = sorted_runs(store.tree)
+        number = sum(run.number for run in runs)
         length = self._scan_length()
         touched = scan_block_reads(number, length, self.entries_per_block)
-        requests, size = scan_device_reads(runs, length, self.entries_per_block, self.block_bytes) if length else (0.0, 0.0)
+        sizes = [(run.size_bytes, run.number) for run in runs]
+        requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
+        opened = self._opened(store, [(run.tables, run.number) for run in runs], beyond_pages)
         scan = ReadCost(
-            cpu_s=host.read_op + number * (host.read_run + block_cpu_s) + length * host.scan_entry,
-            device_reads=requests * miss,
-            device_bytes=size * miss,
-            memory_share=(1.0 - miss) ** touched,
+            cpu_s=host.read_op + number * (host.read_run + block_cpu_s) + length * host.scan_entry + opened.cpu_s,
+            device_reads=requests * miss + opened.device_reads,
+            device_bytes=size * miss + opened.device_bytes,
+            memory_share=(1.0 - miss) ** touched * opened.memory_share,
             blocks=touched,
         )
         return get, scan
+
+    def _requests(self, blocks: float) -> tuple[float, float]:
+        """(Requests, bytes) that get consecutive blocks of a table from the device."""
+        return self._setup.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
+
+    def _opened(self, store: Store, accesses: Accesses, beyond_pages: float) -> ReadCost:
+        """What it costs to open the tables that a read finds closed; their ends are in the page cache as often as blocks."""
+        reads = self._setup.engine.table_reads
+        opens = table_opens(accesses, reads.open_tables)
+        if opens == 0.0:
+            return ReadCost()
+        entry = self._setup.content.entry
+        table_bytes = _all_bytes(store.tree) / self._tables
+        tail_bytes = table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed
+        return ReadCost(
+            cpu_s=opens * self._setup.host.table_open,
+            device_reads=opens * beyond_pages,
+            device_bytes=opens * beyond_pages * reads.opening_bytes(tail_bytes, self._tables),
+            memory_share=(1.0 - beyond_pages) ** opens,
+        )
 
     def _scan_length(self) -> float:
         lengths = [c.scan_length.mean for c in self._readers if c.mix.scan > 0]
         return float(np.mean(lengths)) if lengths else 0.0
 
     def _cached_share(self, store: Store) -> float:
-        """Share of the store's bytes that the page cache holds."""
-        live = sum(s.tree.total_bytes() for s in self._stores)
-        return min(1.0, store.machine.cache.used_bytes / live) if live else 1.0
+        """Share of what reads may ask for that the page cache holds.
 
-    def _look_up(self, store: Store) -> Lookups:
-        codes = np.sort(self.sample_codes(store.number))
-        missing = np.ones(len(codes), dtype=np.bool_)
-        runs = in_log = 0
-        missing &= ~_contains(store.memtables.kept.keys, codes)
-        for memtable in reversed(store.immutables):
-            missing &= ~_contains(memtable.keys, codes)
-        in_memory = len(codes) - int(missing.sum())
-        for file in store.tree.l0:
-            covered = missing & (codes >= file.lo) & (codes <= file.hi)
-            runs += int(covered.sum())
-            here = covered & _contains(file.keys, codes)
-            missing &= ~here
-            in_log += int(here.sum()) if file.log_bytes else 0
-        for level in range(1, store.tree.num_levels):
-            for run in store.tree.runs(level):
-                if store.tree.frozen:
-                    runs += _look_in_slices(run, codes, missing)
-                runs += _look_in(run, codes, missing)
-        n = len(codes)
-        return Lookups(runs / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_log / n)
+        Slices that have been merged are nobody's any more: their pages are the first to go.
+        """
+        live = sum(s.tree.total_bytes() + s.tree.linked_bytes for s in self._stores)
+        return min(1.0, store.machine.cache.used_bytes / live) if live else 1.0
 
     def sample_codes(self, store: int) -> KeyArray:
         """Keys that the clients' next reads of a store may ask for."""
@@ -217,53 +212,11 @@ def _reads(clients: Clients) -> float:
     return (clients.mix.gets + clients.mix.scan) * clients.threads
 
 
-def _sorted_runs(tree: Tree) -> list[tuple[float, float]]:
-    """What a scan has to merge, as (bytes of one, how many): files of L0, runs, the slices that a run's average file has."""
-    runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
-    found = [(float(f.size_bytes), 1.0) for f in tree.l0] + [(float(np.sum(run.size)), 1.0) for run in runs]
-    for run in runs if tree.frozen else ():
-        slices = [s.size_bytes for f in run for s in f.slices]
-        if slices:  # as many side by side as a file has: together they span the run
-            beside = len(slices) / len(run)
-            found.append((sum(slices) / beside, beside))
-    return found
+def _table_count(tree: Tree) -> int:
+    """Files on the device, frozen ones included."""
+    return sum(tree.files_per_level()) + len(tree.frozen)
 
 
-def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> int:
-    """Look for the `codes` still `missing` in the slices of the responsible files, newest first; how many were probed."""
-    wanted = np.flatnonzero(missing)
-    place = np.minimum(run.hi.searchsorted(codes[wanted], side="left"), len(run) - 1)
-    probed = 0
-    for index, at in zip(wanted.tolist(), place.tolist(), strict=True):
-        code = codes[index]
-        for part in reversed(run.files[at].slices):
-            if part.lo <= code <= part.hi:
-                probed += 1
-                position = int(part.keys.searchsorted(code))
-                if part.keys[position] == code:
-                    missing[index] = False
-                    break
-    return probed
-
-
-def _look_in(run: Level, codes: KeyArray, missing: Marks) -> int:
-    """Look for the sorted `codes` still `missing` in the files of a run; how many were probed."""
-    wanted = np.flatnonzero(missing)
-    place = run.hi.searchsorted(codes[wanted], side="left")
-    inside = place < len(run)
-    inside[inside] = run.lo[place[inside]] <= codes[wanted][inside]
-    probed = int(inside.sum())
-    for index, at in zip(wanted[inside].tolist(), place[inside].tolist(), strict=True):
-        keys, code = run.files[at].keys, codes[index]
-        position = int(keys.searchsorted(code))
-        if position < len(keys) and keys[position] == code:
-            missing[index] = False
-    return probed
-
-
-def _contains(keys: KeyArray, codes: KeyArray) -> Marks:
-    if not len(keys):
-        return np.zeros(len(codes), dtype=np.bool_)
-    at = np.minimum(keys.searchsorted(codes), len(keys) - 1)
-    result: Marks = keys[at] == codes
-    return result
+def _all_bytes(tree: Tree) -> int:
+    """Bytes of all files on the device, frozen ones included."""
+    return tree.total_bytes() + sum(f.size_bytes for f in tree.frozen.values())

@@ -20,9 +20,12 @@ from lsmlab.models.workloads.reads import (
     expected_block_reads,
     false_positive_rate,
     lru_hit_rate,
+    read_around,
+    read_on_demand,
     readahead,
     scan_block_reads,
     scan_device_reads,
+    table_opens,
 )
 from lsmlab.models.workloads.skewed import RankedKeys
 
@@ -175,7 +178,7 @@ def test_scans() -> None:
 def test_a_scan_reads_each_run_ahead() -> None:
     """Ten blocks of a large run and one each of two small ones: six requests, not twelve; nothing of runs without bytes."""
     runs = [(9e9, 1.0), (0.5, 2.0), (0.0, 1.0)]
-    requests, size = scan_device_reads(runs, entries=41.0, entries_per_block=4.0, block_bytes=4096.0)
+    requests, size = scan_device_reads(runs, 41.0, 4.0, lambda blocks: readahead(blocks, 4096.0))
     large, ahead = readahead(11, 4096.0)
 
     assert requests == pytest.approx(large + 2.0)
@@ -200,3 +203,43 @@ def test_readahead_reads_at_least_what_is_wanted(blocks: float) -> None:
     requests, size = readahead(blocks, 4096.0)
     assert size >= blocks * 4096 - 1e-6
     assert requests <= math.ceil(blocks)
+
+
+def test_a_fault_in_a_mapped_file_reads_around() -> None:
+    """128 KiB around a block; the next 128 from 32 KiB on, and always one window ahead from then on."""
+    kib = 1024.0
+    assert read_around(4 * kib) == (1.0, 128 * kib)
+    assert read_around(33 * kib) == (1.0, 256 * kib)
+    assert read_around(100 * kib) == (2.0, 384 * kib)
+    assert read_around(193 * kib) == (3.0, 512 * kib)
+
+
+def test_the_kernel_reads_on_demand() -> None:
+    """A block in its two pages; then windows of 4, 8, 16, 32, 32 … pages, one of them always on its way."""
+    page = 4096.0
+    assert read_on_demand(page) == (1.0, 2 * page)
+    assert read_on_demand(2 * page) == (2.0, (2 + 4 + 8) * page)
+    assert read_on_demand(22 * page) == (4.0, (2 + 4 + 8 + 16 + 32) * page)
+    requests, size = read_on_demand(10_000 * page)
+    assert requests == pytest.approx(4 + 10_000 / 32, abs=1)
+    assert size == pytest.approx((10_000 + 32) * page, abs=33 * page)
+
+
+def test_tables_are_opened_when_there_are_more_than_may_be_open() -> None:
+    """Nothing while all fit; with one run of alike tables the share that does not fit; hot small runs stay open."""
+    assert table_opens([(900.0, 1.0), (90.0, 1.0)], 990.0) == 0.0
+    assert table_opens([(5000.0, 1.0)], math.inf) == 0.0
+    assert table_opens([], 990.0) == 0.0
+    assert table_opens([(1980.0, 1.0)], 990.0) == pytest.approx(0.5)
+    assert table_opens([(1980.0, 1.0), (5.0, 1.0)], 990.0) == pytest.approx(0.5, abs=0.01)
+
+
+def test_opens_agree_with_a_simulated_table_cache() -> None:
+    """LevelDB's 990 tables under lookups that search one table of each of four levels: opens per lookup within 0.02."""
+    rng = np.random.default_rng(7)
+    levels = (5, 50, 500, 4500)
+    searched = np.column_stack([rng.integers(n, size=20_000) + 10_000 * i for i, n in enumerate(levels)]).ravel()
+
+    opens = len(levels) * (1.0 - simulated_lru(searched.tolist(), 990))
+
+    assert table_opens([(float(n), 1.0) for n in levels], 990.0) == pytest.approx(opens, abs=0.02)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from lsmlab.models.engines.options import RocksDbOptions
+from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import Cutter, Merge, Picker, Throttle
 from lsmlab.models.policies.flush_rules import KeepsHotKeys
@@ -41,6 +42,8 @@ class Engine(Protocol):
     """The picker, if it leaves hot keys of a full memtable in memory (TRIAD)."""
     values_in_log: bool
     """Whether files of L0 hold offsets into the log instead of values (TRIAD)."""
+    table_reads: TableReads
+    """How tables are read."""
     reverts_options: bool
     """Whether a job that ends puts the options back in force with which it began (RocksDB before 9.11)."""
 

@@ -17,6 +17,7 @@ from lsmlab.models.engines.rocksdb_parts import (
     RocksDbThrottling,
     level_rules,
 )
+from lsmlab.models.engines.table_reads import TableReads, table_cache_size
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import Cutter, InspectsKeys, Merge, Picker, SizesFiles, Throttle
@@ -89,6 +90,7 @@ class RocksDb:
         self.block_format = BlockFormat(
             self.options.block_size, self.options.block_size_deviation, self.options.block_restart_interval
         )
+        self.table_reads = self._table_reads()
         self.reverts_options = self.version < KEEPS_OPTIONS_SINCE
         self._levelled = self.options.compaction_style is CompactionStyle.LEVEL
         self.parts.check(self._base)
@@ -108,6 +110,10 @@ class RocksDb:
         self._inspects_keys = cutter if isinstance(cutter, InspectsKeys) else None
         self.hot_keys = hot_keys(picker)
         self.values_in_log = values_in_log(picker)
+
+    def _table_reads(self) -> TableReads:
+        """Iterators read ahead themselves; LevelDB does otherwise."""
+        return TableReads(self.options.block_size, table_cache_size(self.options.max_open_files))
 
     @property
     def _base(self) -> Base:

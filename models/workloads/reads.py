@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Final
 
@@ -13,6 +13,8 @@ from lsmlab.models.workloads.choosers import Popularity
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+BlockRequests = Callable[[float], tuple[float, float]]
+"""Blocks that follow each other in one table -> (requests one after the other, bytes) that get them from the device."""
 
 _LINE_BITS: Final = 512  # a filter's probes of one key stay in one 64-byte cache line (util/bloom_impl.h)
 _PROBES: Final = (2.080, 3.580, 5.100, 6.640, 8.300, 10.070, 11.720, 14.001, 16.050, 18.300, 22.001, 25.501)
@@ -23,6 +25,10 @@ READAHEAD_FIRST_BYTES: Final = 8 * 1024
 """`BlockBasedTableOptions::initial_auto_readahead_size`."""
 READAHEAD_MOST_BYTES: Final = 256 * 1024
 """`BlockBasedTableOptions::max_auto_readahead_size`."""
+AROUND_BYTES: Final = 128 * 1024
+"""What the kernel reads around a fault in a mapped file, half of it ahead, and at most ahead of reads (VM_MAX_READAHEAD)."""
+PAGE_BYTES: Final = 4096.0
+"""What a read through the page cache is rounded to at either end."""
 
 
 class Filter(Enum):
@@ -123,17 +129,17 @@ def scan_block_reads(runs: float, entries: float, entries_per_block: float) -> f
 
 
 def scan_device_reads(
-    runs: Sequence[tuple[float, float]], entries: float, entries_per_block: float, block_bytes: float
+    runs: Sequence[tuple[float, float]], entries: float, entries_per_block: float, requests_of: BlockRequests
 ) -> tuple[float, float]:
     """(Requests, bytes) of a scan that finds nothing in memory. `runs`: bytes of one, and how many alike it merges.
 
-    Its entries come from them by their sizes, and each run is read ahead by an iterator of its own.
+    Its entries come from them by their sizes, and each run is read by an iterator of its own.
     """
     total = sum(size * count for size, count in runs)
     requests = read_bytes = 0.0
     for size, count in runs:
         if size > 0.0:
-            asked, moved = readahead(1.0 + (entries - 1.0) * size / total / entries_per_block, block_bytes)
+            asked, moved = requests_of(1.0 + (entries - 1.0) * size / total / entries_per_block)
             requests, read_bytes = requests + count * asked, read_bytes + count * moved
     return requests, read_bytes
 
@@ -156,6 +162,47 @@ def readahead(
     high = _readahead(whole + 1, block_bytes, first_bytes, most_bytes)
     part = blocks - whole
     return low[0] + part * (high[0] - low[0]), low[1] + part * (high[1] - low[1])
+
+
+def read_around(wanted_bytes: float) -> tuple[float, float]:
+    """(Requests waited for, bytes) with which consecutive bytes of a mapped file come from the device.
+
+    A fault on a page that is not in memory reads 128 KiB, half of them before it. Who gets to the last quarter, and to
+    the beginning of every window from then on, has the next 128 KiB read meanwhile (do_sync_mmap_readahead and
+    do_async_mmap_readahead, mm/filemap.c): bytes that may be read in vain. A few blocks are merged in far less time than a
+    window takes to come, so whoever enters a window waits for it.
+    """
+    half = AROUND_BYTES / 2
+    entered = math.ceil(max(0.0, wanted_bytes - half) / AROUND_BYTES)
+    ahead = 1 if wanted_bytes > half / 2 else 0
+    return 1.0 + entered, AROUND_BYTES * (1.0 + entered + ahead)
+
+
+def read_on_demand(wanted_bytes: float) -> tuple[float, float]:
+    """(Requests waited for, bytes) with which consecutive bytes of a file come from the device if the kernel reads ahead.
+
+    The first block as it is asked for; who goes on has windows of 16, 32, 64, 128, 128 … KiB read, each when the one
+    before is entered (ondemand_readahead, mm/readahead.c).
+    """
+    requests, read_bytes, window = 1.0, 2.0 * PAGE_BYTES, 4.0 * PAGE_BYTES
+    ahead = False
+    while read_bytes < wanted_bytes + PAGE_BYTES:
+        requests, read_bytes, ahead = requests + 1.0, read_bytes + window, True
+        window = min(AROUND_BYTES, 2.0 * window)
+    return requests, read_bytes + (window if ahead else 0.0)
+
+
+def table_opens(accesses: Sequence[tuple[float, float]], open_tables: float) -> float:
+    """Tables that a read finds closed, of which an LRU cache keeps `open_tables` open; by Che's approximation.
+
+    `accesses`: classes of alike tables, as (tables, how many of them a read searches).
+    """
+    total = sum(searched for _, searched in accesses)
+    if total == 0.0 or sum(tables for tables, _ in accesses) <= open_tables:
+        return 0.0
+    tables = np.array([n for n, _ in accesses], dtype=np.float64)
+    chance = np.array([searched / n for n, searched in accesses]) / total
+    return total * (1.0 - lru_hit_rate(Popularity(chance, tables), open_tables))
 
 
 def _readahead(blocks: int, block_bytes: float, first_bytes: float, most_bytes: float) -> tuple[float, float]:

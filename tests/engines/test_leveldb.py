@@ -81,6 +81,27 @@ def test_reads_in_vain_cause_compactions() -> None:
     assert seeking.summary["block_cache"]["runs_per_read"] < 0.8 * deaf.summary["block_cache"]["runs_per_read"]
 
 
+def test_tables_beyond_the_table_cache_are_opened_again() -> None:
+    """A hundred tables of which thirty may be open: most lookups open one, which takes longer than the lookup itself."""
+    few, all_open = result(*READS, "engine.options.max_open_files=40"), result(*READS)
+
+    assert 0.0 == all_open.summary["block_cache"]["opens_per_read"]
+    assert 0.3 < few.summary["block_cache"]["opens_per_read"] < 2.0
+    assert few.summary["ops_per_s"] < 0.7 * all_open.summary["ops_per_s"]
+    assert few.summary["memory"]["index_bytes"] < 0.5 * all_open.summary["memory"]["index_bytes"]
+
+
+def test_lookups_of_mapped_tables_read_around() -> None:
+    """A block that is not in memory brings 128 KiB with it; RocksDB's lookups read a block."""
+    cold = (*(o for o in READS if "page_cache" not in o), "device.page_cache=1MiB", "engine.options.cache_size=0")
+    mapped = result(*cold, "engine.picker.seek_compaction=false").summary
+    direct = result(*cold, "engine=rocksdb").summary
+    per_block = [s["device_bytes_read"] / s["operations"] / s["read_amplification"] for s in (mapped, direct)]
+
+    assert per_block[0] == pytest.approx(128 * 1024, rel=0.02)
+    assert per_block[1] == pytest.approx(8 * 1024, rel=0.02)
+
+
 def test_nobody_else_pays_for_seeks() -> None:
     """Engines whose picker does not count seeks have no such look at the tree: their runs are as before."""
     assert isinstance(engine_of("engine=leveldb").picker, CountsSeeks)
