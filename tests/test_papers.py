@@ -16,6 +16,7 @@ from lsmlab.sim.__main__ import main
 from lsmlab.validation.case import Case
 from lsmlab.validation.papers import document, suite
 from lsmlab.validation.papers.claim import Claim, Outcome, Setting
+from lsmlab.validation.papers.ldc import p999_s
 from lsmlab.validation.papers.released import compare
 from lsmlab.validation.papers.runs import run_settings
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
@@ -229,3 +230,13 @@ def test_released_code_is_measured_by_the_same_formula() -> None:
         pytest.skip("this version has no adoc_code")
     assert 1.63 == pytest.approx(found["throughput, ADOC by no tuner"].recorded, abs=0.01)
     assert all(r.recorded == r.simulated for r in found.values())
+
+
+def test_a_percentile_of_all_operations() -> None:
+    """LDC's tail: of a thousand operations of two kinds, the last but one."""
+    table = {
+        "op": np.array(["write"] * 2 + ["read"] * 2), "upper_s": np.array([1e-6, 1e-3, 1e-5, 2e-4]),
+        "count": np.array([499.0, 1.0, 498.0, 2.0]),
+    }  # fmt: skip
+
+    assert p999_s(Outcome({}, {}, {}, {}, table)) == 2e-4

@@ -31,6 +31,8 @@ class Outcome:
     """Columns of jobs.parquet, one row per background job."""
     stalls: Mapping[str, Any]
     """Columns of stalls.parquet, one row per stall."""
+    latency: Mapping[str, Any]
+    """Columns of latency.parquet, one row per kind of operation and bucket."""
 
 
 Measure = Callable[[Mapping[str, Outcome]], float]

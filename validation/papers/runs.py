@@ -117,7 +117,7 @@ def _is_there(task: _Task) -> bool:
 def read_outcome(directory: Path) -> Outcome:
     """A run that was saved in a directory; the columns of its tables are read when they are asked for."""
     summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
-    return Outcome(summary, *(_Table(directory / f"{name}.parquet") for name in ("series", "jobs", "stalls")))
+    return Outcome(summary, *(_Table(directory / f"{name}.parquet") for name in ("series", "jobs", "stalls", "latency")))
 
 
 class _Table(Mapping[str, Any]):
