@@ -176,7 +176,7 @@ class DeviceStation:
         grant = self._allocate()
         self._readers.rate = grant.read_bytes_per_s
         self._writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
-        changed = grant is not self.grant
+        changed = grant != self.grant  # by value: which object it is depends on what else the process has simulated
         self.grant = grant
         valid_s = math.inf if self._flushing and not len(self._readers) else grant.valid_for_s  # nothing passes meanwhile
         self._alarm.set(min(self._readers.next_departure_s(), self._writers.next_departure_s(), valid_s))
