@@ -185,7 +185,8 @@ class _Waiting(NamedTuple):
     piece_s: float
     """Time of the piece of background work in progress."""
     most_s: float
-    """One piece of every other asker: the device takes turns, and no more than that is outstanding."""
+    """One piece of every other asker: the device takes turns, and no more than that is outstanding. The piece in progress
+    is half done on average when the read comes (the same residual time as in Pollaczek and Khinchine's formula)."""
 
 
 def _waiting(s: Service, load: Load, c: _Costs) -> _Waiting:
@@ -195,7 +196,8 @@ def _waiting(s: Service, load: Load, c: _Costs) -> _Waiting:
     writers = load.writers + (load.client_write_bytes_per_s > 0.0)
     others = load.readers * read_piece_s + writers * write_piece_s
     streams = load.readers + writers
-    return _Waiting(others / streams if streams else 0.0, others + (c.client_depth - 1.0) * c.client_s)
+    piece_s = others / streams if streams else 0.0
+    return _Waiting(piece_s, others - piece_s / 2.0 + (c.client_depth - 1.0) * c.client_s)
 
 
 def _closed_rate(depth: float, idle_s: float, client_s: float, background: float, wait: _Waiting) -> float:
