@@ -12,6 +12,7 @@ import numpy as np
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.latency import Pieces
+from lsmlab.sim.line import Line
 
 NEVER: Final = math.inf
 
@@ -48,13 +49,22 @@ class Group:
     """Rows of (time, arrived, served)."""
     write_pieces: Pieces = field(default_factory=Pieces)
     read_pieces: Pieces = field(default_factory=Pieces)
-    undisturbed: dict[tuple[int, int, int], float] = field(default_factory=dict)
-    """Operations by (write 0 / read 1 / scan 2, bucket of the mean, bucket of the utilisation)."""
+    residual_s: float = 0.0
+    """Open loop: what is left of an operation in progress when another arrives, on average over time; as planned."""
+    line: Line = field(default_factory=Line)
+    """Open loop: the line that chance makes before the threads, beside `backlog`."""
+    undisturbed: dict[tuple[int, int, int, int], float] = field(default_factory=dict)
+    """Operations by (write 0 / read 1 / scan 2, bucket of the mean, of the line's utilisation, of `residual_s`)."""
     kinds: tuple[tuple[int, float], ...] = field(init=False)
     """What the group does: (write 0 / read 1 / scan 2, how many of them per operation), those above 0."""
 
     def __post_init__(self) -> None:
         self.kinds = tuple((kind, share) for kind, share in enumerate(self.shares) if share > 0.0)
+
+    @property
+    def servers(self) -> int:
+        """Threads that take from one line."""
+        return 1 if self.spec.queue_per_thread else self.spec.threads
 
     @property
     def shares(self) -> tuple[float, float, float]:

@@ -177,14 +177,17 @@ class ClientLoad:
         for group in self.groups:
             done = group.served_rate * elapsed_s
             group.served += done
+            busy = 0.0
             if not group.closed:
+                used = min(1.0, group.served_rate / group.capacity)
+                busy = group.line.advance(elapsed_s, used, group.residual_s / group.servers)
                 group.arrived += group.arriving * elapsed_s
                 group.backlog = max(0.0, group.arrived - group.served)
                 if group.backlog <= group.capacity * TICK_S:
                     group.backlog = 0.0
             self._written += done * group.write_share / len(self.stores)
             if done > 0.0 and group.backlog <= _OPS_EPSILON:
-                self._note_undisturbed(group, done)
+                self._note_undisturbed(group, done, busy)
         if self._stall is not None and self._waiting_share > 0.0:
             share = self._waiting_share
             if not self._stall.stops:
@@ -193,12 +196,16 @@ class ClientLoad:
                 self._note_sleeps(elapsed_s, sleeps)
             self.waits.extend((start_s, now_s, CAUSES.index(self._stall), share))
 
-    def _note_undisturbed(self, group: Group, done: float) -> None:
-        busy = round(20.0 * min(1.0, group.served_rate / group.capacity)) if not group.closed else 0
+    def _note_undisturbed(self, group: Group, done: float, utilisation: float) -> None:
+        busy = round(20.0 * utilisation)
+        residual = 0 if group.closed else self._bucket(group.residual_s)
         for (kind, share), parts in zip(group.kinds, group.times, strict=True):
             for part, mean_s in parts:
-                key = (kind, round(math.log2(mean_s) * self.BUCKETS_PER_OCTAVE), busy)
+                key = (kind, self._bucket(mean_s), busy, residual)
                 group.undisturbed[key] = group.undisturbed.get(key, 0.0) + done * share * part
+
+    def _bucket(self, time_s: float) -> int:
+        return round(math.log2(time_s) * self.BUCKETS_PER_OCTAVE)
 
     def _note_sleeps(self, elapsed_s: float, sleeps: Sleeps) -> None:
         """Each sleep of a delayed writer holds every thread's next write (§3.6, §3.7)."""
@@ -239,6 +246,8 @@ class ClientLoad:
         for group in self.groups:
             # what is served until the next plan takes the times of this one: the device's grant may have changed by then
             group.times = [self._times.parts(kind, group) for kind, _ in group.kinds]
+            if not group.closed:
+                group.residual_s = self._times.residual_s(group)
             group.curve.extend((now_s, group.arrived, group.served))
         self._alarm.set(self._next_change())
         if self.on_rates is not None:
@@ -393,11 +402,16 @@ class ClientLoad:
         if all(g.finished or g.spec.background for g in self.groups):
             self._on_finished()
 
-    def undisturbed(self, group: Group, kind: int) -> list[tuple[Undisturbed, float]]:
-        """Operations of `kind` (0 write, 1 read, 2 scan) that waited for no stall, with the utilisation they met."""
+    def undisturbed(self, group: Group, kind: int) -> list[tuple[Undisturbed, float, float]]:
+        """Operations of `kind` (0 write, 1 read, 2 scan) that waited for no stall, and what they met.
+
+        That is a utilisation of the threads that makes their line as long, and what was left of an operation in progress
+        there, in seconds.
+        """
         spread = self._host.write_spread if kind == 0 else self._host.read_spread
+        steps = self.BUCKETS_PER_OCTAVE
         return [
-            (Undisturbed(count, 2.0 ** (bucket / self.BUCKETS_PER_OCTAVE), spread), busy / 20.0)
-            for (k, bucket, busy), count in group.undisturbed.items()
+            (Undisturbed(count, 2.0 ** (bucket / steps), spread), busy / 20.0, 2.0 ** (residual / steps))
+            for (k, bucket, busy, residual), count in group.undisturbed.items()
             if k == kind
         ]

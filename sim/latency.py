@@ -237,18 +237,23 @@ class _inverse:  # noqa: N801 - used as a function that is set up once
         return result
 
 
-def waiting_mixture(part: Undisturbed, utilisation: float, threads: int) -> tuple[Undisturbed, Floats]:
+def waiting_mixture(
+    part: Undisturbed, utilisation: float, threads: int, residual_s: float | None = None
+) -> tuple[Undisturbed, Floats]:
     """Split operations of an open loop into those served at once and those that found all threads busy.
 
-    Poisson arrivals, service times of `part`: the share that waits is Erlang's C, the mean wait of those that do is
-    (1 + cv²)/2 · mean / (threads · (1 - utilisation)) (Pollaczek and Khinchine for one thread, Lee and Longton's
-    approximation for several); the wait is taken as exponential, given as pieces of equal probability.
+    Poisson arrivals: the share that waits is Erlang's C, the mean wait of those that do is R / (threads · (1 - utilisation))
+    (Pollaczek and Khinchine for one thread, Lee and Longton's approximation for several), where R = E[S²] / 2 E[S] is what
+    is left of an operation in progress: `residual_s`, or that of `part` if all operations are such ones. The wait is taken
+    as exponential, given as pieces of equal probability.
     """
     if part.count <= 0.0 or utilisation <= 0.0:
         return part, np.empty((0, 4))
     rho = min(utilisation, 0.98)
     share = erlang_c(threads, rho)
-    mean_wait_s = 0.5 * (1.0 + part.variation) * part.mean_s / (threads * (1.0 - rho))
+    if residual_s is None:
+        residual_s = 0.5 * (1.0 + part.variation) * part.mean_s
+    mean_wait_s = residual_s / (threads * (1.0 - rho))
     steps = np.concatenate((np.arange(0.0, 0.99, 0.03), 1.0 - np.logspace(-2.0, -6.0, 13)))
     bounds = -np.log1p(-steps) * mean_wait_s
     counts = np.diff(steps) * share * part.count

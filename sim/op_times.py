@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from lsmlab.models.host import Host
 from lsmlab.sim.client_group import Group, WriteShape
 from lsmlab.sim.filling import Filling
+from lsmlab.sim.latency import Undisturbed
 from lsmlab.sim.machine import Machine
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class OpTimes:
         logged = host.log_op if shape.log_bytes > 0.0 else 0.0
         counted = host.statistics_op if shape.statistics else 0.0
         self._write_cpu_s = host.write_op + host.write_byte * shape.user_bytes + logged + counted
+        self._square_ratios = [
+            1.0 + Undisturbed(1.0, 1.0, spread).variation for spread in (host.write_spread, host.read_spread)
+        ]
+        """Mean square of a write's and a read's time by the square of its mean."""
 
     def cpu_s(self, kind: int) -> float:
         """Core time of one operation; of a write: into the memtable, and into the log if there is one."""
@@ -105,6 +110,19 @@ class OpTimes:
         for away, fixed_s in self._places(kind):
             found += [(away * share, fixed_s + time_s) for share, time_s in computing if away * share > 0.0]
         return found
+
+    def residual_s(self, group: Group) -> float:
+        """What is left of an operation in progress, seen from outside: E[S^2] / 2 E[S] over all kinds, as in `group.times`.
+
+        Whoever finds all threads busy waits for operations of every kind, a write behind reads as well.
+        """
+        mean_s = square = 0.0
+        for (kind, share), parts in zip(group.kinds, group.times, strict=True):
+            square_ratio = self._square_ratios[min(kind, 1)]
+            for part, part_s in parts:
+                mean_s += share * part * part_s
+                square += share * part * part_s * part_s * square_ratio
+        return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
     def _places(self, kind: int) -> Parts:
         """(share, time beyond computing): reads that need the device and reads that do not are far apart."""

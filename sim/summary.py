@@ -34,17 +34,17 @@ def latency_of(clients: ClientLoad, kinds: Sequence[int], seconds: Floats) -> tu
         if share == 0.0:
             continue
         pieces = _group_pieces(group, kinds, seconds, share)
-        counted = [(u, busy) for kind in kinds for u, busy in clients.undisturbed(group, kind)]
+        counted = [found for kind in kinds for found in clients.undisturbed(group, kind)]
         total = group.served * share
-        excess = sum(u.count for u, _ in counted) + float(pieces[:, 1].sum()) - total
-        plain = sum(u.count for u, _ in counted)
+        plain = sum(u.count for u, _, _ in counted)
+        excess = plain + float(pieces[:, 1].sum()) - total
         scale = max(0.0, 1.0 - excess / plain) if plain > 0 else 0.0
-        for part, busy in counted:
+        for part, busy, residual_s in counted:
             scaled = Undisturbed(part.count * scale, part.mean_s, part.spread)
             if group.closed:
                 undisturbed.append(scaled)
             else:
-                plain_part, waiting = waiting_mixture(scaled, busy, group.spec.threads)
+                plain_part, waiting = waiting_mixture(scaled, busy, group.servers, residual_s)
                 undisturbed.append(plain_part)
                 tables.append(waiting)
         tables.append(pieces)

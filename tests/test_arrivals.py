@@ -47,6 +47,18 @@ def test_on_off_lengths_are_lognormal() -> None:
     assert starts.tolist() == arrivals.segments(700_000.0, RNG(1))[0].tolist()
 
 
+def test_some_bursts_are_long() -> None:
+    """SILK's trace: nine peaks in ten of 10 to 20 s, the others between 100 and 400 s, valleys as without."""
+    arrivals = OnOff(1000.0, 14.4, 0.17, 10.0, 15.0, 0.3, long_share=0.1, long_mean_s=213.0, long_sigma=0.35)
+    starts, _ = arrivals.segments(400_000.0, RNG(1))
+    valleys, peaks = np.diff(starts)[::2], np.diff(starts)[1::2]
+
+    assert ((peaks > 10.0) & (peaks < 20.0)).mean() == pytest.approx(0.9 * 0.957, abs=0.02)
+    assert ((peaks > 100.0) & (peaks < 400.0)).mean() == pytest.approx(0.1 * 0.952, abs=0.02)
+    assert peaks.mean() == pytest.approx(0.9 * 14.4 + 0.1 * 213.0, rel=0.06)
+    assert valleys.mean() == pytest.approx(15.0, rel=0.02)
+
+
 def test_sine() -> None:
     """A day's mean is the sine's mean, its highest rate mean + amplitude; noise stays within half the amplitude."""
     day = Sine(1000.0, 2 * math.pi / 86_400, 0.0, 4500.0, 60.0)

@@ -17,6 +17,7 @@ from lsmlab.sim.latency import (
     queue_pieces,
     waiting_mixture,
 )
+from lsmlab.sim.line import Line
 from lsmlab.sim.sojourn import mean_sojourn_s
 
 
@@ -47,6 +48,63 @@ def test_open_loop_waits_as_pollaczek_and_khinchine_say(load: float, spread: flo
 
     expected = load * (1.0 + variation) / (2.0 * (1.0 - load)) * 1e-3
     assert mean_wait_s == pytest.approx(expected, rel=0.01), name
+
+
+@pytest.mark.parametrize("load", [0.2, 0.6])
+def test_short_operations_wait_behind_long_ones(load: float) -> None:
+    """One thread, half of the operations of 2 us, half of 140: both wait alike, as Lindley's recursion says."""
+    rng = np.random.default_rng(1)
+    service = np.where(rng.random(400_000) < 0.5, 2e-6, 140e-6)
+    mean_s, square = 71e-6, (2e-6**2 + 140e-6**2) / 2.0
+    gaps = rng.exponential(mean_s / load, len(service))
+    wait_s, waits = 0.0, np.empty(len(service))
+    for i, (gap, time_s) in enumerate(zip(gaps.tolist(), service.tolist(), strict=True)):
+        wait_s = max(0.0, wait_s - gap)
+        waits[i] = wait_s
+        wait_s += time_s
+
+    plain, rows = waiting_mixture(Undisturbed(1e6, 2e-6, 0.0), load, 1, square / (2.0 * mean_s))
+
+    assert float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6 == pytest.approx(waits.mean(), rel=0.03)
+    assert 1.0 - plain.count / 1e6 == pytest.approx((waits > 0.0).mean(), rel=0.01)
+
+
+@pytest.mark.parametrize(("busy_s", "load"), [(0.01, 0.95), (0.05, 0.95), (0.1, 0.8), (30.0, 0.6)])
+def test_a_line_needs_time_to_grow(busy_s: float, load: float) -> None:
+    """Short busy times between quiet ones of 90 ms at a load of 0.2: the mean wait of who comes in the busy ones."""
+    service_s, quiet_s, rng = 140e-6, 0.09, np.random.default_rng(2)
+    waits: list[float] = []
+    now_s = left_s = 0.0
+    while len(waits) < 300_000:
+        at_s = now_s % (busy_s + quiet_s)
+        gap_s = float(rng.exponential(service_s / (load if at_s < busy_s else 0.2)))
+        now_s, left_s = now_s + gap_s, max(0.0, left_s - gap_s)
+        if now_s % (busy_s + quiet_s) < busy_s:
+            waits.append(left_s)
+        left_s += service_s
+    line, mean_s, steps = Line(), 0.0, 50
+    for _ in range(3):
+        mean_s = 0.0
+        for _ in range(steps):
+            busy = line.advance(busy_s / steps, load, service_s / 2.0)
+            mean_s += busy / (1.0 - busy) * service_s / 2.0 / steps
+        line.advance(quiet_s, 0.2, service_s / 2.0)
+
+    assert mean_s == pytest.approx(float(np.mean(waits)), rel=0.25)
+    assert mean_s < 1.01 * load / (1.0 - load) * service_s / 2.0
+
+
+def test_a_line_in_equilibrium_stays() -> None:
+    """After a long time, in one step or in many, it is as Pollaczek and Khinchine say, from above as from below."""
+    for before_s in (0.0, 1.0):
+        once, often = Line(), Line()
+        once.work_s = often.work_s = before_s
+        once.advance(1e4, 0.7, 1e-4)
+        for _ in range(100):
+            often.advance(1e2, 0.7, 1e-4)
+
+        assert once.work_s == pytest.approx(0.7 * 1e-4 / 0.3, rel=2e-3)
+        assert often.work_s == pytest.approx(0.7 * 1e-4 / 0.3, rel=2e-3)
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.36])

@@ -82,7 +82,7 @@ class PeaksValleys:
 class OnOff:
     """ON and OFF periods with lognormal lengths, OFF first: bursts without a rhythm.
 
-    A length's median is its mean divided by exp(sigma²/2).
+    A length's median is its mean divided by exp(sigma²/2). Some ON periods may be long ones, with a mean of their own.
     """
 
     on_rate_per_s: float
@@ -91,9 +91,13 @@ class OnOff:
     off_rate_per_s: float
     off_mean_s: float
     off_sigma: float
+    long_share: float = 0.0
+    """Share of the ON periods that are long."""
+    long_mean_s: float = 1.0
+    long_sigma: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.on_mean_s <= 0 or self.off_mean_s <= 0:
+        if min(self.on_mean_s, self.off_mean_s, self.long_mean_s) <= 0:
             raise InputError("ON and OFF periods must have a mean length above 0 s")
 
     def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -104,7 +108,12 @@ class OnOff:
         while lengths.sum() < until_s:
             missing = until_s - lengths.sum()
             more = _count(1.2 * missing / mean_s.sum())
-            drawn = np.exp(rng.standard_normal((more, 2)) * sigma - sigma**2 / 2) * mean_s
+            normal = rng.standard_normal((more, 2))
+            drawn = np.exp(normal * sigma - sigma**2 / 2) * mean_s
+            if self.long_share > 0.0:
+                long = rng.random(more) < self.long_share
+                spread = self.long_sigma
+                drawn[long, 1] = np.exp(normal[long, 1] * spread - spread**2 / 2) * self.long_mean_s
             lengths = np.concatenate((lengths, np.maximum(drawn, 1e-6)))
         rates = np.tile([self.off_rate_per_s, self.on_rate_per_s], len(lengths))
         return _from_lengths(lengths.ravel(), rates, until_s)

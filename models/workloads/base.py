@@ -89,6 +89,8 @@ class Clients:
     client_work: float = 0.0
     """Core time that a client spends on an operation outside the store, such as drawing its key, in times of `Host.write_op`.
     db_bench's clock does not tell it from the operation."""
+    queue_per_thread: bool = False
+    """Open loop: arrivals are dealt out to the threads, and wait for theirs although another may be free."""
     background: bool = False
     """Left out of the reported throughput, and stops when the others have finished (readwhilewriting's writer)."""
 

@@ -80,6 +80,8 @@ class OpenLoopWorkload:
     shards: int = quantity("count", 16, low=1)
     threads: int = quantity("count", 16, low=1, high=10_000)
     """Client threads that take the arrivals; they wait in a queue while all are busy."""
+    queue_per_thread: bool = False
+    """Whether each thread has a queue of its own, to which arrivals are dealt out; if not, all take from one."""
     sync: bool = False
     duration: float = quantity("seconds", 600.0, low=1e-3)
     regions: int = quantity("count", 1, low=1, high=1000)
@@ -115,7 +117,7 @@ class OpenLoopWorkload:
         keys = self.keys()
         clients = Clients(
             name, self.threads, mix, arrivals, write_keys=keys, read_keys=keys,
-            scan_length=ScanLength(mean=self.scan_length), sync=self.sync,
+            scan_length=ScanLength(mean=self.scan_length), sync=self.sync, queue_per_thread=self.queue_per_thread,
         )  # fmt: skip
         values = ParetoSize(k=self.value_k, sigma=self.value_sigma) if self.value_sigma else FixedSize(self.value_size)
         return Workload(
@@ -163,13 +165,18 @@ class Bursts(OpenLoopWorkload):
     off_rate: float = quantity("per_s", 200.0)
     off_mean: float = quantity("seconds", 15.0, low=1e-3)
     off_sigma: float = quantity("ratio", 0.4, high=4.0)
+    long_share: float = quantity("ratio", 0.0, high=1.0)
+    """Share of the ON periods that are long ones, with the next two instead of on_mean and on_sigma."""
+    long_mean: float = quantity("seconds", 200.0, low=1e-3)
+    long_sigma: float = quantity("ratio", 0.35, high=4.0)
 
     def workload(self) -> Workload:
         """The workload."""
-        return self.make(
-            "on_off",
-            OnOff(self.on_rate, self.on_mean, self.on_sigma, self.off_rate, self.off_mean, self.off_sigma),
-        )
+        schedule = OnOff(
+            self.on_rate, self.on_mean, self.on_sigma, self.off_rate, self.off_mean, self.off_sigma, self.long_share,
+            self.long_mean, self.long_sigma,
+        )  # fmt: skip
+        return self.make("on_off", schedule)
 
 
 @dataclass(frozen=True, kw_only=True)
