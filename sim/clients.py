@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import simpy
 from lsmlab.models.host import Host
-from lsmlab.models.policies.decisions import StallCause, ThrottleState
 from lsmlab.models.workloads.base import Clients
+from lsmlab.sim.admission import Admission
 from lsmlab.sim.client_group import NEVER, Group, WriteShape, start_group
 from lsmlab.sim.filling import Filling
 from lsmlab.sim.latency import Undisturbed
@@ -23,7 +23,7 @@ from lsmlab.sim.machine import Machine
 from lsmlab.sim.op_times import WRITE, OpTimes
 from lsmlab.sim.queues import TICK_S, Alarm
 from lsmlab.sim.recorder import CAUSES
-from lsmlab.sim.sleeps import Sleeps, fixed_sleep, sleeps_at
+from lsmlab.sim.sleeps import Sleeps
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
@@ -71,13 +71,9 @@ class ClientLoad:
         self._times = OpTimes(machine, shape, self._filling, reads, sync_s)
         self._alarm = Alarm(env, self._wake)
         self._planning = False
-        self._stall: StallCause | None = None
-        self._allowed = NEVER
-        """Writes per second that each store lets through."""
+        self._admission = Admission(stores, self.groups, machine, shape, self._times)
         self._waiting_share = 0.0
         """Share of time that the leading writer spends waiting now."""
-        self._asked_sleep_s = 0.0
-        """Sleep that the throttles asked for when that was planned; 0: as long as a delayed rate needs."""
         self._stop_since = -1.0
         self._device_bytes = self._device_rate = 0.0
         """What clients moved on the device so far, and move per second now."""
@@ -188,13 +184,14 @@ class ClientLoad:
             self._written += done * group.write_share / len(self.stores)
             if done > 0.0 and group.backlog <= _OPS_EPSILON:
                 self._note_undisturbed(group, done, busy)
-        if self._stall is not None and self._waiting_share > 0.0:
+        stall = self._admission.cause
+        if stall is not None and self._waiting_share > 0.0:
             share = self._waiting_share
-            if not self._stall.stops:
-                sleeps = self._sleeps()
+            if not stall.stops:
+                sleeps = self._admission.sleeps()
                 share /= 1.0 + self._host.sleep_penalty / sleeps.mean_s
                 self._note_sleeps(elapsed_s, sleeps)
-            self.waits.extend((start_s, now_s, CAUSES.index(self._stall), share))
+            self.waits.extend((start_s, now_s, CAUSES.index(stall), share))
 
     def _note_undisturbed(self, group: Group, done: float, utilisation: float) -> None:
         busy = round(20.0 * utilisation)
@@ -218,15 +215,6 @@ class ClientLoad:
                     group.write_pieces.add(self.env.now, held * share, sleep_s, sleep_s)
                 self.longest_wait_s = max(self.longest_wait_s, sleeps.longest_s)
 
-    def _sleeps(self) -> Sleeps:
-        """How delayed writers sleep at the present rate, or as their throttle says."""
-        if self._asked_sleep_s > 0.0:
-            return fixed_sleep(self._asked_sleep_s, self._host)
-        threads = sum(g.spec.threads for g in self.groups if g.closed and g.write_share > 0.0)
-        group_bytes = max(1, threads) * self.shape.batch_bytes
-        rate = self._allowed * self.shape.batch_bytes
-        return sleeps_at(rate, group_bytes, self._host, self.stores[0].engine.version)
-
     # --- the future: rates until something changes ----------------------------------------------------------------------
 
     def _plan(self) -> None:
@@ -234,7 +222,7 @@ class ClientLoad:
         for group in self.groups:
             self._arrivals(group, now_s)
         self._times.look()
-        held = self._held
+        held = self._admission.held
         self._note_stop(held)
         for _ in range(_ROUNDS):
             before_s = self.machine.device.grant.client_read_latency_s
@@ -257,16 +245,14 @@ class ClientLoad:
         """What each group is served, on the machine as it is now."""
         for group in self.groups:
             group.capacity = self._times.capacity(group)
-        allowed, cause = self._allowed_writes(held)
+        allowed = self._admission.decide(held)
         wanted = sum(self._demand(g) * g.write_share for g in self.groups)
         factor = 1.0 if wanted <= allowed else allowed / wanted
-        self._stall, self._allowed = cause, allowed / len(self.stores)
-        self._asked_sleep_s = max(store.throttle.sleep_s for store in self.stores)
         self._waiting_share = 0.0
         for group in self.groups:
             demand = self._demand(group)
             if group.write_share > 0.0:
-                if cause is not None and demand > 0.0 and factor < 1.0:
+                if self._admission.cause is not None and demand > 0.0 and factor < 1.0:
                     self._waiting_share = max(self._waiting_share, 1.0 - factor * demand / group.capacity)
                 demand *= factor
             group.served_rate = demand
@@ -294,36 +280,6 @@ class ClientLoad:
         if group.closed:
             return min(group.capacity, group.limit_per_s)
         return group.capacity if group.backlog > _OPS_EPSILON else min(group.arriving, group.capacity)
-
-    def _allowed_writes(self, held: bool) -> tuple[float, StallCause | None]:
-        """Writes per second over all stores that the stores let through, and why not more."""
-        allowed, cause = NEVER, None
-        for store in self.stores:
-            if store.blocked:
-                return 0.0, store.blocked_by
-        if held:
-            return 0.0, None  # RocksDB does not count this as a stall
-        for store in self.stores:
-            if store.throttle.delayed:
-                rate = self._delayed_writes(store.throttle) * len(self.stores)
-                if rate < allowed:
-                    allowed, cause = rate, store.throttle.cause
-        return allowed, cause
-
-    @property
-    def _held(self) -> bool:
-        """Whether nobody can append to the log (sim/journal.py), or an OPTIONS file is written (sim/options_file.py)."""
-        journal = self.machine.journal
-        locked = journal is not None and journal.locked and self.shape.log_bytes > 0.0
-        return locked or any(store.options_file.holds_writers for store in self.stores)
-
-    def _delayed_writes(self, throttle: ThrottleState) -> float:
-        """Writes per second that a delayed store lets through: by bytes, or a group of writers per sleep."""
-        if throttle.sleep_s == 0.0:
-            return throttle.rate_bytes_per_s / self.shape.batch_bytes
-        writers = sum(g.spec.threads for g in self.groups if g.write_share > 0.0 and not g.finished)
-        sleep_s = fixed_sleep(throttle.sleep_s, self._host).mean_s + self._host.sleep_penalty
-        return max(1, writers) / (sleep_s + self._times.mean_s(0))
 
     def _note_stop(self, held: bool) -> None:
         stopped = held or any(store.blocked for store in self.stores)
