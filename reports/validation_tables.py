@@ -159,14 +159,14 @@ def _share(value: float | None) -> str:
 def _table(place: str, title: str, caption: str, head: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
     top = "".join(f"<th>{html.escape(text)}</th>" for text in head)
     lines = "".join(
-        f'<tr><th style="min-width:11rem">{html.escape(name)}</th>'
+        f'<tr><th style="min-width:10rem">{html.escape(name)}</th>'
         + "".join(f'<td class="number">{_marked(cell)}</td>' for cell in cells)
         + "</tr>"
         for name, cells in rows
     )
     return (
         f'<section id="{place}"><h2>{html.escape(title)}</h2><p class="caption">{html.escape(caption)}</p>'
-        f'<div class="scroll"><table class="compare" style="font-size:.85rem"><thead><tr><td></td>{top}</tr></thead>'
+        f'<div class="scroll"><table class="compare" style="font-size:.8rem"><thead><tr><td></td>{top}</tr></thead>'
         f"<tbody>{lines}</tbody></table></div></section>"
     )
 
