@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -101,11 +102,17 @@ def test_links_move_nothing_and_are_all_merged_in_time() -> None:
 
 
 def test_lookups_go_through_slices_but_filters_keep_blocks_out() -> None:
-    """More runs per lookup than with UDC, and nearly as many blocks."""
-    ldc, udc = result("engine=ldc", *READING), result("engine=leveldb", *READING)
+    """More runs per lookup than with UDC, and nearly as many blocks.
 
-    assert ldc.summary["block_cache"]["runs_per_read"] > udc.summary["block_cache"]["runs_per_read"]
-    assert ldc.summary["read_amplification"] == pytest.approx(udc.summary["read_amplification"], rel=0.1)
+    Runs are those at the end of a run, where L0 has few files or many as it happens: the mean of several runs is compared.
+    """
+    ldc, udc = ([result(f"engine={name}", *READING, f"seed={seed}") for seed in range(1, 6)] for name in ("ldc", "leveldb"))
+
+    def runs(results: Sequence[Result]) -> float:
+        return float(np.mean([r.summary["block_cache"]["runs_per_read"] for r in results]))
+
+    assert runs(ldc) > runs(udc)
+    assert ldc[0].summary["read_amplification"] == pytest.approx(udc[0].summary["read_amplification"], rel=0.1)
 
 
 def test_the_threshold_follows_throughput() -> None:
