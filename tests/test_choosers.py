@@ -283,7 +283,7 @@ def test_key_ranges_get_their_shares() -> None:
         lambda: LogUniform(0.0), lambda: Exponential(100.0), lambda: Hotspot(1.1), lambda: UniformKeys(share=0.0),
         lambda: SequentialKeys(repeats=0.5), lambda: range_shares(0, 0, 0, 0, 5), lambda: range_shares(1, 1e6, 0, 0, 5),
         lambda: RankedKeys(Zipf(), share=2.0), lambda: KeySample(0), lambda: KeySample(10, 0.3),
-        lambda: RangedKeys((0.5, 0.5)).start(KeySample(1), InsertCursor()),
+        lambda: RangedKeys((1, 1)).start(KeySample(1), InsertCursor()),
     ],
 )  # fmt: skip
 def test_impossible_distributions_are_refused(make) -> None:

@@ -56,8 +56,8 @@ class RangedKeys:
     Mersenne Twister there.
     """
 
-    shares: tuple[float, ...] = (1,)
-    """Of the ranges: whole numbers are those by which db_bench divides (`levels`), others stand in proportion only."""
+    shares: tuple[int, ...] = (1,)
+    """Of the ranges, as db_bench divides by their sum."""
     law: PowerLaw | None = None
 
     @property
@@ -91,17 +91,13 @@ class RangedKeys:
         fourfold is one less than a multiple of 667, up to 5 of the 7 that could. The answer is the number of values that
         would meet as often if they were equally likely: (sum of hits)^2 / sum of squares.
         """
-        size, chances = self.range_size(population), self.chances
-        total = sum(self.shares)
-        if total != int(total) or any(share != int(share) for share in self.shares):
-            most = np.minimum(size, np.round(chances * population))
-            return np.asarray(np.maximum(most, 1.0), dtype=np.int64)
-        places = min(int(total), size)
+        size, total = self.range_size(population), sum(self.shares)
+        places = min(total, size)
         place = np.arange(0, places, max(1, places // MOST_PLACES), dtype=np.int64)
         edges = np.cumsum(np.array(self.shares, dtype=np.int64))
         hits = np.zeros((len(self.shares), len(place)))
         for turn in range(population // size):
-            hits[edges.searchsorted((place + turn * size) % int(total), side="right"), np.arange(len(place))] += 1.0
+            hits[edges.searchsorted((place + turn * size) % total, side="right"), np.arange(len(place))] += 1.0
         met = hits.sum(axis=1) ** 2 / np.maximum((hits**2).sum(axis=1), 1.0)
         levels: KeyArray = np.maximum(np.round(met / len(place) * size), 1.0).astype(np.int64)
         return levels
