@@ -53,7 +53,7 @@ print("Cumulative stall: 00:00:0.500 H:M:S, 25.0 percent")
 @pytest.fixture(autouse=True)
 def steady_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """The computation that tells the machine's speed takes seconds; here it always took the same."""
-    monkeypatch.setattr("lsmlab.validation.recorder.verb.measure_speed", lambda: Speed(0.1, 0.12, 5.0))
+    monkeypatch.setattr("lsmlab.validation.recorder.verb.measure_speed", lambda: Speed(0.1, 0.12, 5.0, 0.0))
 
 
 def fake_tool(folder: Path, sleep_s: float = 0.0) -> Path:
@@ -255,7 +255,7 @@ def test_the_machine_s_speed_is_timed() -> None:
     """Busy cores are not much faster than one alone, and what the host stole is what it had stolen by then less before."""
     speed = measure_speed()
     assert 0.0 < speed.alone_s < 2.0 * speed.crowded_s
-    assert speed_facts(Speed(0.1, 0.2, 3.0), Speed(0.12, 0.2, 9.0), 60.0) == {
+    assert speed_facts(Speed(0.1, 0.2, 3.0, 40.0), Speed(0.12, 0.2, 9.0, 100.0)) == {
         "alone_s": 0.11, "crowded_s": 0.2, "drift": 0.2, "stolen": 0.1
     }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """How fast this machine is just now: a fixed computation, timed before and after each recorded run.
 
-A virtual machine shares its cores, caches and memory with others: the same run took between 0.8 and 1.2 of the CPU time
-at different hours. The computation sorts and compares, as merges do, within the caches of a core and beyond them.
+A virtual machine shares its cores, caches and memory with others: jobs of the recorded cases took 0.8 to 1.1 of the CPU
+time that their calibration lets expect (validation/findings.yaml). The computation sorts, so it compares as merges do.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class Speed:
     """With all of them."""
     steal_s: float
     """CPU seconds since boot for which a core had work and the host ran something else (Linux, /proc/stat)."""
+    at_s: float
+    """Monotonic clock when that was read."""
 
 
 def measure_speed() -> Speed:
@@ -42,16 +44,16 @@ def measure_speed() -> Speed:
     alone = _median_s(_ROUNDS)
     with ThreadPoolExecutor(cores) as pool:  # sorting releases the interpreter's lock
         crowded = list(pool.map(_median_s, [_ROUNDS] * cores))
-    return Speed(alone, statistics.fmean(crowded), _steal_s())
+    return Speed(alone, statistics.fmean(crowded), _steal_s(), time.monotonic())
 
 
-def speed_facts(before: Speed, after: Speed, duration_s: float) -> dict[str, float]:
-    """What is kept with a repeat: means of before and after, and the stolen time per second of the run."""
+def speed_facts(before: Speed, after: Speed) -> dict[str, float]:
+    """What is kept with a repeat: means of before and after, and the time stolen between them per second."""
     return {
         "alone_s": _short((before.alone_s + after.alone_s) / 2.0),
         "crowded_s": _short((before.crowded_s + after.crowded_s) / 2.0),
         "drift": _short(after.alone_s / before.alone_s - 1.0),
-        "stolen": _short((after.steal_s - before.steal_s) / max(duration_s, 1e-9)),
+        "stolen": _short((after.steal_s - before.steal_s) / max(after.at_s - before.at_s, 1e-9)),
     }
 
 

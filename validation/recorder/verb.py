@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -98,11 +97,10 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
                 sys.stdout.write(f"{case.name}: repeat {number} of {given.repeats} …\n")
                 sys.stdout.flush()
                 shutil.rmtree(raw, ignore_errors=True)
-                started = time.monotonic()
                 run_bench(tool, plan, limits, budget, database, raw, nice=given.nice)
                 after = measure_speed()
                 keep_repeat(raw, case.directory / str(number), (database, raw), manifest=number == 1)
-                speeds.append(speed_facts(before, after, time.monotonic() - started))
+                speeds.append(speed_facts(before, after))
                 done.append(str(number))
                 before = after
             sys.stdout.write(speeds_differ(speeds))
