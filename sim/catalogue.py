@@ -14,7 +14,6 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json
-from lsmlab.sim.options_input import options_shown, options_text
 
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
 """Groups of an engine's policies: `engine/picker` and so on."""
@@ -91,6 +90,8 @@ def show_verb(argv: list[str]) -> int:
     parser.add_argument("entry", metavar="ENTRY", help="its name, as in 'lsmlab list'; of options: a file or a LOG")
     given = parser.parse_args(argv)
     if given.group == "options":
+        from lsmlab.sim.options_input import options_shown, options_text
+
         shown = options_shown(Path(given.entry))
         sys.stdout.write(to_json(shown) if given.json else options_text(shown))
         return 0
