@@ -10,12 +10,11 @@ import numpy as np
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
+from lsmlab.models.workloads.reads import Searched
 from lsmlab.sim.store import Store
 from numpy.typing import NDArray
 
 Marks = NDArray[np.bool_]
-Accesses = Sequence[tuple[float, float]]
-"""Classes of alike tables, as (tables, how many of them a read searches)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Lookups:
     """Share found in a memtable."""
     in_log: float = 0.0
     """Share found in a file of L0 that holds an offset: the value is one more read away, in the log."""
-    accesses: Accesses = ()
+    searched: Sequence[Searched] = ()
     """Tables that were searched, filters included."""
 
 
@@ -59,7 +58,7 @@ def look_up(store: Store, codes: KeyArray) -> Lookups:
     n = len(codes)
     return Lookups(
         sum(count for _, count in probed) / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_log / n,
-        [(tables, count / n) for tables, count in probed if tables],
+        [Searched(tables, count / n) for tables, count in probed if tables],
     )  # fmt: skip
 
 
@@ -73,7 +72,7 @@ class Runs(NamedTuple):
     """All together."""
 
 
-def sorted_runs(tree: Tree) -> list[Runs]:
+def scan_runs(tree: Tree) -> list[Runs]:
     """What a scan has to merge: files of L0, runs, the slices that a run's average file has."""
     runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
     found = [Runs(float(f.size_bytes), 1.0, 1.0) for f in tree.l0]

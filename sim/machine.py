@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
@@ -16,6 +15,7 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.gate import Gate
 from lsmlab.sim.journal import Journal
 from lsmlab.sim.limiter import LimiterStation
+from lsmlab.sim.page_cache import PageCache
 from lsmlab.sim.queues import Events as Events
 from lsmlab.sim.stations import CoreStation, DeviceStation
 from lsmlab.sim.steps import BUFFER_BYTES, Step
@@ -34,57 +34,6 @@ class Consumer(IntEnum):
     L0 = 2
     """Compactions that start at L0."""
     DEEPER = 3
-
-
-class PageCache:
-    """Files that are in memory: least recently written or read out first, whole files, up to a stated size."""
-
-    def __init__(self, size_bytes: float) -> None:
-        self.room_bytes = size_bytes
-        self._files: OrderedDict[int, int] = OrderedDict()
-        self._used = 0
-
-    def wrote(self, file: SortedFile) -> None:
-        """A file was written through the cache."""
-        self._add(file)
-
-    def missing_bytes(self, files: Sequence[SortedFile]) -> int:
-        """Bytes of `files` and their slices that have to come from the device; the files are in the cache afterwards.
-
-        A slice is read for the last time, so its pages are not counted among those that stay.
-        """
-        if self.room_bytes <= 0:
-            return sum(f.merge_bytes for f in files)
-        missing = sum(s.size_bytes for f in files for s in f.slices if id(s.source) not in self._files)
-        for file in files:
-            if id(file) in self._files:
-                self._files.move_to_end(id(file))
-            else:
-                missing += file.size_bytes
-                self._add(file)
-        return missing
-
-    def cached_bytes(self, files: Iterable[SortedFile]) -> int:
-        """Bytes of `files` that are in memory."""
-        return sum(self._files.get(id(file), 0) for file in files)
-
-    def deleted(self, file: SortedFile) -> None:
-        """A deleted file frees its pages."""
-        self._used -= self._files.pop(id(file), 0)
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes of files now in memory."""
-        return self._used
-
-    def _add(self, file: SortedFile) -> None:
-        if self.room_bytes <= 0:
-            return
-        self._used += file.size_bytes - self._files.pop(id(file), 0)
-        self._files[id(file)] = file.size_bytes
-        while self._used > self.room_bytes:
-            _, size = self._files.popitem(last=False)
-            self._used -= size
 
 
 @dataclass(slots=True)

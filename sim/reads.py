@@ -20,6 +20,7 @@ from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import (
     PAGE_BYTES,
+    Searched,
     cached_blocks,
     false_positive_rate,
     lru_hit_rate,
@@ -27,7 +28,7 @@ from lsmlab.models.workloads.reads import (
     scan_device_reads,
     table_opens,
 )
-from lsmlab.sim.lookups import Accesses, Lookups, look_up, sorted_runs
+from lsmlab.sim.lookups import Lookups, look_up, scan_runs
 from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class TreeReads:
             "bloom_false_positive_rate": self._false_positive if self._setup.engine.options.bloom_bits > 0 else None,
             "found_share": self.lookups.found + self.lookups.in_memory,
             "runs_per_read": self.lookups.runs,
-            "opens_per_read": table_opens(self.lookups.accesses, self._setup.engine.table_reads.open_tables),
+            "opens_per_read": table_opens(self.lookups.searched, self._setup.engine.table_reads.open_tables),
         }
 
     def _hit_rate(self) -> float:
@@ -138,9 +139,9 @@ class TreeReads:
         self._block_weight += 1.0
         self._tables = _table_count(store.tree)
         self.block_bytes = self._requests(1.0)[1]
-        beyond_pages = 1.0 - self._cached_share(store)
+        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._stores)
         miss = (1.0 - self.hit_rate) * beyond_pages
-        opened = self._opened(store, found.accesses, beyond_pages)
+        opened = self._opened(store, found.searched, beyond_pages)
         get = ReadCost(
             cpu_s=host.read_op + found.runs * host.read_run + blocks * block_cpu_s + opened.cpu_s,
             device_reads=blocks * miss + opened.device_reads,
@@ -148,13 +149,13 @@ class TreeReads:
             memory_share=(1.0 - miss) ** blocks * opened.memory_share,
             blocks=blocks,
         )
-        runs = sorted_runs(store.tree)
+        runs = scan_runs(store.tree)
         number = sum(run.number for run in runs)
         length = self._scan_length()
         touched = scan_block_reads(number, length, self.entries_per_block)
         sizes = [(run.size_bytes, run.number) for run in runs]
         requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
-        opened = self._opened(store, [(run.tables, run.number) for run in runs], beyond_pages)
+        opened = self._opened(store, [Searched(run.tables, run.number) for run in runs], beyond_pages)
         scan = ReadCost(
             cpu_s=host.read_op + number * (host.read_run + block_cpu_s) + length * host.scan_entry + opened.cpu_s,
             device_reads=requests * miss + opened.device_reads,
@@ -168,10 +169,10 @@ class TreeReads:
         """(Requests, bytes) that get consecutive blocks of a table from the device."""
         return self._setup.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
 
-    def _opened(self, store: Store, accesses: Accesses, beyond_pages: float) -> ReadCost:
+    def _opened(self, store: Store, searched: Sequence[Searched], beyond_pages: float) -> ReadCost:
         """What it costs to open the tables that a read finds closed; their ends are in the page cache as often as blocks."""
         reads = self._setup.engine.table_reads
-        opens = table_opens(accesses, reads.open_tables)
+        opens = table_opens(searched, reads.open_tables)
         if opens == 0.0:
             return ReadCost()
         entry = self._setup.content.entry
@@ -187,14 +188,6 @@ class TreeReads:
     def _scan_length(self) -> float:
         lengths = [c.scan_length.mean for c in self._readers if c.mix.scan > 0]
         return float(np.mean(lengths)) if lengths else 0.0
-
-    def _cached_share(self, store: Store) -> float:
-        """Share of what reads may ask for that the page cache holds.
-
-        Slices that have been merged are nobody's any more: their pages are the first to go.
-        """
-        live = sum(s.tree.total_bytes() + s.tree.linked_bytes for s in self._stores)
-        return min(1.0, store.machine.cache.used_bytes / live) if live else 1.0
 
     def sample_codes(self, store: int) -> KeyArray:
         """Keys that the clients' next reads of a store may ask for."""

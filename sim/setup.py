@@ -31,7 +31,8 @@ from lsmlab.models.workloads.values import FixedSize, KeyedSizes
 from lsmlab.sim.client_group import WriteShape
 from lsmlab.sim.journal import Journal
 from lsmlab.sim.limiter import LimiterStation
-from lsmlab.sim.machine import IoStyle, Machine, PageCache
+from lsmlab.sim.machine import IoStyle, Machine
+from lsmlab.sim.page_cache import PageCache
 from lsmlab.sim.stations import CoreStation, DeviceStation
 
 OFFSET_BYTES: Final = 8.0

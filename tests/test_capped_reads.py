@@ -10,7 +10,8 @@ import pytest
 import simpy
 from lsmlab.models.devices.base import Flow, Load
 from lsmlab.models.host import Host
-from lsmlab.sim.machine import Consumer, IoStyle, Machine, PageCache
+from lsmlab.sim.machine import Consumer, IoStyle, Machine
+from lsmlab.sim.page_cache import PageCache
 from lsmlab.sim.queues import Events
 from lsmlab.sim.stations import CoreStation, DeviceStation
 

@@ -17,6 +17,7 @@ from lsmlab.models.workloads.popularity import adjacent_blocks, scattered_blocks
 from lsmlab.models.workloads.ranks import Hotspot, PowerLaw, Zipf
 from lsmlab.models.workloads.reads import (
     Filter,
+    Searched,
     expected_block_reads,
     false_positive_rate,
     lru_hit_rate,
@@ -227,11 +228,11 @@ def test_the_kernel_reads_on_demand() -> None:
 
 def test_tables_are_opened_when_there_are_more_than_may_be_open() -> None:
     """Nothing while all fit; with one run of alike tables the share that does not fit; hot small runs stay open."""
-    assert table_opens([(900.0, 1.0), (90.0, 1.0)], 990.0) == 0.0
-    assert table_opens([(5000.0, 1.0)], math.inf) == 0.0
+    assert table_opens([Searched(900.0, 1.0), Searched(90.0, 1.0)], 990.0) == 0.0
+    assert table_opens([Searched(5000.0, 1.0)], math.inf) == 0.0
     assert table_opens([], 990.0) == 0.0
-    assert table_opens([(1980.0, 1.0)], 990.0) == pytest.approx(0.5)
-    assert table_opens([(1980.0, 1.0), (5.0, 1.0)], 990.0) == pytest.approx(0.5, abs=0.01)
+    assert table_opens([Searched(1980.0, 1.0)], 990.0) == pytest.approx(0.5)
+    assert table_opens([Searched(1980.0, 1.0), Searched(5.0, 1.0)], 990.0) == pytest.approx(0.5, abs=0.01)
 
 
 def test_opens_agree_with_a_simulated_table_cache() -> None:
@@ -242,4 +243,4 @@ def test_opens_agree_with_a_simulated_table_cache() -> None:
 
     opens = len(levels) * (1.0 - simulated_lru(searched.tolist(), 990))
 
-    assert table_opens([(float(n), 1.0) for n in levels], 990.0) == pytest.approx(opens, abs=0.02)
+    assert table_opens([Searched(float(n), 1.0) for n in levels], 990.0) == pytest.approx(opens, abs=0.02)

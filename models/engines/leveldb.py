@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from lsmlab.models.engines.rocksdb import RocksDb
-from lsmlab.models.engines.table_reads import TableReads, table_cache_size
 from lsmlab.models.tree.memtable import leveldb_memtable_entries
 from lsmlab.models.workloads.reads import Filter
-
-MAPPED_TABLES: Final = 1000.0
-"""Most that util/env_posix.cc maps on 64-bit systems (kDefaultMmapLimit)."""
 
 
 class LevelDb(RocksDb):
@@ -21,11 +15,9 @@ class LevelDb(RocksDb):
 
     flushes_one_memtable = True
     flush_keeps_versions = True
-
-    def _table_reads(self) -> TableReads:
-        """Tables are read by way of the kernel, the first 1000 of those that are open mapped (§3.1)."""
-        tables = table_cache_size(self.options.max_open_files)
-        return TableReads(self.options.block_size, tables, Filter.STANDARD, MAPPED_TABLES)
+    table_filter = Filter.STANDARD
+    mapped_tables = 1000.0
+    """Most that util/env_posix.cc maps on 64-bit systems (kDefaultMmapLimit, §3.1)."""
 
     def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
         """Writes that fill a memtable (rocksdb_universal_fifo_leveldb.md §3.2)."""

@@ -33,6 +33,7 @@ from lsmlab.models.tree.memtable import mean_node_bytes, memtable_capacity
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
+from lsmlab.models.workloads.reads import Filter
 
 KEEPS_OPTIONS_SINCE: Final = Version(9, 11)
 """Before, a flush or compaction installed its version with the options that it had begun with, so that what SetOptions
@@ -70,6 +71,9 @@ class RocksDb:
     Settings = RocksDbSettings
     flushes_one_memtable = False
     flush_keeps_versions = False
+    table_filter = Filter.FAST_LOCAL
+    mapped_tables: float | None = None
+    """None: iterators read ahead themselves (`TableReads`)."""
 
     def __init__(self, settings: RocksDbSettings) -> None:
         self.name = settings.name
@@ -90,7 +94,9 @@ class RocksDb:
         self.block_format = BlockFormat(
             self.options.block_size, self.options.block_size_deviation, self.options.block_restart_interval
         )
-        self.table_reads = self._table_reads()
+        self.table_reads = TableReads(
+            self.options.block_size, table_cache_size(self.options.max_open_files), self.table_filter, self.mapped_tables
+        )
         self.reverts_options = self.version < KEEPS_OPTIONS_SINCE
         self._levelled = self.options.compaction_style is CompactionStyle.LEVEL
         self.parts.check(self._base)
@@ -110,10 +116,6 @@ class RocksDb:
         self._inspects_keys = cutter if isinstance(cutter, InspectsKeys) else None
         self.hot_keys = hot_keys(picker)
         self.values_in_log = values_in_log(picker)
-
-    def _table_reads(self) -> TableReads:
-        """Iterators read ahead themselves; LevelDB does otherwise."""
-        return TableReads(self.options.block_size, table_cache_size(self.options.max_open_files))
 
     @property
     def _base(self) -> Base:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.errors import InputError
@@ -29,6 +29,15 @@ AROUND_BYTES: Final = 128 * 1024
 """What the kernel reads around a fault in a mapped file, half of it ahead, and at most ahead of reads (VM_MAX_READAHEAD)."""
 PAGE_BYTES: Final = 4096.0
 """What a read through the page cache is rounded to at either end."""
+
+
+class Searched(NamedTuple):
+    """A class of alike tables, of which reads search some."""
+
+    tables: float
+    """All of them."""
+    per_read: float
+    """Of them, how many a read searches on average."""
 
 
 class Filter(Enum):
@@ -192,16 +201,13 @@ def read_on_demand(wanted_bytes: float) -> tuple[float, float]:
     return requests, read_bytes + (window if ahead else 0.0)
 
 
-def table_opens(accesses: Sequence[tuple[float, float]], open_tables: float) -> float:
-    """Tables that a read finds closed, of which an LRU cache keeps `open_tables` open; by Che's approximation.
-
-    `accesses`: classes of alike tables, as (tables, how many of them a read searches).
-    """
-    total = sum(searched for _, searched in accesses)
-    if total == 0.0 or sum(tables for tables, _ in accesses) <= open_tables:
+def table_opens(searched: Sequence[Searched], open_tables: float) -> float:
+    """Tables that a read finds closed, on average, where an LRU cache keeps `open_tables` open; by Che's approximation."""
+    total = sum(part.per_read for part in searched)
+    if total == 0.0 or sum(part.tables for part in searched) <= open_tables:
         return 0.0
-    tables = np.array([n for n, _ in accesses], dtype=np.float64)
-    chance = np.array([searched / n for n, searched in accesses]) / total
+    tables = np.array([part.tables for part in searched], dtype=np.float64)
+    chance = np.array([part.per_read / part.tables for part in searched]) / total
     return total * (1.0 - lru_hit_rate(Popularity(chance, tables), open_tables))
 
 
