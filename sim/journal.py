@@ -27,8 +27,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import simpy
+from lsmlab.sim.device_station import DeviceStation
 from lsmlab.sim.queues import Events
-from lsmlab.sim.stations import DeviceStation
 
 
 @dataclass(slots=True, eq=False)

@@ -12,12 +12,13 @@ from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES
 from lsmlab.models.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.core_station import CoreStation
+from lsmlab.sim.device_station import DeviceStation
 from lsmlab.sim.gate import Gate
 from lsmlab.sim.journal import Journal
 from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.page_cache import PageCache
 from lsmlab.sim.queues import Events as Events
-from lsmlab.sim.stations import CoreStation, DeviceStation
 from lsmlab.sim.steps import BUFFER_BYTES, Step
 
 PORTIONS_PER_REFILL: Final = 4.0

@@ -10,7 +10,7 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.sim.latency import QUANTILES, Floats, queue_pieces, ramps
 from lsmlab.sim.machine import Consumer
 from lsmlab.sim.recorder import CAUSES, StoreRecorder
-from lsmlab.sim.stations import TransferLog
+from lsmlab.sim.transfers import TransferLog
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:

@@ -29,11 +29,12 @@ from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
 from lsmlab.sim.client_group import WriteShape
+from lsmlab.sim.core_station import CoreStation
+from lsmlab.sim.device_station import DeviceStation
 from lsmlab.sim.journal import Journal
 from lsmlab.sim.limiter import LimiterStation
 from lsmlab.sim.machine import IoStyle, Machine
 from lsmlab.sim.page_cache import PageCache
-from lsmlab.sim.stations import CoreStation, DeviceStation
 
 OFFSET_BYTES: Final = 8.0
 """An offset into the log, where L0 holds such instead of values: a file offset of 64 bits."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import simpy
-from lsmlab.sim.stations import CoreStation
+from lsmlab.sim.core_station import CoreStation
 
 
 def mean_sojourn_s(service: str, load: float, customers: int, seed: int) -> float:

@@ -1,0 +1,28 @@
+"""When each transfer from or to a device ran."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final
+
+import simpy
+
+
+class TransferLog:
+    """When each transfer ran, for the per-second series. Columns: consumer (0 = clients), start, end, bytes."""
+
+    WRITE: Final = 16
+    """Added to a consumer's number for writes."""
+
+    def __init__(self) -> None:
+        self.rows = array("d")
+
+    def start(self, event: simpy.Event, consumer: int, now_s: float, size_bytes: float) -> None:
+        """Note a transfer; its row is written when `event` fires."""
+        rows = self.rows
+
+        def end(done: simpy.Event) -> None:
+            rows.extend((consumer, now_s, done.env.now, size_bytes))
+
+        assert event.callbacks is not None
+        event.callbacks.append(end)
