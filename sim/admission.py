@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.models.policies.decisions import StallCause, ThrottleState
-from lsmlab.sim.client_group import NEVER, Group, WriteShape
+from lsmlab.sim.client_group import NEVER, WRITE, Group, WriteShape
 from lsmlab.sim.machine import Machine
-from lsmlab.sim.op_times import WRITE, OpTimes
+from lsmlab.sim.op_times import OpTimes
 from lsmlab.sim.sleeps import Sleeps, fixed_sleep, sleeps_at
 from lsmlab.sim.store import Store
 

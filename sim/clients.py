@@ -6,31 +6,23 @@ what the store lets through (stops, the delayed write rate). Every change of one
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import simpy
-from lsmlab.models.host import Host
-from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.admission import Admission
-from lsmlab.sim.client_group import NEVER, Group, WriteShape, start_group
+from lsmlab.sim.client_demand import ClientDemand
+from lsmlab.sim.client_group import NEVER, Group, Traffic, start_group, writes_per_s
 from lsmlab.sim.filling import Filling
-from lsmlab.sim.latency import Undisturbed
-from lsmlab.sim.machine import Machine
-from lsmlab.sim.op_times import WRITE, OpTimes
-from lsmlab.sim.queues import TICK_S, Alarm
-from lsmlab.sim.recorder import CAUSES
-from lsmlab.sim.sleeps import Sleeps
+from lsmlab.sim.op_times import OpTimes
+from lsmlab.sim.queues import Alarm
 from lsmlab.sim.store import Store
+from lsmlab.sim.write_waits import WriteWaits
 
 if TYPE_CHECKING:
     from lsmlab.sim.reads import TreeReads
-
-_OPS_EPSILON: Final = 1e-6
-"""Operations: less than this is rounding."""
+    from lsmlab.sim.setup import Setup
 
 _ROUNDS: Final = 4
 """Reads are as fast as the device answers, which depends on how many there are: so often their rate is set anew at most."""
@@ -45,45 +37,41 @@ class ClientLoad:
     the pace of every group that writes.
     """
 
-    BUCKETS_PER_OCTAVE: Final = 16
-
     def __init__(
-        self, env: simpy.Environment, groups: Sequence[Clients], stores: Sequence[Store], machine: Machine,
-        shape: WriteShape, until_s: float, rng: np.random.Generator, reads: TreeReads | None,
-        on_finished: Callable[[], None], log_reaches_device: bool = False,
+        self, env: simpy.Environment, setup: Setup, stores: Sequence[Store], until_s: float, rng: np.random.Generator,
+        reads: TreeReads | None, on_finished: Callable[[], None],
     ) -> None:  # fmt: skip
+        """`on_finished` is called when all groups have had the operations that they asked for."""
         self.env = env
         self.stores = stores
-        self.machine = machine
-        self.shape = shape
-        self._host: Host = machine.host
-        self._rng = rng
+        self.shape = shape = setup.shape
+        self._machine = machine = setup.machine
         self._on_finished = on_finished
-        self._log_reaches_device = log_reaches_device
-        synced = stores[0].options.sync or any(g.sync for g in groups)
+        clients = setup.workload.clients
+        synced = stores[0].options.sync or any(c.sync for c in clients)
         device = machine.device
         sync_s = device.device.fsync_s(device.state) if synced and shape.log_bytes > 0.0 else 0.0
-        self.groups = [start_group(g, until_s, rng, shape) for g in groups]
+        self.groups = [start_group(c, until_s, rng, shape) for c in clients]
+        self.waits = WriteWaits(self.groups, machine.host)
         self._last_s = 0.0
         self._written = 0.0
         """Writes per store so far."""
         self._filling = Filling(len(stores), shape.memtable_entries, rng)
         self._times = OpTimes(machine, shape, self._filling, reads, sync_s)
+        self._admission = Admission(stores, self.groups, machine, shape, self._times)
+        self._demand = ClientDemand(
+            machine, self._times, shape, self._filling, len(stores), setup.log_reaches_device
+        )
         self._alarm = Alarm(env, self._wake)
         self._planning = False
-        self._admission = Admission(stores, self.groups, machine, shape, self._times)
+        """Whether what changes now is changed from here: no reason to plan again."""
         self._waiting_share = 0.0
         """Share of time that the leading writer spends waiting now."""
-        self._stop_since = -1.0
-        self._device_bytes = self._device_rate = 0.0
-        """What clients moved on the device so far, and move per second now."""
-        self.on_rates: Callable[[tuple[float, float, float]], None] | None = None
+        self._device_bytes = 0.0
+        self.on_rates: Callable[[Traffic], None] | None = None
         """Called with the rates so far when they change: see `rates`."""
-        self.rates = (0.0, 0.0, 0.0)
-        """Writes, reads and device bytes per second now."""
-        self.waits = array("d")
-        """Rows of (from, to, cause, share of the time spent waiting)."""
-        self.longest_wait_s = 0.0
+        self.rates = Traffic()
+        """Per second now; followed while `on_rates` is set."""
         for store in stores:
             store.on_stall_change = self.refresh
             store.on_memtable_size = self._resize_memtable
@@ -110,8 +98,7 @@ class ClientLoad:
         self._advance()
         for group in self.groups:
             group.curve.extend((self.env.now, group.arrived, group.served))
-        if self._stop_since >= 0.0:
-            self._end_stop()
+        self.waits.set_stopped(False, self.env.now)
 
     def stop(self) -> None:
         """No further operation."""
@@ -124,21 +111,12 @@ class ClientLoad:
         """Entries in the active memtable of each store."""
         return self._filling.unflushed(self._written)
 
-    def _resize_memtable(self, store: Store) -> None:
-        """The active memtable is full with more or fewer writes from now on, perhaps with what it has."""
-        shape = self.shape
-        self._advance()
-        entries = store.memtable_engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
-        self._filling.resize(store.number, entries, self._written)
-        if not self._planning:
-            self._plan()
-
-    def totals(self) -> tuple[float, float, float]:
-        """Writes, reads (scans too) and device bytes of all clients so far."""
+    def totals(self) -> Traffic:
+        """What all clients have done so far."""
         self._advance()
         writes = sum(g.served * g.write_share for g in self.groups)
         reads = sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
-        return writes, reads, self._device_bytes
+        return Traffic(writes, reads, self._device_bytes)
 
     def scans(self) -> float:
         """Scans of all clients, as of the last `totals`."""
@@ -149,12 +127,19 @@ class ClientLoad:
         self._switch_full_memtables()
         self._plan()
 
+    def _resize_memtable(self, store: Store) -> None:
+        """The active memtable is full with more or fewer writes from now on, perhaps with what it has."""
+        shape = self.shape
+        self._advance()
+        entries = store.memtable_engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
+        self._filling.resize(store.number, entries, self._written)
+        if not self._planning:
+            self._plan()
+
     def _switch_full_memtables(self) -> None:
         self._planning = True  # a switch recomputes stalls, which would plan again for each store
         for number, entries in self._filling.switched(self._written):
-            for group in self.groups:
-                if group.write_share > 0:
-                    group.write_pieces.add(self.env.now, min(group.spec.threads, 1), self._host.switch, self._host.switch)
+            self.waits.add_switch(self.env.now)
             self.stores[number].switch_memtable(entries, entries * self.shape.log_bytes)
             kept = self.stores[number].memtables.kept.entries
             if kept > 0.0:
@@ -169,66 +154,30 @@ class ClientLoad:
         if elapsed_s <= 0.0:
             return
         start_s, self._last_s = self._last_s, now_s
-        self._device_bytes += self._device_rate * elapsed_s
+        self._device_bytes += self._demand.device_bytes_per_s * elapsed_s
         for group in self.groups:
-            done = group.served_rate * elapsed_s
-            group.served += done
-            busy = 0.0
-            if not group.closed:
-                used = min(1.0, group.served_rate / group.capacity)
-                busy = group.line.advance(elapsed_s, used, group.residual_s / group.servers)
-                group.arrived += group.arriving * elapsed_s
-                group.backlog = max(0.0, group.arrived - group.served)
-                if group.backlog <= group.capacity * TICK_S:
-                    group.backlog = 0.0
-            self._written += done * group.write_share / len(self.stores)
-            if done > 0.0 and group.backlog <= _OPS_EPSILON:
-                self._note_undisturbed(group, done, busy)
-        stall = self._admission.cause
-        if stall is not None and self._waiting_share > 0.0:
-            share = self._waiting_share
-            if not stall.stops:
-                sleeps = self._admission.sleeps()
-                share /= 1.0 + self._host.sleep_penalty / sleeps.mean_s
-                self._note_sleeps(elapsed_s, sleeps)
-            self.waits.extend((start_s, now_s, CAUSES.index(stall), share))
-
-    def _note_undisturbed(self, group: Group, done: float, utilisation: float) -> None:
-        busy = round(20.0 * utilisation)
-        residual = 0 if group.closed else self._bucket(group.residual_s)
-        for (kind, share), parts in zip(group.kinds, group.times, strict=True):
-            for part, mean_s in parts:
-                key = (kind, self._bucket(mean_s), busy, residual)
-                group.undisturbed[key] = group.undisturbed.get(key, 0.0) + done * share * part
-
-    def _bucket(self, time_s: float) -> int:
-        return round(math.log2(time_s) * self.BUCKETS_PER_OCTAVE)
-
-    def _note_sleeps(self, elapsed_s: float, sleeps: Sleeps) -> None:
-        """Each sleep of a delayed writer holds every thread's next write (§3.6, §3.7)."""
-        for group in self.groups:
-            if group.closed and group.write_share > 0.0:
-                written = group.served_rate * group.write_share * elapsed_s
-                count = elapsed_s * self._waiting_share / (sleeps.mean_s + self._host.sleep_penalty)
-                held = min(written, count * group.spec.threads)
-                for sleep_s, share in sleeps.lengths:
-                    group.write_pieces.add(self.env.now, held * share, sleep_s, sleep_s)
-                self.longest_wait_s = max(self.longest_wait_s, sleeps.longest_s)
+            self._written += group.advance(elapsed_s) * group.write_share / len(self.stores)
+        cause = self._admission.cause
+        if cause is not None and self._waiting_share > 0.0:
+            sleeps = None if cause.stops else self._admission.sleeps()
+            self.waits.add_stretch(start_s, now_s, cause, self._waiting_share, sleeps)
 
     # --- the future: rates until something changes ----------------------------------------------------------------------
 
     def _plan(self) -> None:
         now_s = self.env.now
         for group in self.groups:
-            self._arrivals(group, now_s)
+            group.arrive(now_s)
         self._times.look()
         held = self._admission.held
-        self._note_stop(held)
+        self.waits.set_stopped(held or any(store.blocked for store in self.stores), now_s)
         for _ in range(_ROUNDS):
-            before_s = self.machine.device.grant.client_read_latency_s
+            before_s = self._machine.device.grant.client_read_latency_s
             self._set_rates(held)
-            self._use_machine()
-            after_s = self.machine.device.grant.client_read_latency_s
+            self._planning = True  # the machine's answers are asked for here
+            self._demand.update(self.groups)
+            self._planning = False
+            after_s = self._machine.device.grant.client_read_latency_s
             if not self._times.reads or abs(after_s - before_s) <= _SAME * before_s:
                 break
         for group in self.groups:
@@ -237,7 +186,7 @@ class ClientLoad:
             if not group.closed:
                 group.residual_s = self._times.residual_s(group)
             group.curve.extend((now_s, group.arrived, group.served))
-        self._alarm.set(self._next_change())
+        self._alarm.set(self._next_change_s())
         if self.on_rates is not None:
             self._note_rates()
 
@@ -246,11 +195,11 @@ class ClientLoad:
         for group in self.groups:
             group.capacity = self._times.capacity(group)
         allowed = self._admission.decide(held)
-        wanted = sum(self._demand(g) * g.write_share for g in self.groups)
+        wanted = sum(g.demand_per_s * g.write_share for g in self.groups)
         factor = 1.0 if wanted <= allowed else allowed / wanted
         self._waiting_share = 0.0
         for group in self.groups:
-            demand = self._demand(group)
+            demand = group.demand_per_s
             if group.write_share > 0.0:
                 if self._admission.cause is not None and demand > 0.0 and factor < 1.0:
                     self._waiting_share = max(self._waiting_share, 1.0 - factor * demand / group.capacity)
@@ -260,114 +209,28 @@ class ClientLoad:
     def _note_rates(self) -> None:
         """Tell whoever measures the clients that their rates have changed."""
         before = self.rates
-        writes = sum(g.served_rate * g.write_share for g in self.groups)
         reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
-        self.rates = (writes, reads, self._device_rate)
+        self.rates = Traffic(writes_per_s(self.groups), reads, self._demand.device_bytes_per_s)
         if self.rates != before and self.on_rates is not None:
             self.on_rates(before)
 
-    def _arrivals(self, group: Group, now_s: float) -> None:
-        if group.closed:
-            return
-        starts, rates = group.starts, group.rates
-        while group.segment < len(starts) and starts[group.segment] <= now_s + TICK_S:
-            group.arriving = rates[group.segment]
-            group.segment += 1
-
-    def _demand(self, group: Group) -> float:
-        if group.finished:
-            return 0.0
-        if group.closed:
-            return min(group.capacity, group.limit_per_s)
-        return group.capacity if group.backlog > _OPS_EPSILON else min(group.arriving, group.capacity)
-
-    def _note_stop(self, held: bool) -> None:
-        stopped = held or any(store.blocked for store in self.stores)
-        if stopped and self._stop_since < 0.0:
-            self._stop_since = self.env.now
-        elif not stopped and self._stop_since >= 0.0:
-            self._end_stop()
-
-    def _end_stop(self) -> None:
-        length_s = self.env.now - self._stop_since
-        self._stop_since = -1.0
-        self.longest_wait_s = max(self.longest_wait_s, length_s)
-        for group in self.groups:
-            if group.closed and group.write_share > 0.0 and not group.finished:
-                group.write_pieces.add(self.env.now, group.spec.threads, length_s, length_s)
-
-    def _use_machine(self) -> None:
-        runnable = read_iops = read_bytes = 0.0
-        threads = 0.0
-        for group in self.groups:
-            busy_s = self._times.client_s(group)
-            for kind, share in group.kinds:
-                busy_s += share * self._times.cpu_s(kind)
-                if kind != WRITE:
-                    cost = self._times.read_cost(kind)
-                    read_iops += group.served_rate * share * cost.device_reads
-                    read_bytes += group.served_rate * share * cost.device_bytes
-                    threads = max(threads, group.spec.threads)
-            group.runnable = min(group.spec.threads, group.served_rate * busy_s)
-            runnable += group.runnable
-        log = sum(g.served_rate * g.write_share for g in self.groups) * self.shape.log_bytes
-        self._planning = True
-        self.machine.cores.set_clients(runnable)
-        self.machine.logs_on_device = self._log_lives_long(log)
-        logged = log if self.machine.logs_on_device else 0.0
-        request_bytes = read_bytes / read_iops if read_iops > 0.0 else self._times.block_bytes
-        self._device_rate = read_bytes + logged
-        self.machine.device.set_clients(read_iops, request_bytes, max(1.0, threads), logged)
-        self._planning = False
-
-    def _log_lives_long(self, log_bytes_per_s: float) -> bool:
-        """Whether log bytes reach the device: at once if they are synced, else if the log outlives the kernel's patience.
-
-        A log is deleted once its memtable is flushed; dirty pages of a deleted file are never written.
-        """
-        if self._log_reaches_device or log_bytes_per_s <= 0.0:
-            return self._log_reaches_device
-        life_s = self._filling.entries * self.shape.log_bytes * len(self.stores) / log_bytes_per_s
-        return life_s > self._host.dirty_expire
-
-    def _next_change(self) -> float:
-        now_s = self.env.now
-        soonest = NEVER
-        write_rate = sum(g.served_rate * g.write_share for g in self.groups) / len(self.stores)
+    def _next_change_s(self) -> float:
+        """Seconds until a memtable is full or a group's rates change; groups that are complete end here."""
+        soonest_s = NEVER
+        write_rate = writes_per_s(self.groups) / len(self.stores)
         if write_rate > 0.0:
-            soonest = max(0.0, self._filling.next_at - self._written) / write_rate
+            soonest_s = max(0.0, self._filling.next_at - self._written) / write_rate
         for group in self.groups:
             if group.finished:
                 continue
-            if group.served_rate > 0.0 and group.operations < NEVER:
-                left = group.operations - group.served
-                if left <= _OPS_EPSILON + group.served_rate * TICK_S:
-                    self._finish(group)
-                    continue
-                soonest = min(soonest, left / group.served_rate)
-            if not group.closed:
-                if group.segment < len(group.starts):
-                    soonest = min(soonest, group.starts[group.segment] - now_s)
-                if group.backlog > _OPS_EPSILON and group.served_rate > group.arriving:
-                    soonest = min(soonest, group.backlog / (group.served_rate - group.arriving))
-        return max(0.0, soonest)
+            if group.complete:
+                self._finish(group)
+            else:
+                soonest_s = min(soonest_s, group.next_change_s(self.env.now))
+        return max(0.0, soonest_s)
 
     def _finish(self, group: Group) -> None:
         group.finished = True
         group.served_rate = 0.0
         if all(g.finished or g.spec.background for g in self.groups):
             self._on_finished()
-
-    def undisturbed(self, group: Group, kind: int) -> list[tuple[Undisturbed, float, float]]:
-        """Operations of `kind` (0 write, 1 read, 2 scan) that waited for no stall, and what they met.
-
-        That is a utilisation of the threads that makes their line as long, and what was left of an operation in progress
-        there, in seconds.
-        """
-        spread = self._host.write_spread if kind == 0 else self._host.read_spread
-        steps = self.BUCKETS_PER_OCTAVE
-        return [
-            (Undisturbed(count, 2.0 ** (bucket / steps), spread), busy / 20.0, 2.0 ** (residual / steps))
-            for (k, bucket, busy, residual), count in group.undisturbed.items()
-            if k == kind
-        ]

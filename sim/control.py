@@ -11,6 +11,7 @@ from lsmlab.models.policies.optional import CountsSeeks
 from lsmlab.models.policies.scheduling import ClientWindow
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.workloads.base import Workload
+from lsmlab.sim.client_group import Traffic
 from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.machine import Machine
 from lsmlab.sim.queues import TICK_S, Alarm
@@ -19,9 +20,6 @@ from lsmlab.sim.store import Store
 
 if TYPE_CHECKING:
     from lsmlab.sim.reads import TreeReads
-
-Totals = tuple[float, float, float]
-"""Writes, reads and device bytes of all clients."""
 
 
 class Observation:
@@ -44,21 +42,19 @@ class Observation:
         self._alarm = Alarm(env, self._end_window)
         self._window = -1
         """Number of the window that is open; -1 = none is measured."""
-        self._start: Totals = (0.0, 0.0, 0.0)
+        self._start = Traffic()
         """Totals at its start."""
         self._changed = False
         clients.on_rates = self._rates_changed
 
-    def _rates_changed(self, before: Totals) -> None:
+    def _rates_changed(self, before: Traffic) -> None:
         self._changed = True
         if self._window < 0:
             now_s, length_s = self._env.now, self._window_s
             self._window = int(now_s / length_s + TICK_S)
             since_s = max(0.0, now_s - self._window * length_s)
             totals = self._clients.totals()
-            self._start = (
-                totals[0] - before[0] * since_s, totals[1] - before[1] * since_s, totals[2] - before[2] * since_s
-            )  # fmt: skip
+            self._start = Traffic(*(total - rate * since_s for total, rate in zip(totals, before, strict=True)))
             self._alarm.set(max(0.0, (self._window + 1) * length_s - now_s))
 
     def _end_window(self) -> None:
@@ -129,8 +125,8 @@ class Tuning:
             l0_files=store.view.l0_files,
             files_per_level=tuple(store.tree.files_per_level()),
             pending_bytes=store.view.pending_bytes,
-            write_ops=(totals[0] - self._totals[0]) / self._stores,
-            read_ops=(totals[1] - self._totals[1]) / self._stores,
+            write_ops=(totals.writes - self._totals.writes) / self._stores,
+            read_ops=(totals.reads - self._totals.reads) / self._stores,
             scan_ops=(self._clients.scans() - self._scans) / self._stores,
             applying=store.options_file.unfinished > 0,
         )

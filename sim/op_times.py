@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.host import Host
-from lsmlab.sim.client_group import Group, WriteShape
+from lsmlab.sim.client_group import READ, WRITE, Group, WriteShape
 from lsmlab.sim.filling import Filling
 from lsmlab.sim.latency import Undisturbed
 from lsmlab.sim.machine import Machine
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Parts = list[tuple[float, float]]
 """(share of the operations, their mean time in seconds)."""
 
-WRITE: Final = 0
 _NO_READS_BYTES: Final = 4096.0
 """Of clients that do not read: any size does."""
 _RARE: Final = 0.5
@@ -32,7 +31,7 @@ _RARE: Final = 0.5
 
 
 class OpTimes:
-    """Times of writes (kind 0), point reads (1) and scans (2) on the machine as it is now."""
+    """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) on the machine as it is now."""
 
     def __init__(
         self, machine: Machine, shape: WriteShape, filling: Filling, reads: TreeReads | None, sync_s: float
@@ -64,7 +63,7 @@ class OpTimes:
 
     def read_cost(self, kind: int) -> ReadCost:
         """What a read or scan costs, as of the last look."""
-        return self._read_costs[kind - 1]
+        return self._read_costs[kind - READ]
 
     @property
     def reads(self) -> bool:

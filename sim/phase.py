@@ -103,9 +103,8 @@ class Phase:
 
         self.reads = self._tree_reads()
         self.clients = ClientLoad(
-            env, workload.clients, self.stores, self.machine, self.setup.shape, until_s, self._arrivals_rng, self.reads,
-            on_finished=end, log_reaches_device=self.setup.log_reaches_device,
-        )  # fmt: skip
+            env, self.setup, self.stores, until_s, self._arrivals_rng, self.reads, on_finished=end
+        )
         start_control(env, self.stores, self.clients, self.machine, workload, self.reads)
         self.clients.start()
         _advance(env, until_s, finished, progress)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lsmlab.sim.chains import chains
+from lsmlab.sim.client_group import READ, SCAN, WRITE
 from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.memory import memory_summary
@@ -83,8 +84,8 @@ def collect(
     """Make the result of a run that has ended at `end_s`."""
     duration_s = max(end_s, 1e-9)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
-    writes, write_pieces = latency_of(clients, (0,), seconds)
-    read, read_pieces = latency_of(clients, (1, 2), seconds)
+    writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
+    read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
     found = [
         pair
         for s in stores

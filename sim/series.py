@@ -50,7 +50,7 @@ def client_series(clients: ClientLoad, seconds: Floats) -> Table:
         ops = np.diff(np.interp(seconds, curve[:, 0], curve[:, 2]))
         writes += ops * group.write_share
         reads += ops * (group.read_share + group.scan_share)
-    waits = np.frombuffer(clients.waits, dtype=np.float64).reshape(-1, 4) if clients.waits else np.empty((0, 4))
+    waits = clients.waits.table()
     table: Table = {"write_ops": writes, "read_ops": reads, "user_bytes": writes * clients.shape.user_bytes}
     for number, cause in enumerate(CAUSES):
         rows = waits[waits[:, 2] == number]

@@ -9,9 +9,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from lsmlab.models.host import Host
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.chains import Chain
-from lsmlab.sim.client_group import Group
+from lsmlab.sim.client_group import WRITE, Group
 from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.latency import Floats, LatencyDistribution, Undisturbed, waiting_mixture
 from lsmlab.sim.level_tables import compaction_stats, level_rows
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 _YEAR_S: Final = 365.25 * 86400.0
 
 
-def latency_of(clients: ClientLoad, kinds: Sequence[int], seconds: Floats) -> tuple[LatencyDistribution | None, Floats]:
-    """Distribution of writes (kind 0) or reads (1, scans 2) over the run, and its pieces; None if there were none."""
+def latency_of(
+    clients: ClientLoad, kinds: Sequence[int], seconds: Floats, host: Host
+) -> tuple[LatencyDistribution | None, Floats]:
+    """Distribution of writes or reads (`kinds`: WRITE; READ and SCAN) over the run, and its pieces; None if there were none."""
+    spread = host.write_spread if WRITE in kinds else host.read_spread
     undisturbed: list[Undisturbed] = []
     tables: list[Floats] = []
     for group in clients.groups:
@@ -34,7 +38,7 @@ def latency_of(clients: ClientLoad, kinds: Sequence[int], seconds: Floats) -> tu
         if share == 0.0:
             continue
         pieces = _group_pieces(group, kinds, seconds, share)
-        counted = [found for kind in kinds for found in clients.undisturbed(group, kind)]
+        counted = [found for kind in kinds for found in group.undisturbed.of(kind, spread)]
         total = group.served * share
         plain = sum(u.count for u, _, _ in counted)
         excess = plain + float(pieces[:, 1].sum()) - total
@@ -56,7 +60,7 @@ def latency_of(clients: ClientLoad, kinds: Sequence[int], seconds: Floats) -> tu
 
 
 def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: float) -> Floats:
-    own = group.write_pieces.table() if 0 in kinds else group.read_pieces.table()
+    own = group.write_pieces.table() if WRITE in kinds else group.read_pieces.table()
     queued = waiting_pieces(group, seconds)
     if len(queued):
         queued = queued.copy()
@@ -74,7 +78,7 @@ def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, durati
     reported = sum(g.served for g in clients.groups if not g.spec.background)
     flush_bytes = sum(j.write_bytes for j in flushes)
     compaction_write = sum(j.write_bytes for j in merges)
-    waits = np.frombuffer(clients.waits, dtype=np.float64).reshape(-1, 4) if clients.waits else np.empty((0, 4))
+    waits = clients.waits.table()
     stall_seconds = {
         cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == i].sum())
         for i, cause in enumerate(CAUSES)
@@ -114,7 +118,7 @@ def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, durati
         "stall_count": {
             cause.value: sum(s.recorder.stall_counts[cause] for s in stores) for cause in CAUSES
         },
-        "longest_stall_s": clients.longest_wait_s,
+        "longest_stall_s": clients.waits.longest_s,
         "files_per_level": [sum(s.tree.file_count(i) for s in stores) for i in range(stores[0].tree.num_levels)],
         "levels": level_rows(stores, jobs),
         "compaction_stats": compaction_stats(stores, jobs),

@@ -1,0 +1,94 @@
+"""Groups of clients between two changes, and what stops and sleeps do to their writes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lsmlab.models.host import Host
+from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.workloads.arrivals import ClosedLoop, ConstantRate
+from lsmlab.models.workloads.base import Clients
+from lsmlab.sim.client_group import WRITE, Group, WriteShape, start_group
+from lsmlab.sim.recorder import CAUSES
+from lsmlab.sim.sleeps import Sleeps
+from lsmlab.sim.undisturbed import UndisturbedTally
+from lsmlab.sim.write_waits import WriteWaits
+
+SHAPE = WriteShape(
+    batch_bytes=247, user_bytes=216, log_bytes=0, memtable_entries=1e4, key_bytes=16, value_bytes=200, delete_share=0
+)
+
+
+def closed(threads: int = 4) -> Group:
+    """Threads that write as fast as they may, a million writes in all."""
+    spec = Clients("writers", threads=threads, arrivals=ClosedLoop(), operations=1_000_000)
+    return start_group(spec, 10.0, np.random.default_rng(1), SHAPE)
+
+
+def test_a_closed_loop_asks_for_its_capacity_until_it_is_complete() -> None:
+    """100,000 writes a second: a million take ten seconds, and then it wants no more."""
+    group = closed()
+    group.capacity = group.served_rate = 1e5
+    group.times = [[(1.0, 10e-6)]]
+
+    assert group.demand_per_s == 1e5
+    assert group.next_change_s(0.0) == 10.0
+    assert not group.complete
+    assert group.advance(10.0) == 1e6
+    assert group.complete
+    group.finished = True
+    assert group.demand_per_s == 0.0
+
+
+def test_an_open_loop_has_a_backlog_that_is_served_off() -> None:
+    """10 s of 100 arrivals a second at 50 served leave 500; at 150 they are gone after another ten."""
+    spec = Clients("open", arrivals=ConstantRate(100.0))
+    group = start_group(spec, 20.0, np.random.default_rng(1), SHAPE)
+    group.arrive(0.0)
+    group.times, group.capacity, group.served_rate = [[(1.0, 1e-3)]], 50.0, 50.0
+    group.advance(10.0)
+
+    group.arrive(10.0)
+    group.capacity = group.served_rate = 150.0
+
+    assert group.backlog == 500.0
+    assert group.demand_per_s == 150.0
+    assert group.next_change_s(10.0) == 10.0
+
+
+def test_undisturbed_operations_are_counted_by_their_times() -> None:
+    """A hundred writes, nine in ten of 2 us and one of 1 ms: two classes whose times are right to 2 %."""
+    tally = UndisturbedTally()
+    tally.add(100.0, [(WRITE, 1.0)], [[(0.9, 2e-6), (0.1, 1e-3)]], 0.0, None)
+
+    served = [s.operations for s in tally.of(WRITE, 0.3)]
+
+    assert [s.count for s in served] == [90.0, 10.0]
+    assert [2e-6, 1e-3] == pytest.approx([s.mean_s for s in served], rel=0.022)
+
+
+def test_one_write_per_thread_waits_for_the_end_of_a_stop() -> None:
+    """Four threads, 3 s."""
+    group = closed(threads=4)
+    waits = WriteWaits([group], Host())
+
+    waits.set_stopped(True, 5.0)
+    waits.set_stopped(True, 6.0)
+    waits.set_stopped(False, 8.0)
+
+    assert group.write_pieces.table().tolist() == [[8.0, 4.0, 3.0, 3.0]]
+    assert waits.longest_s == 3.0
+
+
+def test_what_follows_a_sleep_is_no_stall() -> None:
+    """A writer that sleeps 1 ms and loses 1 ms after it stalls for half of the time that it waits."""
+    group = closed(threads=1)
+    group.served_rate = 1e6
+    waits = WriteWaits([group], Host(sleep_penalty=1e-3))
+
+    waits.add_stretch(0.0, 1.0, StallCause.L0_SLOWDOWN, 0.8, Sleeps(1e-3, ((1e-3, 1.0),)))
+    waits.add_stretch(1.0, 2.0, StallCause.L0_STOP, 1.0, None)
+
+    assert waits.table()[:, 3].tolist() == pytest.approx([0.4, 1.0])
+    assert waits.table()[:, 2].tolist() == [CAUSES.index(StallCause.L0_SLOWDOWN), CAUSES.index(StallCause.L0_STOP)]
+    assert group.write_pieces.table().tolist() == [[1.0, pytest.approx(400.0), 1e-3, 1e-3]]
