@@ -9,15 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 import simpy
-from lsmlab.models.devices.base import Load
 from lsmlab.models.devices.make import DeviceSetup, make_device
-from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import make_engine
-from lsmlab.models.engines.option_fields import RocksDbOptions
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
-from lsmlab.models.policies.rate_limiter import Limiter
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import batch_bytes
@@ -29,12 +25,8 @@ from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
 from lsmlab.sim.client_group import WriteShape
-from lsmlab.sim.core_station import CoreStation
-from lsmlab.sim.device_station import DeviceStation
-from lsmlab.sim.journal import Journal
-from lsmlab.sim.limiter import LimiterStation
-from lsmlab.sim.machine import IoStyle, Machine
-from lsmlab.sim.page_cache import PageCache
+from lsmlab.sim.machine import Machine
+from lsmlab.sim.machine_setup import make_machine
 
 OFFSET_BYTES: Final = 8.0
 """An offset into the log, where L0 holds such instead of values: a file offset of 64 bits."""
@@ -69,9 +61,9 @@ class Setup:
     content: Content
     shape: WriteShape
     machine: Machine
-    page_cache_bytes: float
     device_setup: DeviceSetup
     log_reaches_device: bool
+    """Whether log bytes reach the device in any case (`ClientDemand` knows the others)."""
     keys: KeySettings
 
 
@@ -94,84 +86,24 @@ def set_up(
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _ABOUT}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
     device_setup = make_device(_group(config, "device"), allowed)
-    options = engine.options
     shape = _shape(engine, workload)
     per_file = _entries_per_file(engine, workload, shape)
     sample = like
     if sample is None:
         sample = workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
     content = _content(engine, workload, sample)
-    direct_reads = options.use_direct_reads or device_setup.direct_io
-    direct_writes = options.use_direct_io_for_flush_and_compaction or device_setup.direct_io
-    readahead_bytes = float(options.compaction_readahead_size or (2**21 if direct_reads else 2**17))
-    station = DeviceStation(
-        env, device_setup.device,
-        read_request_bytes=readahead_bytes,
-        write_request_bytes=float(options.writable_file_max_buffer_size),
-        queue_depth=1.0 if direct_writes else _requests_queued(options),
-        in_order=_write_cap_binds(device_setup) and not direct_writes and options.bytes_per_sync == 0,
-    )  # fmt: skip
-    scheduler = engine.scheduler()
-    limiter = scheduler.limiter()
-    machine = Machine(
-        env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.crowding),
-        PageCache(device_setup.page_cache_bytes), host,
-        IoStyle(
-            overlap_writes=not direct_writes and options.bytes_per_sync > 0,
-            whole_files=not direct_writes and options.bytes_per_sync == 0,
-            overlap_reads=not direct_reads,
-            readahead_bytes=readahead_bytes,
-            burst_bytes=_burst_bytes(device_setup, limiter),
-        ),
-        LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
-        None if direct_writes else _journal(env, station, device_setup),
-    )  # fmt: skip
-    machine.limits_reads = scheduler.limits_reads
     return Setup(
-        engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape, machine=machine,
-        page_cache_bytes=device_setup.page_cache_bytes, device_setup=device_setup,
-        log_reaches_device=not options.disable_wal
-        and (
-            options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
-            or engine.values_in_log
-        ),
-        keys=keys,
+        engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape,
+        machine=make_machine(env, engine, workload, host, device_setup, limiter_rng), device_setup=device_setup,
+        log_reaches_device=_log_reaches_device(engine, workload), keys=keys,
     )  # fmt: skip
 
 
-def _requests_queued(options: RocksDbOptions) -> float:
-    """Write requests that a stream through the page cache keeps outstanding: with fsyncs only, those of a whole file."""
-    if options.bytes_per_sync > 0:
-        return 8.0
-    return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
-
-
-def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup) -> Journal:
-    """The file system's journal over this device; the queue of a cap takes whole files."""
-    settings = device.settings
-    if _write_cap_binds(device) or settings.fsync_portion is None:
-        return Journal(env, station)
-    return Journal(env, station, settings.fsync_portion, settings.fsync_queue)
-
-
-def _write_cap_binds(device: DeviceSetup) -> bool:
-    """Whether writes wait for a cap on them: one above what the device takes lets everything pass at once."""
-    cap = device.settings.write_cap
-    if cap is None or not isinstance(device.device, Throttled):
-        return False
-    inner = device.device.device
-    return inner.allocate(inner.initial(), Load(writers=1, queue_depth=64.0)).write_bytes_per_s > cap
-
-
-def _burst_bytes(device: DeviceSetup, limiter: Limiter | None) -> float | None:
-    """The smallest allowance that background I/O meets: of a cap in a slice, of the rate limiter in a refill."""
-    caps = device.settings
-    rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap]
-    rates += [caps.iops_cap * caps.throttle_io] if caps.iops_cap else []
-    bursts = [rate * caps.throttle_slice for rate in rates]
-    if limiter is not None:
-        bursts.append(limiter.refill_bytes)
-    return min(bursts, default=None)
+def _log_reaches_device(engine: Engine, workload: Workload) -> bool:
+    """Whether it does however soon it is deleted: because it is synced, or because files point to values in it."""
+    options = engine.options
+    synced = options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
+    return not options.disable_wal and (synced or engine.values_in_log)
 
 
 def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:
@@ -188,15 +120,6 @@ def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettin
 
 NUMBERED_FROM_1: Final = Version(7, 0)
 """First release whose db_bench counts threads from 1 over all benchmarks of an invocation."""
-
-
-def _most_threads(engine: Engine, workload: Workload) -> float:
-    """Threads that can want a core at once: clients, and in every tree its flushes and (sub)compactions."""
-    if engine.tuner() is not None:
-        return math.inf  # it may start more
-    flushes, compactions = engine.scheduler().most_jobs()
-    per_tree = flushes + compactions * engine.options.max_subcompactions
-    return sum(c.threads for c in workload.clients) + workload.regions * per_tree
 
 
 _ABOUT: Final = ("description", "source", "sources", "assumptions", "parameters")

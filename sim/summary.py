@@ -180,7 +180,7 @@ def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[st
         "utilisation": _utilisation(setup, duration_s),
         "read_bytes_per_s": station.read_bytes / duration_s,
         "write_bytes_per_s": written_per_s,
-        "page_cache_bytes": setup.page_cache_bytes,
+        "page_cache_bytes": setup.device_setup.page_cache_bytes,
         "flash_write_amplification": facts.flash_write_amplification,
         "endurance_bytes": facts.endurance_bytes,
         "endurance_used": station.write_bytes / facts.endurance_bytes if facts.endurance_bytes else None,
