@@ -1,4 +1,7 @@
-"""Every example in the README and in docs/ runs, and shows what it says it shows."""
+"""Every example in the README and in docs/ runs, and shows what it says it shows.
+
+A YAML block that begins with a comment such as `# jobs.yaml` is a file of that name for the commands below it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|python|yaml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -42,6 +45,10 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
     for language, text in blocks(page):
         if language == "python":
             python.append(text)
+            continue
+        if language == "yaml":
+            if name := re.match(r"# ([\w./]+\.yaml)\n", text):
+                (tmp_path / name[1]).write_text(text, encoding="utf-8")
             continue
         for command, expected in commands(text):
             done = subprocess.run(
