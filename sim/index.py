@@ -22,8 +22,8 @@ class IndexedRun:
 
     @property
     def label(self) -> str:
-        """A short name for tables: the chosen values."""
-        return " ".join(self.choices.values()) or self.name
+        """A short name for tables: the chosen values; a seed is a number like any other, so it is named."""
+        return " ".join(f"seed {v}" if k == "seed" else v for k, v in self.choices.items()) or self.name
 
 
 def read_sweep(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:

@@ -163,8 +163,8 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     seconds, counts = summary.get("stall_seconds", {}), summary.get("stall_count", {})
     for cause, duration_s in sorted(seconds.items(), key=lambda item: -item[1]):
         if duration_s or counts.get(cause):
-            words = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}"
-            lines.append(_row("", f"{words}, {counts.get(cause, 0):,.0f} times"))
+            words, count = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}", counts.get(cause, 0)
+            lines.append(_row("", f"{words}, {count:,.0f} {'time' if count == 1 else 'times'}"))
     chain, levels = summary.get("chain_bytes"), summary.get("chain_levels")
     if chain and levels and chain.get("max"):
         mean_max = f"mean {format_bytes(chain['mean'])}, max {format_bytes(chain['max'])}"

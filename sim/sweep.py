@@ -8,6 +8,7 @@ import io
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,6 +20,8 @@ from lsmlab.sim.jsontext import write_json
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+_WIDTH: Final = 120
+"""Of --help, in characters."""
 FAILURE: Final = "error.txt"
 """Left in the directory of a run that failed, instead of results: the reason, in one line."""
 
@@ -37,7 +40,7 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str]) -> int:
     before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        with _as_command_line(["lsmlab run", *flags, *chosen]), _entries_alone(flags):
+        with _as_command_line(["lsmlab run", *flags, *chosen]), _tidy_help(flags):
             main(version_base="1.3", config_path="pkg://lsmlab.configs", config_name="config")(task)()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
@@ -47,8 +50,8 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str]) -> int:
 
 
 @contextlib.contextmanager
-def _entries_alone(flags: Sequence[str]) -> Iterator[None]:
-    """Leave what no `group=entry` can name out of --help: parts of entries, and comparisons' variants."""
+def _tidy_help(flags: Sequence[str]) -> Iterator[None]:
+    """Leave what no `group=entry` can name out of --help (parts of entries, comparisons' variants), and wrap the rest."""
     if not {"-h", "--help"} & set(flags):
         yield
         return
@@ -57,7 +60,14 @@ def _entries_alone(flags: Sequence[str]) -> Iterator[None]:
         with contextlib.redirect_stdout(text):
             yield
     finally:
-        sys.stdout.write(re.sub(r"^comparison: .*\n|(?<=: )(?:_\w+, )+", "", text.getvalue(), flags=re.M))
+        entries = re.sub(r"^comparison: .*\n|(?<=: )(?:_\w+, )+", "", text.getvalue(), flags=re.M)
+        sys.stdout.write("".join(_wrapped(line) for line in entries.splitlines(keepends=True)))
+
+
+def _wrapped(line: str) -> str:
+    if len(line) <= _WIDTH:
+        return line
+    return textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) + "\n"
 
 
 @contextlib.contextmanager

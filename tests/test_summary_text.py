@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ from lsmlab.sim.comparison_text import comparison_text
 from lsmlab.sim.compose import compose
 from lsmlab.sim.replications import combine, interval
 from lsmlab.sim.summary_text import summary_text
+from running import SMALL
+from running import simulate as simulated
 
 ROW = {
     "Level": "L0", "Files": "2/0", "Size": 13610516, "Score": 0.8, "Read(GB)": 0.0, "Rn(GB)": 0.0, "Rnp1(GB)": 0.0,
@@ -116,3 +120,21 @@ def test_progress_changes_nothing(tmp_path: Path) -> None:
     assert simulate(config, tmp_path / "b") == watched
     assert seen == sorted(seen)
     assert len(seen) > 10
+
+
+def names(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Keys on all levels, but not those that are data themselves: options, reasons, causes, counts."""
+    for key, value in summary.items():
+        yield key
+        if isinstance(value, Mapping) and key not in ("options", "job_reasons", "distribution"):
+            yield from names(value)
+
+
+def test_the_reference_defines_every_number() -> None:
+    """Each key of summary.json, on every level, stands on docs/reference/summary.md."""
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "summary.md").read_text(encoding="utf-8")
+    summary = simulated(
+        *SMALL, "workload=readwhilewriting", "workload.duration=1s", "prefill=fillrandom", "prefill.num=100k"
+    ).summary
+
+    assert [] == sorted(name for name in set(names(summary)) if not re.search(rf"\b{name}\b", page))
