@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from lsmlab.models.devices.base import Device, DeviceFacts, Flow, Grant, Load
-from lsmlab.models.devices.sharing import fair_level
+from lsmlab.models.devices.throttle_limits import Allowance, Direction, Rates, hold
 from lsmlab.models.errors import InputError
 
 SLICE_S: Final = 0.1
@@ -37,16 +37,8 @@ SYNC_WRITES: Final = 3
 recorded calibration runs (validation/cases; 3.1 per file and 6.3 per job, which has one of each; lessons.md, 3.9)."""
 FILE_READS: Final = 1.8
 """Small reads of a new file that is opened: its footer and index; from the same runs."""
-_EMPTY_S: Final = 1e-3
-"""Allowance that the cap gives in less time than this counts as used up: one timer tick (HZ = 1000) of the throttle."""
 _TICK_S: Final = 1e-9
 """A slice with less time left is over: simulated time is a float."""
-_BLOCKED_BYTES_PER_S: Final = 1.0
-"""Rate of a stream that waits for the next slice: nothing, but for arithmetic that divides by it."""
-_BLOCKED_SHARE: Final = 1e-6
-"""The same of clients."""
-_SLACK: Final = 1.0 + 1e-9
-"""Rates equal to the cap are within it."""
 
 
 class Window(NamedTuple):
@@ -68,27 +60,6 @@ class ThrottleState(NamedTuple):
     write: Window = Window()
     clock_s: float = 0.0
     """Since the start: the kernel rounds the end of a window up to whole slices of its clock."""
-
-
-class _Direction(NamedTuple):
-    """One direction of a load: the streams, the clients, and the limits that empty buckets have set so far."""
-
-    streams: int
-    request_bytes: float
-    io_bytes: float
-    """Bytes of one operation as the throttle counts them, on the average."""
-    clients: float
-    """Askers among the clients."""
-    client_unit_bytes: float
-    """Bytes of one client request."""
-    limit: float
-    """Bytes per second of one stream."""
-    client_limit: float
-    """Share of the clients' demand."""
-    in_line: bool = False
-    """Clients wait for the next slice like streams, as single reads do; else they are a steady trickle (the log)."""
-    wait_s: float = 0.0
-    """What clients in line wait, the allowance being used up."""
 
 
 _NO_WINDOW: Final = Window()
@@ -137,24 +108,29 @@ class Throttled:
 
     def allocate(self, state: ThrottleState, load: Load) -> Grant:
         """How much each asker gets; valid until an allowance is used up or the slice ends."""
-        read = _Direction(
+        read = Direction(
             load.readers, load.read_request_bytes, self.read_io_bytes, max(1.0, load.client_read_depth),
-            load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, in_line=True,
+            load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, in_line=True, slice_s=self.slice_s,
         )  # fmt: skip
-        write = _Direction(
+        write = Direction(
             load.writers, load.write_request_bytes, self.io_bytes, 1.0, load.write_request_bytes,
             load.write_limit_bytes_per_s, 1.0,
         )  # fmt: skip
+        reads_capped = self.read_cap is not None or self.iops_cap is not None
+        writes_capped = self.write_cap is not None or self.iops_cap is not None
         limited = load
         held_s = math.inf
         while True:
             grant = self.device.allocate(state.inner, limited)
             reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
             logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
-            stream = min(grant.read_bytes_per_s, read.limit)
-            new_read, read_s = self._bind(read, stream, reads, grant.client_read_share, self.read_cap, state.read)
-            stream = min(grant.write_bytes_per_s, write.limit)
-            new_write, write_s = self._bind(write, stream, logged, grant.client_write_share, self.write_cap, state.write)
+            new_read, read_s, new_write, write_s = None, math.inf, None, math.inf
+            if reads_capped and (read.streams or reads > 0.0):
+                rates = Rates(min(grant.read_bytes_per_s, read.limit), reads, grant.client_read_share)
+                new_read, read_s = self._hold(read, rates, self.read_cap, state.read)
+            if writes_capped and (write.streams or logged > 0.0):
+                rates = Rates(min(grant.write_bytes_per_s, write.limit), logged, grant.client_write_share)
+                new_write, write_s = self._hold(write, rates, self.write_cap, state.write)
             if new_read is None and new_write is None:
                 return self._answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
             held_s = min(held_s, read_s if new_read else math.inf, write_s if new_write else math.inf)
@@ -213,69 +189,28 @@ class Throttled:
         """As the device below."""
         return self.device.facts(state.inner, live_bytes)
 
-    def _bind(
-        self, side: _Direction, stream_rate: float, client_rate: float, share: float, cap: float | None, window: Window
-    ) -> tuple[_Direction | None, float]:
-        """Limits that one direction's used-up allowances set now (None: no new ones), and the time until that changes.
-
-        `share` of the clients' demand is what the device itself grants; it may grant more once others are bound. The new
-        limits add up to the cap at most, whatever it grants then: so the search for them ends.
-        """
-        valid_s = math.inf
-        if (cap is None and self.iops_cap is None) or (side.streams == 0 and client_rate == 0.0):
-            return None, valid_s
-        bound = False
+    def _hold(self, side: Direction, rates: Rates, cap: float | None, window: Window) -> tuple[Direction | None, float]:
+        """The direction with the limits that used-up allowances set now (None: no new ones), and the time until that changes."""
         # as the next request finds it: slices that are over go first
         slices = math.floor(window.age_s / self.slice_s + _TICK_S)
         over = max(0, slices - self.kept_slices)
-        slice_left = (slices + 1) * self.slice_s - window.age_s
-        counted_s = (slices + 1 - over) * self.slice_s
-        over_s = over * self.slice_s
-        buckets = []
+        counted_s, over_s = (slices + 1 - over) * self.slice_s, over * self.slice_s
+        slice_left_s = (slices + 1) * self.slice_s - window.age_s
+        held, valid_s = side, math.inf
         if cap is not None:
-            buckets.append((cap, window.passed_bytes, 1.0, 1.0))
+            left = cap * counted_s - max(0.0, window.passed_bytes - cap * over_s)
+            held, rates, valid_s = hold(held, rates, Allowance(cap, left), slice_left_s)
         if self.iops_cap is not None:
-            per_stream = 1.0 / min(side.request_bytes, side.io_bytes)
-            per_client = 1.0 / min(side.client_unit_bytes, side.io_bytes)
-            buckets.append((self.iops_cap, window.passed_ios, per_stream, per_client))
-        for bucket_cap, passed, stream_unit, client_unit in buckets:
-            stream, client = stream_rate * stream_unit, client_rate * client_unit
-            rate = side.streams * stream + client
-            left = bucket_cap * counted_s - max(0.0, passed - bucket_cap * over_s)
-            if side.in_line and client > 0.0:
-                if side.wait_s > 0.0:
-                    continue
-                if left <= bucket_cap * _EMPTY_S:
-                    valid_s = min(valid_s, slice_left)
-                    side = side._replace(
-                        limit=_BLOCKED_BYTES_PER_S, client_limit=side.client_limit * _BLOCKED_SHARE, wait_s=self.slice_s
-                    )
-                    stream_rate, client_rate, bound = _BLOCKED_BYTES_PER_S, client_rate * _BLOCKED_SHARE, True
-                elif rate > bucket_cap * _SLACK:
-                    valid_s = min(valid_s, slice_left, left / rate)
-                continue
-            if rate <= bucket_cap * _SLACK:
-                continue
-            if client > 0.0:
-                # they are a fluid whose bursts nobody sees: they get their fair share of the cap, streams what is left
-                each = fair_level([(float(side.streams), stream), (side.clients, client / side.clients)], bucket_cap)
-                factor = min(1.0, each * side.clients / client)
-                if factor < 1.0:
-                    side, share = side._replace(client_limit=side.client_limit * share * factor), 1.0
-                    client_rate, client, bound = client_rate * factor, client * factor, True
-            if not side.streams or stream_rate <= _BLOCKED_BYTES_PER_S:
-                continue
-            valid_s = min(valid_s, slice_left)
-            left -= client * slice_left
-            if left > bucket_cap * _EMPTY_S:
-                valid_s = min(valid_s, left / (side.streams * stream))
-                continue
-            side = side._replace(limit=_BLOCKED_BYTES_PER_S)
-            stream_rate, bound = _BLOCKED_BYTES_PER_S, True
-        return side if bound else None, valid_s
+            left = self.iops_cap * counted_s - max(0.0, window.passed_ios - self.iops_cap * over_s)
+            per_stream_byte = 1.0 / min(side.request_bytes, side.io_bytes)
+            per_client_byte = 1.0 / min(side.client_unit_bytes, side.io_bytes)
+            allowance = Allowance(self.iops_cap, left, per_stream_byte, per_client_byte)
+            held, rates, until_s = hold(held, rates, allowance, slice_left_s)
+            valid_s = min(valid_s, until_s)
+        return held if held is not side else None, valid_s
 
     def _answer(
-        self, load: Load, limited: Load, grant: Grant, read: _Direction, write: _Direction, valid_s: float
+        self, load: Load, limited: Load, grant: Grant, read: Direction, write: Direction, valid_s: float
     ) -> Grant:
         if limited is load and valid_s >= grant.valid_for_s:
             return grant
