@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.rundir import shown
+
 
 @dataclass(frozen=True, slots=True)
 class IndexedRun:
@@ -45,6 +48,19 @@ def read_sweep(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:
         else:
             failures.append((folder.name, "it left no results"))
     return _only_differing(runs), failures
+
+
+def publish(root: Path, runs: Sequence[IndexedRun], *, as_json: bool) -> str:
+    """List finished runs in `root` (runs.parquet, runs.json); returns what to print of them: tables, or the document."""
+    from lsmlab.sim.comparison_text import comparison_text
+
+    document = {"runs": [{"name": r.name, "overrides": r.choices, "summary": r.summary} for r in runs]}
+    write_json(root / "runs.json", document)
+    write_index(root / "runs.parquet", runs)
+    if as_json:
+        return to_json(document)
+    table = comparison_text([(r.label, r.summary) for r in runs])
+    return f"{table}\nSaved in {shown(root)}: one folder per run, runs.parquet lists them\n"
 
 
 def write_index(path: Path, runs: Sequence[IndexedRun]) -> None:

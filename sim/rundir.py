@@ -50,6 +50,14 @@ class RunDirectory:
         return self.target
 
 
+def shown(path: Path) -> str:
+    """A path as short as it can be typed from here."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
 def fresh(directory: Path) -> Path:
     """`directory`, or the first of directory_2, directory_3 … that does not exist yet; it is created.
 

@@ -16,7 +16,7 @@ from lsmlab.sim.client_group import WRITE, Group
 from lsmlab.sim.clients import ClientLoad
 from lsmlab.sim.latency import Floats, LatencyDistribution, Undisturbed, waiting_mixture
 from lsmlab.sim.level_tables import compaction_stats, level_rows
-from lsmlab.sim.recorder import CAUSES, StallInterval
+from lsmlab.sim.recorder import CAUSES, JobRecord, StallInterval
 from lsmlab.sim.series import waiting_pieces
 from lsmlab.sim.store import Store
 
@@ -71,40 +71,11 @@ def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: fl
 def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
     """Everything in summary.json but latencies, chains and what the caller knows (seed, version)."""
     jobs = [j for s in stores for j in s.recorder.jobs]
-    flushes = [j for j in jobs if j.kind == "flush"]
-    merges = [j for j in jobs if j.kind == "compaction"]
-    writes = sum(g.served * g.write_share for g in clients.groups)
-    reads = sum(g.served * (g.read_share + g.scan_share) for g in clients.groups)
-    reported = sum(g.served for g in clients.groups if not g.spec.background)
-    flush_bytes = sum(j.write_bytes for j in flushes)
-    compaction_write = sum(j.write_bytes for j in merges)
-    waits = clients.waits.table()
-    stall_seconds = {
-        cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == i].sum())
-        for i, cause in enumerate(CAUSES)
-    }
-    device = setup.machine.device
+    device, cores = setup.machine.device, setup.machine.cores
     live, unique = _space(stores)
     return {
-        "duration_s": duration_s,
-        "ops_per_s": reported / duration_s,
-        "write_ops_per_s": writes / duration_s,
-        "read_ops_per_s": reads / duration_s,
-        "operations": reported,
-        "user_bytes_written": writes * clients.shape.user_bytes,
-        "flush_count": len(flushes),
-        "flush_bytes": flush_bytes,
-        "compaction_count": len(merges),
-        "trivial_move_count": sum(j.kind == "trivial_move" for j in jobs),
-        "drop_count": sum(j.kind == "drop" for j in jobs),
-        "link_count": sum(j.kind == "link" for j in jobs),
-        "discarded_count": sum(j.kind == "discarded" for j in jobs),
-        "discarded_bytes": sum(j.write_bytes for j in jobs if j.kind == "discarded"),
-        "halted_s": sum(j.halted_s for j in jobs),
-        "job_reasons": dict(sorted(Counter(j.reason for j in jobs if j.kind != "flush").items())),
-        "compaction_read_bytes": sum(j.read_bytes for j in merges),
-        "compaction_write_bytes": compaction_write,
-        "write_amplification": (flush_bytes + compaction_write) / flush_bytes if flush_bytes else 1.0,
+        **_throughput(clients, duration_s),
+        **_work(jobs),
         "read_amplification": None,
         "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
         "live_bytes": live,
@@ -113,22 +84,67 @@ def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, durati
         "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in stores),
         "device_bytes_written": device.write_bytes,
         "device_bytes_read": device.read_bytes,
-        "stall_fraction": sum(stall_seconds.values()) / duration_s,
-        "stall_seconds": stall_seconds,
-        "stall_count": {
-            cause.value: sum(s.recorder.stall_counts[cause] for s in stores) for cause in CAUSES
-        },
-        "longest_stall_s": clients.waits.longest_s,
+        **_stalls(stores, clients, duration_s),
         "files_per_level": [sum(s.tree.file_count(i) for s in stores) for i in range(stores[0].tree.num_levels)],
         "levels": level_rows(stores, jobs),
         "compaction_stats": compaction_stats(stores, jobs),
         "device": _device_facts(setup, live, duration_s),
         "cpu": {
-            "cores": setup.machine.cores.cores,
-            "background_core_seconds": setup.machine.cores.busy_s,
-            "background_busy_cores": setup.machine.cores.busy_s / duration_s,
+            "cores": cores.cores,
+            "background_core_seconds": cores.busy_s,
+            "background_busy_cores": cores.busy_s / duration_s,
         },
-    }  # fmt: skip
+    }
+
+
+def _throughput(clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+    traffic = clients.totals()
+    reported = sum(g.served for g in clients.groups if not g.spec.background)
+    return {
+        "duration_s": duration_s,
+        "ops_per_s": reported / duration_s,
+        "write_ops_per_s": traffic.writes / duration_s,
+        "read_ops_per_s": traffic.reads / duration_s,
+        "operations": reported,
+        "user_bytes_written": traffic.writes * clients.shape.user_bytes,
+    }
+
+
+def _work(jobs: Sequence[JobRecord]) -> dict[str, Any]:
+    """What background jobs did."""
+    kinds = Counter(j.kind for j in jobs)
+    flush_bytes = sum(j.write_bytes for j in jobs if j.kind == "flush")
+    merges = [j for j in jobs if j.kind == "compaction"]
+    compaction_bytes = sum(j.write_bytes for j in merges)
+    return {
+        "flush_count": kinds["flush"],
+        "flush_bytes": flush_bytes,
+        "compaction_count": len(merges),
+        "trivial_move_count": kinds["trivial_move"],
+        "drop_count": kinds["drop"],
+        "link_count": kinds["link"],
+        "discarded_count": kinds["discarded"],
+        "discarded_bytes": sum(j.write_bytes for j in jobs if j.kind == "discarded"),
+        "halted_s": sum(j.halted_s for j in jobs),
+        "job_reasons": dict(sorted(Counter(j.reason for j in jobs if j.kind != "flush").items())),
+        "compaction_read_bytes": sum(j.read_bytes for j in merges),
+        "compaction_write_bytes": compaction_bytes,
+        "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
+    }
+
+
+def _stalls(stores: Sequence[Store], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+    waits = clients.waits.table()
+    seconds = {
+        cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == i].sum())
+        for i, cause in enumerate(CAUSES)
+    }
+    return {
+        "stall_fraction": sum(seconds.values()) / duration_s,
+        "stall_seconds": seconds,
+        "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in stores) for cause in CAUSES},
+        "longest_stall_s": clients.waits.longest_s,
+    }
 
 
 def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:

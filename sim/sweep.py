@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from hydra.experimental.callback import Callback
 from lsmlab.models.errors import InputError
-from lsmlab.sim.jsontext import write_json
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -137,21 +136,12 @@ class Index(Callback):
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Gather what the runs left; ends the program with code 1 if some of them failed."""
-        from lsmlab.sim.comparison_text import comparison_text
-        from lsmlab.sim.index import read_sweep, write_index
-        from lsmlab.sim.jsontext import to_json
+        from lsmlab.sim.index import publish, read_sweep
 
         root = Path(config.hydra.sweep.dir)
         runs, failures = read_sweep(root)
         if runs:
-            write_index(root / "runs.parquet", runs)
-            rows = [{"name": r.name, "overrides": r.choices, "summary": r.summary} for r in runs]
-            write_json(root / "runs.json", {"runs": rows})
-            if config.get("json"):
-                sys.stdout.write(to_json({"runs": rows}))
-            else:
-                sys.stdout.write(comparison_text([(r.label, r.summary) for r in runs]))
-                sys.stdout.write(f"\nSaved in {root}: one folder per run, runs.parquet lists them\n")
+            sys.stdout.write(publish(root, runs, as_json=bool(config.get("json"))))
             sys.stdout.flush()
         for name, reason in failures:
             sys.stderr.write(f"lsmlab: run {name} failed: {reason}\n")

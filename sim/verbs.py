@@ -23,7 +23,7 @@ from lsmlab.sim.compose import (
 )
 from lsmlab.sim.jsontext import to_json, write_json
 from lsmlab.sim.progress import progress_bar
-from lsmlab.sim.rundir import fresh
+from lsmlab.sim.rundir import fresh, shown
 
 _INTERRUPTED = 130
 
@@ -65,7 +65,7 @@ def _single(given: Arguments, composition: Composition) -> int:
         sys.stdout.write(to_json(summary))
     else:
         sys.stdout.write(summary_text(summary))
-        sys.stdout.write(f"\nSaved in {_shown(directory)}\n")
+        sys.stdout.write(f"\nSaved in {shown(directory)}\n")
     sys.stdout.flush()
     return _finish(given, config, finishers.RUN, directory)
 
@@ -89,7 +89,7 @@ def _replicate(given: Arguments, composition: Composition, count: int) -> int:
         sys.stdout.write(to_json(combined))
     else:
         sys.stdout.write(summary_text(combined))
-        sys.stdout.write(f"\nSaved in {_shown(directory)}, one folder per seed\n")
+        sys.stdout.write(f"\nSaved in {shown(directory)}, one folder per seed\n")
     sys.stdout.flush()
     return _finish(given, config, finishers.RUN, outcomes[0].job.directory)
 
@@ -110,7 +110,7 @@ def _through_hydra(given: Arguments, overrides: list[str]) -> int:
         return through_hydra(prepared, given.hydra_flags)
     except KeyboardInterrupt:
         finished = sum(1 for _ in root.glob("**/summary.json")) if root is not None else 0
-        where = f"{finished} in {_shown(root)}" if finished and root is not None else "none"
+        where = f"{finished} in {shown(root)}" if finished and root is not None else "none"
         sys.stderr.write(f"\nInterrupted. Finished runs that can be read: {where}\n")
         return _INTERRUPTED
     except Exception as error:
@@ -132,6 +132,7 @@ def _sweep_directory(given: Arguments, overrides: list[str]) -> Path | None:
 def compare(argv: list[str]) -> int:
     """Simulate all combinations of the comma lists among the overrides, in parallel, and show them side by side."""
     from lsmlab.sim.combinations import bare, combinations, folder_names, read_variants
+    from lsmlab.sim.index import IndexedRun, publish
 
     given = parse(argv)
     if given.hydra_flags:
@@ -159,7 +160,9 @@ def compare(argv: list[str]) -> int:
         return _INTERRUPTED
     done = [o for o in outcomes if o.summary is not None]
     if done:
-        _show(done, directory, json_wanted=json_wanted)
+        runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}) for o in done]
+        sys.stdout.write(publish(directory, runs, as_json=json_wanted))
+        sys.stdout.flush()
     failed = _report_failures(outcomes)
     drawn = (
         _finish(given, jobs[0].config, finishers.COMPARISON, directory, [o.job.directory for o in done]) if done else 0
@@ -173,25 +176,9 @@ def _run_all(jobs: list[Job], given: Arguments, directory: Path) -> list[Outcome
         return run_all(jobs, given.jobs)
     except KeyboardInterrupt:
         finished = [job.name for job in jobs if (job.directory / "summary.json").exists()]
-        where = f"{', '.join(finished)} in {_shown(directory)}" if finished else "none"
+        where = f"{', '.join(finished)} in {shown(directory)}" if finished else "none"
         sys.stderr.write(f"\nInterrupted. Finished runs that can be read: {where}\n")
         return None
-
-
-def _show(done: list[Outcome], directory: Path, *, json_wanted: bool) -> None:
-    from lsmlab.sim.comparison_text import comparison_text
-    from lsmlab.sim.index import IndexedRun, write_index
-
-    runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}) for o in done]
-    rows = [{"name": r.name, "overrides": r.choices, "summary": r.summary} for r in runs]
-    write_json(directory / "runs.json", {"runs": rows})
-    write_index(directory / "runs.parquet", runs)
-    if json_wanted:
-        sys.stdout.write(to_json({"runs": rows}))
-    else:
-        sys.stdout.write(comparison_text([(r.label, r.summary) for r in runs]))
-        sys.stdout.write(f"\nSaved in {_shown(directory)}: one folder per run, runs.parquet lists them\n")
-    sys.stdout.flush()
 
 
 def _report_failures(outcomes: Sequence[Outcome]) -> int:
@@ -207,7 +194,7 @@ def _finish(given: Arguments, config: dict[str, Any], group: str, *where: Path |
     pages, well = finishers.finish(group, *where)
     if not config["json"]:
         for page in pages:
-            sys.stdout.write(f"Report: {_shown(page)}\n")
+            sys.stdout.write(f"Report: {shown(page)}\n")
     return 0 if well else 1
 
 
@@ -243,14 +230,6 @@ def _whole(value: object, key: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
     raise InputError(f"{key}: {value!r} must be a whole number of at least 1")
-
-
-def _shown(path: Path) -> str:
-    """A path as short as it can be typed from here."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 _COMPARE_HELP = """\

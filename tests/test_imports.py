@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import tomllib
@@ -142,3 +143,11 @@ def test_every_declared_entry_point_exists(group: str) -> None:
     for value in declared.values():
         module, _, name = value.partition(":")
         assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_the_map_of_sim_is_whole() -> None:
+    """The docstring of sim names each of its files."""
+    text = ast.get_docstring(ast.parse((ROOT / "sim" / "__init__.py").read_text(encoding="utf-8"))) or ""
+    named = set(re.findall(r"\w+", text))
+
+    assert [] == [path.stem for path in modules("sim") if path.stem != "__init__" and path.stem not in named]

@@ -42,8 +42,8 @@ class FixedSize:
 
 
 @dataclass(frozen=True, slots=True)
-class UniformSize:
-    """Uniform between two sizes (--value_size_distribution_type=uniform, --value_size_min, --value_size_max)."""
+class _Between:
+    """Sizes between two, spread symmetrically around their middle."""
 
     min_bytes: float
     max_bytes: float
@@ -57,29 +57,22 @@ class UniformSize:
         """Midpoint."""
         return (self.min_bytes + self.max_bytes) / 2
 
+
+@dataclass(frozen=True, slots=True)
+class UniformSize(_Between):
+    """Uniform between two sizes (--value_size_distribution_type=uniform, --value_size_min, --value_size_max)."""
+
     def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
         """Linear in `u`."""
         return np.floor(self.min_bytes + u * (self.max_bytes - self.min_bytes) + 0.5)
 
 
 @dataclass(frozen=True, slots=True)
-class NormalSize:
+class NormalSize(_Between):
     """Normal around the middle of two sizes with a sixth of their distance as deviation, kept between them.
 
     db_bench's NormalDistribution: mean (min + max) / 2, standard deviation (max - min) / 6, clamped.
     """
-
-    min_bytes: float
-    max_bytes: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.min_bytes <= self.max_bytes:
-            raise InputError(f"value_size_min {self.min_bytes:g} must not exceed value_size_max {self.max_bytes:g}")
-
-    @property
-    def mean_bytes(self) -> float:
-        """Midpoint: the distribution is symmetric, its clamping too."""
-        return (self.min_bytes + self.max_bytes) / 2
 
     def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
         """The clamped normal quantile."""

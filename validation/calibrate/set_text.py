@@ -116,10 +116,10 @@ def _version() -> str:
 
 def report_text(found: Calibration) -> str:
     """What was fitted to what, how well, and what cannot be known, for the terminal."""
-    solution = found.solution
+    solution, cases = found.solution, len(found.cases)
     lines = [
         f"{found.machine}: {found.cores} cores, device {found.device}; {len(found.runs)} runs of "
-        f"{len(found.cases)} cases, RocksDB {found.release}, recorded {found.recorded}", "",
+        f"{cases} {'case' if cases == 1 else 'cases'}, RocksDB {found.release}, recorded {found.recorded}", "",
         f"{'constant':<26}{'value':>12}{'error':>12}{'':>8}{'prior':>12}",
     ]  # fmt: skip
     silent = set(solution.at_prior())

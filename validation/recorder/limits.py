@@ -29,6 +29,17 @@ class Limits:
         """Whether anything is capped."""
         return any(v is not None for v in (self.write_bytes_per_s, self.read_bytes_per_s, self.ios_per_s))
 
+    def __str__(self) -> str:
+        caps = [
+            f"{kind} {per_s / scale:,.10g} {unit}"
+            for kind, per_s, scale, unit in (
+                ("writes", self.write_bytes_per_s, 1e6, "MB/s"), ("reads", self.read_bytes_per_s, 1e6, "MB/s"),
+                ("reads and writes each", self.ios_per_s, 1, "operations/s"),
+            )
+            if per_s is not None
+        ]  # fmt: skip
+        return f"caps on the device: {', '.join(caps) or 'none'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Traffic:

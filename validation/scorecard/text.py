@@ -112,12 +112,13 @@ def table(found: Iterable[Total], *, short: bool = False) -> list[str]:
             target_text(total),
         ])  # fmt: skip
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
+    lines = (
         f"  {row[0]:<{widths[0]}}  "
         + "  ".join(f"{c:>{w}}" for c, w in zip(row[1:-1], widths[1:-1], strict=True))
         + f"  {row[-1]}"
         for row in rows
-    ]
+    )
+    return [line.rstrip() for line in lines]
 
 
 def _share(value: float | None) -> str:
