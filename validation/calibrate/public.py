@@ -14,6 +14,7 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,64 +92,92 @@ def sources(data: Path) -> list[fits.Source]:
     return found
 
 
+@dataclass(slots=True)
+class _Fit:
+    """Values, and standard errors where they are known."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
+
+    def take(self, names: Sequence[str], found: tuple[Array, Array]) -> None:
+        """Note (values, errors) of constants; an error that is not finite is unknown."""
+        for name, value, error in zip(names, *found, strict=True):
+            self.values[name] = float(value)
+            if np.isfinite(error):
+                self.errors[name] = float(error)
+
+
 def fit(data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameter set xeon_6230, and device bandwidths by session."""
     used = sources(data)
-    host: dict[str, float] = {}
-    errors: dict[str, float] = {}
-
-    def take(names: Sequence[str], found: tuple[Array, Array]) -> None:
-        for name, value, error in zip(names, *found, strict=True):
-            host[name] = float(value)
-            if np.isfinite(error):
-                errors[name] = float(error)
-
     stream = fits.stream_fit(used)
     awake = [s for s in used if s.log.io_statistics and s.device == fits.SYNCHRONOUS]
     reading = fits.read_fit(awake, stream)
-    relative = fits.merge_fit(used, stream, reading, 0.0)[:3]
-    take(("crowding",), fits.jackknife(lambda left: fits.crowding_fit(left, relative), awake))
-    crowding = host["crowding"]
-    merge = fits.jackknife(lambda left: fits.merge_fit(left, stream, reading, crowding), used)
-    take(("compaction_record", "compaction_byte", "compaction_compare", "cold_start"), merge)
-    timed = [s for s in used if s.log.io_statistics or (fits.mean_sync_s(s.output) and s.device == fits.SYNCHRONOUS)]
-    take(("flush_record", "flush_byte"), fits.jackknife(lambda left: fits.flush_fit(left, crowding), timed))
-    writers = [s for s in used if s.name.startswith(("throttled", "ycsb"))]
-    take(("write_op", "sleep_penalty", "statistics_op"), fits.jackknife(fits.write_fit, writers))
-    beside = writers[0].crowded(crowding)
-    for name in ("write_op", "statistics_op"):
-        host[name], errors[name] = host[name] / beside, errors[name] / beside
-    take(("unlink_byte",), fits.jackknife(fits.deletion_fit, used))
-    devices: dict[str, dict[str, float]] = defaultdict(dict)
-    device_errors: dict[str, dict[str, float]] = defaultdict(dict)
+    host = _host(used, awake, stream, reading)
+    devices: dict[str, _Fit] = {}
     sessions: dict[str, dict[str, float]] = defaultdict(dict)
     for device in sorted({s.device for s in used}):
         here = [s for s in used if s.device == device]
-        commits = np.array([records.commit_s(s.log) for s in here if not s.capped])
-        devices[device]["fsync_latency"] = commit = float(np.median(commits))
-        device_errors[device]["fsync_latency"] = float(commits.std())
         if device == fits.SYNCHRONOUS:
-            devices[device]["stream_write_bandwidth"] = stream
+            devices[device] = _commits(here)
+            devices[device].values["stream_write_bandwidth"] = stream
             continue
-        if device == "hdd":
-            devices[device]["read_bandwidth"] = 0.0
-        rates = {s.session: fits.bandwidth(s, host, commit, reading) for s in here if s.session not in sessions or not s.capped}
-        logs = np.log(np.array(list(rates.values())))
-        devices[device]["write_bandwidth"] = float(np.exp(logs.mean()))
-        if "read_bandwidth" in devices[device]:
-            devices[device]["read_bandwidth"] = devices[device]["write_bandwidth"]
-        if len(rates) > 1:
-            device_errors[device]["write_bandwidth"] = float(devices[device]["write_bandwidth"] * logs.std(ddof=1))
-            for session, rate in rates.items():
-                sessions[session][device] = rate
-    _print(used, host, errors, devices, device_errors, sessions)
+        timed = [s for s in here if s.session not in sessions or not s.capped]
+        devices[device], rates = _drive(here, timed, host.values, reading)
+        for session, rate in rates.items() if len(rates) > 1 else ():
+            sessions[session][device] = rate
+    values = {device: found.values for device, found in devices.items()}
+    errors = {device: found.errors for device, found in devices.items()}
+    _print(used, host.values, host.errors, values, errors, sessions)
     content = {
-        "host": _FIXED | host,
-        "devices": {device: {**_FIXED_DEVICES.get(device, {}), **values} for device, values in devices.items()},
-        "standard_errors": {"host": errors, "devices": {d: dict(v) for d, v in device_errors.items()}},
+        "host": _FIXED | host.values,
+        "devices": {device: {**_FIXED_DEVICES.get(device, {}), **found} for device, found in values.items()},
+        "standard_errors": {"host": host.errors, "devices": errors},
         "sources": _SOURCES,
     }
     return content, sessions
+
+
+def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: float, reading: float) -> _Fit:
+    """Constants of the processor; `awake`: runs whose threads copy to the device themselves."""
+    host = _Fit()
+    relative = fits.merge_fit(used, stream, reading, 0.0)[:3]
+    host.take(("crowding",), fits.jackknife(lambda left: fits.crowding_fit(left, relative), awake))
+    crowding = host.values["crowding"]
+    merge = fits.jackknife(lambda left: fits.merge_fit(left, stream, reading, crowding), used)
+    host.take(("compaction_record", "compaction_byte", "compaction_compare", "cold_start"), merge)
+    timed = [s for s in used if s.log.io_statistics or (fits.mean_sync_s(s.output) and s.device == fits.SYNCHRONOUS)]
+    host.take(("flush_record", "flush_byte"), fits.jackknife(lambda left: fits.flush_fit(left, crowding), timed))
+    writers = [s for s in used if s.name.startswith(("throttled", "ycsb"))]
+    host.take(("write_op", "sleep_penalty", "statistics_op"), fits.jackknife(fits.write_fit, writers))
+    beside = writers[0].crowded(crowding)
+    for name in ("write_op", "statistics_op"):
+        host.values[name] /= beside
+        host.errors[name] /= beside
+    host.take(("unlink_byte",), fits.jackknife(fits.deletion_fit, used))
+    return host
+
+
+def _commits(here: Sequence[fits.Source]) -> _Fit:
+    """The fsync of a device, from the ends of its jobs."""
+    commits = np.array([records.commit_s(s.log) for s in here if not s.capped])
+    return _Fit({"fsync_latency": float(np.median(commits))}, {"fsync_latency": float(commits.std())})
+
+
+def _drive(
+    here: Sequence[fits.Source], timed: Sequence[fits.Source], host: dict[str, float], reading: float
+) -> tuple[_Fit, dict[str, float]]:
+    """Constants of a device behind the kernel's queue from the runs `here`, and of those `timed` its rate by session."""
+    found = _commits(here)
+    rates = {s.session: fits.bandwidth(s, host, found.values["fsync_latency"], reading) for s in timed}
+    logs = np.log(np.array(list(rates.values())))
+    bandwidth = float(np.exp(logs.mean()))
+    if here[0].device == "hdd":  # it reads as it writes
+        found.values["read_bandwidth"] = bandwidth
+    found.values["write_bandwidth"] = bandwidth
+    if len(rates) > 1:
+        found.errors["write_bandwidth"] = float(bandwidth * logs.std(ddof=1))
+    return found, rates
 
 
 def _print(used: Sequence[fits.Source], *tables: Any) -> None:
