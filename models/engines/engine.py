@@ -34,7 +34,7 @@ class Engine(Protocol):
     block_format: BlockFormat
     """Where data blocks end."""
     flushes_one_memtable: bool
-    """Whether a flush takes the oldest memtable alone (LevelDB), or all that wait."""
+    """Whether a flush takes the oldest memtable alone (LevelDB, vLSM), or all that wait."""
     flush_keeps_versions: bool
     """Whether a flush writes every entry of the memtable, overwritten ones too (LevelDB), or the newest of each key."""
 

@@ -22,7 +22,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import Cutter, InspectsKeys, Merge, Picker, SizesFiles, Throttle
 from lsmlab.models.policies.flush_rules import hot_keys, values_in_log
-from lsmlab.models.policies.optional import PlacesFlushes
+from lsmlab.models.policies.optional import FlushesSingly, PlacesFlushes
 from lsmlab.models.policies.rocksdb_cutter import subcompaction_cuts
 from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
 from lsmlab.models.policies.scheduling import Scheduler
@@ -116,6 +116,8 @@ class RocksDb:
         self._inspects_keys = cutter if isinstance(cutter, InspectsKeys) else None
         self.hot_keys = hot_keys(picker)
         self.values_in_log = values_in_log(picker)
+        if isinstance(self.throttle, FlushesSingly):
+            self.flushes_one_memtable = self.throttle.flushes_one_memtable
 
     @property
     def _base(self) -> Base:

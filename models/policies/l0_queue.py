@@ -44,6 +44,8 @@ class L0QueueThrottle:
     """Files in L0 from which compactions run in parallel, by RocksDB's formula over the limits as they are set."""
     rocksdb: RocksDbThrottle
     """Memtables and pending bytes as in RocksDB."""
+    flushes_one_memtable: bool = True
+    """Files of the queue have one size, S_M, also where two memtables have waited for room (R2)."""
 
     def initial(self) -> ThrottleState:
         """State of a store just opened."""

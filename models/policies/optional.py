@@ -1,4 +1,4 @@
-"""What a picker may answer beside `decisions.Picker`, where its store differs from RocksDB's."""
+"""What a picker or a throttle may answer beside its protocol in `decisions`, where its store differs from RocksDB's."""
 
 from __future__ import annotations
 
@@ -46,3 +46,10 @@ class CountsSeeks(Protocol):
 
     def allowed_seeks(self, size_bytes: int) -> float:
         """Lookups that may go past a file of that size; infinity if they are not to be counted."""
+
+
+@runtime_checkable
+class FlushesSingly(Protocol):
+    """A throttle under which each memtable becomes a file of its own; RocksDB flushes all that wait into one."""
+
+    flushes_one_memtable: bool

@@ -138,12 +138,36 @@ def test_rocksdbs_chains_do_not_depend_on_the_sst_size() -> None:
     assert thick > 1.5 * thin
 
 
+def test_rocksdbs_full_l0_stops_writers_and_vlsms_holds_flushes() -> None:
+    """RocksDB acts on the writers when L0 is full (§1.1), whatever room there is in memory; vLSM on the flush (§3.3 R1, R2)."""
+    thick, thin = result(*rocksdb_io(4096)).summary["stall_seconds"], result(*vlsm(512)).summary["stall_seconds"]
+
+    assert thick["l0_stop"] > 0 == thick["memtable_stop"]
+    assert thin["memtable_stop"] > 0 == thin["l0_stop"]
+
+
+def test_rocksdbs_stalled_time_does_not_depend_on_the_sst_size() -> None:
+    """A stall lasts as long as its chain: no more memtables, or larger ones, shorten it (§3.7)."""
+    large, small = (result(*rocksdb_io(kib)).summary for kib in (4096, 512))
+
+    assert 0.8 < small["stall_fraction"] / large["stall_fraction"] < 1.25
+
+
+def test_a_held_flush_writes_one_memtable() -> None:
+    """Files of vLSM's queue have one size, though two memtables wait for room in it (R1, R2)."""
+    jobs = result(*vlsm(512)).jobs
+    flush = np.asarray(jobs["kind"]) == "flush"
+
+    assert result(*vlsm(512)).summary["stall_seconds"]["memtable_stop"] > 0  # both memtables were full
+    assert [1] == np.unique(jobs["input_files"][flush]).tolist()
+
+
 def test_reads_are_slow_only_while_writes_are_stalled() -> None:
     """Reads wait behind blocked writes in the clients: both spike in the same seconds, and nowhere else."""
     found = result(*rocksdb_io(4096), "workload.readproportion=0.5", "workload.updateproportion=0.5", "workload.target=40000")
     series = found.series
     reads, writes = series["read_p99_s"], series["write_p99_s"]
-    stalled_s = series["stall_memtable_stop_s"]
+    stalled_s = series["stall_l0_stop_s"]
 
     slow = reads > 0.05
     lately = np.maximum(stalled_s, np.r_[0.0, stalled_s[:-1]])  # an operation counts in the second in which it ends

@@ -102,11 +102,11 @@ def share_good(phi: float, growth: float, measure: Overlap) -> float:
 
 def test_good_vssts_exist_up_to_phi_32_and_not_at_64() -> None:
     """With f = 8 a vSST over 8 files of L2 holds 8 S_M / Φ bytes: S_m = S_M / 8 of them up to Φ = f² = 64."""
-    shares = {phi: share_good(phi, 8, Overlap.COUNT) for phi in (4, 8, 16, 32, 64, 128)}
+    shares = {phi: share_good(phi, 8, Overlap.COUNT) for phi in (4, 8, 16, 32, 64, 80, 128)}
 
     assert all(shares[phi] > 0.95 for phi in (4, 8, 16, 32)), shares
-    assert shares[64] < 0.6, shares
-    assert shares[128] < 0.05, shares
+    assert 0.3 < shares[64] < 0.6, shares  # more than the eighth that a pick of S_M needs
+    assert shares[80] == shares[128] == 0.0, shares
 
 
 def test_by_bytes_per_byte_good_vssts_vanish_from_phi_16() -> None:

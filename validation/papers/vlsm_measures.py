@@ -21,11 +21,11 @@ def of(name: str, number: Number) -> Measure:
 
 
 def ratio(name: str, over: str, number: Number) -> Measure:
-    """A number of one run divided by that of another; infinite if that is 0."""
+    """A number of one run divided by that of another; infinite if that is 0, nothing to compare (NaN) if both are."""
 
     def measure(o: Mapping[str, Outcome]) -> float:
-        below = number(o[over])
-        return number(o[name]) / below if below else float("inf")
+        above, below = number(o[name]), number(o[over])
+        return above / below if below else float("inf" if above else "nan")
 
     return measure
 
