@@ -21,6 +21,7 @@ from lsmlab.validation.papers.released import compare
 from lsmlab.validation.papers.runs import run_settings
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
 from lsmlab.validation.papers.verdict import FAILED, Found, judge
+from lsmlab.validation.papers.vlsm_measures import longest_s, ratio
 from lsmlab.validation.real_engines import DATA, real_engine_cases
 from lsmlab.validation.scorecard.real import real_run
 from lsmlab.validation.scorecard.runs import CaseRun, Replication
@@ -130,6 +131,25 @@ def test_verdicts(
     assert verdict == found.verdict
     assert found.simulated == pytest.approx(simulated, nan_ok=True)
     assert (len(values) > 1) == (found.low is not None)
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "verdict"), [(4.0, 2.0, "reproduced"), (4.0, 0.0, "direction only"), (0.0, 0.0, "not reproduced")]
+)
+def test_nothing_by_nothing_is_no_ratio(tmp_path: Path, above: float, below: float, verdict: str) -> None:
+    """Two runs without a stall say nothing about stalls; one with and one without do."""
+    stalls = {"plain": above, "fast": below}
+
+    def measure(_runs: Any) -> float:
+        return ratio("plain", "fast", longest_s)({name: outcome(s) for name, s in stalls.items()})
+
+    def outcome(length_s: float) -> Outcome:
+        return Outcome({"longest_stall_s": length_s}, {}, {}, {}, {})
+
+    mine = papers(claim("ldc.a", PLAIN, measure=measure))
+    (found,) = judge(mine, run_settings(settings_of(mine), seeds=1, processes=1, directory=tmp_path))
+
+    assert verdict == found.verdict
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
