@@ -208,7 +208,9 @@ def _work_claims() -> tuple[Claim, ...]:
         Claim("vlsm.load_a.io_amplification", "Load A, vLSM / RocksDB-IO", "the same", (0.75, 1.25), 1.0, load,
               ratio(VLSM_LOAD.name, IO_LOAD.name, io_amplification), "does not follow from the rules", BYTES, STATED),
         Claim("vlsm.zipf.io_amplification", "skewed updates, vLSM / RocksDB-IO", "the same", (0.75, 1.25), 1.0,
-              (IO_ZIPF, VLSM_ZIPF), ratio(VLSM_ZIPF.name, IO_ZIPF.name, io_amplification), "as with uniform keys", BYTES, STATED),
+              (IO_ZIPF, VLSM_ZIPF), ratio(VLSM_ZIPF.name, IO_ZIPF.name, io_amplification), "as with uniform keys",
+              f"{BYTES} Overwrites save RocksDB-IO more: its memtables flush 0.64 of the bytes, vLSM's, an eighth as large, "
+              "0.73, and L1 is rewritten for files that are shorter by what they dropped.", STATED),
         Claim("vlsm.load_a.sustainable", "Load A, vLSM / RocksDB-IO", 1.94, (1.7, 2.18), 1.0, (IO_PROFILE, VLSM_PROFILE),
               ratio(VLSM_PROFILE.name, IO_PROFILE.name, rate), "its writers do not stop",
               "Whoever stalls for 40 % of the time gains 1 / 0.6 = 1.67 times its rate from never stalling, with the same "
