@@ -22,7 +22,7 @@ from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.tables import configuration
 from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import story
-from lsmlab.validation.importer.rates import LABELS
+from lsmlab.validation.importer.estimates import LABELS
 
 PAGE = "report.html"
 _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}

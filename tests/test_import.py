@@ -29,6 +29,10 @@ RECORDING = ROOT / "validation" / "recordings" / "static" / "LOG.xz"
 DATA = ROOT.parent / "shared" / "data"
 
 
+THROTTLED = DATA / "public_runs" / "logs"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the reference data are not at {DATA}")
+
+
 @pytest.fixture(scope="module")
 def sample() -> Sample:
     """What the log holds."""
@@ -48,7 +52,8 @@ def test_what_it_writes(imported: Path) -> None:
     """Tables, a configuration, a trace, a summary and a page; nothing unfinished beside them."""
     assert {
         "jobs.parquet", "stalls.parquet", "series.parquet", "levels.parquet", "statistics.parquet", "compaction_tables.parquet",
-        "latency.parquet", "summary.json", "trace.csv", "experiment/imported.yaml", "parameters/imported.yaml", "report.html",
+        "latency.parquet", "summary.json", "trace.csv", "experiment/imported.yaml", "experiment/imported_full_speed.yaml",
+        "parameters/imported.yaml", "report.html",
     } == {str(path.relative_to(imported)) for path in imported.rglob("*") if path.is_file()}  # fmt: skip
     assert {"LOG", "out"} == {path.name for path in imported.parent.iterdir()}
 
@@ -119,6 +124,17 @@ def test_the_configuration_runs(imported: Path, sample: Sample, tmp_path: Path) 
     assert sample.totals["flush_bytes"] == pytest.approx(summary["flush_bytes"], rel=0.1)
 
 
+def test_full_speed_runs_the_same_operations(imported: Path, sample: Sample, tmp_path: Path) -> None:
+    """Clients that never wait write as many entries in less time."""
+    assert 0 == main(
+        ["run", "--config-dir", str(imported), "experiment=imported_full_speed", "--out", str(tmp_path), "--no-report"]
+    )
+    summary = json.loads((tmp_path / "summary.json").read_text())
+
+    assert sample.totals["flush_count"] * ENTRIES == pytest.approx(summary["operations"], abs=1)
+    assert summary["duration_s"] < json.loads((imported / "summary.json").read_text())["duration_s"]
+
+
 def test_json_is_the_summary(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--json prints one document: summary.json, and where the rest lies."""
     assert 0 == import_log([str(imported.parent / "LOG"), "--out", str(tmp_path / "out"), "--json"])
@@ -138,8 +154,9 @@ def test_the_terminal_says_what_counts(imported: Path, tmp_path: Path, capsys: p
     assert re.search(r"^jobs +48 flushes \(45\.8 MiB\), 12 compactions", shown, re.MULTILINE)
     assert re.search(r"^machine +compaction, CPU per entry: \S+ ± \S+ ns", shown, re.MULTILINE)
     assert "lines were read, and nothing is missing from them." in shown
-    assert f"Simulate it: lsmlab run --config-dir {tmp_path / 'out'} experiment=imported" in shown
-    assert max(len(line) for line in shown.splitlines() if "Simulate" not in line and "Saved" not in line) <= 120
+    for name in ("imported", "imported_full_speed"):
+        assert f"  lsmlab run --config-dir {tmp_path / 'out'} experiment={name}\n" in shown
+    assert max(len(line) for line in shown.splitlines() if "lsmlab run" not in line and "Saved" not in line) <= 120
 
 
 def test_the_page(imported: Path) -> None:
@@ -174,12 +191,39 @@ def test_a_damaged_log_says_so(sample: Sample, tmp_path: Path, capsys: pytest.Ca
 def test_a_report_gives_the_rate(sample: Sample, tmp_path: Path) -> None:
     """db_bench's own report takes the place of what memtables tell."""
     (tmp_path / "LOG").write_text(sample.text)
-    (tmp_path / "report.csv").write_text("secs_elapsed,interval_qps\n1,1000\n2,3000\n3,2000\n")
+    length_s = 6
+    each = sample.totals["flush_count"] * ENTRIES / length_s
+    rows = [each * (1 + 0.1 * (-1) ** i) for i in range(length_s)]
+    lines = "".join(f"{i + 1},{n}\n" for i, n in enumerate(rows))
+    (tmp_path / "report.csv").write_text(f"secs_elapsed,interval_qps\n{lines}")
     reading = read(tmp_path / "LOG", None, tmp_path / "report.csv")
     found = infer_workload(reading)
 
-    assert ("report", 3.0) == (found.source, found.until_s)
-    assert [1000, 3000, 2000] == list(found.rate_per_s)
+    assert ("report", length_s) == (found.source, found.until_s)
+    assert rows == pytest.approx(list(found.rate_per_s))
+
+
+def test_a_report_in_microseconds(sample: Sample, tmp_path: Path) -> None:
+    """Some releases' db_bench writes the clock in microseconds, ten rows per second: the rate is still per second."""
+    (tmp_path / "LOG").write_text(sample.text)
+    each = round(sample.totals["flush_count"] * ENTRIES / 60)
+    lines = "".join(f"{1_601_756_502_388_423 + 100_000 * i},{each}\n" for i in range(60))
+    (tmp_path / "report.csv").write_text(f"now_micros,interval_qps\n{lines}")
+    found = infer_workload(read(tmp_path / "LOG", None, tmp_path / "report.csv"))
+
+    assert 6.0 == pytest.approx(found.until_s)
+    assert [10.0 * each] * 60 == pytest.approx(list(found.rate_per_s))
+
+
+@pytest.mark.parametrize("rows", ["1,200000\n2,200000\n3,200000\n", "1,10\n2,10\n3,10\n"])
+def test_a_report_of_another_run_is_not_used(rows: str, sample: Sample, tmp_path: Path) -> None:
+    """Its operations are not those that the log's flushes took: the log's rate counts, and it is said why."""
+    (tmp_path / "LOG").write_text(sample.text)
+    (tmp_path / "report.csv").write_text(f"secs_elapsed,interval_qps\n{rows}")
+    reading = read(tmp_path / "LOG", None, tmp_path / "report.csv")
+
+    assert "memtables" == infer_workload(reading).source
+    assert any("report.csv is not used" in note for note in reading.notes)
 
 
 def test_the_load_of_a_recording() -> None:
@@ -253,7 +297,7 @@ def test_bad_input_is_one_line(
     assert {"LOG", "README.md"} == {path.name for path in tmp_path.iterdir()}
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"the reference data are not at {DATA}")
+@needs_data
 @pytest.mark.parametrize(
     ("run", "limit_bytes_per_s"),
     [("silk/lp_T40_p40_off", 40e6), ("adoc/bw60_wb8_ADOC", 60 * 2**20)],
@@ -262,7 +306,7 @@ def test_a_cap_is_found(run: str, limit_bytes_per_s: float) -> None:
     """Runs on a device whose writes were capped show the cap: within 5 %, and within two standard errors."""
     reading = read(DATA / "real_engines" / run / "LOG.gz")
     found = infer_rates(reading, 16.0, 1000.0, np.empty(0))
-    written = found.get("device.write_bandwidth")
+    written = found.get("device.write_limit")
 
     assert found.write_limited
     assert written is not None
@@ -271,7 +315,46 @@ def test_a_cap_is_found(run: str, limit_bytes_per_s: float) -> None:
     assert abs(limit_bytes_per_s - written.value) <= 2 * written.standard_error
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason=f"the reference data are not at {DATA}")
+def test_a_rate_limiter_is_told_from_what_it_lets_pass(tmp_path: Path) -> None:
+    """A LOG prints a limiter's address, not its rate: what writes ran against is the rate, and no cap of the device."""
+    log = ROOT / "validation" / "cases" / "calibration" / "rl60_v200" / "1" / "LOG.xz"
+    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
+    config = compose(["experiment=imported"], [tmp_path])
+
+    assert 60e6 == pytest.approx(config["engine"]["options"]["rate_limiter_bytes_per_sec"], rel=0.05)
+    assert config["device"]["write_cap"] is None
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("log", "base", "bandwidth_bytes_per_s", "fsync_s"),
+    [
+        ("disk_type_influence_pm_results_device_influence_NVMeSSD_2CPU_64MB_LOG_199.gz", "nvme", 861e6, 4.26e-3),
+        ("disk_type_influence_pm_results_device_influence_SATASSD_2CPU_64MB_LOG_302.gz", "nvme", 519e6, 6.77e-3),
+        ("disk_type_influence_pm_results_device_influence_SATAHDD_2CPU_64MB_LOG_986.gz", "hdd", 117e6, 35.4e-3),
+    ],
+)
+def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float, fsync_s: float, tmp_path: Path) -> None:
+    """Bandwidth and fsync of the device, and a write's cost, are those that the calibrator fits to all of that machine's LOGs."""
+    assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
+    found = yaml.safe_load((tmp_path / "parameters" / "imported.yaml").read_text())
+
+    assert bandwidth_bytes_per_s == pytest.approx(found["devices"][base]["write_bandwidth"], rel=0.05)
+    assert fsync_s == pytest.approx(found["devices"][base]["fsync_latency"], rel=0.5)  # a quantile here, a median there
+    assert 3.0e-6 == pytest.approx(found["host"]["write_op"], rel=0.2)
+    assert compose(["experiment=imported_full_speed"], [tmp_path])["device"]["write_cap"] is None
+
+
+@needs_data
+def test_a_cgroups_cap_is_told_from_a_slow_device(tmp_path: Path) -> None:
+    """Behind a cap of 400 MiB/s short fsyncs are faster than long ones, which no device's are: a cap is set, no bandwidth."""
+    log = "list_all_threads_pm_results_bandwidth_20GB_read_after_write_400_NVMeSSD_4CPU_64MB_LOG_284.gz"
+    assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
+
+    assert 400 * 2**20 == pytest.approx(compose(["experiment=imported"], [tmp_path])["device"]["write_cap"], rel=0.05)
+
+
+@needs_data
 def test_db_bench_output_is_a_log_too(tmp_path: Path) -> None:
     """A file with nothing but db_bench's output gives the numbers of its tables."""
     path = DATA / "parser_samples" / "aislsm_dbbench_7.10.0_8KB_stalls.txt"

@@ -37,10 +37,10 @@ def configuration(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_all_workloads_are_there() -> None:
-    """The db_bench family, YCSB, and the open-loop schedules."""
+    """The db_bench family, YCSB, a closed loop of any mix, and the open-loop schedules."""
     wanted = (
         "fillrandom fillseq overwrite readrandom readwhilewriting readrandomwriterandom seekrandom updaterandom mixgraph "
-        "ycsb_load ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f constant peaks_valleys on_off diurnal trace"
+        "ycsb_load ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f full_speed constant peaks_valleys on_off diurnal trace"
     )
     assert set(wanted.split()) <= set(CONFIGS)
 

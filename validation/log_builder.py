@@ -211,6 +211,7 @@ class _Builder:
         job = self._ended(event, "flush")
         job.output_level = 0
         job.immutables = event.whole("immutable_memtables")
+        _io_times(job, event)
         told = self.witness.get((event.opening, event.job), Witness())
         lost = [n for n in told.flushed if n not in self.result.files and told.flushed[n][0] > 0]
         for number in lost:  # the event of a file is lost, but not the line
@@ -254,6 +255,7 @@ class _Builder:
         wall, cpu = event.whole("compaction_time_micros"), event.whole("compaction_time_cpu_micros")
         job.wall_s = wall / 1e6 if wall is not None else None
         job.cpu_s = cpu / 1e6 if cpu is not None else None
+        _io_times(job, event)
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
@@ -283,6 +285,15 @@ class _Builder:
 
     def _recovery(self, event: Event) -> None:
         self.recovering = event.name == "recovery_started"
+
+
+def _io_times(job: LogJob, event: Event) -> None:
+    """What report_bg_io_stats adds to the event of a job's end."""
+    sync, write = event.whole("file_fsync_nanos"), event.whole("file_write_nanos")
+    if sync is not None:
+        job.sync_s = sync / 1e9
+    if write is not None:
+        job.write_s = (write + (event.whole("file_prepare_write_nanos") or 0)) / 1e9
 
 
 _EVENTS: Final = {

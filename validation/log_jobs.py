@@ -18,6 +18,8 @@ class LogFile:
     raw_key_bytes: int = 0
     raw_value_bytes: int = 0
     data_bytes: int = 0
+    created_us: int | None = None
+    """When it was finished, its fsync included."""
     exact: bool = True
     """False if the size is rounded, as a compaction's summary prints that of a file made before the log began."""
 
@@ -57,6 +59,10 @@ class LogJob:
     wall_s: float | None = None
     """Compaction: the merge's own time (compaction_time_micros)."""
     cpu_s: float | None = None
+    write_s: float | None = None
+    """In write calls and those that make room for writes; None without report_bg_io_stats."""
+    sync_s: float | None = None
+    """In fsyncs; None without report_bg_io_stats."""
     subcompactions: int = 1
     status: str = "unfinished"
     """ok, aborted (its output was thrown away), or unfinished (the log does not show its end)."""

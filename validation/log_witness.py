@@ -133,4 +133,5 @@ def file_of(event: Event, number: int, size: int) -> LogFile:
         whole("raw_key_size") or 0,
         whole("raw_value_size") or 0,
         whole("data_size") or 0,
+        event.time_us,
     )

@@ -1,10 +1,10 @@
-"""Open-loop workloads of one's own: any mix of operations and any key distribution, with arrivals on a schedule."""
+"""Workloads of one's own: any mix of operations and any key distribution, on a schedule or at full speed."""
 
 from __future__ import annotations
 
 import csv
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import (
     DAY_S,
     Arrivals,
+    ClosedLoop,
     ConstantRate,
     OnOff,
     PeaksValleys,
@@ -51,8 +52,8 @@ class InsertKeys(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenLoopWorkload:
-    """What all schedules share. The proportions are relative: they are divided by their sum."""
+class MixedWorkload:
+    """What all of them share. The proportions are relative: they are divided by their sum."""
 
     num: int = quantity("count", 10_000_000, low=1)
     """Keys in the key space, inserts included."""
@@ -79,9 +80,7 @@ class OpenLoopWorkload:
     insert_keys: InsertKeys = InsertKeys.HASHED
     shards: int = quantity("count", 16, low=1)
     threads: int = quantity("count", 16, low=1, high=10_000)
-    """Client threads that take the arrivals; they wait in a queue while all are busy."""
-    queue_per_thread: bool = False
-    """Whether each thread has a queue of its own, to which arrivals are dealt out; if not, all take from one."""
+    """Client threads."""
     sync: bool = False
     duration: float = quantity("seconds", 600.0, low=1e-3)
     regions: int = quantity("count", 1, low=1, high=1000)
@@ -107,24 +106,55 @@ class OpenLoopWorkload:
         # without inserts the order only says whether popular keys lie side by side: as the distribution's name says
         return orders[self.insert_keys] if self.insert else Ordered()
 
-    def make(self, name: str, arrivals: Arrivals) -> Workload:
-        """The workload with its schedule."""
+    def mix(self) -> Mix:
+        """The proportions. Raises InputError if all are 0."""
         shares = (self.read, self.update, self.insert, self.delete, self.scan, self.read_modify_write)
         total = sum(shares)
         if total <= 0:
             raise InputError("read, update, insert, delete, scan, read_modify_write: one of them must be above 0")
-        mix = Mix(*(share / total for share in shares))
+        return Mix(*(share / total for share in shares))
+
+    def clients(self, name: str, arrivals: Arrivals) -> Clients:
+        """The client threads."""
         keys = self.keys()
-        clients = Clients(
-            name, self.threads, mix, arrivals, write_keys=keys, read_keys=keys,
-            scan_length=ScanLength(mean=self.scan_length), sync=self.sync, queue_per_thread=self.queue_per_thread,
+        return Clients(
+            name, self.threads, self.mix(), arrivals, write_keys=keys, read_keys=keys,
+            scan_length=ScanLength(mean=self.scan_length), sync=self.sync,
         )  # fmt: skip
+
+    def make(self, clients: Clients, duration_s: float | None) -> Workload:
+        """The workload of these clients, for so long."""
         values = ParetoSize(k=self.value_k, sigma=self.value_sigma) if self.value_sigma else FixedSize(self.value_size)
         return Workload(
-            name, (clients,), self.key_size, values, population=self.num,
-            preload_keys=round(self.num * self.preload), duration_s=self.duration, regions=self.regions,
+            clients.name, (clients,), self.key_size, values, population=self.num,
+            preload_keys=round(self.num * self.preload), duration_s=duration_s, regions=self.regions,
             key_order=self.order(),
         )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullSpeed(MixedWorkload):
+    """A closed loop: each thread sends its next operation when the last one returns."""
+
+    operations: int | None = quantity("count", None, low=1)
+    """Operations of all threads together instead of the duration."""
+
+    def workload(self) -> Workload:
+        """The workload."""
+        clients = replace(self.clients("full_speed", ClosedLoop()), operations=self.operations)
+        return self.make(clients, None if self.operations else self.duration)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenLoopWorkload(MixedWorkload):
+    """What all schedules share: arrivals wait in a queue while all threads are busy."""
+
+    queue_per_thread: bool = False
+    """Whether each thread has a queue of its own, to which arrivals are dealt out; if not, all take from one."""
+
+    def scheduled(self, name: str, arrivals: Arrivals) -> Workload:
+        """The workload with its schedule."""
+        return self.make(replace(self.clients(name, arrivals), queue_per_thread=self.queue_per_thread), self.duration)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +165,7 @@ class Constant(OpenLoopWorkload):
 
     def workload(self) -> Workload:
         """The workload."""
-        return self.make("constant", ConstantRate(self.rate))
+        return self.scheduled("constant", ConstantRate(self.rate))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +182,7 @@ class PeaksAndValleys(OpenLoopWorkload):
     def workload(self) -> Workload:
         """The workload."""
         schedule = PeaksValleys(self.valley_rate, self.valley, self.peak_rate, self.peak, self.quiet)
-        return self.make("peaks_valleys", schedule)
+        return self.scheduled("peaks_valleys", schedule)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +206,7 @@ class Bursts(OpenLoopWorkload):
             self.on_rate, self.on_mean, self.on_sigma, self.off_rate, self.off_mean, self.off_sigma, self.long_share,
             self.long_mean, self.long_sigma,
         )  # fmt: skip
-        return self.make("on_off", schedule)
+        return self.scheduled("on_off", schedule)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +224,7 @@ class Diurnal(OpenLoopWorkload):
         if self.low_rate > self.high_rate:
             raise InputError(f"low_rate {self.low_rate:g} must not exceed high_rate {self.high_rate:g}")
         middle, swing = (self.high_rate + self.low_rate) / 2, (self.high_rate - self.low_rate) / 2
-        return self.make("diurnal", Sine(swing, 2 * math.pi / self.period, 0.0, middle, self.interval, self.noise))
+        return self.scheduled("diurnal", Sine(swing, 2 * math.pi / self.period, 0.0, middle, self.interval, self.noise))
 
 
 class TraceColumn(Enum):
@@ -225,7 +255,7 @@ class Trace(OpenLoopWorkload):
         """The workload; reads the file."""
         if not self.file:
             raise InputError("file: the path of a CSV file with the columns seconds, operations is required")
-        return self.make("trace", read_trace(Path(self.file), self.column, self.loop, self.scale))
+        return self.scheduled("trace", read_trace(Path(self.file), self.column, self.loop, self.scale))
 
 
 def read_trace(path: Path, column: TraceColumn, loop: bool = False, scale: float = 1.0) -> Recorded:

@@ -12,11 +12,13 @@ from lsmlab.reports.figures.base import Figure, Trace, line
 REAL, SIMULATED = "#2B2B2B", "#0072B2"
 _REAL_LINE: Final = "#E69F00"
 SET_COLORS: Final = {
-    "test": "#0072B2", "public": "#D55E00", "quarantine": "#009E73", "real_engines": "#CC79A7", "calibration": "#8C959F",
+    "test": "#0072B2", "public": "#D55E00", "quarantine": "#009E73", "real_engines": "#CC79A7", "log_reruns": "#56B4E9",
+    "log_what_ifs": "#E69F00", "calibration": "#8C959F",
 }  # fmt: skip
 SET_NAMES: Final = {
     "test": "own test part", "public": "public runs", "quarantine": "quarantine",
-    "real_engines": "recorded engines", "calibration": "calibration (not scored)",
+    "real_engines": "recorded engines", "log_reruns": "reruns from a LOG", "log_what_ifs": "what-ifs from a LOG",
+    "calibration": "calibration (not scored)",
 }  # fmt: skip
 PANELS: Final = (
     ("ops_per_s", "operations / s", True), ("write_amplification", "W-Amp", True), ("stall_fraction", "stall fraction", False),

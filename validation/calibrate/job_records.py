@@ -144,11 +144,13 @@ def commit_s(log: JobLog, quantile: float = 0.5) -> float:
     return float(np.quantile([job.end_s - job.files[0][0] for job in log.jobs if job.kind == "flush"], quantile)) / 2.0
 
 
-def busy_periods(log: JobLog, flush_costs_s: Sequence[float], read_byte_s: float = 0.0) -> Array:
+def busy_periods(
+    log: JobLog, flush_costs_s: Sequence[float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES
+) -> Array:
     """Periods in which at least one fsync ran: (seconds, bytes, commits). Merges in several threads are left out.
 
     Where a LOG does not time its syncs, they begin when the file's share of the job's computing is over: `computing_s` of a
-    merge, `flush_costs_s` per record and per byte of a flush.
+    merge, `flush_costs_s` per record and per byte of a flush. Periods with fewer than `full_bytes` are left out.
     """
     spans: list[tuple[float, float, float]] = []
     unknown: list[float] = []
@@ -167,10 +169,10 @@ def busy_periods(log: JobLog, flush_costs_s: Sequence[float], read_byte_s: float
         for finished, size in sorted(job.files):
             spans.append((min(begun + cpu_s * size / job.output_bytes, finished - 1e-4), finished, size))
             begun = finished
-    return _unions(sorted(spans), np.sort(np.array(unknown)))
+    return _unions(sorted(spans), np.sort(np.array(unknown)), full_bytes)
 
 
-def _unions(spans: list[tuple[float, float, float]], unknown: Array) -> Array:
+def _unions(spans: list[tuple[float, float, float]], unknown: Array, full_bytes: float) -> Array:
     rows = []
     i = 0
     while i < len(spans):
@@ -181,7 +183,7 @@ def _unions(spans: list[tuple[float, float, float]], unknown: Array) -> Array:
             ended, size = max(ended, spans[i][1]), size + spans[i][2]
             ends.append(spans[i][1])
             i += 1
-        if np.searchsorted(unknown, begun - 1.0) == np.searchsorted(unknown, ended + 1.0) and size > _FULL_BYTES:
+        if np.searchsorted(unknown, begun - 1.0) == np.searchsorted(unknown, ended + 1.0) and size > full_bytes:
             commits = 1 + int((np.diff(np.sort(np.array(ends))) > _TOGETHER_S).sum())
             rows.append((ended - begun, size, float(commits)))
     return np.array(rows)

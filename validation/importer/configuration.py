@@ -1,90 +1,126 @@
-"""A configuration that `lsmlab run` accepts, from what a log shows: an experiment, a parameter set and a trace of the load."""
+"""A configuration that `lsmlab run` accepts, from what a log shows: experiments, a parameter set and a trace of the load."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.version import Version
-from lsmlab.validation.importer.rates import Estimate, InferredRates
+from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.tables import log_is_used
 from lsmlab.validation.importer.workload import InferredWorkload
 
 NAME: Final = "imported"
+"""The experiment with the load that the store took."""
+FULL_SPEED: Final = "imported_full_speed"
+"""The experiment with the same operations, as fast as the store lets clients."""
 _OLDEST: Final = Version(5, 7)
 _MARGIN: Final = 1.1
 """Room in the key space for keys that the log's writes did not reach."""
 _FEWEST_KEYS: Final = 1000
 _HELD_BACK: Final = 0.05
 """Share of time in stalls from which the load that a log shows is not the load that clients wanted."""
+_ROTATING_S: Final = 15e-3
+"""A small fsync takes so long only where a disk has to turn: a seek and a revolution (drives without a capacitor: 3 to 7 ms)."""
 _CACHE: Final = 2.0
 """Buffered reads: a page cache of so many times the largest size of the store is assumed."""
 
 
+@dataclass(frozen=True)
+class Inferred:
+    """A store, its machine and its load, in the keys of the configuration."""
+
+    device_base: str
+    """Entry of configs/device whose other properties are assumed."""
+    engine: Mapping[str, Any]
+    device: Mapping[str, Any]
+    """What is set besides the constants of `parameters`: caps and the page cache."""
+    parameters: Mapping[str, Any]
+    """Content of a parameter set: constants of host and device, with standard errors."""
+    load: Mapping[str, Any]
+    """Entries, keys, mix and clients, without a schedule."""
+    notes: Sequence[str]
+    """What was assumed."""
+
+
+def infer(reading: Reading, workload: InferredWorkload, rates: InferredRates) -> Inferred:
+    """Everything that the files tell, and assumptions for the rest."""
+    notes: list[str] = []
+    commit = rates.get("device.fsync_latency")
+    base = "hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme"
+    engine, device = _engine(reading, rates, notes), _device(reading, rates, base, notes)
+    load = _load(workload, notes)
+    notes.append("host.cores: the log does not tell them; those of host=default are assumed")
+    return Inferred(base, engine, device, _parameters(reading, rates, base), load, notes)
+
+
 def write_configuration(
     reading: Reading, workload: InferredWorkload, rates: InferredRates, directory: Path, final: Path
-) -> list[str]:
-    """Write experiment/imported.yaml, parameters/imported.yaml and trace.csv into `directory`; returns what was assumed.
+) -> tuple[str, Sequence[str]]:
+    """Write the experiments, parameters/imported.yaml and trace.csv into `directory`.
 
-    `final` is the folder that the files will lie in: the experiment names its trace by it.
+    `final` is the folder that the files will lie in: the experiment names its trace by it. Returns the experiment that
+    does what the store did (a store that held its clients back was written to as fast as it let them), and what was assumed.
     """
     import yaml
 
-    notes: list[str] = []
+    found = infer(reading, workload, rates)
     for folder in ("experiment", "parameters"):
         (directory / folder).mkdir(parents=True, exist_ok=True)
-    parameters = _parameters(reading, rates)
     (directory / "parameters" / f"{NAME}.yaml").write_text(
         f"# Costs of the machine that wrote {reading.path.name}, fitted to the jobs in it.\n"
-        + yaml.safe_dump(parameters, sort_keys=False, allow_unicode=True, width=120),
+        + yaml.safe_dump(found.parameters, sort_keys=False, allow_unicode=True, width=120),
         encoding="utf-8",
     )
-    load = _workload(workload, final, notes)
-    held_back = reading.summary.get("stall_fraction") or 0.0
-    if held_back >= _HELD_BACK:
-        notes.append(
-            f"workload: writers were held back {held_back:.0%} of the time: the trace is what the store took, they may have "
-            "wanted more; raise workload.scale, or choose a closed-loop workload"
-        )
-    if "file" in load:
+    if len(workload.seconds) >= 2:
         rows = "".join(f"{t:.3f},{n:.3f}\n" for t, n in zip(workload.seconds, _operations(workload), strict=True))
         (directory / "trace.csv").write_text(f"seconds,operations\n{rows}", encoding="utf-8")
-    sections = {
-        "engine": _engine(reading, notes),
-        "device": _device(reading, rates, notes),
-        "host": {"parameters": NAME},
-        "workload": load,
-    }
-    text = _experiment(reading, sections, notes, entry="trace" if "file" in load else "constant")
-    (directory / "experiment" / f"{NAME}.yaml").write_text(text, encoding="utf-8")
-    return notes
+    for name, (entry, own) in ((NAME, _schedule(workload, final)), (FULL_SPEED, full_speed(workload))):
+        text = _experiment(reading, found, name, entry, own)
+        (directory / "experiment" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return (FULL_SPEED if held_back(reading) else NAME), found.notes
 
 
-def _experiment(reading: Reading, sections: Mapping[str, Any], notes: Sequence[str], entry: str) -> str:
+def held_back(reading: Reading) -> bool:
+    """Whether clients would have written more if the store had let them."""
+    return (reading.summary.get("stall_fraction") or 0.0) >= _HELD_BACK
+
+
+def _experiment(reading: Reading, found: Inferred, name: str, entry: str, schedule: Mapping[str, Any]) -> str:
     import yaml
 
+    speed = ", clients at full speed" if name == FULL_SPEED else ""
     lines = [
         "# @package _global_",
-        f"# What {reading.path.name} shows of its store, machine and load, by lsmlab import.",
-    ]
-    lines += [f"# {note}" for note in notes]
-    lines += [
-        "defaults:", "  - override /engine: rocksdb", "  - override /device: nvme", "  - override /host: default",
-        f"  - override /workload: {entry}", "", f"description: imported from {reading.path.name}",
+        f"# What {reading.path.name} shows of its store, machine and load{speed}, by lsmlab import.",
+        *(f"# {note}" for note in found.notes),
+        "defaults:", "  - override /engine: rocksdb", f"  - override /device: {found.device_base}",
+        "  - override /host: default", f"  - override /workload: {entry}",
+        "", f"description: imported from {reading.path.name}{speed}",
     ]  # fmt: skip
-    return "\n".join(lines) + "\n" + yaml.safe_dump(dict(sections), sort_keys=False, allow_unicode=True, width=120)
+    sections = {
+        "engine": found.engine, "device": found.device, "host": {"parameters": NAME}, "workload": {**schedule, **found.load},
+    }  # fmt: skip
+    return "\n".join(lines) + "\n" + yaml.safe_dump(sections, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _engine(reading: Reading, notes: list[str]) -> dict[str, Any]:
+def _engine(reading: Reading, rates: InferredRates, notes: list[str]) -> dict[str, Any]:
     told = reading.options.overrides if reading.options is not None else {}
     options = _nested({name: plain(value) for name, value in told.items()})
     if log_is_used(reading) is False:
         options["disable_wal"] = True
         notes.append("engine.options.disable_wal: the log's statistics show no bytes in the write-ahead log")
+    limit = rates.get("device.write_limit")
+    if reading.rate_limiter_unknown and limit is not None:
+        options["rate_limiter_bytes_per_sec"] = round(limit.value)
+        notes.append(f"engine.options.rate_limiter_bytes_per_sec: {_amount(limit)}, the limit that writes ran against")
+    elif reading.rate_limiter_unknown:
+        notes.append("engine.options.rate_limiter_bytes_per_sec: the store has a rate limiter whose rate no file tells")
     engine: dict[str, Any] = {"options": options}
     version = _version(reading, notes)
     if version is not None:
@@ -93,12 +129,6 @@ def _engine(reading: Reading, notes: list[str]) -> dict[str, Any]:
         engine["options_file"] = str(
             reading.options.source if reading.options.source != "options text" else reading.path
         )
-    if reading.options is not None and reading.options.rate_limited:
-        limit = options.get("rate_limiter_bytes_per_sec")
-        if not limit:
-            notes.append(
-                "engine.options.rate_limiter_bytes_per_sec: the store has a rate limiter whose rate no file tells"
-            )
     return engine
 
 
@@ -129,15 +159,19 @@ def _version(reading: Reading, notes: list[str]) -> Version | None:
     return found
 
 
-def _device(reading: Reading, rates: InferredRates, notes: list[str]) -> dict[str, Any]:
+def _device(reading: Reading, rates: InferredRates, base: str, notes: list[str]) -> dict[str, Any]:
     device: dict[str, Any] = {}
-    written = rates.get("device.write_bandwidth")
-    if written is not None and rates.write_limited:
-        device["write_cap"] = round(written.value)
-        notes.append(f"device.write_cap: {_amount(written)}, the limit that writes ran against")
+    written, limit = rates.get("device.write_bandwidth"), rates.get("device.write_limit")
+    known = written is not None and written.kind == "estimate"
+    drive = "a hard disk" if base == "hdd" else "an NVMe drive"
+    if limit is not None and not reading.rate_limiter_unknown:
+        device["write_cap"] = round(limit.value)
+        notes.append(f"device.write_cap: {_amount(limit)}, the limit that writes ran against")
+    elif known and written is not None:
+        notes.append(f"device: {drive} that writes {_amount(written)}; what the log does not tell is the catalogue's")
     elif written is not None:
         least = f"{written.value / 1e6:,.0f} MB/s or more"
-        notes.append(f"device: an NVMe drive of the catalogue; the log shows only that the real one can write {least}")
+        notes.append(f"device: {drive} of the catalogue; the log shows only that the real one can write {least}")
     if not reading.option("use_direct_reads"):
         largest = max((row["bytes"] or 0 for row in reading.summary["levels"]), default=0) * 10 // 9
         live = reading.summary.get("live_bytes") or largest
@@ -152,24 +186,36 @@ def _amount(estimate: Estimate) -> str:
     return f"{estimate.value / 1e6:,.1f}{error} MB/s"
 
 
-def _parameters(reading: Reading, rates: InferredRates) -> dict[str, Any]:
-    host = {
-        e.name.removeprefix("host."): float(f"{e.value:.6g}") for e in rates.estimates if e.name.startswith("host.")
-    }
-    errors = {
-        e.name.removeprefix("host."): float(f"{e.standard_error:.6g}")
-        for e in rates.estimates
-        if e.name.startswith("host.") and e.standard_error
-    }
+def _parameters(reading: Reading, rates: InferredRates, base: str) -> dict[str, Any]:
+    host, host_errors = _constants(rates, "host.")
+    device, device_errors = _constants(rates, "device.", ("write_bandwidth", "read_bandwidth", "fsync_latency"))
+    if base == "hdd" and "write_bandwidth" in device:
+        device.setdefault("read_bandwidth", device["write_bandwidth"])
     return {
         "version": 1,
         "description": f"the machine that wrote {reading.path.name}",
         "provenance": "; ".join(f"{e.name}: {e.basis}" for e in rates.estimates if e.name.startswith("host."))
         or "nothing fitted",
         "host": host,
-        "devices": {},
-        "standard_errors": {"host": errors, "devices": {}},
+        "devices": {base: device} if device else {},
+        "standard_errors": {"host": host_errors, "devices": {base: device_errors} if device_errors else {}},
     }
+
+
+def _constants(
+    rates: InferredRates, group: str, names: Sequence[str] = ()
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Values and standard errors of a group's estimates, all or those of `names`; lower bounds are not among them."""
+    values: dict[str, float] = {}
+    errors: dict[str, float] = {}
+    for estimate in rates.estimates:
+        name = estimate.name.removeprefix(group)
+        if name == estimate.name or (names and name not in names) or estimate.kind == "lower_bound":
+            continue
+        values[name] = float(f"{estimate.value:.6g}")
+        if estimate.standard_error:
+            errors[name] = float(f"{estimate.standard_error:.6g}")
+    return values, errors
 
 
 def _operations(workload: InferredWorkload) -> list[float]:
@@ -177,11 +223,23 @@ def _operations(workload: InferredWorkload) -> list[float]:
     return [rate * (b - a) for rate, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True)]
 
 
-def _workload(workload: InferredWorkload, final: Path, notes: list[str]) -> dict[str, Any]:
+def _schedule(workload: InferredWorkload, final: Path) -> tuple[str, dict[str, Any]]:
+    """The load that the store took, in the same form."""
+    if len(workload.seconds) < 2:
+        return "constant", {}
+    file = str(final / "trace.csv")
+    return "trace", {"file": file, "loop": False, "duration": round(workload.until_s, 3)}
+
+
+def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:
+    """As many operations as the log's, one after the other: the workload's entry, and what it needs."""
+    return "full_speed", {"operations": round(workload.writes + workload.reads)} if workload.writes >= 1.0 else {}
+
+
+def _load(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
+    """What both experiments share: entries, keys, mix, clients."""
     load: dict[str, Any] = {}
-    if len(workload.seconds) >= 2:
-        load |= {"file": str(final / "trace.csv"), "loop": False, "duration": round(workload.until_s, 3)}
-    else:
+    if len(workload.seconds) < 2:
         notes.append(
             "workload: the log does not tell how many writes came when; set workload.rate and workload.duration"
         )

@@ -29,6 +29,12 @@ Floats = NDArray[np.float64]
 
 MOST_INTERVALS: Final = 400_000
 """Seconds (4.6 days) up to which tables have a row for each; of a longer log a row covers several."""
+_MICROSECONDS: Final = 1e5
+"""A report's last time beyond this many (28 hours after its first) counts microseconds, whose rows are 0.1 s or more apart."""
+_OTHER_RUN: Final = 0.2
+"""A report whose operations differ by more than this share from the entries that the LOG's flushes took is not its own …"""
+_MEMTABLES: Final = 3
+"""… beyond what so many memtables hold, which no flush has told of yet."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
 _MOST_BAD_OPTIONS: Final = 50
 """Damaged option lines that are left out before the header is given up."""
@@ -81,6 +87,12 @@ class Reading:
         """Value of an option as the files tell it; None if they do not."""
         return self.options.overrides.get(name) if self.options is not None else None
 
+    @property
+    def rate_limiter_unknown(self) -> bool:
+        """Whether the store has a rate limiter whose rate the files do not tell: a LOG prints its address."""
+        limited = self.options is not None and self.options.rate_limited
+        return limited and not self.option("rate_limiter_bytes_per_sec")
+
 
 def grid(length_s: float) -> Floats:
     """Borders of the intervals that cover a time: seconds, or longer ones if they would be too many."""
@@ -100,7 +112,9 @@ def read(log_path: Path, options_path: Path | None = None, report_path: Path | N
         options = _header(text, _busiest_family(jobs), log, notes)
     if options is not None:
         notes += options.notes
-    return Reading(log_path, log, jobs, stalls, options, check_log(log, jobs, stalls), notes, _report(report_path))
+    found = Reading(log_path, log, jobs, stalls, options, check_log(log, jobs, stalls), notes)
+    found.report = _report(report_path, found)
+    return found
 
 
 def _busiest_family(jobs: LogJobs) -> str:
@@ -138,11 +152,32 @@ def _header(text: str, family: str, log: RocksDbLog, notes: list[str]) -> Option
     return None
 
 
-def _report(path: Path | None) -> tuple[Floats, Floats] | None:
+def _report(path: Path | None, found: Reading) -> tuple[Floats, Floats] | None:
+    """db_bench's report: starts in s and operations per second; None, with a note, if it is not the LOG's own.
+
+    It has to agree with the entries that the LOG's flushes took: at its end, and over all of the LOG.
+    """
     if path is None:
         return None
-    found = read_trace(path, TraceColumn.OPERATIONS)
-    return np.array(found.starts_s), np.array(found.rates_per_s)
+    try:
+        trace = read_trace(path, TraceColumn.OPERATIONS)
+    except InputError as error:
+        raise InputError(f"{error}; leave out --report-csv to take the rate from the LOG") from None
+    scale = 1e-6 if trace.starts_s[-1] > _MICROSECONDS else 1.0  # now_micros, of some releases' db_bench
+    starts, rates = np.array(trace.starts_s) * scale, np.array(trace.rates_per_s) / scale
+    end_s = trace.length_s * scale
+    operations = float((rates * np.diff(np.append(starts, end_s))).sum())
+    flushes = [job for job in found.jobs.done("flush") if job.entries_in]
+    by_then = sum(job.entries_in for job in flushes if found.seconds(job.start_us) <= end_s)
+    in_all = sum(job.entries_in for job in flushes)
+    in_memory = _MEMTABLES * max((job.entries_in for job in flushes), default=0)
+    if any(abs(operations - n) > _OTHER_RUN * n + in_memory for n in (by_then, in_all) if n):
+        found.notes.append(
+            f"{path.name} is not used: it counts {operations:,.0f} operations in {end_s:,.0f} s, in which the log's flushes took "
+            f"{by_then:,} entries ({in_all:,} in all), so it belongs to another run or benchmark, or counts reads as well"
+        )
+        return None
+    return starts, rates
 
 
 def families(jobs: LogJobs) -> Sequence[str]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.host import Host
 from lsmlab.sim.chains import Chain, chains
 from lsmlab.sim.parquet import write_table
 from lsmlab.sim.recorder import CAUSES, JobRecord, StallInterval
 from lsmlab.sim.series import Table, held, spread
 from lsmlab.sim.summary import stall_rows, stall_table
-from lsmlab.validation.importer.rates import job_spans
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
+from lsmlab.validation.importer.throughput import job_spans
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.log_jobs import LogJob
 from lsmlab.validation.log_summary import busy_s
@@ -146,6 +147,18 @@ def log_writes(reading: Reading, workload: InferredWorkload) -> bool:
     """Whether writes went to a write-ahead log: its statistics say so, or say nothing at all."""
     told = log_is_used(reading)
     return bool(workload.writes) if told is None else told
+
+
+def log_reaches_device(reading: Reading, workload: InferredWorkload, fills: Sequence[tuple[float, float, float]]) -> bool:
+    """Whether the log's bytes are written before the log is deleted: it is synced, or older than dirty pages may get.
+
+    `fills`: (from s, to s, entries) of memtables; a log lives about twice as long as its memtable is filled.
+    """
+    if not log_writes(reading, workload):
+        return False
+    if reading.option("wal_bytes_per_sync") or not fills:
+        return True
+    return 2.0 * float(np.median([end - start for start, end, _ in fills])) >= Host().dirty_expire
 
 
 def log_is_used(reading: Reading) -> bool | None:

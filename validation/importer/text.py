@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.summary_text import CAUSE_WORDS
-from lsmlab.validation.importer.rates import LABELS
+from lsmlab.validation.importer.estimates import LABELS
 
 _LABEL: Final = 16
 _WIDTH: Final = 120
@@ -105,13 +105,17 @@ def _load(load: Mapping[str, Any]) -> list[str]:
 def _rates(rates: Sequence[Mapping[str, Any]]) -> list[str]:
     lines: list[str] = []
     for rate in rates:
-        value, error = rate["value"], rate["standard_error"]
-        scale, unit = (1e-6, "MB/s") if rate["unit"] == "B/s" else (1e9, "ns")
-        known = "at least " if rate["kind"] == "lower_bound" else ""
-        number = f"{value * scale:,.4g}{f' ± {error * scale:,.2g}' if error else ''} {unit}"
-        text = f"{LABELS.get(rate['name'], rate['name'])}: {known}{number}"
+        scale, unit = (1e-6, "MB/s") if rate["unit"] == "B/s" else _time_unit(rate["value"])
+        known = {"lower_bound": "at least ", "assumed": "about "}.get(rate["kind"], "")
+        error = f" ± {rate['standard_error'] * scale:,.2g}" if rate["standard_error"] else ""
+        text = f"{LABELS.get(rate['name'], rate['name'])}: {known}{rate['value'] * scale:,.4g}{error} {unit}"
         lines += _row("machine" if not lines else "", text)
     return lines or _row("machine", "too few jobs to tell its speed")
+
+
+def _time_unit(seconds: float) -> tuple[float, str]:
+    """In which unit a time is readable: units per second, and its name."""
+    return (1e9, "ns") if seconds < 1e-6 else (1e6, "us") if seconds < 1e-3 else (1e3, "ms")
 
 
 _COLUMNS: Final = ("Level", "Files", "Size", "Read", "Written", "Moved in", "W-Amp", "Jobs", "Busy", "CPU")

@@ -14,12 +14,14 @@ from lsmlab.sim import finishers
 from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json, write_json
 from lsmlab.sim.rundir import RunDirectory, fresh
-from lsmlab.validation.importer.configuration import NAME, plain, write_configuration
-from lsmlab.validation.importer.rates import InferredRates, infer_rates
+from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, plain, write_configuration
+from lsmlab.validation.importer.estimates import InferredRates
+from lsmlab.validation.importer.rates import infer_rates
 from lsmlab.validation.importer.reading import Reading, families, read
-from lsmlab.validation.importer.tables import log_writes, write_tables
+from lsmlab.validation.importer.tables import log_reaches_device, write_tables
 from lsmlab.validation.importer.text import import_text
-from lsmlab.validation.importer.workload import InferredWorkload, infer_workload
+from lsmlab.validation.importer.workload import InferredWorkload, infer_workload, memtable_spans
+from lsmlab.validation.importer.write_cost import write_cost
 from lsmlab.validation.log_jobs import PROBLEMS
 from lsmlab.validation.log_records import TROUBLES
 
@@ -34,18 +36,18 @@ def import_log(argv: list[str]) -> int:
     target = _target(given.out)
     summary, workload, rates = summarised(reading)
     with RunDirectory(target) as place:
-        notes = write_configuration(reading, workload, rates, place.staging, target.resolve())
+        experiment, notes = write_configuration(reading, workload, rates, place.staging, target.resolve())
         summary["import"]["notes"] += notes
         about = {"version": summary["version"], "seed": 0, "config": {"log": str(given.log)}}
         write_tables(reading, workload, place.staging, about)
         write_json(place.staging / "summary.json", summary)
         target = _publish(place)
-    command = f"lsmlab run --config-dir {_shown(target)} experiment={NAME}"
+    commands = {name: f"lsmlab run --config-dir {_shown(target)} experiment={name}" for name in (NAME, FULL_SPEED)}
     if given.json:
-        sys.stdout.write(to_json({**summary, "directory": str(target), "command": command}))
+        sys.stdout.write(to_json({**summary, "directory": str(target), "command": commands[experiment]}))
     else:
         sys.stdout.write(import_text(summary))
-        sys.stdout.write(f"\nSaved in {_shown(target)}\nSimulate it: {command}\n")
+        sys.stdout.write(f"\nSaved in {_shown(target)}\n{_what_next(commands, experiment)}")
     sys.stdout.flush()
     if given.json or given.no_report:
         return 0
@@ -55,12 +57,22 @@ def import_log(argv: list[str]) -> int:
     return 0 if well else 1
 
 
+def _what_next(commands: dict[str, str], experiment: str) -> str:
+    """The two simulations, first the one that does what the store did."""
+    words = {NAME: "with the load that it took", FULL_SPEED: "with clients as fast as it lets them"}
+    other = next(name for name in commands if name != experiment)
+    return f"Simulate it {words[experiment]}:\n  {commands[experiment]}\nor {words[other]}:\n  {commands[other]}\n"
+
+
 def summarised(reading: Reading) -> tuple[dict[str, Any], InferredWorkload, InferredRates]:
     """summary.json of an imported log, and what was inferred from it."""
     workload = infer_workload(reading)
     entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
-    logged = workload.rate_per_s * entry if log_writes(reading, workload) else workload.rate_per_s * 0.0
+    fills = memtable_spans(reading, reading.jobs.done("flush"))
+    logged = workload.rate_per_s * (entry if log_reaches_device(reading, workload, fills) else 0.0)
     rates = infer_rates(reading, workload.key_bytes, workload.value_bytes, logged)
+    stalled = reading.summary.get("stall_fraction") or 0.0
+    write_cost(rates, reading, fills, workload.threads or 1, stalled)
     summary = dict(reading.summary)
     if workload.until_s > 0:  # finer than the last statistics dump, which prints 97M keys
         ends = [*workload.seconds[1:], workload.until_s]

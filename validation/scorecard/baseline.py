@@ -68,6 +68,7 @@ def digest(home: Path = HOME) -> str:
         validation / "findings.yaml",
         validation / "public_cases.py",
         validation / "real_engines.py",
+        validation / "imported_cases.py",
     ]
     sums = hashlib.sha256()
     for path in sorted(p for p in paths if p.is_file()):

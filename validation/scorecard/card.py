@@ -17,11 +17,14 @@ from lsmlab.validation.theory import TheoryCheck
 TEST, PUBLIC, CALIBRATION, QUARANTINE = "test", "public", "calibration", "quarantine"
 ENGINES: Final = "real_engines"
 """Recorded runs of other stores than RocksDB: a score of their own."""
+RERUNS, WHAT_IFS = "log_reruns", "log_what_ifs"
+"""What `lsmlab import` is good for: the machine is inferred from one LOG (imported_cases.py)."""
 SCORED: Final = (TEST, PUBLIC, QUARANTINE)
 """Sets that make the score; calibration runs have been seen by the fit and are shown apart."""
 SET_TITLES: Final = {
     TEST: "own recordings, test part", PUBLIC: "public runs", QUARANTINE: "own recordings, quarantine",
     ENGINES: "recorded runs of ADOC, SILK and LevelDB", CALIBRATION: "calibration runs (not in the score)",
+    RERUNS: "reruns from a LOG alone", WHAT_IFS: "what-ifs from a LOG",
     "replay": "exact replays", "theory": "theory checks",
 }  # fmt: skip
 
@@ -75,7 +78,7 @@ class Scorecard:
     def sets(self) -> list[str]:
         """Sets with at least one case."""
         present = {run.set for run in self.runs if run.error is None}
-        return [name for name in (TEST, PUBLIC, QUARANTINE, ENGINES, CALIBRATION) if name in present]
+        return [name for name in (TEST, PUBLIC, QUARANTINE, ENGINES, RERUNS, WHAT_IFS, CALIBRATION) if name in present]
 
     def document(self) -> dict[str, Any]:
         """What `lsmlab validate --json` prints."""

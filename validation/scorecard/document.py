@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.validation.scorecard.baseline import digest, write_baseline
-from lsmlab.validation.scorecard.card import CALIBRATION, SCORED, SET_TITLES, Scorecard, replay_shares
+from lsmlab.validation.scorecard.card import (
+    CALIBRATION,
+    RERUNS,
+    SCORED,
+    SET_TITLES,
+    WHAT_IFS,
+    Scorecard,
+    replay_shares,
+)
 from lsmlab.validation.scorecard.engines import engine_rows
 from lsmlab.validation.scorecard.findings import missed, read_findings
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG
@@ -18,10 +26,19 @@ from lsmlab.validation.scorecard.trends import trend_shares
 
 FILE: Final = HOME / "docs" / "validation.md"
 _MARK: Final = "<!-- digest: "
-_CASE_METRICS: Final = (
-    "ops_per_s", "write_amplification", "stall_fraction", "device_bytes_written", "write_latency_s.p99", "write_latency_s.p999",
-    "throughput.ks",
-)  # fmt: skip
+_CASE_METRICS: Final = {
+    "throughput": "ops_per_s", "W-Amp": "write_amplification", "stall fraction": "stall_fraction",
+    "device bytes": "device_bytes_written", "P99": "write_latency_s.p99", "P99.9": "write_latency_s.p999", "KS": "throughput.ks",
+}  # fmt: skip
+_ABOUT_SETS: Final = {
+    CALIBRATION: "They were seen by the fit: this is how well it fits, not how good the simulator is.",
+    RERUNS: "`lsmlab import LOG`, then the same run with clients at full speed: options, load, device and processor come from "
+    "that one LOG (of several repeats the first), only the number of cores is told. Runs whose clients read or were limited "
+    "are left out: a LOG does not tell that. The importer's rules were made while looking at these LOGs; no number was "
+    "fitted to a case.",
+    WHAT_IFS: "Device and processor from the LOG of one run (in brackets), options and load of another one on the same machine: "
+    "what an engineer asks who has a LOG and wants to know what other options would do.",
+}
 
 
 def write_documents(card: Scorecard) -> None:
@@ -149,12 +166,10 @@ def _more(count: int) -> str:
 def _by_set(card: Scorecard) -> list[str]:
     parts = []
     for name in card.sets:
-        apart = (
-            " They were seen by the fit: this is how well it fits, not how good the simulator is."
-            if name == CALIBRATION
-            else ""
-        )
-        parts += [f"## {SET_TITLES[name].capitalize()}", apart.strip(), _target_table(totals(card.of(name)))]
+        title = SET_TITLES[name]
+        parts += [f"## {title[0].upper()}{title[1:]}", _ABOUT_SETS.get(name, ""), _target_table(totals(card.of(name)))]
+        if name in (RERUNS, WHAT_IFS):
+            parts.append(_case_table(card.of(name)))
     return parts
 
 
@@ -171,19 +186,22 @@ def _engines(card: Scorecard) -> list[str]:
 
 
 def _cases(card: Scorecard) -> list[str]:
+    rows = card.of(*SCORED)
+    about = "Signed errors: + means that the simulation is above the real run."
+    return ["## Every case", about, _case_table(rows)] if rows else []
+
+
+def _case_table(found: Sequence[Row]) -> str:
     by_case: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in card.of(*SCORED):
+    for row in found:
         by_case.setdefault((row.set, row.case), {})[row.metric] = row
+    shown = [(title, name) for title, name in _CASE_METRICS.items() if any(row.metric == name for row in found)]
+    sets = len({name for name, _ in by_case}) > 1
     rows = [
-        [name, set_name, *(_cell(mine.get(metric)) for metric in _CASE_METRICS)]
-        for (set_name, name), mine in by_case.items()
+        [case, *([set_name] if sets else []), *(_cell(mine.get(metric)) for _, metric in shown)]
+        for (set_name, case), mine in by_case.items()
     ]
-    head = ("case", "set", "throughput", "W-Amp", "stall fraction", "device bytes", "P99", "P99.9", "KS")
-    return (
-        ["## Every case", "Signed errors: + means that the simulation is above the real run.", markdown(head, rows)]
-        if rows
-        else []
-    )
+    return markdown(("case", *(["set"] if sets else []), *(title for title, _ in shown)), rows)
 
 
 def _cell(row: Row | None) -> str:

@@ -10,7 +10,17 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.case import Case, find_cases, read_case
 from lsmlab.validation.recording import load_recording
 from lsmlab.validation.replay import replay
-from lsmlab.validation.scorecard.card import CALIBRATION, ENGINES, PUBLIC, QUARANTINE, TEST, ReplayCheck, Scorecard
+from lsmlab.validation.scorecard.card import (
+    CALIBRATION,
+    ENGINES,
+    PUBLIC,
+    QUARANTINE,
+    RERUNS,
+    TEST,
+    WHAT_IFS,
+    ReplayCheck,
+    Scorecard,
+)
 
 HOME: Final = Path(__file__).resolve().parents[2]
 """The checkout."""
@@ -18,7 +28,7 @@ OWN_CASES: Final = HOME / "validation" / "cases"
 RECORDINGS: Final = HOME / "validation" / "recordings"
 PUBLIC_DATA: Final = HOME.parent / "shared" / "data" / "public_runs"
 ENGINE_DATA: Final = HOME.parent / "shared" / "data" / "real_engines"
-SETS: Final = ("own", "public", "real_engines", "replay", "theory")
+SETS: Final = ("own", "public", "real_engines", "logs", "replay", "theory")
 
 
 def gather_cases(card: Scorecard, directory: Path, *, release: bool) -> list[tuple[str, Case]]:
@@ -65,6 +75,16 @@ def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str,
         else:
             card.skipped.append(f"{case[0]}: {case[1]}")
     return found
+
+
+def gather_logs(data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
+    """Reruns and what-ifs from the LOGs of the own and the public runs, where they are."""
+    from lsmlab.validation.imported_cases import reruns, what_ifs
+
+    return [
+        *((RERUNS, case) for case in reruns(OWN_CASES, data)),
+        *((WHAT_IFS, case) for case in what_ifs(OWN_CASES, data)),
+    ]
 
 
 def _with_measurements(card: Scorecard, cases: list[tuple[str, Case]]) -> list[tuple[str, Case]]:

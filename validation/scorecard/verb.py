@@ -21,6 +21,7 @@ from lsmlab.validation.scorecard.sources import (
     SETS,
     gather_cases,
     gather_engines,
+    gather_logs,
     gather_public,
     replays,
 )
@@ -45,6 +46,8 @@ def validate(argv: list[str]) -> int:
         cases += gather_public(card, given.public_data)
     if "real_engines" in given.sets:
         cases += gather_engines(card)
+    if "logs" in given.sets:
+        cases += gather_logs(given.public_data)
     if given.match:
         cases = [(name, case) for name, case in cases if any(word in case.name for word in given.match)]
     card.runs = run_cases(cases, given.seeds, given.jobs, given.overrides, say)
@@ -155,7 +158,8 @@ def _show(card: Scorecard, given: _Given) -> int:
 
 _ABOUT = (
     "Simulate measured runs of real RocksDB and score what comes out. Without --cases: the own recordings "
-    "(validation/cases), the public runs, the recorded runs of other engines, the exact replays and the theory checks."
+    "(validation/cases), the public runs, the recorded runs of other engines, reruns and what-ifs from "
+    "LOGs alone, the exact replays and the theory checks."
 )
 _EPILOG = (
     "A case is a folder with a case.yaml (docs/reference/cases.md). Exit code 2 if a case could not be read or simulated; "

@@ -1,0 +1,59 @@
+"""Reruns and what-ifs from LOGs: what they take from the LOG, and what from the run that they predict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsmlab.validation.case import Case, read_case
+from lsmlab.validation.imported_cases import _Source, reruns, what_ifs
+from lsmlab.validation.scorecard.sources import OWN_CASES
+
+ABSENT = Path("no such folder")
+CALIBRATION = OWN_CASES / "calibration"
+
+
+@pytest.fixture(scope="module")
+def source() -> _Source:
+    """A recorded case under a cap of 80 MB/s."""
+    return _Source(read_case(CALIBRATION / "bw80_v200"))
+
+
+def test_a_rerun_takes_all_but_the_cores_from_the_log(source: _Source) -> None:
+    """Options, load, device and costs are the LOG's; nothing of the case's own parameter set is in it."""
+    again = source.rerun()
+    assert again is not None
+    config = again.config()
+
+    assert 4 * 2**20 == config["engine"]["options"]["write_buffer_size"]
+    assert (16.0, 200.0) == (config["workload"]["key_size"], config["workload"]["value_size"])
+    assert 80e6 == pytest.approx(config["device"]["write_cap"], rel=0.1)
+    assert 2 == config["host"]["cores"]
+    assert config["host"]["parameters"] != source.case.config()["host"]["parameters"]
+    assert not again.logs
+
+
+def test_a_what_if_takes_store_and_load_from_its_target(source: _Source) -> None:
+    """Host and device are those of the LOG, all else is the other case's."""
+    target = read_case(OWN_CASES / "test" / "fan4_bw80")
+    asked = source.what_if(target)
+    own = {"host", "device"}
+
+    assert {o for o in target.overrides if o.split("=")[0].split(".")[0] not in own} <= set(asked.overrides)
+    assert set(source.machine) <= set(asked.overrides)
+    assert "fan4_bw80 (bw80_v200)" == asked.name
+    assert target.measured["ops_per_s"] == asked.measured["ops_per_s"]
+
+
+def test_which_runs_are_predicted() -> None:
+    """Writers at full speed are run again; what-ifs stay on one machine; nothing is taken from quarantine."""
+    again, asked = [*reruns(CALIBRATION, ABSENT)], [*what_ifs(CALIBRATION, ABSENT)]
+
+    assert {"bw80_v200 (rerun)", "cpu_v100 (rerun)", "rl60_v200 (rerun)"} <= _names(again)
+    assert not [name for name in _names([*again, *asked]) if name.startswith(("rww", "q_", "rate"))]
+    assert "rl60_v200 (cpu_v100)" in _names(asked)
+    assert not [*reruns(ABSENT, ABSENT), *what_ifs(ABSENT, ABSENT)]
+
+
+def _names(cases: list[Case]) -> set[str]:
+    return {case.name for case in cases}

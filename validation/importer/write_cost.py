@@ -1,0 +1,63 @@
+"""What one write costs a client: the entries of memtables that were filled while nothing held writers back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from lsmlab.models.host import Host
+from lsmlab.validation.importer.estimates import Estimate, InferredRates
+from lsmlab.validation.importer.reading import Reading
+
+_FEWEST: Final = 8
+"""Memtables from which the cost is taken."""
+_WANTED_MORE: Final = 0.05
+"""Share of time in stalls from which clients write as fast as they can when nothing holds them back."""
+_FEWEST_SLEEPS: Final = 0.002
+"""Sleeps per write from which their cost can be told."""
+
+
+def write_cost(
+    found: InferredRates, reading: Reading, fills: Sequence[tuple[float, float, float]], threads: int, stalled: float
+) -> None:
+    """Add host.write_op from (from s, to s, entries) of memtables. `stalled`: share of the time in write stalls.
+
+    Clients that never wait for the store may be idle: then a write costs at most what they take for it, which says
+    something only if it is less than usual.
+    """
+    stalls = np.array([(reading.seconds(s.start_us), reading.seconds(s.end_us)) for s in reading.stalls.intervals])
+    free = np.array([(end - start) / n for start, end, n in fills if n and not _overlaps(stalls, start, end)])
+    if len(free) < _FEWEST:
+        return
+    host = Host()
+    per_entry_s = float(np.median(free))
+    cost_s = per_entry_s / max(host.write_serial, 1.0 / threads)
+    if stalled < _WANTED_MORE and cost_s >= host.write_op:
+        return
+    error = float(1.2533 * free.std(ddof=1) / np.sqrt(len(free)))  # of a median: sqrt(pi/2) times the mean's
+    basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
+    found.estimates.append(Estimate("host.write_op", cost_s, error, "s", "estimate", basis))
+    _sleep_penalty(found, reading, per_entry_s, sum(n for *_, n in fills), threads)
+
+
+def _sleep_penalty(found: InferredRates, reading: Reading, per_entry_s: float, entries: float, threads: int) -> None:
+    """Add host.sleep_penalty: how much longer writes take outside of stalls than undisturbed ones, per sleep.
+
+    Sleeps are not counted anywhere: their number is the time in slowdowns over the length of one. Only of a single writer
+    is it known that it did nothing else.
+    """
+    told = reading.summary
+    stalled_s, slowed_s = told.get("stall_fraction"), told.get("stall_seconds") or {}
+    sleeps = sum(s for cause, s in slowed_s.items() if cause.endswith("slowdown")) / Host().sleep_step
+    if threads > 1 or stalled_s is None or sleeps < _FEWEST_SLEEPS * entries:
+        return
+    writing_s = (1.0 - stalled_s) * told["duration_s"]
+    penalty_s = (writing_s - entries * per_entry_s) / sleeps
+    if penalty_s > 0:
+        basis = "time outside of stalls beyond that of undisturbed writes, per sleep of a delayed writer"
+        found.estimates.append(Estimate("host.sleep_penalty", penalty_s, None, "s", "estimate", basis))
+
+
+def _overlaps(stalls: np.ndarray, start: float, end: float) -> bool:
+    return bool(len(stalls) and ((stalls[:, 0] < end) & (stalls[:, 1] > start)).any())
