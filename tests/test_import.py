@@ -315,6 +315,17 @@ def test_a_cap_is_found(run: str, limit_bytes_per_s: float) -> None:
     assert abs(limit_bytes_per_s - written.value) <= 2 * written.standard_error
 
 
+@needs_data
+def test_idle_clients_are_not_at_full_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An open loop that is stalled for a third of its time still writes at its own rate: the trace is what to run."""
+    log = DATA / "real_engines" / "silk" / "lp_T40_p40_silk2" / "LOG.gz"
+    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
+    found = yaml.safe_load((tmp_path / "parameters" / "imported.yaml").read_text())
+
+    assert "Simulate it with the load that it took" in capsys.readouterr().out
+    assert "write_op" not in found["host"]
+
+
 def test_a_rate_limiter_is_told_from_what_it_lets_pass(tmp_path: Path) -> None:
     """A LOG prints a limiter's address, not its rate: what writes ran against is the rate, and no cap of the device."""
     log = ROOT / "validation" / "cases" / "calibration" / "rl60_v200" / "1" / "LOG.xz"

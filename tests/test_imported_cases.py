@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lsmlab.validation.case import Case, read_case
-from lsmlab.validation.imported_cases import _Source, reruns, what_ifs
+from lsmlab.validation.imported_cases import LogMachine, reruns, what_ifs
 from lsmlab.validation.scorecard.sources import OWN_CASES
 
 ABSENT = Path("no such folder")
@@ -14,12 +14,12 @@ CALIBRATION = OWN_CASES / "calibration"
 
 
 @pytest.fixture(scope="module")
-def source() -> _Source:
+def source() -> LogMachine:
     """A recorded case under a cap of 80 MB/s."""
-    return _Source(read_case(CALIBRATION / "bw80_v200"))
+    return LogMachine(read_case(CALIBRATION / "bw80_v200"))
 
 
-def test_a_rerun_takes_all_but_the_cores_from_the_log(source: _Source) -> None:
+def test_a_rerun_takes_all_but_the_cores_from_the_log(source: LogMachine) -> None:
     """Options, load, device and costs are the LOG's; nothing of the case's own parameter set is in it."""
     again = source.rerun()
     assert again is not None
@@ -33,7 +33,7 @@ def test_a_rerun_takes_all_but_the_cores_from_the_log(source: _Source) -> None:
     assert not again.logs
 
 
-def test_a_what_if_takes_store_and_load_from_its_target(source: _Source) -> None:
+def test_a_what_if_takes_store_and_load_from_its_target(source: LogMachine) -> None:
     """Host and device are those of the LOG, all else is the other case's."""
     target = read_case(OWN_CASES / "test" / "fan4_bw80")
     asked = source.what_if(target)

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from lsmlab.sim.compose import literal
 from lsmlab.validation.case import Case, find_cases, read_case
-from lsmlab.validation.importer.configuration import Inferred, full_speed, held_back, infer
+from lsmlab.validation.importer.configuration import Inferred, held_back, infer
+from lsmlab.validation.importer.load import full_speed
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.verb import summarised
 from lsmlab.validation.public_cases import public_cases
@@ -35,7 +36,7 @@ _KEPT: Final = (
 
 
 @dataclass(frozen=True)
-class _Source:
+class LogMachine:
     """A case with a LOG, and what the LOG tells."""
 
     case: Case
@@ -47,7 +48,7 @@ class _Source:
         _, workload, rates = summarised(reading)
         found = infer(reading, workload, rates)
         entry, schedule = full_speed(workload)
-        return found, {"base": entry, **schedule, **found.load}, held_back(reading)
+        return found, {"base": entry, **schedule, **found.load}, held_back(reading, rates)
 
     @property
     def machine(self) -> list[str]:
@@ -89,7 +90,7 @@ class _Source:
 def reruns(own: Path, data: Path) -> Iterator[Case]:
     """Reruns of the own recordings (calibration and test part) and of the throttled public runs, where they are."""
     for case in [*_own(own), *_public(data)]:
-        if case.logs and _write_only(case) and not _limited(case) and (again := _Source(case).rerun()) is not None:
+        if case.logs and _write_only(case) and not _limited(case) and (again := LogMachine(case).rerun()) is not None:
             yield again
 
 
@@ -106,7 +107,7 @@ def what_ifs(own: Path, data: Path) -> Iterator[Case]:
 
 def _all_but(case: Case | None, group: Sequence[Case]) -> Iterator[Case]:
     if case is not None:
-        source = _Source(case)
+        source = LogMachine(case)
         yield from (source.what_if(target) for target in group if target is not case)
 
 

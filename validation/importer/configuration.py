@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lsmlab.models.version import Version
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
+from lsmlab.validation.importer.load import full_speed, load_of, operations, schedule
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.tables import log_is_used
 from lsmlab.validation.importer.workload import InferredWorkload
@@ -20,9 +21,6 @@ NAME: Final = "imported"
 FULL_SPEED: Final = "imported_full_speed"
 """The experiment with the same operations, as fast as the store lets clients."""
 _OLDEST: Final = Version(5, 7)
-_MARGIN: Final = 1.1
-"""Room in the key space for keys that the log's writes did not reach."""
-_FEWEST_KEYS: Final = 1000
 _HELD_BACK: Final = 0.05
 """Share of time in stalls from which the load that a log shows is not the load that clients wanted."""
 _ROTATING_S: Final = 15e-3
@@ -54,7 +52,13 @@ def infer(reading: Reading, workload: InferredWorkload, rates: InferredRates) ->
     commit = rates.get("device.fsync_latency")
     base = "hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme"
     engine, device = _engine(reading, rates, notes), _device(reading, rates, base, notes)
-    load = _load(workload, notes)
+    load = load_of(workload, notes)
+    stalled = reading.summary.get("stall_fraction") or 0.0
+    if stalled >= _HELD_BACK:
+        notes.append(
+            f"workload: writers were held back {stalled:.0%} of the time: experiment={NAME} offers what the store took, perhaps "
+            f"less than they wanted, experiment={FULL_SPEED} as much as it takes"
+        )
     notes.append("host.cores: the log does not tell them; those of host=default are assumed")
     return Inferred(base, engine, device, _parameters(reading, rates, base), load, notes)
 
@@ -78,20 +82,20 @@ def write_configuration(
         encoding="utf-8",
     )
     if len(workload.seconds) >= 2:
-        rows = "".join(f"{t:.3f},{n:.3f}\n" for t, n in zip(workload.seconds, _operations(workload), strict=True))
+        rows = "".join(f"{t:.3f},{n:.3f}\n" for t, n in zip(workload.seconds, operations(workload), strict=True))
         (directory / "trace.csv").write_text(f"seconds,operations\n{rows}", encoding="utf-8")
-    for name, (entry, own) in ((NAME, _schedule(workload, final)), (FULL_SPEED, full_speed(workload))):
+    for name, (entry, own) in ((NAME, schedule(workload, final)), (FULL_SPEED, full_speed(workload))):
         text = _experiment(reading, found, name, entry, own)
         (directory / "experiment" / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return (FULL_SPEED if held_back(reading) else NAME), found.notes
+    return (FULL_SPEED if held_back(reading, rates) else NAME), found.notes
 
 
-def held_back(reading: Reading) -> bool:
-    """Whether clients would have written more if the store had let them."""
-    return (reading.summary.get("stall_fraction") or 0.0) >= _HELD_BACK
+def held_back(reading: Reading, rates: InferredRates) -> bool:
+    """Whether clients wrote as fast as the store let them: it held them back, and they were not idle when it did not."""
+    return (reading.summary.get("stall_fraction") or 0.0) >= _HELD_BACK and not rates.idle_clients
 
 
-def _experiment(reading: Reading, found: Inferred, name: str, entry: str, schedule: Mapping[str, Any]) -> str:
+def _experiment(reading: Reading, found: Inferred, name: str, entry: str, own: Mapping[str, Any]) -> str:
     import yaml
 
     speed = ", clients at full speed" if name == FULL_SPEED else ""
@@ -104,7 +108,7 @@ def _experiment(reading: Reading, found: Inferred, name: str, entry: str, schedu
         "", f"description: imported from {reading.path.name}{speed}",
     ]  # fmt: skip
     sections = {
-        "engine": found.engine, "device": found.device, "host": {"parameters": NAME}, "workload": {**schedule, **found.load},
+        "engine": found.engine, "device": found.device, "host": {"parameters": NAME}, "workload": {**own, **found.load},
     }  # fmt: skip
     return "\n".join(lines) + "\n" + yaml.safe_dump(sections, sort_keys=False, allow_unicode=True, width=120)
 
@@ -216,75 +220,6 @@ def _constants(
         if estimate.standard_error:
             errors[name] = float(f"{estimate.standard_error:.6g}")
     return values, errors
-
-
-def _operations(workload: InferredWorkload) -> list[float]:
-    ends = [*workload.seconds[1:], workload.until_s]
-    return [rate * (b - a) for rate, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True)]
-
-
-def _schedule(workload: InferredWorkload, final: Path) -> tuple[str, dict[str, Any]]:
-    """The load that the store took, in the same form."""
-    if len(workload.seconds) < 2:
-        return "constant", {}
-    file = str(final / "trace.csv")
-    return "trace", {"file": file, "loop": False, "duration": round(workload.until_s, 3)}
-
-
-def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:
-    """As many operations as the log's, one after the other: the workload's entry, and what it needs."""
-    return "full_speed", {"operations": round(workload.writes + workload.reads)} if workload.writes >= 1.0 else {}
-
-
-def _load(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
-    """What both experiments share: entries, keys, mix, clients."""
-    load: dict[str, Any] = {}
-    if len(workload.seconds) < 2:
-        notes.append(
-            "workload: the log does not tell how many writes came when; set workload.rate and workload.duration"
-        )
-    if workload.key_bytes is not None and workload.value_bytes is not None:
-        load |= {"key_size": round(workload.key_bytes, 2), "value_size": round(workload.value_bytes, 2)}
-    else:
-        notes.append(
-            "workload: the log does not tell how large entries are; set workload.key_size and workload.value_size"
-        )
-    load |= _mix(workload)
-    load |= _key_space(workload)
-    if workload.threads is not None:
-        load["threads"] = max(1, workload.threads)
-    if not workload.reads and workload.writes:
-        notes.append("workload: a LOG without RocksDB's tickers does not tell reads; none are simulated")
-    return load
-
-
-def _mix(workload: InferredWorkload) -> dict[str, float]:
-    writes = 1.0 - workload.delete_share
-    mix = {"read": 0.0, "update": 0.0, "insert": 0.0, "delete": round(workload.delete_share, 6)}
-    mix["insert" if workload.pattern.startswith("insert") else "update"] = round(writes, 6)
-    if workload.reads and workload.writes:
-        mix["read"] = round(workload.reads / workload.writes, 6)
-    return mix
-
-
-def _key_space(workload: InferredWorkload) -> dict[str, Any]:
-    if workload.pattern.startswith("insert"):
-        total = workload.entries_before + workload.writes * _MARGIN
-        order = "ordered" if workload.pattern == "insert_ordered" else "hashed"
-        share = round(min(1.0, workload.entries_before / total), 6) if total else 0.0
-        return {"num": max(_FEWEST_KEYS, round(total)), "preload": share, "insert_keys": order}
-    if workload.pattern == "skewed" and workload.zipf_constant is not None:
-        keys = max(workload.stored_keys, workload.entries_before)
-        return {
-            "num": max(_FEWEST_KEYS, round(keys)), "preload": float(workload.entries_before > 0),
-            "distribution": "scrambled_zipfian", "zipfian_constant": round(workload.zipf_constant, 3),
-        }  # fmt: skip
-    keys = workload.keys or max(workload.writes, workload.entries_before, _FEWEST_KEYS)
-    return {
-        "num": max(_FEWEST_KEYS, round(keys)),
-        "preload": float(workload.entries_before >= 0.5 * keys),
-        "distribution": "uniform",
-    }
 
 
 def plain(value: Any) -> Any:

@@ -50,6 +50,9 @@ class InferredRates:
     """How many times faster the device takes the bytes of short stretches of fsyncs than of long ones: a cap lets an
     allowance pass at once, a device does not. None where no fsync tells (direct I/O)."""
 
+    idle_clients: bool = False
+    """Whether clients that nothing held back took their time: then they did not write as fast as the store let them."""
+
     def get(self, name: str) -> Estimate | None:
         """The estimate of this name."""
         return next((e for e in self.estimates if e.name == name), None)

@@ -77,7 +77,8 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     for cause in sorted(seconds, key=lambda name: -seconds[name]):
         if seconds[cause] or counts[cause]:
             time = f"{format_seconds(seconds[cause])}, " if seconds[cause] else ""
-            lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time}{counts[cause]:,} times")
+            often = f"{counts[cause]:,} {'time' if counts[cause] == 1 else 'times'}"
+            lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time}{often}")
     return lines
 
 

@@ -16,11 +16,12 @@ from lsmlab.sim.jsontext import to_json, write_json
 from lsmlab.sim.rundir import RunDirectory, fresh
 from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, plain, write_configuration
 from lsmlab.validation.importer.estimates import InferredRates
+from lsmlab.validation.importer.fills import memtable_spans
 from lsmlab.validation.importer.rates import infer_rates
 from lsmlab.validation.importer.reading import Reading, families, read
 from lsmlab.validation.importer.tables import log_reaches_device, write_tables
 from lsmlab.validation.importer.text import import_text
-from lsmlab.validation.importer.workload import InferredWorkload, infer_workload, memtable_spans
+from lsmlab.validation.importer.workload import InferredWorkload, infer_workload
 from lsmlab.validation.importer.write_cost import write_cost
 from lsmlab.validation.log_jobs import PROBLEMS
 from lsmlab.validation.log_records import TROUBLES

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.series import spread
+from lsmlab.validation.importer.fills import memtable_spans, spread_writable
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.log_jobs import LogFile, LogJob
-from lsmlab.validation.log_records import SwitchLine
 
 _SEQUENCE_BYTES: Final = 8
 """raw_key_size counts the internal key: the user's key, 7 bytes of sequence number and 1 of type (dbformat.h)."""
@@ -128,53 +127,6 @@ def _mean_rate(found: InferredWorkload, reading: Reading) -> None:
     if length and rate and length > 1.0:
         found.seconds, found.rate_per_s = np.array([0.0, length / 2]), np.array([rate, rate])
         found.source, found.until_s, found.writes = "statistics", float(length), rate * length
-
-
-def memtable_spans(reading: Reading, flushes: Sequence[LogJob]) -> list[tuple[float, float, float]]:
-    """(from, to, entries) of what was written between two memtable switches, in s after the origin."""
-    switches: dict[tuple[int, str], list[float]] = defaultdict(list)
-    for record in reading.log.records:
-        if isinstance(record, SwitchLine):
-            switches[record.opening, record.column_family].append(reading.seconds(record.time_us))
-    by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
-    for job in flushes:
-        by_store[job.opening, job.column_family].append(job)
-    spans = []
-    for store, jobs in by_store.items():
-        times, used = switches.get(store, []), 0
-        since = max(0.0, reading.seconds(reading.log.ready_us[store[0]]))
-        for job in sorted(jobs, key=lambda j: j.start_us):
-            started = reading.seconds(job.start_us)
-            used += max(1, job.memtables)
-            full = times[used - 1] if used <= len(times) and times[used - 1] <= started + 1e-3 else started
-            if full > since:
-                spans.append((since, full, float(job.entries_in)))
-                since = full
-    return spans
-
-
-def spread_writable(reading: Reading, start: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:
-    """Amounts spread over their time, leaving out the stops in it; per interval of `edges`."""
-    stops = [
-        (reading.seconds(s.start_us), reading.seconds(s.end_us)) for s in reading.stalls.intervals if s.cause.stops
-    ]
-    if not stops:
-        return spread(start, end, amount, edges)
-    # a clock that stands still while writers are stopped: amounts are even in it
-    borders = np.unique(np.concatenate((edges, start, end, np.array(stops).ravel())))
-    halted, resumed = (np.array(column, dtype=np.float64) for column in zip(*stops, strict=True))
-    stopped = spread(halted, resumed, resumed - halted, borders)
-    open_s = np.concatenate(([0.0], np.cumsum(np.maximum(np.diff(borders) - stopped, 0.0))))
-    first, last = np.interp(start, borders, open_s), np.interp(end, borders, open_s)
-    whole = np.interp(edges, borders, open_s)
-    blocked = last - first <= 1e-6
-    result = spread(first[~blocked], last[~blocked], amount[~blocked], _ascending(whole))
-    return result + spread(start[blocked], end[blocked], amount[blocked], edges)
-
-
-def _ascending(values: Floats) -> Floats:
-    """The same values, never twice: an interval without time gets a very short one."""
-    return values + np.arange(len(values)) * 1e-9
 
 
 def _before(found: InferredWorkload, reading: Reading) -> None:

@@ -12,6 +12,8 @@ from lsmlab.validation.importer.reading import Reading
 
 _FEWEST: Final = 8
 """Memtables from which the cost is taken."""
+_IDLE: Final = 8.0
+"""Clients that take so many times as long for a write as usual wait for something else than the store."""
 _WANTED_MORE: Final = 0.05
 """Share of time in stalls from which clients write as fast as they can when nothing holds them back."""
 _FEWEST_SLEEPS: Final = 0.002
@@ -32,6 +34,9 @@ def write_cost(
         return
     host = Host()
     per_entry_s = float(np.median(free))
+    found.idle_clients = per_entry_s > _IDLE * host.write_op
+    if found.idle_clients:
+        return
     cost_s = per_entry_s / max(host.write_serial, 1.0 / threads)
     if stalled < _WANTED_MORE and cost_s >= host.write_op:
         return

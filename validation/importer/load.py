@@ -1,0 +1,82 @@
+"""The load of an imported log in the keys of a workload: entries, keys, mix, clients, and when operations come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.validation.importer.workload import InferredWorkload
+
+_MARGIN: Final = 1.1
+"""Room in the key space for keys that the log's writes did not reach."""
+_FEWEST_KEYS: Final = 1000
+
+
+def operations(workload: InferredWorkload) -> list[float]:
+    """Writes until the time of the next row of the trace."""
+    ends = [*workload.seconds[1:], workload.until_s]
+    return [rate * (b - a) for rate, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True)]
+
+
+def schedule(workload: InferredWorkload, final: Path) -> tuple[str, dict[str, Any]]:
+    """The load that the store took, in the same form."""
+    if len(workload.seconds) < 2:
+        return "constant", {}
+    file = str(final / "trace.csv")
+    return "trace", {"file": file, "loop": False, "duration": round(workload.until_s, 3)}
+
+
+def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:
+    """As many operations as the log's, one after the other: the workload's entry, and what it needs."""
+    return "full_speed", {"operations": round(workload.writes + workload.reads)} if workload.writes >= 1.0 else {}
+
+
+def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
+    """What both experiments share: entries, keys, mix, clients."""
+    load: dict[str, Any] = {}
+    if len(workload.seconds) < 2:
+        notes.append(
+            "workload: the log does not tell how many writes came when; set workload.rate and workload.duration"
+        )
+    if workload.key_bytes is not None and workload.value_bytes is not None:
+        load |= {"key_size": round(workload.key_bytes, 2), "value_size": round(workload.value_bytes, 2)}
+    else:
+        notes.append(
+            "workload: the log does not tell how large entries are; set workload.key_size and workload.value_size"
+        )
+    load |= _mix(workload)
+    load |= _key_space(workload)
+    if workload.threads is not None:
+        load["threads"] = max(1, workload.threads)
+    if not workload.reads and workload.writes:
+        notes.append("workload: a LOG without RocksDB's tickers does not tell reads; none are simulated")
+    return load
+
+
+def _mix(workload: InferredWorkload) -> dict[str, float]:
+    writes = 1.0 - workload.delete_share
+    mix = {"read": 0.0, "update": 0.0, "insert": 0.0, "delete": round(workload.delete_share, 6)}
+    mix["insert" if workload.pattern.startswith("insert") else "update"] = round(writes, 6)
+    if workload.reads and workload.writes:
+        mix["read"] = round(workload.reads / workload.writes, 6)
+    return mix
+
+
+def _key_space(workload: InferredWorkload) -> dict[str, Any]:
+    if workload.pattern.startswith("insert"):
+        total = workload.entries_before + workload.writes * _MARGIN
+        order = "ordered" if workload.pattern == "insert_ordered" else "hashed"
+        share = round(min(1.0, workload.entries_before / total), 6) if total else 0.0
+        return {"num": max(_FEWEST_KEYS, round(total)), "preload": share, "insert_keys": order}
+    if workload.pattern == "skewed" and workload.zipf_constant is not None:
+        keys = max(workload.stored_keys, workload.entries_before)
+        return {
+            "num": max(_FEWEST_KEYS, round(keys)), "preload": float(workload.entries_before > 0),
+            "distribution": "scrambled_zipfian", "zipfian_constant": round(workload.zipf_constant, 3),
+        }  # fmt: skip
+    keys = workload.keys or max(workload.writes, workload.entries_before, _FEWEST_KEYS)
+    return {
+        "num": max(_FEWEST_KEYS, round(keys)),
+        "preload": float(workload.entries_before >= 0.5 * keys),
+        "distribution": "uniform",
+    }
