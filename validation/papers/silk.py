@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from lsmlab.validation.papers.claim import Claim, Outcome, Setting
+from lsmlab.validation.papers.claim import Claim, Outcome
 from lsmlab.validation.papers.silk_measures import (
     flush_wait_share,
     good_until_s,
@@ -16,6 +16,7 @@ from lsmlab.validation.papers.silk_measures import (
     stalled,
     worst_second_s,
 )
+from lsmlab.validation.papers.silk_settings import DAY, HALVES, MOTIVATION, ONE, PAUSES, PEAKS, PRODUCTION
 
 PAPER: Final = "silk"
 CITATION: Final = "Balmau et al.: SILK: Preventing Latency Spikes in Log-Structured Merge Key-Value Stores. USENIX ATC 2019"
@@ -42,54 +43,6 @@ def _of(measure: Callable[[Outcome], float], name: str) -> Measure:
     return lambda outcomes: measure(outcomes[name])
 
 
-def _run(name: str, experiment: str, *overrides: str) -> Setting:
-    return Setting(f"{experiment}:{name}", (f"experiment=silk_{experiment}", *overrides))
-
-
-_AT: Final = ("engine=rocksdb_at", "engine.version=5.9")  # the first release that tunes its limiter
-_TRIAD: Final = ("engine=triad", "engine.picker.log_as_l0=false")  # the log is off in SILK's measurements
-_ONLY_BANDWIDTH: Final = ("engine/scheduler=silk_bandwidth",)
-_ONLY_PRIORITIES: Final = ("engine/scheduler=silk_priorities",)
-
-_PRODUCTION: Final = {
-    "silk": _run("silk", "production", "engine=silk"), "at": _run("at", "production", *_AT),
-    "rocksdb": _run("rocksdb", "production", "engine=rocksdb"), "triad": _run("triad", "production", *_TRIAD),
-}  # fmt: skip
-_DAY: Final = _run("day", "production", "engine=silk", "workload.duration=3000s")
-_MOTIVATION: Final = {
-    "rocksdb": _run("rocksdb", "motivation"), "triad": _run("triad", "motivation", *_TRIAD),
-    "control": _run("control", "motivation", "engine.options.disable_auto_compactions=true"),
-    **{
-        f"fixed{rate}": _run(f"fixed{rate}", "motivation", f"engine.options.rate_limiter_bytes_per_sec={rate}MB/s")
-        for rate in (50, 75, 90)
-    },
-    "memory": _run(
-        "memory", "motivation", "engine.options.write_buffer_size=100MB", "engine.options.max_write_buffer_number=10"
-    ),
-}  # fmt: skip
-_PEAKS: Final = {
-    **{str(s): _run(f"silk_{s}s", "peaks", "engine=silk", f"workload.peak={s}s") for s in (10, 50, 100)},
-    "rocksdb": _run("rocksdb_50s", "peaks", "engine=rocksdb", "workload.peak=50s"),
-}
-_HALVES: Final = {
-    "both": _run("both", "breakdown", "engine=silk"),
-    "bandwidth": _run("bandwidth", "breakdown", "engine=silk", *_ONLY_BANDWIDTH),
-    "priorities": _run("priorities", "breakdown", "engine=silk", *_ONLY_PRIORITIES),
-    "unpreempted": _run("unpreempted", "breakdown", "engine=silk", "engine.scheduler.preemption=false"),
-    "reads": _run("reads", "breakdown", "engine=silk", "engine.scheduler.limit_reads=true"),
-}
-_ONE: Final = {
-    "50": _run("50:50", "one_peak", "engine=silk"),
-    "90": _run("90:10", "one_peak", "engine=silk", "workload.read=0.1", "workload.update=0.9"),
-}
-_WIDE: Final = (
-    "engine=silk", "initial_tree=null",
-    "workload.value_size=4KiB", "workload.num=125M", "workload.peak=20s", "workload.peak_rate=40000",
-    "workload.read=0.9", "workload.update=0.1",
-)  # fmt: skip
-"""Values of 4 KiB at 40 K op/s: C is 164 MB/s, above T - I_min."""
-_PAUSES: Final = _run("pause", "peaks", *_WIDE)
-
 _P99 = latency("write", "p99")
 _STATED: Final = "the paper's words, half an order of magnitude either way"
 _NO_STALL: Final = (
@@ -113,7 +66,7 @@ _SHARED: Final = (
     "as a compaction among three a flush has 154/4 = 38 MB/s and ends in 3.5 s of the 6.5 s in which a memtable fills, and L0 "
     "has no limit: both runs have only reads beside compactions"
 )
-_ONE_READ_IN_TEN: Final = (
+ONE_READ_IN_TEN: Final = (
     "with one read in ten eight threads serve 8 / (0.1 x 1 ms) = 80 K op/s beside three compactions, and a flush ends in 2.9 s "
     "of the 3.4 s in which a memtable fills: nothing waits in 300 s. With 50:50 the first three deep compactions are felt"
 )
@@ -127,7 +80,7 @@ _NO_NEED: Final = (
 )
 
 def _production() -> tuple[Claim, ...]:
-    runs = _PRODUCTION
+    runs = PRODUCTION
     names = {key: setting.name for key, setting in runs.items()}
     load = "production-like bursts, 57:41:2, 2000 s"
 
@@ -162,8 +115,8 @@ def _production() -> tuple[Claim, ...]:
         ),
         Claim(
             "silk.production.day", "worst P99 of a second in the last quarter by that of the first, 3000 s", 1.0,
-            (0.0, 2.0), 10.0, (_DAY,), lambda o: worst_second_s(o[_DAY.name], 0.75, 1.0)
-            / worst_second_s(o[_DAY.name], 0.0, 0.25), "valleys are long enough for the backlog of the peaks",
+            (0.0, 2.0), 10.0, (DAY,), lambda o: worst_second_s(o[DAY.name], 0.75, 1.0)
+            / worst_second_s(o[DAY.name], 0.0, 0.25), "valleys are long enough for the backlog of the peaks",
             note="3000 s are simulated instead of 24 hours", tolerance_from="stable, up to the draw of the bursts",
         ),
     )  # fmt: skip
@@ -176,7 +129,7 @@ _THREE_AT_ONCE: Final = (
 
 
 def _motivation() -> tuple[Claim, ...]:
-    runs = _MOTIVATION
+    runs = MOTIVATION
     names = {key: setting.name for key, setting in runs.items()}
     load = "18 K op/s, 50:50"
 
@@ -228,7 +181,7 @@ def _motivation() -> tuple[Claim, ...]:
 
 
 def _bursts() -> tuple[Claim, ...]:
-    peaks, halves, one = _PEAKS, _HALVES, _ONE
+    peaks, halves, one = PEAKS, HALVES, ONE
     clean = tuple(
         Claim(
             f"silk.peaks.{s}s", f"worst P99 write of a second, peaks of {s} s at 40 K op/s, valleys of 10 s, in seconds",
@@ -266,7 +219,7 @@ def _bursts() -> tuple[Claim, ...]:
         Claim(
             "silk.one_peak.writes", "first spike with 50:50 by that with 90:10, one peak without end", "sooner with 90:10",
             (1.05, math.inf), 1.0, (one["50"], one["90"]), _ratio(good_until_s, one["50"].name, one["90"].name),
-            "deferred deep work comes in the end, in proportion to the writes", note=_ONE_READ_IN_TEN,
+            "deferred deep work comes in the end, in proportion to the writes", note=ONE_READ_IN_TEN,
             tolerance_from="the order is stated",
         ),
         Claim(
@@ -283,8 +236,8 @@ def _bursts() -> tuple[Claim, ...]:
         ),
         Claim(
             "silk.ablation.pause", "seconds for which deep compactions were paused per second of a peak at C > 150 MB/s",
-            "the pause becomes visible", (0.1, math.inf), 0.0, (_PAUSES,),
-            lambda o: float(o[_PAUSES.name].summary["halted_s"]) / _peak_s(o[_PAUSES.name]),
+            "the pause becomes visible", (0.1, math.inf), 0.0, (PAUSES,),
+            lambda o: float(o[PAUSES.name].summary["halted_s"]) / _peak_s(o[PAUSES.name]),
             "clients leave less than the floor", tolerance_from="§8.4: visible",
         ),
         Claim(
