@@ -356,6 +356,14 @@ def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float,
     assert compose(["experiment=imported_full_speed"], [tmp_path])["device"]["write_cap"] is None
 
 
+def test_the_kind_of_drive_is_told(imported: Path, tmp_path: Path) -> None:
+    """The constants that the log tells are those of the drive that the user names."""
+    assert 0 == import_log([str(imported.parent / "LOG"), "--device", "sata", "--out", str(tmp_path), "--no-report"])
+    config = compose(["experiment=imported"], [tmp_path])
+
+    assert config["device"]["_target_"].endswith("SataSsd")
+
+
 @needs_data
 def test_a_cgroups_cap_is_told_from_a_slow_device(tmp_path: Path) -> None:
     """Behind a cap of 400 MiB/s short fsyncs are faster than long ones, which no device's are: a cap is set, no bandwidth."""

@@ -3,7 +3,7 @@
 An engineer has a LOG and no calibrated parameter set. `lsmlab import` infers store, load, device and processor from it;
 here its predictions are scored. A *rerun* takes everything from the LOG, with clients at full speed. A *what-if* takes
 device and processor from the LOG of one run and store and load from another run on the same machine. Nothing else is told
-but the number of cores, which a LOG does not have.
+but the number of cores and the kind of drive, which a LOG does not have.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from lsmlab.sim.compose import literal
 from lsmlab.validation.case import Case, find_cases, read_case
-from lsmlab.validation.importer.configuration import Inferred, held_back, infer
+from lsmlab.validation.importer.configuration import DRIVES, Inferred, held_back, infer
 from lsmlab.validation.importer.load import full_speed
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.verb import summarised
@@ -46,9 +46,15 @@ class LogMachine:
         """What was inferred, the workload at full speed, and whether clients were held back."""
         reading = read(self.case.logs[0])
         _, workload, rates = summarised(reading)
-        found = infer(reading, workload, rates)
+        found = infer(reading, workload, rates, self._kind)
         entry, schedule = full_speed(workload)
         return found, {"base": entry, **schedule, **found.load}, held_back(reading, rates)
+
+    @property
+    def _kind(self) -> str | None:
+        """The kind of drive, if the importer knows it."""
+        base = next((t.partition("=")[2] for t in self.case.overrides if t.startswith("device=")), "")
+        return base if base in DRIVES else None
 
     @property
     def machine(self) -> list[str]:

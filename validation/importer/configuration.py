@@ -23,6 +23,9 @@ FULL_SPEED: Final = "imported_full_speed"
 _OLDEST: Final = Version(5, 7)
 _HELD_BACK: Final = 0.05
 """Share of time in stalls from which the load that a log shows is not the load that clients wanted."""
+DRIVES: Final = {"nvme": "an NVMe drive", "sata": "a SATA SSD", "hdd": "a hard disk"}
+"""Kinds of drives whose bandwidth and fsync a LOG tells; entries of configs/device. Persistent memory has no bandwidth of
+its own there, but one per number of threads: it stands in better as a fast NVMe drive."""
 _ROTATING_S: Final = 15e-3
 """A small fsync takes so long only where a disk has to turn: a seek and a revolution (drives without a capacitor: 3 to 7 ms)."""
 _CACHE: Final = 2.0
@@ -46,11 +49,11 @@ class Inferred:
     """What was assumed."""
 
 
-def infer(reading: Reading, workload: InferredWorkload, rates: InferredRates) -> Inferred:
-    """Everything that the files tell, and assumptions for the rest."""
+def infer(reading: Reading, workload: InferredWorkload, rates: InferredRates, kind: str | None = None) -> Inferred:
+    """Everything that the files tell, and assumptions for the rest; `kind`: of drive, one of `DRIVES`, where it is known."""
     notes: list[str] = []
     commit = rates.get("device.fsync_latency")
-    base = "hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme"
+    base = kind or ("hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme")
     engine, device = _engine(reading, rates, notes), _device(reading, rates, base, notes)
     load = load_of(workload, notes)
     stalled = reading.summary.get("stall_fraction") or 0.0
@@ -64,16 +67,18 @@ def infer(reading: Reading, workload: InferredWorkload, rates: InferredRates) ->
 
 
 def write_configuration(
-    reading: Reading, workload: InferredWorkload, rates: InferredRates, directory: Path, final: Path
-) -> tuple[str, Sequence[str]]:
+    reading: Reading, workload: InferredWorkload, rates: InferredRates, directory: Path, final: Path,
+    kind: str | None = None,
+) -> tuple[str, Sequence[str]]:  # fmt: skip
     """Write the experiments, parameters/imported.yaml and trace.csv into `directory`.
 
-    `final` is the folder that the files will lie in: the experiment names its trace by it. Returns the experiment that
-    does what the store did (a store that held its clients back was written to as fast as it let them), and what was assumed.
+    `final` is the folder that the files will lie in: the experiment names its trace by it. `kind`: see `infer`. Returns the
+    experiment that does what the store did (one that held its clients back was written to as fast as it let them), and what
+    was assumed.
     """
     import yaml
 
-    found = infer(reading, workload, rates)
+    found = infer(reading, workload, rates, kind)
     for folder in ("experiment", "parameters"):
         (directory / folder).mkdir(parents=True, exist_ok=True)
     (directory / "parameters" / f"{NAME}.yaml").write_text(
@@ -167,7 +172,7 @@ def _device(reading: Reading, rates: InferredRates, base: str, notes: list[str])
     device: dict[str, Any] = {}
     written, limit = rates.get("device.write_bandwidth"), rates.get("device.write_limit")
     known = written is not None and written.kind == "estimate"
-    drive = "a hard disk" if base == "hdd" else "an NVMe drive"
+    drive = DRIVES[base]
     if limit is not None and not reading.rate_limiter_unknown:
         device["write_cap"] = round(limit.value)
         notes.append(f"device.write_cap: {_amount(limit)}, the limit that writes ran against")

@@ -14,7 +14,7 @@ from lsmlab.sim import finishers
 from lsmlab.sim.arguments import LineParser
 from lsmlab.sim.jsontext import to_json, write_json
 from lsmlab.sim.rundir import RunDirectory, fresh
-from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, plain, write_configuration
+from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, plain, write_configuration
 from lsmlab.validation.importer.estimates import InferredRates
 from lsmlab.validation.importer.fills import memtable_spans
 from lsmlab.validation.importer.rates import infer_rates
@@ -37,7 +37,9 @@ def import_log(argv: list[str]) -> int:
     target = _target(given.out)
     summary, workload, rates = summarised(reading)
     with RunDirectory(target) as place:
-        experiment, notes = write_configuration(reading, workload, rates, place.staging, target.resolve())
+        experiment, notes = write_configuration(
+            reading, workload, rates, place.staging, target.resolve(), given.device
+        )
         summary["import"]["notes"] += notes
         about = {"version": summary["version"], "seed": 0, "config": {"log": str(given.log)}}
         write_tables(reading, workload, place.staging, about)
@@ -139,6 +141,9 @@ def _parser() -> LineParser:
     )
     parser.add_argument(
         "--report-csv", type=Path, metavar="CSV", help="db_bench's --report_file: seconds and operations"
+    )
+    parser.add_argument(
+        "--device", choices=DRIVES, metavar="KIND", help=f"what drive it was: {', '.join(DRIVES)} (default: told by its fsyncs)"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default: outputs/<date>/<time>)")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
