@@ -33,9 +33,9 @@ _CASE_METRICS: Final = {
 _ABOUT_SETS: Final = {
     CALIBRATION: "They were seen by the fit: this is how well it fits, not how good the simulator is.",
     RERUNS: "`lsmlab import LOG`, then the same run with clients at full speed: options, load, device and processor come from "
-    "that one LOG (of several repeats the first), only the number of cores and the kind of drive (`--device`) are told. Runs whose clients read or were limited "
-    "are left out: a LOG does not tell that. The importer's rules were made while looking at these LOGs; no number was "
-    "fitted to a case.",
+    "that one LOG (of several repeats the first), only the number of cores and the kind of drive (`--device`) are told. Runs "
+    "whose clients read or were limited are left out: a LOG does not tell that. The importer's rules were made while looking "
+    "at these LOGs; no number was fitted to a case.",
     WHAT_IFS: "Device and processor from the LOG of one run (in brackets), options and load of another one on the same machine: "
     "what an engineer asks who has a LOG and wants to know what other options would do.",
 }
