@@ -70,10 +70,10 @@ class Machine:
         self.limiter = limiter
         self.journal = journal
         copies = copies_in_caller(device.device)
-        self.sleeps_in_fsync = journal is not None and not copies
-        """Whether a job's thread sleeps while a file's fsync lasts, or copies to the device itself."""
         self._copies = copies and not device.in_order
-        """Whether it does the latter; what waits for a cap is copied by a thread of the kernel."""
+        """Whether a job's thread copies to the device itself; what waits for a cap is copied by a thread of the kernel."""
+        self.sleeps_in_fsync = journal is not None and not self._copies
+        """Whether it sleeps while a file's fsync lasts."""
         self.limits_reads = False
         """Whether background reads pass the limiter as well."""
         self.logs_on_device = False
