@@ -172,6 +172,19 @@ def busy_periods(
     return _unions(sorted(spans), np.sort(np.array(unknown)), full_bytes)
 
 
+def bandwidth(periods: Array, commit_s: float) -> float:
+    """Bytes per second of `busy_periods`, apart from one commit per journal transaction, which is at most half of the time."""
+    seconds, size, commits = periods.sum(axis=0)
+    return float(size / max(seconds - commit_s * commits, 0.5 * seconds))
+
+
+def left_out_error(values: Array) -> Array:
+    """Standard error from the results with one part left out at a time, along the first axis (jackknife)."""
+    n = len(values)
+    error: Array = np.sqrt((n - 1) / n * ((values - values.mean(axis=0)) ** 2).sum(axis=0))
+    return error
+
+
 def _unions(spans: list[tuple[float, float, float]], unknown: Array, full_bytes: float) -> Array:
     rows = []
     i = 0

@@ -61,7 +61,7 @@ def jackknife(fit: Callable[[Sequence[Source]], Array], used: Sequence[Source]) 
     if n < 3:
         return value, np.full_like(value, np.nan)
     left_out = np.array([fit([s for s in used if s is not out]) for out in used])
-    return value, np.sqrt((n - 1) / n * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
+    return value, records.left_out_error(left_out)
 
 
 def _stack(parts: Sequence[tuple[Array, Array]]) -> Array:
@@ -147,5 +147,4 @@ def bandwidth(source: Source, host: dict[str, float], commit_s: float, read_byte
     crowded = source.crowded(host["crowding"])
     flush = [host["flush_record"] * crowded, host["flush_byte"] * crowded]
     periods = records.busy_periods(source.log, flush, read_byte_s)
-    seconds, size, commits = periods.sum(axis=0)
-    return float(size / (seconds - commit_s * commits))
+    return records.bandwidth(periods, commit_s)

@@ -79,8 +79,8 @@ def desktop(data: Path) -> dict[str, Any]:
     for device, group in sorted(grouped.items()):
         commits = [records.commit_s(log, _UNDISTURBED) for log in group]
         commit = float(np.min(commits))
-        sums = [records.busy_periods(log, (0.34e-6, 0.9e-9)).sum(axis=0) for log in group]
-        logs_of = np.log([size / max(seconds - commit * n, 0.5 * seconds) for seconds, size, n in sums])
+        periods = [records.busy_periods(log, (0.34e-6, 0.9e-9)) for log in group]
+        logs_of = np.log([records.bandwidth(found, commit) for found in periods])
         rate = float(np.exp(logs_of.mean()))
         devices[device] = {"fsync_latency": commit, "write_bandwidth": rate}
         if device == "hdd":

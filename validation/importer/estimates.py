@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+MEDIAN_BY_MEAN: Final = 1.2533
+"""Standard error of a median by that of a mean: sqrt(pi / 2)."""
 LABELS: Final = {
     "host.compaction_record": "compaction, CPU per entry",
     "host.compaction_byte": "compaction, CPU per byte",

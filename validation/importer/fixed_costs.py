@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.host import Host
+from lsmlab.validation.calibrate.job_records import left_out_error
 from lsmlab.validation.calibrate.public_fits import linear
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
@@ -72,8 +73,8 @@ def _finish(found: InferredRates, reading: Reading) -> None:
         return
     design = np.column_stack((np.ones(len(files)), files))
     parts = np.array_split(np.arange(len(files)), min(_BLOCKS, len(files)))
-    left_out = np.array([linear(np.delete(design, p, axis=0), np.delete(seconds, p))[1] for p in parts])
-    error = float(np.sqrt((len(parts) - 1) / len(parts) * ((left_out - left_out.mean()) ** 2).sum()))
+    left_out = [linear(np.delete(design, p, axis=0), np.delete(seconds, p))[1] for p in parts]
+    error = float(left_out_error(np.array(left_out)))
     basis = f"from the last file of {len(files):,} merges to their commit, by number of files"
     per_file_s = float(linear(design, seconds)[1])
     per_file_s = per_file_s if per_file_s > _LEAST_S else 0.0

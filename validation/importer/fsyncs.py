@@ -46,7 +46,7 @@ def fsync_rates(found: InferredRates, reading: Reading, entry_bytes: float) -> N
     commits = [np.quantile([(job.end_s - job.files[-1][0]) / 2.0 for job in part], _LONE) for part in _blocks(flushes)]
     commit_s = job_records.commit_s(log, _LONE)
     basis = f"half the time from a flush's file to its commit, tenth percentile of {len(flushes):,} flushes"
-    error = _block_error(np.array(commits), len(commits))
+    error = float(np.std(commits, ddof=1) / np.sqrt(len(commits)))
     found.estimates.append(Estimate("device.fsync_latency", commit_s, error, "s", "estimate", basis))
     flush_costs = [_cost(found, "flush_record"), _cost(found, "flush_byte")]
     full_bytes = _FULL * float(np.median([job.output_bytes for job in flushes]))
@@ -54,10 +54,10 @@ def fsync_rates(found: InferredRates, reading: Reading, entry_bytes: float) -> N
     if len(periods) < _FEWEST:
         return
     found.bursts = _bursts(periods)
-    rate = _bandwidth(periods, commit_s)
+    rate = job_records.bandwidth(periods, commit_s)
     parts = np.array_split(np.arange(len(periods)), min(_BLOCKS, len(periods)))
-    left_out = np.array([_bandwidth(np.delete(periods, part, axis=0), commit_s) for part in parts])
-    error = float(np.sqrt((len(parts) - 1) / len(parts) * ((left_out - left_out.mean()) ** 2).sum()))
+    left_out = [job_records.bandwidth(np.delete(periods, part, axis=0), commit_s) for part in parts]
+    error = float(job_records.left_out_error(np.array(left_out)))
     basis = f"bytes per time with an fsync in progress, {len(periods):,} periods; errors from leaving out a tenth in turn"
     kind = "estimate" if error < _VAGUE * rate else "lower_bound"
     found.estimates.append(Estimate("device.write_bandwidth", rate, error, "B/s", kind, basis))
@@ -117,12 +117,6 @@ def _cost(found: InferredRates, name: str) -> float:
     return known.value if known is not None else float(getattr(Host(), name))
 
 
-def _bandwidth(periods: Array, commit_s: float) -> float:
-    """Bytes per second, apart from one commit per journal transaction."""
-    seconds, size, commits = periods.sum(axis=0)
-    return float(size / max(seconds - commit_s * commits, 0.5 * seconds))
-
-
 def _bursts(periods: Array) -> float:
     """Rate of the shorter half of the periods by that of the longest fifth, by bytes."""
     seconds, size, _ = periods.T
@@ -133,7 +127,3 @@ def _bursts(periods: Array) -> float:
 def _blocks(jobs: Sequence[Job]) -> list[list[Job]]:
     parts = np.array_split(np.arange(len(jobs)), min(_BLOCKS, len(jobs)))
     return [[jobs[i] for i in part] for part in parts]
-
-
-def _block_error(values: Array, count: int) -> float | None:
-    return float(values.std(ddof=1) / np.sqrt(count)) if count > 1 else None

@@ -19,7 +19,7 @@ def operations(workload: InferredWorkload) -> list[float]:
 
 
 def schedule(workload: InferredWorkload, final: Path) -> tuple[str, dict[str, Any]]:
-    """The load that the store took, in the same form."""
+    """The load that the store took: the workload's entry, and what it needs."""
     if len(workload.seconds) < 2:
         return "constant", {}
     file = str(final / "trace.csv")
@@ -27,7 +27,7 @@ def schedule(workload: InferredWorkload, final: Path) -> tuple[str, dict[str, An
 
 
 def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:
-    """As many operations as the log's, one after the other: the workload's entry, and what it needs."""
+    """As many operations as the log's, one after the other, in the same form."""
     return "full_speed", {"operations": round(workload.writes + workload.reads)} if workload.writes >= 1.0 else {}
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.host import Host, effort
-from lsmlab.validation.importer.estimates import Estimate, InferredRates
+from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Estimate, InferredRates
 from lsmlab.validation.importer.fixed_costs import fixed_costs
 from lsmlab.validation.importer.fsyncs import buffered_writes, fsync_rates, read_copy_s
 from lsmlab.validation.importer.reading import Floats, Reading
@@ -28,7 +28,7 @@ _FLUSH_CPU: Final = re.compile(r"Flush lasted (\d+) microseconds, and (\d+) cpu 
 def infer_rates(
     reading: Reading, key_bytes: float | None, value_bytes: float | None, log_bytes_per_s: Floats
 ) -> InferredRates:
-    """Fit what the job records tell. `log_bytes_per_s`: bytes per second into the write-ahead log, from the origin on."""
+    """Fit what the job records tell. `log_bytes_per_s`: what the log brings to the device, by second from the origin on."""
     found = InferredRates()
     entry = (key_bytes or 0.0) + (value_bytes or 0.0)
     merges = [j for j in reading.jobs.done("compaction") if j.cpu_s and j.entries_in]
@@ -36,7 +36,8 @@ def infer_rates(
     merges = in_one if len(in_one) >= _FEWEST_JOBS else merges
     copies = (read_copy_s(reading), 1.0 if buffered_writes(reading) else 0.0)
     _cpu(found, "compaction", [_merge_cpu(j, *copies) for j in merges], "compactions")
-    _cpu(found, "flush", _flush_cpu(reading, entry), "flushes")
+    known = found.get("host.compaction_record") is not None
+    _cpu(found, "flush", _flush_cpu(reading, entry), "flushes", ", times the factor of compactions" if known else "")
     _flush_like_compaction(found)
     fixed_costs(found, reading)
     _streams(found, reading)
@@ -62,8 +63,6 @@ def _flush_like_compaction(found: InferredRates) -> None:
         return
     scale = merge.value / host.compaction_record
     basis = "assumed: the usual cost times the factor of compactions, as the log does not time the CPU of flushes"
-    if found.notes and found.notes[-1].startswith("CPU of flushes"):
-        found.notes[-1] += ", times the factor of compactions"
     for name in ("flush_record", "flush_byte"):
         found.estimates.append(Estimate(f"host.{name}", getattr(host, name) * scale, None, "s", "assumed", basis))
 
@@ -90,13 +89,18 @@ def _flush_cpu(reading: Reading, entry_bytes: float) -> list[tuple[float, float,
     ]
 
 
-def _cpu(found: InferredRates, kind: str, jobs: Sequence[tuple[float, float, float]], words: str) -> None:
-    """CPU per entry and per byte of these (entries, bytes, CPU s), by least squares on relative errors."""
+def _cpu(
+    found: InferredRates, kind: str, jobs: Sequence[tuple[float, float, float]], words: str, instead: str = ""
+) -> None:
+    """CPU per entry and per byte of these (entries, bytes, CPU s), by least squares on relative errors.
+
+    `instead`: what becomes of the usual cost where there are too few of them, for the note that says so.
+    """
     default = Host()
     record, byte = getattr(default, f"{kind}_record"), getattr(default, f"{kind}_byte")
     if len(jobs) < _FEWEST_JOBS:
         number = len(jobs) or "none"
-        found.notes.append(f"CPU of {words}: the log tells it for {number} of them; that of host=default is taken")
+        found.notes.append(f"CPU of {words}: the log tells it for {number} of them; that of host=default is taken{instead}")
         return
     table = np.array(jobs)
     entries, sizes, cpu = table[:, 0], table[:, 1], table[:, 2]
@@ -141,6 +145,6 @@ def _streams(found: InferredRates, reading: Reading) -> None:
         rates = [j.write_bytes / busy_s(j) for j in reading.jobs.done(kind) if j.write_bytes and busy_s(j) > 1e-3]
         if len(rates) >= _FEWEST_JOBS:
             values = np.array(rates)
-            error = float(1.2533 * values.std() / math.sqrt(len(values)))  # of a median: sqrt(pi/2) times the mean's
+            error = float(MEDIAN_BY_MEAN * values.std() / math.sqrt(len(values)))
             basis = f"median over {len(rates):,} {kind}s of bytes written / time; P90 {np.quantile(values, 0.9) / 1e6:,.0f} MB/s"
             found.estimates.append(Estimate(name, float(np.median(values)), error, "B/s", "lower_bound", basis))

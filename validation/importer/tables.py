@@ -149,16 +149,16 @@ def log_writes(reading: Reading, workload: InferredWorkload) -> bool:
     return bool(workload.writes) if told is None else told
 
 
-def log_reaches_device(reading: Reading, workload: InferredWorkload, fills: Sequence[tuple[float, float, float]]) -> bool:
+def log_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
     """Whether the log's bytes are written before the log is deleted: it is synced, or older than dirty pages may get.
 
-    `fills`: (from s, to s, entries) of memtables; a log lives about twice as long as its memtable is filled.
+    A log lives about twice as long as its memtable is filled.
     """
     if not log_writes(reading, workload):
         return False
-    if reading.option("wal_bytes_per_sync") or not fills:
+    if reading.option("wal_bytes_per_sync") or not workload.fills:
         return True
-    return 2.0 * float(np.median([end - start for start, end, _ in fills])) >= Host().dirty_expire
+    return 2.0 * float(np.median([end - start for start, end, _ in workload.fills])) >= Host().dirty_expire
 
 
 def log_is_used(reading: Reading) -> bool | None:

@@ -43,18 +43,15 @@ def throughput(found: InferredRates, reading: Reading, log_bytes_per_s: Floats) 
     written = spread(start, end, np.array([float(j.write_bytes) for j in jobs]), edges) / edges[1]
     written[: len(log_bytes_per_s)] += log_bytes_per_s[: len(written)]
     means, jobs_at_work = _windows(written, busy, max(1, round(_WINDOW_S / float(edges[1]))))
-    if len(means) < _FEWEST_WINDOWS:
-        basis = f"fastest second; fewer than {_FEWEST_WINDOWS} stretches of {_WINDOW_S} s always had a job at work"
-        _at_least(found, float(written.max()), basis)
-    else:
-        several = float(np.median(jobs_at_work)) >= _SEVERAL or _waiting_share(reading, jobs) >= _WAITING
-        _limit(found, means, several)
+    limited = len(means) >= _FEWEST_WINDOWS and _limit(found, means, jobs_at_work, _waiting_share(reading, jobs))
     read = spread(start, end, np.array([float(j.read_bytes) for j in jobs]), edges) / edges[1]
     direct = reading.option("use_direct_reads") and reading.option("use_direct_io_for_flush_and_compaction")
-    if direct and not found.write_limited:
+    if direct and not limited:
         _direct(found, jobs, read + written, busy)
-    else:
-        _reads(found, read, busy)
+        return
+    if not limited and found.get("device.write_bandwidth") is None:
+        found.estimates.append(_at_least(written, means))
+    _reads(found, read, busy)
 
 
 def job_spans(jobs: Sequence[LogJob], reading: Reading) -> tuple[Floats, Floats]:
@@ -81,17 +78,30 @@ def _waiting_share(reading: Reading, jobs: Sequence[LogJob]) -> float:
     return 1.0 - sum(job.cpu_s or 0.0 for job in merges) / busy if busy else 0.0
 
 
-def _limit(found: InferredRates, means: Floats, several: bool) -> None:
+def _limit(found: InferredRates, means: Floats, jobs_at_work: Floats, waiting: float) -> bool:
+    """Add device.write_limit, if writes ran against one; returns whether they did."""
     low, middle, upper, high = (float(np.quantile(means, q)) for q in (0.05, 0.5, 0.75, 0.95))
-    capped = found.bursts is None or found.bursts >= _BURSTS
-    if not (several and capped and high - low <= _PLATEAU * middle):
-        _at_least(found, high, f"95 % of the stretches of {_WINDOW_S} s with a job at work are below it; nothing shows a limit")
-        return
+    several = float(np.median(jobs_at_work)) >= _SEVERAL or waiting >= _WAITING
+    bursts = found.bursts is None or found.bursts >= _BURSTS
+    if not (several and bursts and high - low <= _PLATEAU * middle):
+        return False
     basis = (
         f"upper quartile over {_WINDOW_S} s of jobs at work; 90 % of them lie within {low / 1e6:,.0f} and {high / 1e6:,.0f} MB/s:"
         " a limit, of the device, a cgroup or a rate limiter"
     )
     found.estimates.append(Estimate("device.write_limit", upper, (high - low) / _P5_TO_P95, "B/s", "estimate", basis))
+    return True
+
+
+def _at_least(written: Floats, means: Floats) -> Estimate:
+    """What all jobs together wrote in their fastest stretches: the device can do at least that."""
+    if len(means) < _FEWEST_WINDOWS:
+        rate = float(written.max())
+        basis = f"fastest second; fewer than {_FEWEST_WINDOWS} stretches of {_WINDOW_S} s always had a job at work"
+    else:
+        rate = float(np.quantile(means, 0.95))
+        basis = f"95 % of the stretches of {_WINDOW_S} s with a job at work are below it; nothing shows a limit"
+    return Estimate("device.write_bandwidth", rate, None, "B/s", "lower_bound", basis)
 
 
 def _direct(found: InferredRates, jobs: Sequence[LogJob], total: Floats, busy: Floats) -> None:
@@ -101,16 +111,10 @@ def _direct(found: InferredRates, jobs: Sequence[LogJob], total: Floats, busy: F
     merges = [job for job in jobs if job.cpu_s and busy_s(job) > job.cpu_s and job.subcompactions == 1]
     waits = np.array([busy_s(job) - (job.cpu_s or 0.0) for job in merges])
     alone = sum(job.read_bytes + job.write_bytes for job in merges) / float(waits.sum()) if merges else 0.0
-    found.estimates = [e for e in found.estimates if e.name != "device.write_bandwidth"]
     words = f"what {len(merges):,} merges" if alone > together else "95 % of the seconds: what all jobs"
     basis = f"{words} read and wrote with direct I/O {'by their time that is not computing' if alone > together else 'together'}"
     for name in ("device.write_bandwidth", "device.read_bandwidth"):
         found.estimates.append(Estimate(name, max(alone, together), None, "B/s", "estimate", basis))
-
-
-def _at_least(found: InferredRates, rate: float, basis: str) -> None:
-    if found.get("device.write_bandwidth") is None:
-        found.estimates.append(Estimate("device.write_bandwidth", rate, None, "B/s", "lower_bound", basis))
 
 
 def _reads(found: InferredRates, read: Floats, busy: Floats) -> None:

@@ -16,7 +16,6 @@ from lsmlab.sim.jsontext import to_json, write_json
 from lsmlab.sim.rundir import RunDirectory, fresh
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, plain, write_configuration
 from lsmlab.validation.importer.estimates import InferredRates
-from lsmlab.validation.importer.fills import memtable_spans
 from lsmlab.validation.importer.rates import infer_rates
 from lsmlab.validation.importer.reading import Reading, families, read
 from lsmlab.validation.importer.tables import log_reaches_device, write_tables
@@ -71,11 +70,10 @@ def summarised(reading: Reading) -> tuple[dict[str, Any], InferredWorkload, Infe
     """summary.json of an imported log, and what was inferred from it."""
     workload = infer_workload(reading)
     entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
-    fills = memtable_spans(reading, reading.jobs.done("flush"))
-    logged = workload.rate_per_s * (entry if log_reaches_device(reading, workload, fills) else 0.0)
+    logged = workload.rate_per_s * (entry if log_reaches_device(reading, workload) else 0.0)
     rates = infer_rates(reading, workload.key_bytes, workload.value_bytes, logged)
     stalled = reading.summary.get("stall_fraction") or 0.0
-    write_cost(rates, reading, fills, workload.threads or 1, stalled)
+    write_cost(rates, reading, workload.fills, workload.threads or 1, stalled)
     summary = dict(reading.summary)
     if workload.until_s > 0:  # finer than the last statistics dump, which prints 97M keys
         ends = [*workload.seconds[1:], workload.until_s]
@@ -105,7 +103,7 @@ def _about(reading: Reading, workload: InferredWorkload, rates: InferredRates, k
         "log": str(reading.path), "lines": log.lines, "begins": begins, "version": log.version, "opens": len(log.openings),
         "column_families": list(families(reading.jobs)), "wrapped": log.wrapped, "known_s": known_s,
         "column_family": options.column_family if options is not None else "default",
-        "workload": {k: v for k, v in asdict(workload).items() if k not in ("seconds", "rate_per_s", "notes")},
+        "workload": {k: v for k, v in asdict(workload).items() if k not in ("seconds", "rate_per_s", "fills", "notes")},
         "rates": [asdict(e) for e in rates.estimates],
         "write_limited": rates.write_limited,
         "unreadable": reading.unreadable,

@@ -44,6 +44,8 @@ class InferredWorkload:
     """Where the rate comes from: report (db_bench's own), memtables, statistics (a mean), or none."""
     until_s: float = 0.0
     """End of what is known of the rate."""
+    fills: Sequence[tuple[float, float, float]] = ()
+    """(from, to, entries) of memtables (`memtable_spans`)."""
     keys: float | None = None
     """Keys that the writes fall on, if each is as likely as any other."""
     keys_error: float | None = None
@@ -69,7 +71,8 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     found.writes = float(sum(j.entries_in for j in flushes))
     deletes = sum(j.deletes_in for j in flushes)
     found.delete_share = deletes / found.writes if found.writes else 0.0
-    _rate(found, reading, flushes)
+    found.fills = memtable_spans(reading, flushes)
+    _rate(found, reading)
     _before(found, reading)
     _keys(found, reading, flushes)
     found.reads = reading.log.tickers.get("rocksdb.number.keys.read", 0.0)
@@ -99,7 +102,7 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
         found.notes.append("the files' properties are not in the log: keys of 16 bytes are assumed, the rest is value")
 
 
-def _rate(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) -> None:
+def _rate(found: InferredWorkload, reading: Reading) -> None:
     """Writes per second: db_bench's report, or each memtable's entries over the time in which it was filled."""
     if reading.report is not None:
         found.seconds, found.rate_per_s = reading.report
@@ -107,11 +110,10 @@ def _rate(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
         length = found.seconds[-1] - found.seconds[-2] if len(found.seconds) > 1 else 1.0
         found.until_s = float(found.seconds[-1] + length)
         return
-    spans = memtable_spans(reading, flushes)
-    if not spans:
+    if not found.fills:
         _mean_rate(found, reading)
         return
-    start, end, entries = (np.array(column, dtype=np.float64) for column in zip(*spans, strict=True))
+    start, end, entries = (np.array(column, dtype=np.float64) for column in zip(*found.fills, strict=True))
     found.until_s = float(end.max())
     edges = grid(found.until_s)
     amounts = spread_writable(reading, start, end, entries, edges)

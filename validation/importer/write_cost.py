@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.host import Host
-from lsmlab.validation.importer.estimates import Estimate, InferredRates
+from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
 
 _FEWEST: Final = 8
@@ -40,7 +40,7 @@ def write_cost(
     cost_s = per_entry_s / max(host.write_serial, 1.0 / threads)
     if stalled < _WANTED_MORE and cost_s >= host.write_op:
         return
-    error = float(1.2533 * free.std(ddof=1) / np.sqrt(len(free)))  # of a median: sqrt(pi/2) times the mean's
+    error = float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
     found.estimates.append(Estimate("host.write_op", cost_s, error, "s", "estimate", basis))
     _sleep_penalty(found, reading, per_entry_s, sum(n for *_, n in fills), threads)
