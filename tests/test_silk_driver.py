@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lsmlab.validation.silk_driver import offered_rates
+from lsmlab.validation.silk_driver import block_read_s, offered_rates
 
 SLEEPS = {"LP_SLOW_US": "2435", "LP_FAST_US": "435"}
 OUTPUT = """\
@@ -32,3 +32,24 @@ def test_without_a_word_about_it_the_generators_take_their_time() -> None:
     valley, peak = offered_rates("Starting LongPeakTest test\n", SLEEPS)
 
     assert (1949, 9134) == (pytest.approx(valley, abs=1), pytest.approx(peak, abs=1))
+
+
+QUIET = "".join(
+    f"LATSEC,{second}.000,1,0,1000,853,5280,13299,1000,740,3863,13319\n"
+    f"Microseconds per read 1 :\nCount: {1000 * second} Average: 900.0000  StdDev: 1.0\n"
+    f"Microseconds per write 1 :\nCount: {1000 * second} Average: 500.0000  StdDev: 1.0\n"
+    for second in range(1, 6)
+)
+PEAK = "LATSEC,6.000,0,9400,4000,0,0,0,4000,0,0,0\nMicroseconds per read 1 :\nCount: 9000 Average: 90000.0000  StdDev: 1.0\n"
+COUNTERS = "t,read_bytes,write_bytes,read_ios\n" + "".join(f"{t}.0,0,0,{700 + 800 * t}\n" for t in range(1, 8))
+
+
+def test_a_block_takes_what_reads_take_beyond_writes_in_quiet_seconds() -> None:
+    """400 us per read, of which eight in ten read the device; the peak does not count."""
+    assert 500e-6 == pytest.approx(block_read_s(QUIET + PEAK, COUNTERS))
+
+
+def test_without_enough_reads_nothing_is_said_of_blocks() -> None:
+    """A run that begins with a peak, or an output without histograms."""
+    assert block_read_s(PEAK + QUIET, COUNTERS) is None
+    assert block_read_s(OUTPUT, COUNTERS) is None

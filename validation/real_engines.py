@@ -22,7 +22,7 @@ from lsmlab.validation.log_text import read_text
 from lsmlab.validation.public_text import percentiles
 from lsmlab.validation.scorecard.real import means_and_ranges
 from lsmlab.validation.scorecard.values import SLOW_OPS
-from lsmlab.validation.silk_driver import WORKERS, offered_rates
+from lsmlab.validation.silk_driver import WORKERS, block_read_s, offered_rates
 
 DATA: Final = Path("../shared/data/real_engines")
 """Where the data lie beside a checkout."""
@@ -202,11 +202,19 @@ def _silk(group: list[_Run]) -> dict[str, Any]:
     workload = {
         "base": "peaks_valleys", "num": int(run.flags["num"]), "key_size": _SILK_KEY_BYTES,
         "value_size": int(run.flags["value_size"]), "read": 1.0 - writes, "update": writes, "threads": WORKERS,
-        "quiet": f"{env['LP_QUIET_S']}s", "valley": f"{env['LP_VALLEY_S']}s", "valley_rate": valley_rate,
-        "peak": f"{env['LP_PEAK_S']}s", "peak_rate": peak_rate, "duration": f"{run.flags['duration']}s",
+        "queue_per_thread": True, "quiet": f"{env['LP_QUIET_S']}s", "valley": f"{env['LP_VALLEY_S']}s",
+        "valley_rate": valley_rate, "peak": f"{env['LP_PEAK_S']}s", "peak_rate": peak_rate,
+        "duration": f"{run.flags['duration']}s",
     }  # fmt: skip
     tree = [{"level": level, "size_bytes": size} for level, files, size in _FILLED for _ in range(files)]
-    return {"store": store, "device": run.device, "workload": workload, "initial_tree": tree}
+    return {"store": store, "device": run.device | _block_reads(group), "workload": workload, "initial_tree": tree}
+
+
+def _block_reads(group: list[_Run]) -> dict[str, str]:
+    """How long the disk took to read a block before the load began: another experiment used it too."""
+    found = [block_read_s(r.text("stdout.txt"), r.text("io_cpu.csv")) for r in group]
+    told = [seconds for seconds in found if seconds is not None]
+    return {"read_latency": f"{1e6 * float(np.mean(told)):.0f}us"} if told else {}
 
 
 def _leveldb(group: list[_Run]) -> dict[str, Any]:
