@@ -35,7 +35,7 @@ class Host:
     write_serial: float = quantity("ratio", 0.74, high=1.0)
     """Share of a write that only one thread at a time can do (log, group leadership); the rest runs in parallel."""
     write_spread: float = quantity("ratio", 0.45, high=0.8)
-    """Standard deviation of the logarithm of an undisturbed write's time, which is log-logistic (sim/latency.py)."""
+    """Standard deviation of the logarithm of an undisturbed write's time, which is log-logistic (sim/clients/latency.py)."""
     read_op: float = quantity("seconds", 1.5e-6)
     """CPU of a point read apart from the files it probes."""
     read_run: float = quantity("seconds", 0.6e-6)

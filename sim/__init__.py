@@ -1,17 +1,16 @@
 """Stores in time: the only folder that knows SimPy.
 
-What is where, each file named after the thing that it describes:
+A run, file by file: simulation, phase, setup, progress; what was there before it: prefill, preload, initial_tree.
+__main__ is the command line. The rest has rooms, from the ground up; each says in its docstring what is where:
 
-- A run: simulation, phase, setup, machine_setup, parameters; what was there before it: prefill, preload, initial_tree.
-- A store: store, memtables, flushing, compacting; its jobs: jobs, work, steps, gate; its files: manifest, options_file, purge.
-- The machine: machine, device_station, core_station, queues, limiter, page_cache, journal.
-- Clients: clients, client_group, client_demand, admission, filling, sleeps, write_waits; how long operations take:
-  op_times, undisturbed, line; reads: reads, lookups, seeks; what schedulers and tuners are told of them: control.
-- What a run leaves: recorder, job_records, transfers; then results, summary, level_tables, memory, series, chains, latency.
-- Many runs: batch, combinations, sweep, replications, index, rundir, finishers.
-- The command line: __main__, verbs, arguments, compose, catalogue, completion, options_input, messages, progress,
-  summary_text, comparison_text, jsontext, parquet.
-- For checks against queueing theory: sojourn.
+- machine: device, cores, page cache, journal, rate limiter.
+- store: an LSM-tree with its memtables, jobs and files. Upon both stands setup.
+- clients: their demand, what is let through, how long operations take.
+- results: numbers, tables and texts of what a run leaves. Upon all of these stand phase and simulation.
+- configuration: from overrides to a configuration; it knows none of the others.
+- commands: verbs, and many runs.
+
+Nothing imports what stands above it.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])
@@ -24,13 +23,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lsmlab.sim.compose import compose as configure
-    from lsmlab.sim.results import Result
+    from lsmlab.sim.configuration.compose import compose as configure
+    from lsmlab.sim.results.results import Result
     from lsmlab.sim.simulation import run
 
 __all__ = ["Result", "configure", "run"]
 
-_HOMES = {"Result": ("results", "Result"), "configure": ("compose", "compose"), "run": ("simulation", "run")}
+_HOMES = {
+    "Result": ("results.results", "Result"),
+    "configure": ("configuration.compose", "compose"),
+    "run": ("simulation", "run"),
+}
 
 
 def __getattr__(name: str) -> Any:

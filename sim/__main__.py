@@ -59,7 +59,7 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     name, *rest = arguments
     if name == "--shell-completion":
-        from lsmlab.sim.completion import script
+        from lsmlab.sim.commands.completion import script
 
         sys.stdout.write(script(rest, list(_verbs())))
         return 0
@@ -102,7 +102,7 @@ def _help() -> str:
 
 def _explain(error: Exception) -> int:
     """Print one line for an error that a user can mend, and return its exit code; raise every other error again."""
-    from lsmlab.sim.messages import one_line
+    from lsmlab.sim.configuration.messages import one_line
 
     if os.environ.get("LSMLAB_TRACEBACK", "0") not in ("", "0"):
         import traceback

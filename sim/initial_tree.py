@@ -14,7 +14,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.units import build, quantity
 from lsmlab.sim.phase import Phase
-from lsmlab.sim.store import Store
+from lsmlab.sim.store.store import Store
 
 _OPEN_ENDED: Final = -1
 

@@ -11,17 +11,17 @@ from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.workloads.base import Workload, WriteStream, fill_together
-from lsmlab.sim.clients import ClientLoad
-from lsmlab.sim.control import start_control
-from lsmlab.sim.memtables import Floats, sum_updates
+from lsmlab.sim.clients.clients import ClientLoad
+from lsmlab.sim.clients.control import start_control
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
-from lsmlab.sim.recorder import StoreRecorder
 from lsmlab.sim.setup import set_up
-from lsmlab.sim.store import Store
+from lsmlab.sim.store.memtables import Floats, sum_updates
+from lsmlab.sim.store.recorder import StoreRecorder
+from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:
-    from lsmlab.sim.reads import TreeReads
+    from lsmlab.sim.clients.reads import TreeReads
 
 SEEDS: Final = 5
 """Random streams of a phase, in fixed order: engines that are compared meet the same clients and keys."""
@@ -129,7 +129,7 @@ class Phase:
     def _tree_reads(self) -> TreeReads | None:
         if not any(c.mix.gets + c.mix.scan > 0 for c in self.setup.workload.clients):
             return None
-        from lsmlab.sim.reads import TreeReads
+        from lsmlab.sim.clients.reads import TreeReads
 
         return TreeReads(self.env, self.stores, self.setup, self.fills.cursors, self._reads_rng)
 

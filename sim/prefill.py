@@ -15,7 +15,7 @@ from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.progress import Progress
-from lsmlab.sim.store import Store
+from lsmlab.sim.store.store import Store
 
 
 def prefill(

@@ -11,7 +11,7 @@ from lsmlab.models.policies.optional import DividesLevels, SettlesElsewhere
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.workloads.base import Workload
-from lsmlab.sim.store import Store
+from lsmlab.sim.store.store import Store
 
 _FULLNESS: Final = 0.9
 """How full upper levels of a settled store are, as a share of their targets: between just compacted and just due."""

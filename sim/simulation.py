@@ -11,7 +11,7 @@ from lsmlab.sim.initial_tree import place_files
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.prefill import prefill
 from lsmlab.sim.progress import Progress
-from lsmlab.sim.results import Result, collect
+from lsmlab.sim.results.results import Result, collect
 
 
 def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Sequence[str] = ()) -> Result:

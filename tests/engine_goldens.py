@@ -36,7 +36,7 @@ from lsmlab.models.policies.scheduling import (
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.compose import composer
+from lsmlab.sim.configuration.compose import composer
 
 
 def engine_of(*overrides: str) -> Engine:

@@ -18,7 +18,7 @@ from lsmlab.models.engines.base import GROUPS, Base, Parts, make_part
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
-from lsmlab.sim.compose import composer
+from lsmlab.sim.configuration.compose import composer
 
 FOLDER: Final = Path(__file__).parents[1] / "configs" / "engine"
 STYLES: Final = {"universal": "kCompactionStyleUniversal", "fifo": "kCompactionStyleFIFO"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from lsmlab.sim.compose import composer
-from lsmlab.sim.results import Result
+from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import lsmlab.sim.compacting
-import lsmlab.sim.flushing
+import lsmlab.sim.store.compacting
+import lsmlab.sim.store.flushing
 import numpy as np
 from lsmlab.models.policies.decisions import Merge
 from lsmlab.models.tree.files import KeyArray, SortedFile
-from lsmlab.sim.store import Store
+from lsmlab.sim.store.store import Store
 
 Run = tuple[KeyArray, KeyArray]
 """Keys and the version of each."""
@@ -119,7 +119,7 @@ def _position(keys: KeyArray, key: int) -> int | None:
 def shadowed(store: Store) -> Iterator[Shadow]:
     """Follow everything that happens to a store while the context lasts."""
     shadow = Shadow()
-    flush_work, merge_work = lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work
+    flush_work, merge_work = lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.merge_work
     memtables = store.memtables
     source, full, rest = memtables._source, memtables.full, memtables.rest
     fill, count = source.memtable, source.counted
@@ -159,8 +159,8 @@ def shadowed(store: Store) -> Iterator[Shadow]:
 
     source.memtable, source.counted = memtable, counted  # type: ignore[method-assign]
     memtables.full, memtables.rest = filled, emptied  # type: ignore[method-assign]
-    lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work = flush, merge
+    lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.merge_work = flush, merge
     try:
         yield shadow
     finally:
-        lsmlab.sim.flushing.flush_work, lsmlab.sim.compacting.merge_work = flush_work, merge_work
+        lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.merge_work = flush_work, merge_work

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.errors import InputError
-from lsmlab.sim.latency import Undisturbed
-from lsmlab.sim.parameters import read_parameters
+from lsmlab.sim.clients.latency import Undisturbed
+from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import sleeps
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for

@@ -10,7 +10,7 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.parameters import read_parameters
+from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate import job_records
 from lsmlab.validation.calibrate.job_records import (
     JobLog,

@@ -10,11 +10,11 @@ import pytest
 import simpy
 from lsmlab.models.devices.base import Flow, Load
 from lsmlab.models.host import Host
-from lsmlab.sim.core_station import CoreStation
-from lsmlab.sim.device_station import DeviceStation
-from lsmlab.sim.machine import Consumer, IoStyle, Machine
-from lsmlab.sim.page_cache import PageCache
-from lsmlab.sim.queues import Events
+from lsmlab.sim.machine.core_station import CoreStation
+from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.machine import Consumer, IoStyle, Machine
+from lsmlab.sim.machine.page_cache import PageCache
+from lsmlab.sim.machine.queues import Events
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import setup

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
-from lsmlab.sim.compose import compose
-from lsmlab.sim.parameters import displaced, read_parameters
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.configuration.parameters import displaced, read_parameters
 from lsmlab.validation.case import case_from_mapping, find_cases, read_case
 
 OPTIONS = """[Version]

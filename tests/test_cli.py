@@ -15,10 +15,10 @@ import pytest
 from lsmlab.models.devices.make import make_device
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.workloads.make import make_workload
-from lsmlab.sim import batch
 from lsmlab.sim.__main__ import main
-from lsmlab.sim.compose import Composer, compose, composer
-from lsmlab.sim.messages import one_line
+from lsmlab.sim.commands import batch
+from lsmlab.sim.configuration.compose import Composer, compose, composer
+from lsmlab.sim.configuration.messages import one_line
 
 ROOT = Path(__file__).parents[1]
 QUICK = ["workload.num=20k", "workload.duration=2s"]
@@ -350,7 +350,7 @@ WRONG = {
     "run --options /nope": "/nope: cannot be read",
     "run --config-dir /nope": "--config-dir /nope: no such folder",
     "run device._target_=os.system": "outside lsmlab",
-    "run device._target_=lsmlab.sim.batch.os.system": "names no class of an installed module",
+    "run device._target_=lsmlab.sim.commands.batch.os.system": "names no class of an installed module",
     "run engine=rocksdb,fifo": "use 'lsmlab compare'",
     "run device=null": "a group needs the name of an entry",
     "run ~device": "device: the configuration has no such group",
@@ -400,7 +400,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def fail(*_: object, **__: object) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device", "summary.json")
 
-    monkeypatch.setattr("lsmlab.sim.results.Result.save", fail)
+    monkeypatch.setattr("lsmlab.sim.results.results.Result.save", fail)
     return
 
 

@@ -15,8 +15,8 @@ from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification, 
 from lsmlab.models.devices.sharing import fair_level
 from lsmlab.models.devices.throttled import Throttled, Window, copies_in_caller
 from lsmlab.models.errors import InputError
-from lsmlab.sim.core_station import CoreStation
-from lsmlab.sim.device_station import DeviceStation
+from lsmlab.sim.machine.core_station import CoreStation
+from lsmlab.sim.machine.device_station import DeviceStation
 from scipy.special import lambertw
 
 sys.path.insert(0, str(Path(__file__).parent))

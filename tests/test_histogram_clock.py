@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lsmlab.sim.latency import QUANTILES, LatencyDistribution, Undisturbed
+from lsmlab.sim.clients.latency import QUANTILES, LatencyDistribution, Undisturbed
 from lsmlab.validation.histogram_clock import bucket_bounds, printed_percentiles, seen_below
 
 

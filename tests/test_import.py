@@ -17,8 +17,8 @@ from lsmlab.reports.run_data import load_run
 from lsmlab.reports.verbs import draw
 from lsmlab.sim import configure
 from lsmlab.sim.__main__ import main
-from lsmlab.sim.compose import compose
-from lsmlab.sim.recorder import JOB_COLUMNS
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.store.recorder import JOB_COLUMNS
 from lsmlab.validation.importer.rates import infer_rates
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.verb import import_log

@@ -9,9 +9,9 @@ from math import inf
 import pytest
 import simpy
 from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
-from lsmlab.sim.device_station import DeviceStation
-from lsmlab.sim.journal import Journal
-from lsmlab.sim.queues import Events
+from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.journal import Journal
+from lsmlab.sim.machine.queues import Events
 
 MIB = 2.0**20
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lsmlab.sim.purge import Obsolete, Purge
+from lsmlab.sim.store.purge import Obsolete, Purge
 
 
 def test_the_last_holder_deletes() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lsmlab.sim.latency import (
+from lsmlab.sim.clients.latency import (
     LatencyDistribution,
     Undisturbed,
     erlang_c,
@@ -17,8 +17,8 @@ from lsmlab.sim.latency import (
     queue_pieces,
     waiting_mixture,
 )
-from lsmlab.sim.line import Line
-from lsmlab.sim.sojourn import mean_sojourn_s
+from lsmlab.sim.clients.line import Line
+from lsmlab.sim.machine.sojourn import mean_sojourn_s
 
 
 @pytest.mark.parametrize("service", ["exponential", "constant"])

@@ -10,11 +10,11 @@ import simpy
 from lsmlab.models.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
-from lsmlab.sim.core_station import CoreStation
-from lsmlab.sim.device_station import DeviceStation
-from lsmlab.sim.machine import Consumer, Events, IoStyle, Machine
-from lsmlab.sim.page_cache import PageCache
-from lsmlab.sim.steps import Step, flush_steps, with_file_ends
+from lsmlab.sim.machine.core_station import CoreStation
+from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.machine import Consumer, Events, IoStyle, Machine
+from lsmlab.sim.machine.page_cache import PageCache
+from lsmlab.sim.machine.steps import Step, flush_steps, with_file_ends
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import setup

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsmlab.sim.batch import simulate
-from lsmlab.sim.comparison_text import comparison_text
-from lsmlab.sim.compose import compose
-from lsmlab.sim.replications import combine, interval
-from lsmlab.sim.summary_text import summary_text
+from lsmlab.sim.commands.batch import simulate
+from lsmlab.sim.commands.replications import combine, interval
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.results.comparison_text import comparison_text
+from lsmlab.sim.results.summary_text import summary_text
 from running import SMALL
 from running import simulate as simulated
 

@@ -11,9 +11,9 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.variants import MEASURES, Number, Variants, against_parents, readings
 from lsmlab.reports.variants_page import variants_page
 from lsmlab.sim.__main__ import main
-from lsmlab.sim.catalogue import entries
-from lsmlab.sim.combinations import combinations, read_variants
-from lsmlab.sim.compose import composer
+from lsmlab.sim.commands.catalogue import entries
+from lsmlab.sim.configuration.combinations import combinations, read_variants
+from lsmlab.sim.configuration.compose import composer
 
 FILE = {
     "description": "small things",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.compose import compose
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.case_overrides import overrides_of
 
 FILE: Final = "case.yaml"
@@ -49,7 +49,7 @@ class Case:
 
     def config(self, extra: Sequence[str] = ()) -> dict[str, Any]:
         """The resolved configuration, with further overrides; InputError names the case."""
-        from lsmlab.sim.messages import one_line
+        from lsmlab.sim.configuration.messages import one_line
 
         try:
             return compose([*self.overrides, *extra])

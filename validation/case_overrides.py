@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.catalogue import entries
-from lsmlab.sim.compose import compose, literal
-from lsmlab.sim.options_input import options_overrides
+from lsmlab.sim.commands.catalogue import entries
+from lsmlab.sim.configuration.compose import compose, literal
+from lsmlab.sim.configuration.options_input import options_overrides
 
 _SHARED_FLAGS: Final = (
     "key_size", "value_size", "value_size_distribution_type", "value_size_min", "value_size_max", "num", "regions",

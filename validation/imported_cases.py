@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.compose import literal
+from lsmlab.sim.configuration.compose import literal
 from lsmlab.validation.case import Case, find_cases, read_case
 from lsmlab.validation.importer.configuration import DRIVES, Inferred, held_back, infer
 from lsmlab.validation.importer.load import full_speed

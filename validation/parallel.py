@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TypeVar
 
-from lsmlab.sim.batch import leave_ctrl_c_to_the_parent, stop
+from lsmlab.sim.commands.batch import leave_ctrl_c_to_the_parent, stop
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")
@@ -45,7 +45,7 @@ def each(
 
 def reason_of(error: Exception) -> str:
     """One line on what went wrong; a bug keeps its type."""
-    from lsmlab.sim.messages import one_line
+    from lsmlab.sim.configuration.messages import one_line
 
     text = one_line(error)
     if text is None:

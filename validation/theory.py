@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.devices.flash import greedy_write_amplification
-from lsmlab.sim.compose import compose
-from lsmlab.sim.latency import Undisturbed, waiting_mixture
+from lsmlab.sim.clients.latency import Undisturbed, waiting_mixture
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.machine.sojourn import mean_sojourn_s
 from lsmlab.sim.simulation import run
-from lsmlab.sim.sojourn import mean_sojourn_s
 from lsmlab.validation.page_drive import measured_write_amplification
 
 

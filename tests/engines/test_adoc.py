@@ -14,7 +14,7 @@ from lsmlab.reports.figures.tuning import tuned_options
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 

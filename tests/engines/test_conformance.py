@@ -9,9 +9,9 @@ import pytest
 from lsmlab.models.policies.decisions import DoNothing, Scope
 from lsmlab.models.policies.scheduling import JobState
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
-from lsmlab.sim.store import Store
+from lsmlab.sim.store.store import Store
 from running import configuration
 from shadow import shadowed
 

@@ -13,7 +13,7 @@ from lsmlab.models.policies.lazy_leveling import LazyLevelingPicker
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import merge_files
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from engine_goldens import engine_of
 from goldens import parse_tree, show_pick
-from lsmlab.sim.page_cache import PageCache
-from lsmlab.sim.results import Result
+from lsmlab.sim.machine.page_cache import PageCache
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from lsmlab.validation.papers.ldc_formulas import (
     mix_throughput,

@@ -10,8 +10,8 @@ from engine_goldens import engine_of
 from goldens import parse_file, parse_tree, show_pick
 from lsmlab.models.policies.optional import CountsSeeks
 from lsmlab.models.tree.memtable import leveldb_memtable_entries
-from lsmlab.sim.results import Result
-from lsmlab.sim.seeks import files_at
+from lsmlab.sim.clients.seeks import files_at
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 

@@ -14,7 +14,7 @@ import pytest
 from lsmlab.models.engines.base import GROUPS
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
-from lsmlab.sim.compose import composer
+from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.phase import SEEDS, Phase
 from policy_matrix import engines, matrix, names, pairs
 from shadow import shadowed

@@ -11,7 +11,7 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 from shadow import Shadow, shadowed

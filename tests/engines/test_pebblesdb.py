@@ -13,7 +13,7 @@ from lsmlab.models.policies.guards import Guards, hash_fractions
 from lsmlab.models.policies.pebblesdb import PebblesPicker
 from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 

@@ -9,7 +9,7 @@ import pytest
 from lsmlab.models.policies.triad import Triad, overlap_ratio
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 from shadow import shadowed

@@ -17,7 +17,7 @@ from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
 from lsmlab.models.policies.vlsm import GOOD
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.results import Result
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 

@@ -1,4 +1,4 @@
-"""Equations of clients: time and CPU of writes and reads, sleeps, requests (sim/op_times.py, write_waits.py, reads.py)."""
+"""Equations of clients: time and CPU of writes and reads, sleeps, requests (sim/clients: op_times, write_waits, reads)."""
 
 from __future__ import annotations
 

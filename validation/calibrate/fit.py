@@ -12,7 +12,7 @@ from lsmlab.models.devices.make import DeviceSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.units import build, parse_quantity
-from lsmlab.sim.compose import compose
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.solve import Constant, Equation, Solution, solve

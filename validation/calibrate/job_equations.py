@@ -1,4 +1,4 @@
-"""Equations of background jobs: what merges, flushes and their files cost processor and device (sim/work.py, sim/machine.py).
+"""Equations of background jobs: what merges, flushes and their files cost (sim/store/work.py, sim/machine/machine.py).
 
 Rates of the device come from jobs that had it to themselves in runs without a cap: then neither a queue nor a wait for a
 core is in them.

@@ -17,7 +17,7 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import Host
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.parameters import read_parameters
+from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate import job_records as records
 from lsmlab.validation.calibrate.job_records import Array, JobLog

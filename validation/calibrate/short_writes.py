@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.latency import loglogistic_cdf
+from lsmlab.sim.clients.latency import loglogistic_cdf
 from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.histogram_clock import bucket_bounds, seen_below

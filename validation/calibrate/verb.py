@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.arguments import LineParser
-from lsmlab.sim.jsontext import to_json
+from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.results.jsontext import to_json
 from lsmlab.validation.calibrate.fit import calibrate_cases
 from lsmlab.validation.calibrate.set_text import document, parameter_text, report_text
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from lsmlab.sim.series import spread
+from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.log_jobs import LogJob
 from lsmlab.validation.log_records import SwitchLine

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.series import spread
+from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.log_jobs import LogJob

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim import finishers
-from lsmlab.sim.arguments import LineParser
-from lsmlab.sim.jsontext import to_json, write_json
-from lsmlab.sim.rundir import RunDirectory, fresh
+from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.results.rundir import RunDirectory, fresh
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, plain, write_configuration
 from lsmlab.validation.importer.estimates import InferredRates
 from lsmlab.validation.importer.rates import infer_rates

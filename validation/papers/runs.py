@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.batch import simulate
-from lsmlab.sim.compose import composer
+from lsmlab.sim.commands.batch import simulate
+from lsmlab.sim.configuration.compose import composer
 from lsmlab.validation.papers.claim import Outcome, Setting
 from lsmlab.validation.parallel import each, reason_of
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim import finishers
-from lsmlab.sim.arguments import LineParser
-from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
-from lsmlab.sim.rundir import fresh
+from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.results.rundir import fresh
 from lsmlab.validation.papers.document import write_document
 from lsmlab.validation.papers.released import Released, released
 from lsmlab.validation.papers.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, Runs, run_settings

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lsmlab.sim.replications import interval
+from lsmlab.sim.commands.replications import interval
 from lsmlab.validation.papers.claim import Claim, Outcome
 from lsmlab.validation.papers.runs import Runs, read_outcome
 from lsmlab.validation.papers.suite import Paper

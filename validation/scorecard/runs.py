@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lsmlab.sim.parameters import displaced
+from lsmlab.sim.configuration.parameters import displaced
 from lsmlab.validation.case import Case
 from lsmlab.validation.parallel import each, reason_of
 from lsmlab.validation.scorecard.curves import Floats
@@ -130,7 +130,7 @@ def _do(task: _Task) -> tuple[Outcome, float]:
 
 def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, float]:
     """Replication number `replication` of a configuration, or why there is none, and the seconds that it took."""
-    from lsmlab.sim.compose import trusted_packages
+    from lsmlab.sim.configuration.compose import trusted_packages
     from lsmlab.sim.simulation import run
 
     began = time.perf_counter()

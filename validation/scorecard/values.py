@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from lsmlab.sim.latency import QUANTILES
+from lsmlab.sim.clients.latency import QUANTILES
 from lsmlab.validation.histogram_clock import printed_percentiles
 from lsmlab.validation.scorecard.curves import Floats
 

@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim import finishers
-from lsmlab.sim.arguments import LineParser
-from lsmlab.sim.jsontext import to_json, write_json
+from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
-from lsmlab.sim.rundir import fresh
+from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.results.rundir import fresh
 from lsmlab.validation.scorecard.card import Scorecard
 from lsmlab.validation.scorecard.model_errors import fit_model_errors, read_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases

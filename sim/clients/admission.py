@@ -1,0 +1,76 @@
+"""What the stores let through of their clients' writes: stops, delayed rates, and how delayed writers sleep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsmlab.models.policies.decisions import StallCause, ThrottleState
+from lsmlab.sim.clients.group import NEVER, WRITE, Group, WriteShape
+from lsmlab.sim.clients.op_times import OpTimes
+from lsmlab.sim.clients.sleeps import Sleeps, fixed_sleep, sleeps_at
+from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.store.store import Store
+
+
+class Admission:
+    """The gate between clients and stores. A thread that meets a closed store waits there, so one store closes it for all."""
+
+    def __init__(
+        self, stores: Sequence[Store], groups: Sequence[Group], machine: Machine, shape: WriteShape, times: OpTimes
+    ) -> None:
+        self._stores = stores
+        self._groups = groups
+        self._journal = machine.journal
+        self._host = machine.host
+        self._shape = shape
+        self._times = times
+        self.cause: StallCause | None = None
+        """Why no more is let through, as decided last."""
+        self._each_per_s = NEVER
+        """Writes per second that each store lets through, as decided last."""
+        self._asked_sleep_s = 0.0
+        """Sleep that the throttles asked for then; 0: as long as a delayed rate needs."""
+
+    @property
+    def held(self) -> bool:
+        """Whether nobody can append to the log (`Journal.locked`), or an OPTIONS file is written (`OptionsFile`)."""
+        locked = self._journal is not None and self._journal.locked and self._shape.log_bytes > 0.0
+        return locked or any(store.options_file.holds_writers for store in self._stores)
+
+    def decide(self, held: bool) -> float:
+        """Writes per second that all stores together let through now, and no other until this is asked again."""
+        allowed, self.cause = self._allowed(held)
+        self._each_per_s = allowed / len(self._stores)
+        self._asked_sleep_s = max(store.throttle.sleep_s for store in self._stores)
+        return allowed
+
+    def sleeps(self) -> Sleeps:
+        """How delayed writers sleep at the rate that was decided, or as their throttle says."""
+        if self._asked_sleep_s > 0.0:
+            return fixed_sleep(self._asked_sleep_s, self._host)
+        threads = sum(g.spec.threads for g in self._groups if g.closed and g.write_share > 0.0)
+        group_bytes = max(1, threads) * self._shape.batch_bytes
+        rate = self._each_per_s * self._shape.batch_bytes
+        return sleeps_at(rate, group_bytes, self._host, self._stores[0].engine.version)
+
+    def _allowed(self, held: bool) -> tuple[float, StallCause | None]:
+        allowed, cause = NEVER, None
+        for store in self._stores:
+            if store.blocked:
+                return 0.0, store.blocked_by
+        if held:
+            return 0.0, None  # RocksDB does not count this as a stall
+        for store in self._stores:
+            if store.throttle.delayed:
+                rate = self._delayed(store.throttle) * len(self._stores)
+                if rate < allowed:
+                    allowed, cause = rate, store.throttle.cause
+        return allowed, cause
+
+    def _delayed(self, throttle: ThrottleState) -> float:
+        """Writes per second that a delayed store lets through: by bytes, or a group of writers per sleep."""
+        if throttle.sleep_s == 0.0:
+            return throttle.rate_bytes_per_s / self._shape.batch_bytes
+        writers = sum(g.spec.threads for g in self._groups if g.write_share > 0.0 and not g.finished)
+        sleep_s = fixed_sleep(throttle.sleep_s, self._host).mean_s + self._host.sleep_penalty
+        return max(1, writers) / (sleep_s + self._times.mean_s(WRITE))

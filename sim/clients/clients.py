@@ -1,0 +1,236 @@
+"""Clients as a fluid: between two changes their rates are constant, so the next memtable switch is computed, not stepped to.
+
+Each group of clients has a demand (its arrivals, or as fast as it can), a capacity (threads, CPU, device reads) and
+what the store lets through (stops, the delayed write rate). Every change of one of them is one event here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import simpy
+from lsmlab.sim.clients.admission import Admission
+from lsmlab.sim.clients.demand import ClientDemand
+from lsmlab.sim.clients.filling import Filling
+from lsmlab.sim.clients.group import NEVER, Group, Traffic, start_group, writes_per_s
+from lsmlab.sim.clients.op_times import OpTimes
+from lsmlab.sim.clients.write_waits import WriteWaits
+from lsmlab.sim.machine.queues import Alarm
+from lsmlab.sim.store.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.clients.reads import TreeReads
+    from lsmlab.sim.setup import Setup
+
+_ROUNDS: Final = 4
+"""Reads are as fast as the device answers, which depends on how many there are: so often their rate is set anew at most."""
+_SAME: Final = 0.02
+"""Latencies this close are equal."""
+
+
+class ClientLoad:
+    """All clients of a run, spread evenly over its stores.
+
+    A thread that meets a stopped store waits there, so soon all threads do: with several stores the slowest one sets
+    the pace of every group that writes.
+    """
+
+    def __init__(
+        self, env: simpy.Environment, setup: Setup, stores: Sequence[Store], until_s: float, rng: np.random.Generator,
+        reads: TreeReads | None, on_finished: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """`on_finished` is called when all groups have had the operations that they asked for."""
+        self.env = env
+        self.stores = stores
+        self.shape = shape = setup.shape
+        self._machine = machine = setup.machine
+        self._on_finished = on_finished
+        clients = setup.workload.clients
+        synced = stores[0].options.sync or any(c.sync for c in clients)
+        device = machine.device
+        sync_s = device.device.fsync_s(device.state) if synced and shape.log_bytes > 0.0 else 0.0
+        self.groups = [start_group(c, until_s, rng, shape) for c in clients]
+        self.waits = WriteWaits(self.groups, machine.host)
+        self._last_s = 0.0
+        self._written = 0.0
+        """Writes per store so far."""
+        self._filling = Filling(len(stores), shape.memtable_entries, rng)
+        self._times = OpTimes(machine, shape, self._filling, reads, sync_s)
+        self._admission = Admission(stores, self.groups, machine, shape, self._times)
+        self._demand = ClientDemand(
+            machine, self._times, shape, self._filling, len(stores), setup.log_reaches_device
+        )
+        self._alarm = Alarm(env, self._wake)
+        self._planning = False
+        """Whether what changes now is changed from here: no reason to plan again."""
+        self._waiting_share = 0.0
+        """Share of time that the leading writer spends waiting now."""
+        self._device_bytes = 0.0
+        self.on_rates: Callable[[Traffic], None] | None = None
+        """Called with the rates so far when they change: see `rates`."""
+        self.rates = Traffic()
+        """Per second now; followed while `on_rates` is set."""
+        for store in stores:
+            store.on_stall_change = self.refresh
+            store.on_memtable_size = self._resize_memtable
+        machine.cores.on_change = self.refresh
+        if machine.journal is not None:
+            machine.journal.on_lock = self.refresh
+        if reads is not None:
+            machine.device.on_change = lambda _grant: self.refresh()
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin at time 0."""
+        self._plan()
+
+    def refresh(self) -> None:
+        """Something that the clients depend on has changed."""
+        if not self._planning:
+            self._advance()
+            self._plan()
+
+    def settle(self) -> None:
+        """Bring the accounts up to now; the run is over."""
+        self._advance()
+        for group in self.groups:
+            group.curve.extend((self.env.now, group.arrived, group.served))
+        self.waits.set_stopped(False, self.env.now)
+
+    def stop(self) -> None:
+        """No further operation."""
+        self._advance()
+        for group in self.groups:
+            group.finished = True
+        self._plan()
+
+    def unflushed(self) -> list[float]:
+        """Entries in the active memtable of each store."""
+        return self._filling.unflushed(self._written)
+
+    def totals(self) -> Traffic:
+        """What all clients have done so far."""
+        self._advance()
+        writes = sum(g.served * g.write_share for g in self.groups)
+        reads = sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
+        return Traffic(writes, reads, self._device_bytes)
+
+    def scans(self) -> float:
+        """Scans of all clients, as of the last `totals`."""
+        return sum(g.served * g.scan_share for g in self.groups)
+
+    def _wake(self) -> None:
+        self._advance()
+        self._switch_full_memtables()
+        self._plan()
+
+    def _resize_memtable(self, store: Store) -> None:
+        """The active memtable is full with more or fewer writes from now on, perhaps with what it has."""
+        shape = self.shape
+        self._advance()
+        entries = store.memtable_engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
+        self._filling.resize(store.number, entries, self._written)
+        if not self._planning:
+            self._plan()
+
+    def _switch_full_memtables(self) -> None:
+        self._planning = True  # a switch recomputes stalls, which would plan again for each store
+        for number, entries in self._filling.switched(self._written):
+            self.waits.add_switch(self.env.now)
+            self.stores[number].switch_memtable(entries, entries * self.shape.log_bytes)
+            kept = self.stores[number].memtables.kept.entries
+            if kept > 0.0:
+                self._filling.keep(number, kept)
+        self._planning = False
+
+    # --- the past: integrate what the present rates have done -----------------------------------------------------------
+
+    def _advance(self) -> None:
+        now_s = self.env.now
+        elapsed_s = now_s - self._last_s
+        if elapsed_s <= 0.0:
+            return
+        start_s, self._last_s = self._last_s, now_s
+        self._device_bytes += self._demand.device_bytes_per_s * elapsed_s
+        for group in self.groups:
+            self._written += group.advance(elapsed_s) * group.write_share / len(self.stores)
+        cause = self._admission.cause
+        if cause is not None and self._waiting_share > 0.0:
+            sleeps = None if cause.stops else self._admission.sleeps()
+            self.waits.add_stretch(start_s, now_s, cause, self._waiting_share, sleeps)
+
+    # --- the future: rates until something changes ----------------------------------------------------------------------
+
+    def _plan(self) -> None:
+        now_s = self.env.now
+        for group in self.groups:
+            group.arrive(now_s)
+        self._times.look()
+        held = self._admission.held
+        self.waits.set_stopped(held or any(store.blocked for store in self.stores), now_s)
+        for _ in range(_ROUNDS):
+            before_s = self._machine.device.grant.client_read_latency_s
+            self._set_rates(held)
+            self._planning = True  # the machine's answers are asked for here
+            self._demand.update(self.groups)
+            self._planning = False
+            after_s = self._machine.device.grant.client_read_latency_s
+            if not self._times.reads or abs(after_s - before_s) <= _SAME * before_s:
+                break
+        for group in self.groups:
+            # what is served until the next plan takes the times of this one: the device's grant may have changed by then
+            group.times = [self._times.parts(kind, group) for kind, _ in group.kinds]
+            if not group.closed:
+                group.residual_s = self._times.residual_s(group)
+            group.curve.extend((now_s, group.arrived, group.served))
+        self._alarm.set(self._next_change_s())
+        if self.on_rates is not None:
+            self._note_rates()
+
+    def _set_rates(self, held: bool) -> None:
+        """What each group is served, on the machine as it is now."""
+        for group in self.groups:
+            group.capacity = self._times.capacity(group)
+        allowed = self._admission.decide(held)
+        wanted = sum(g.demand_per_s * g.write_share for g in self.groups)
+        factor = 1.0 if wanted <= allowed else allowed / wanted
+        self._waiting_share = 0.0
+        for group in self.groups:
+            demand = group.demand_per_s
+            if group.write_share > 0.0:
+                if self._admission.cause is not None and demand > 0.0 and factor < 1.0:
+                    self._waiting_share = max(self._waiting_share, 1.0 - factor * demand / group.capacity)
+                demand *= factor
+            group.served_rate = demand
+
+    def _note_rates(self) -> None:
+        """Tell whoever measures the clients that their rates have changed."""
+        before = self.rates
+        reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
+        self.rates = Traffic(writes_per_s(self.groups), reads, self._demand.device_bytes_per_s)
+        if self.rates != before and self.on_rates is not None:
+            self.on_rates(before)
+
+    def _next_change_s(self) -> float:
+        """Seconds until a memtable is full or a group's rates change; groups that are complete end here."""
+        soonest_s = NEVER
+        write_rate = writes_per_s(self.groups) / len(self.stores)
+        if write_rate > 0.0:
+            soonest_s = max(0.0, self._filling.next_at - self._written) / write_rate
+        for group in self.groups:
+            if group.finished:
+                continue
+            if group.complete:
+                self._finish(group)
+            else:
+                soonest_s = min(soonest_s, group.next_change_s(self.env.now))
+        return max(0.0, soonest_s)
+
+    def _finish(self, group: Group) -> None:
+        group.finished = True
+        group.served_rate = 0.0
+        if all(g.finished or g.spec.background for g in self.groups):
+            self._on_finished()

@@ -1,0 +1,153 @@
+"""What schedulers and tuners are told at the end of their windows, and what follows from their answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import simpy
+from lsmlab.models.policies.optional import CountsSeeks
+from lsmlab.models.policies.scheduling import ClientWindow
+from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
+from lsmlab.models.workloads.base import Workload
+from lsmlab.sim.clients.clients import ClientLoad
+from lsmlab.sim.clients.group import Traffic
+from lsmlab.sim.clients.seeks import Seeks
+from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.machine.queues import TICK_S, Alarm
+from lsmlab.sim.store.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.clients.reads import TreeReads
+
+
+class Observation:
+    """Tells schedulers what clients do, window by window.
+
+    Windows in which the clients' rates did not change give the same answer as the last one and are left out, unless a
+    scheduler wants every window.
+    """
+
+    def __init__(
+        self, env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, machine: Machine, workload: Workload
+    ) -> None:
+        self._env = env
+        self._stores = stores
+        self._clients = clients
+        self._machine = machine
+        self._workload = workload
+        self._window_s = stores[0].scheduler.window_s
+        self._every = stores[0].scheduler.every_window
+        self._alarm = Alarm(env, self._end_window)
+        self._window = -1
+        """Number of the window that is open; -1 = none is measured."""
+        self._start = Traffic()
+        """Totals at its start."""
+        self._changed = False
+        clients.on_rates = self._rates_changed
+
+    def _rates_changed(self, before: Traffic) -> None:
+        self._changed = True
+        if self._window < 0:
+            now_s, length_s = self._env.now, self._window_s
+            self._window = int(now_s / length_s + TICK_S)
+            since_s = max(0.0, now_s - self._window * length_s)
+            totals = self._clients.totals()
+            self._start = Traffic(*(total - rate * since_s for total, rate in zip(totals, before, strict=True)))
+            self._alarm.set(max(0.0, (self._window + 1) * length_s - now_s))
+
+    def _end_window(self) -> None:
+        """Tell the schedulers; if rates changed within the window, the next one is measured as well."""
+        totals, length_s = self._clients.totals(), self._window_s
+        writes, reads, device = ((b - a) / length_s for a, b in zip(self._start, totals, strict=True))
+        value = self._workload.value_bytes
+        window = ClientWindow(
+            start_s=self._window * length_s,
+            end_s=self._env.now,
+            write_ops_per_s=writes,
+            read_ops_per_s=reads,
+            user_bytes_per_s=writes * self._clients.shape.user_bytes + reads * (self._workload.key_size + value),
+            value_bytes=value,
+            device_bytes_per_s=device,
+        )
+        if self._changed or self._every:
+            self._changed = False
+            self._window += 1
+            self._start = totals
+            self._alarm.set(max(0.0, (self._window + 1) * length_s - self._env.now))
+        else:
+            self._window = -1
+        self._tell(window)
+
+    def _tell(self, window: ClientWindow) -> None:
+        for store in self._stores:
+            store.view.now_s = self._env.now
+            rate = store.scheduler.observe(store.view, window)
+            if rate is not None and self._machine.limiter is not None:
+                self._machine.limiter.set_rate(rate)
+        for store in self._stores:
+            store.schedule()
+
+
+class Tuning:
+    """Asks the tuner of one store once per interval and applies its answer."""
+
+    def __init__(self, env: simpy.Environment, store: Store, tuner: Tuner, clients: ClientLoad, stores: int) -> None:
+        self._env = env
+        self._store = store
+        self._tuner = tuner
+        self._clients = clients
+        self._stores = stores
+        self._start_s = env.now
+        self._totals, self._scans = clients.totals(), clients.scans()
+        self._jobs_seen = 0
+        self._full_seen = 0
+        self._alarm = Alarm(env, self._ask)
+        self._alarm.set(tuner.interval_s)
+
+    def _ask(self) -> None:
+        changes = self._tuner.observe(self._interval())
+        self._alarm.set(self._tuner.interval_s)
+        if changes:
+            self._store.retune(changes)
+
+    def _interval(self) -> Interval:
+        store, now_s = self._store, self._env.now
+        totals = self._clients.totals()
+        jobs = store.recorder.jobs[self._jobs_seen :]
+        interval = Interval(
+            start_s=self._start_s,
+            end_s=now_s,
+            flushes=tuple(FlushDone(j.write_bytes, j.merged_s - j.start_s) for j in jobs if j.kind == "flush"),
+            memtables_full=store.memtables_full - self._full_seen,
+            immutables=len(store.immutables),
+            l0_files=store.view.l0_files,
+            files_per_level=tuple(store.tree.files_per_level()),
+            pending_bytes=store.view.pending_bytes,
+            write_ops=(totals.writes - self._totals.writes) / self._stores,
+            read_ops=(totals.reads - self._totals.reads) / self._stores,
+            scan_ops=(self._clients.scans() - self._scans) / self._stores,
+            applying=store.options_file.unfinished > 0,
+        )
+        self._start_s, self._totals, self._scans = now_s, totals, self._clients.scans()
+        self._jobs_seen, self._full_seen = len(store.recorder.jobs), store.memtables_full
+        return interval
+
+
+def start_control(
+    env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, machine: Machine, workload: Workload,
+    reads: TreeReads | None,
+) -> list[Observation | Tuning | Seeks]:
+    """Begin to observe, to tune and to count seeks, where the engine does."""
+    controls: list[Observation | Tuning | Seeks] = []
+    if stores[0].scheduler.window_s > 0.0:
+        controls.append(Observation(env, stores, clients, machine, workload))
+    for store in stores:
+        tuner = store.engine.tuner()
+        if tuner is not None:
+            controls.append(Tuning(env, store, tuner, clients, len(stores)))
+    picker = stores[0].engine.picker
+    if reads is not None and isinstance(picker, CountsSeeks) and picker.allowed_seeks(0) < math.inf:
+        controls.append(Seeks(env, stores, clients, reads, workload.entry_bytes))
+    return controls

@@ -1,0 +1,191 @@
+"""Groups of clients in time: their demand, what they have been served, and what their operations met."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from lsmlab.models.workloads.arrivals import ClosedLoop
+from lsmlab.models.workloads.base import Clients
+from lsmlab.sim.clients.latency import Pieces
+from lsmlab.sim.clients.line import Line
+from lsmlab.sim.clients.undisturbed import UndisturbedTally
+from lsmlab.sim.machine.queues import TICK_S
+
+NEVER: Final = math.inf
+OPS_EPSILON: Final = 1e-6
+"""Operations: less than this is rounding."""
+
+WRITE, READ, SCAN = 0, 1, 2
+"""Kinds of operation; a read-modify-write is a read and a write."""
+
+
+class Traffic(NamedTuple):
+    """What all clients have done so far, or do per second."""
+
+    writes: float = 0.0
+    reads: float = 0.0
+    """Scans too."""
+    device_bytes: float = 0.0
+    """Of reads, and of the log where it reaches the device."""
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """One group of clients in time."""
+
+    spec: Clients
+    write_share: float
+    """Write operations per operation."""
+    read_share: float
+    scan_share: float
+    closed: bool
+    limit_per_s: float
+    """Operations per second a closed-loop client allows itself; infinity if none."""
+    starts: list[float]
+    """Open loop: moments from which on operations arrive at `rates`, one after the other."""
+    rates: list[float]
+    operations: float
+    """How many it asks for; infinity if there is no end."""
+    segment: int = 0
+    """Next of `starts`."""
+    arriving: float = 0.0
+    """Present arrival rate, ops/s (open loop)."""
+    backlog: float = 0.0
+    """Open loop: operations that have arrived and are not served yet."""
+    capacity: float = 0.0
+    """Operations per second with nothing in the way but the machine."""
+    times: Sequence[Sequence[tuple[float, float]]] = ()
+    """For each of `kinds`, as planned: (share, mean time) of those that need the device and of those that do not."""
+    served_rate: float = 0.0
+    runnable: float = 0.0
+    """Its threads that want a core, on average."""
+    arrived: float = 0.0
+    served: float = 0.0
+    finished: bool = False
+    curve: array[float] = field(default_factory=lambda: array("d"))
+    """Rows of (time, arrived, served)."""
+    write_pieces: Pieces = field(default_factory=Pieces)
+    read_pieces: Pieces = field(default_factory=Pieces)
+    residual_s: float = 0.0
+    """Open loop: what is left of an operation in progress when another arrives, on average over time; as planned."""
+    line: Line = field(default_factory=Line)
+    """Open loop: the line that chance makes before the threads, beside `backlog`."""
+    undisturbed: UndisturbedTally = field(default_factory=UndisturbedTally)
+    kinds: tuple[tuple[int, float], ...] = field(init=False)
+    """What the group does: (WRITE, READ or SCAN, how many of them per operation), those above 0."""
+
+    def __post_init__(self) -> None:
+        self.kinds = tuple((kind, share) for kind, share in enumerate(self.shares) if share > 0.0)
+
+    @property
+    def servers(self) -> int:
+        """Threads that take from one line."""
+        return 1 if self.spec.queue_per_thread else self.spec.threads
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """Writes, point reads and scans per operation."""
+        return self.write_share, self.read_share, self.scan_share
+
+    @property
+    def demand_per_s(self) -> float:
+        """Operations per second that it would have if no store held it back."""
+        if self.finished:
+            return 0.0
+        if self.closed:
+            return min(self.capacity, self.limit_per_s)
+        return self.capacity if self.backlog > OPS_EPSILON else min(self.arriving, self.capacity)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has had what it asked for, but for what it gets within a tick."""
+        rate = self.served_rate
+        return rate > 0.0 and self.operations - self.served <= OPS_EPSILON + rate * TICK_S
+
+    def arrive(self, now_s: float) -> None:
+        """Take the arrival rate of this moment."""
+        while self.segment < len(self.starts) and self.starts[self.segment] <= now_s + TICK_S:
+            self.arriving = self.rates[self.segment]
+            self.segment += 1
+
+    def advance(self, elapsed_s: float) -> float:
+        """Serve at the present rates for `elapsed_s`; returns how many operations that were."""
+        done = self.served_rate * elapsed_s
+        self.served += done
+        utilisation = 0.0
+        if not self.closed:
+            used = min(1.0, self.served_rate / self.capacity)
+            utilisation = self.line.advance(elapsed_s, used, self.residual_s / self.servers)
+            self.arrived += self.arriving * elapsed_s
+            self.backlog = max(0.0, self.arrived - self.served)
+            if self.backlog <= self.capacity * TICK_S:
+                self.backlog = 0.0
+        if done > 0.0 and self.backlog <= OPS_EPSILON:
+            residual_s = None if self.closed else self.residual_s
+            self.undisturbed.add(done, self.kinds, self.times, utilisation, residual_s)
+        return done
+
+    def next_change_s(self, now_s: float) -> float:
+        """Seconds until it is complete, operations arrive at another rate, or its backlog is gone; infinity if never."""
+        soonest_s = NEVER
+        if self.served_rate > 0.0 and self.operations < NEVER:
+            soonest_s = (self.operations - self.served) / self.served_rate
+        if not self.closed:
+            if self.segment < len(self.starts):
+                soonest_s = min(soonest_s, self.starts[self.segment] - now_s)
+            if self.backlog > OPS_EPSILON and self.served_rate > self.arriving:
+                soonest_s = min(soonest_s, self.backlog / (self.served_rate - self.arriving))
+        return soonest_s
+
+
+@dataclass(frozen=True, slots=True)
+class WriteShape:
+    """Sizes of the average write, in the places where RocksDB counts them (rocksdb.md §2.1)."""
+
+    batch_bytes: float
+    """Write-batch bytes per write: what the delay bucket counts."""
+    user_bytes: float
+    """Key and value bytes per write."""
+    log_bytes: float
+    """Bytes per write in the log file; 0 without a log."""
+    memtable_entries: float
+    """Writes that fill a memtable, as the store was opened."""
+    key_bytes: int
+    value_bytes: int
+    """Mean size of a value, rounded."""
+    delete_share: float
+    """Deletes per write."""
+    statistics: bool = False
+    """Whether the store counts each write."""
+
+
+def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> Group:
+    """The group at time 0; open-loop arrivals are drawn here for the whole run."""
+    mix = spec.mix
+    writes = mix.update + mix.insert + mix.delete + mix.read_modify_write
+    reads = mix.read + mix.read_modify_write
+    arrivals = spec.arrivals
+    limit, starts, rates = NEVER, [], []
+    if isinstance(arrivals, ClosedLoop):
+        if arrivals.limit_bytes_per_s:
+            limit = arrivals.limit_bytes_per_s / shape.user_bytes / max(writes, 1e-12)
+        if arrivals.limit_ops_per_s:
+            limit = min(limit, arrivals.limit_ops_per_s)
+    else:
+        times, values = arrivals.segments(until_s, rng)
+        starts, rates = times.tolist(), values.tolist()
+    return Group(
+        spec=spec, write_share=writes, read_share=reads, scan_share=mix.scan,
+        closed=isinstance(arrivals, ClosedLoop), limit_per_s=limit, starts=starts, rates=rates,
+        operations=NEVER if spec.operations is None else float(spec.operations),
+    )  # fmt: skip
+
+
+def writes_per_s(groups: Iterable[Group]) -> float:
+    """Writes that all groups together are served now."""
+    return sum(g.served_rate * g.write_share for g in groups)

@@ -1,0 +1,215 @@
+"""What a read costs on the trees as they are: files probed, blocks touched, blocks that come from the device.
+
+A sample of the clients' own read keys is looked up in the carried keys, level by level, as `Version::Get` does
+(rocksdb.md §8); nothing about hit levels is assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import simpy
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.key_order import Ordered
+from lsmlab.models.tree.sst import expected_entries_per_block
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.workloads.base import Clients
+from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
+from lsmlab.models.workloads.reads import (
+    PAGE_BYTES,
+    Searched,
+    cached_blocks,
+    false_positive_rate,
+    lru_hit_rate,
+    scan_block_reads,
+    scan_device_reads,
+    table_opens,
+)
+from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
+from lsmlab.sim.store.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.setup import Setup
+
+SAMPLE: Final = 96
+"""Read keys looked up per refresh: their mean is right to about 1/sqrt(96) of its spread, averaged over refreshes."""
+SECTOR_BYTES: Final = 512.0
+"""What a read with direct I/O is rounded to at either end; through the page cache it is pages (lessons.md 3.9)."""
+REFRESH_S: Final = 1.0
+"""Shortest simulated time between two looks at the trees: level populations move slowly against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCost:
+    """What one read costs on the trees as they are now."""
+
+    cpu_s: float = 0.0
+    device_reads: float = 0.0
+    """Requests to the device, on average: blocks, or several blocks that a scan reads ahead."""
+    device_bytes: float = 0.0
+    """Their bytes."""
+    memory_share: float = 1.0
+    """Share of reads that need nothing from the device."""
+    blocks: float = 0.0
+    """Data blocks touched, wherever they come from."""
+
+
+class TreeReads:
+    """Costs of point reads and scans, refreshed as the trees change."""
+
+    def __init__(
+        self, env: simpy.Environment, stores: Sequence[Store], setup: Setup, cursors: Sequence[InsertCursor],
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """`cursors`: the insert cursors that the writers of each store move, so that reads can follow them."""
+        self._env = env
+        self._stores = stores
+        self._setup = setup
+        self._rng = rng
+        options = setup.engine.options
+        kind = setup.engine.table_reads.filter
+        self._false_positive = false_positive_rate(options.bloom_bits, kind) if options.bloom_bits > 0 else 1.0
+        self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
+        self._choosers: list[list[ChooserState]] = [
+            [c.read_keys.start(setup.sample, cursor) for c in self._readers] for cursor in cursors
+        ]
+        population = float(setup.workload.region().population)
+        self.entries_per_block = expected_entries_per_block(
+            round(setup.workload.key_size), setup.workload.value_bytes, population=population, entries=population,
+            block_format=setup.engine.block_format,
+        )  # fmt: skip
+        self._unit_bytes = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
+        self._tables = 0
+        """Of the store that was looked at last."""
+        self.block_bytes = self._requests(1.0)[1]
+        """Bytes that a block costs the device: it begins anywhere in its file."""
+        self._popularity: list[Popularity] = [
+            c.read_keys.popularity(
+                round(population), self.entries_per_block, ordered=isinstance(setup.workload.key_order, Ordered)
+            )
+            for c in self._readers
+        ]
+        self.hit_rate = self._hit_rate()
+        self._next_s = -1.0
+        self._costs = (ReadCost(), ReadCost())
+        self._block_sum = self._block_weight = 0.0
+        self.lookups = Lookups(0.0, 0.0, 0.0)
+
+    def costs(self) -> tuple[ReadCost, ReadCost]:
+        """(point read, scan) now."""
+        if self._env.now >= self._next_s:
+            self._next_s = self._env.now + REFRESH_S
+            self._costs = self._measure()
+        return self._costs
+
+    def mean_blocks_per_read(self) -> float:
+        """Data blocks per point read over the run: the read amplification in blocks."""
+        return self._block_sum / self._block_weight if self._block_weight else 0.0
+
+    def facts(self) -> dict[str, Any]:
+        """Block cache and filter as they act on this workload."""
+        return {
+            "hit_rate": self.hit_rate,
+            "size_bytes": self._setup.engine.options.cache_size,
+            "bloom_false_positive_rate": self._false_positive if self._setup.engine.options.bloom_bits > 0 else None,
+            "found_share": self.lookups.found + self.lookups.in_memory,
+            "runs_per_read": self.lookups.runs,
+            "opens_per_read": table_opens(self.lookups.searched, self._setup.engine.table_reads.open_tables),
+        }
+
+    def _hit_rate(self) -> float:
+        options = self._setup.engine.options
+        share = options.cache_size / self._setup.workload.regions
+        capacity = cached_blocks(share, options.block_size)
+        rates = [lru_hit_rate(p, capacity) for p in self._popularity]
+        weights = [c.threads for c in self._readers]
+        return float(np.average(rates, weights=weights))
+
+    def _measure(self) -> tuple[ReadCost, ReadCost]:
+        host = self._setup.host
+        block_cpu_s = host.read_block + host.checksum_byte * self._setup.engine.options.block_size
+        store = self._stores[int(self._rng.integers(len(self._stores)))]
+        self.lookups = found = look_up(store, np.sort(self.sample_codes(store.number)))
+        extra = found.runs - found.found  # runs probed in vain
+        blocks = found.found + found.in_log + self._false_positive * extra
+        self._block_sum += blocks
+        self._block_weight += 1.0
+        self._tables = _table_count(store.tree)
+        self.block_bytes = self._requests(1.0)[1]
+        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._stores)
+        miss = (1.0 - self.hit_rate) * beyond_pages
+        opened = self._opened(store, found.searched, beyond_pages)
+        get = ReadCost(
+            cpu_s=host.read_op + found.runs * host.read_run + blocks * block_cpu_s + opened.cpu_s,
+            device_reads=blocks * miss + opened.device_reads,
+            device_bytes=blocks * miss * self.block_bytes + opened.device_bytes,
+            memory_share=(1.0 - miss) ** blocks * opened.memory_share,
+            blocks=blocks,
+        )
+        runs = scan_runs(store.tree)
+        number = sum(run.number for run in runs)
+        length = self._scan_length()
+        touched = scan_block_reads(number, length, self.entries_per_block)
+        sizes = [(run.size_bytes, run.number) for run in runs]
+        requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
+        opened = self._opened(store, [Searched(run.tables, run.number) for run in runs], beyond_pages)
+        scan = ReadCost(
+            cpu_s=host.read_op + number * (host.read_run + block_cpu_s) + length * host.scan_entry + opened.cpu_s,
+            device_reads=requests * miss + opened.device_reads,
+            device_bytes=size * miss + opened.device_bytes,
+            memory_share=(1.0 - miss) ** touched * opened.memory_share,
+            blocks=touched,
+        )
+        return get, scan
+
+    def _requests(self, blocks: float) -> tuple[float, float]:
+        """(Requests, bytes) that get consecutive blocks of a table from the device."""
+        return self._setup.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
+
+    def _opened(self, store: Store, searched: Sequence[Searched], beyond_pages: float) -> ReadCost:
+        """What it costs to open the tables that a read finds closed; their ends are in the page cache as often as blocks."""
+        reads = self._setup.engine.table_reads
+        opens = table_opens(searched, reads.open_tables)
+        if opens == 0.0:
+            return ReadCost()
+        entry = self._setup.content.entry
+        table_bytes = _all_bytes(store.tree) / self._tables
+        tail_bytes = table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed
+        return ReadCost(
+            cpu_s=opens * self._setup.host.table_open,
+            device_reads=opens * beyond_pages,
+            device_bytes=opens * beyond_pages * reads.opening_bytes(tail_bytes, self._tables),
+            memory_share=(1.0 - beyond_pages) ** opens,
+        )
+
+    def _scan_length(self) -> float:
+        lengths = [c.scan_length.mean for c in self._readers if c.mix.scan > 0]
+        return float(np.mean(lengths)) if lengths else 0.0
+
+    def sample_codes(self, store: int) -> KeyArray:
+        """Keys that the clients' next reads of a store may ask for."""
+        weights = np.array([_reads(c) for c in self._readers])
+        counts = self._rng.multinomial(SAMPLE, weights / weights.sum())
+        parts = [
+            chooser.sample_reads(int(count), self._rng)
+            for chooser, count in zip(self._choosers[store], counts, strict=True)
+            if count
+        ]
+        return np.concatenate(parts)
+
+
+def _reads(clients: Clients) -> float:
+    return (clients.mix.gets + clients.mix.scan) * clients.threads
+
+
+def _table_count(tree: Tree) -> int:
+    """Files on the device, frozen ones included."""
+    return sum(tree.files_per_level()) + len(tree.frozen)
+
+
+def _all_bytes(tree: Tree) -> int:
+    """Bytes of all files on the device, frozen ones included."""
+    return tree.total_bytes() + sum(f.size_bytes for f in tree.frozen.values())

@@ -1,0 +1,100 @@
+"""Lookups that search a file in vain are charged to it, for engines that compact such files (LevelDB's seeks).
+
+Reads are a fluid, so charges are too: once per second a sample of the clients' own read keys is looked up, and each
+stands for its part of the reads of that second (rocksdb_universal_fifo_leveldb.md §3.9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import simpy
+from lsmlab.models.policies.optional import CountsSeeks
+from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.clients.clients import ClientLoad
+from lsmlab.sim.machine.queues import Alarm
+from lsmlab.sim.store.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.clients.reads import TreeReads
+
+LOOK_S: Final = 1.0
+"""Time between two looks. A file's allowance (100 lookups and more) lasts longer, or the thread is busy anyway."""
+SCAN_PERIOD_BYTES: Final = float(1 << 20)
+"""An iterator charges once per so many bytes of keys and values, on average (config::kReadBytesPeriod)."""
+
+
+class Seeks:
+    """Charges the files of all stores and tells the stores when an allowance is used up."""
+
+    def __init__(
+        self, env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, reads: TreeReads, entry_bytes: float
+    ) -> None:  # fmt: skip
+        """`entry_bytes`: key and value that a scan reads per entry."""
+        self._stores = stores
+        self._clients = clients
+        self._reads = reads
+        self._entry_bytes = entry_bytes
+        self._before = self._totals()
+        self._alarm = Alarm(env, self._look)
+        self._alarm.set(LOOK_S)
+
+    def _totals(self) -> tuple[float, float]:
+        """Point reads, and bytes of scans, of all clients so far."""
+        self._clients.totals()  # brings the counts up to now
+        groups = self._clients.groups
+        entries = sum(g.served * g.scan_share * g.spec.scan_length.mean for g in groups)
+        return sum(g.served * g.read_share for g in groups), entries * self._entry_bytes
+
+    def _look(self) -> None:
+        totals = self._totals()
+        gets, scanned = ((b - a) / len(self._stores) for a, b in zip(self._before, totals, strict=True))
+        self._before = totals
+        for store in self._stores:
+            self._charge(store, gets, scanned / SCAN_PERIOD_BYTES)
+        self._alarm.set(LOOK_S)
+
+    def _charge(self, store: Store, gets: float, samples: float) -> None:
+        """Charge a store's files for `gets` point reads and `samples` looks of iterators."""
+        picker = store.engine.picker
+        assert isinstance(picker, CountsSeeks)
+        codes = self._reads.sample_codes(store.number).tolist()
+        used_up: dict[int, tuple[int, SortedFile]] = {}
+        for code in codes if gets + samples > 0.0 else ():
+            if any(_holds(m.keys, code) for m in store.immutables):
+                continue
+            searched = files_at(store.tree, code)
+            first = next(searched, None)
+            if first is None or next(searched, None) is None:
+                continue
+            file = first[1]
+            file.seeks += samples / len(codes) + (0.0 if _finds(file, code) else gets / len(codes))
+            if file.seeks >= picker.allowed_seeks(file.size_bytes):
+                used_up[file.number] = first
+        store.tree.exhausted = list(used_up.values())
+        if used_up:
+            store.queue_compactions(picker)
+            store.schedule()
+
+
+def files_at(tree: Tree, code: int) -> Iterator[tuple[int, SortedFile]]:
+    """Files whose range, or that of one of their slices, has a key: in the order in which a lookup goes through them."""
+    for file in tree.l0:
+        if file.lo <= code <= file.hi:
+            yield 0, file
+    for level in range(1, tree.num_levels):
+        for run in tree.runs(level):
+            file = run.files[min(int(run.hi.searchsorted(code)), len(run) - 1)]
+            if file.lo <= code <= file.hi or any(s.lo <= code <= s.hi for s in file.slices):
+                yield level, file
+
+
+def _finds(file: SortedFile, code: int) -> bool:
+    return _holds(file.keys, code) or any(_holds(s.keys, code) for s in file.slices)
+
+
+def _holds(keys: KeyArray, code: int) -> bool:
+    at = int(keys.searchsorted(code))
+    return at < len(keys) and int(keys[at]) == code

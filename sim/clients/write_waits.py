@@ -1,0 +1,71 @@
+"""What stops, delays and memtable switches do to writers: how long they wait, and which of their writes do."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from lsmlab.models.host import Host
+from lsmlab.models.policies.decisions import StallCause
+from lsmlab.sim.clients.group import Group
+from lsmlab.sim.clients.latency import Floats
+from lsmlab.sim.clients.sleeps import Sleeps
+from lsmlab.sim.store.recorder import CAUSES
+
+
+class WriteWaits:
+    """The waits of all groups that write."""
+
+    def __init__(self, groups: Sequence[Group], host: Host) -> None:
+        self._writers = [g for g in groups if g.write_share > 0.0]
+        self._waiters = [g for g in self._writers if g.closed]
+        """Whose threads wait themselves; in an open loop what has arrived waits in line (`series.waiting_pieces`)."""
+        self._host = host
+        self._rows = array("d")
+        self._stopped_s: float | None = None
+        """When the present stop began; None: there is none."""
+        self.longest_s = 0.0
+        """Longest single wait."""
+
+    def table(self) -> Floats:
+        """Stretches of time in which writers waited: rows of (from, to, number in CAUSES, share of it spent waiting)."""
+        return np.frombuffer(self._rows, dtype=np.float64).reshape(-1, 4) if self._rows else np.empty((0, 4))
+
+    def add_stretch(self, start_s: float, end_s: float, cause: StallCause, share: float, sleeps: Sleeps | None) -> None:
+        """The leading writer waited for `share` of this time, stopped or in `sleeps`, whose penalty is no stall."""
+        if sleeps is not None:
+            self._add_sleeps(start_s, end_s, share, sleeps)
+            share /= 1.0 + self._host.sleep_penalty / sleeps.mean_s
+        self._rows.extend((start_s, end_s, CAUSES.index(cause), share))
+
+    def add_switch(self, now_s: float) -> None:
+        """A memtable was switched: one write of each group did it."""
+        switch_s = self._host.switch
+        for group in self._writers:
+            group.write_pieces.add(now_s, min(group.spec.threads, 1), switch_s, switch_s)
+
+    def set_stopped(self, stopped: bool, now_s: float) -> None:
+        """Whether writers stand still from now on. One write of each thread waits for the end of a stop."""
+        if stopped == (self._stopped_s is not None):
+            return
+        if stopped:
+            self._stopped_s = now_s
+        elif self._stopped_s is not None:
+            length_s = now_s - self._stopped_s
+            self._stopped_s = None
+            self.longest_s = max(self.longest_s, length_s)
+            for group in self._waiters:
+                if not group.finished:
+                    group.write_pieces.add(now_s, group.spec.threads, length_s, length_s)
+
+    def _add_sleeps(self, start_s: float, end_s: float, share: float, sleeps: Sleeps) -> None:
+        """Each sleep of a delayed writer holds every thread's next write (§3.6, §3.7)."""
+        elapsed_s = end_s - start_s
+        for group in self._waiters:
+            written = group.served_rate * group.write_share * elapsed_s
+            count = elapsed_s * share / (sleeps.mean_s + self._host.sleep_penalty)
+            held = min(written, count * group.spec.threads)
+            for sleep_s, part in sleeps.lengths:
+                group.write_pieces.add(end_s, held * part, sleep_s, sleep_s)
+            self.longest_s = max(self.longest_s, sleeps.longest_s)

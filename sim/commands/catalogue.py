@@ -1,0 +1,247 @@
+"""The verbs `list` and `show`: what there is to choose from, and where its numbers come from."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.results.jsontext import to_json
+
+_PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
+"""Groups of an engine's policies: `engine/picker` and so on."""
+_GROUPS: Final = (
+    "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "parameters", "keys", "experiment",
+)  # fmt: skip
+_WIDTH: Final = 120
+_COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^|\s+)#\s*(?P<comment>.*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a configuration group."""
+
+    group: str
+    name: str
+    path: Path
+
+    @property
+    def text(self) -> str:
+        """The YAML as it was written, comments included."""
+        return self.path.read_text(encoding="utf-8")
+
+    def description(self) -> str:
+        """Its `description`, or else its first comment line."""
+        text = self.text
+        found = re.search(r"^description:\s*(.+?)\s*$", text, re.MULTILINE)
+        if found:
+            return found.group(1).strip("'\"")
+        comment = re.match(r"#\s*(.+)", text)
+        return comment.group(1).strip() if comment else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A key of an entry with what was written beside it."""
+
+    key: str
+    value: str
+    comment: str
+    depth: int
+
+
+def list_verb(argv: list[str]) -> int:
+    """`lsmlab list engines|devices|workloads|hosts|parameters|keys|experiments [--json] [--config-dir DIR]`."""
+    parser = _parser("list", "List the entries of a configuration group; without one, of all groups.")
+    parser.add_argument(
+        "group", nargs="?", metavar="GROUP", help="engines, pickers, cutters, throttles, schedulers, tuners, devices, …"
+    )
+    given = parser.parse_args(argv)
+    groups = [_group(given.group)] if given.group else list(_GROUPS)
+    found = {group: entries(group, given.config_dir) for group in groups}
+    if given.json:
+        listed = {g: [{"name": e.name, "description": e.description()} for e in es] for g, es in found.items()}
+        sys.stdout.write(to_json(listed[groups[0]] if given.group else listed))
+        return 0
+    for group, members in found.items():
+        if not given.group:
+            sys.stdout.write(f"{group}\n")
+        width = max((len(e.name) for e in members), default=0)
+        for entry in members:
+            indent = "" if given.group else "  "
+            line = f"{indent}{entry.name:<{width}}  {entry.description()}".rstrip()
+            sys.stdout.write((line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…") + "\n")
+    return 0
+
+
+def show_verb(argv: list[str]) -> int:
+    """`lsmlab show device nvme [--json]`: one entry with its numbers, their sources and assumptions; or an OPTIONS file."""
+    parser = _parser("show", "Show one entry with its numbers and where they come from, or what is taken of an OPTIONS file.")
+    parser.add_argument(
+        "group", metavar="GROUP", help="engine, device, workload, host, parameters, keys, experiment, or options"
+    )
+    parser.add_argument("entry", metavar="ENTRY", help="its name, as in 'lsmlab list'; of options: a file or a LOG")
+    given = parser.parse_args(argv)
+    if given.group == "options":
+        from lsmlab.sim.configuration.options_input import options_shown, options_text
+
+        shown = options_shown(Path(given.entry))
+        sys.stdout.write(to_json(shown) if given.json else options_text(shown))
+        return 0
+    group = _group(given.group)
+    known = {e.name: e for e in entries(group, given.config_dir)}
+    if given.entry not in known:
+        near = difflib.get_close_matches(given.entry, known, n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+        raise InputError(f"{group}={given.entry}: no such entry; {remedy}")
+    entry = known[given.entry]
+    layers = inherited(entry, given.config_dir)
+    if given.json:
+        sys.stdout.write(to_json(_as_data(entry, layers, given.config_dir)))
+        return 0
+    sys.stdout.write(f"{entry.group}={entry.name}: {entry.description()}\n({entry.path})\n")
+    for layer in layers:
+        if layer is not entry:
+            sys.stdout.write(f"\nfrom {layer.group}={layer.name}:\n")
+        sys.stdout.write("\n" + "\n".join(_table(layer)) + "\n")
+    return 0
+
+
+def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[Entry]:
+    """The entries of a group, by name; the user's folders come before ours, names beginning with "_" are parts."""
+    found: dict[str, Entry] = {}
+    for path in (p for folder in _folders(config_dirs) for p in (folder / group).glob("*.yaml")):
+        found.setdefault(path.stem, Entry(group, path.stem, path))
+    return [found[name] for name in sorted(found) if not name.startswith("_")]
+
+
+def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
+    """The entry and those that it builds on within its group, in the order in which one overrides the next."""
+    layers = [entry]
+    for name in reversed(_defaults(entry)):
+        for folder in _folders(config_dirs):
+            path = folder / entry.group / f"{name}.yaml"
+            if path.exists():
+                layers += inherited(Entry(entry.group, name, path), config_dirs)
+                break
+    return [*_parameters(entry, config_dirs), *layers]
+
+
+def _parameters(entry: Entry, config_dirs: Sequence[Path]) -> list[Entry]:
+    """The set of configs/parameters that a host's entry takes, if any: its constants override all others."""
+    import yaml
+
+    content = yaml.safe_load(entry.text) if entry.group == "host" else None
+    name = content.get("parameters") if isinstance(content, dict) else None
+    paths = [folder / "parameters" / f"{name}.yaml" for folder in _folders(config_dirs)] if name else []
+    return [Entry("parameters", str(name), path) for path in paths if path.exists()][:1]
+
+
+def numbers(text: str) -> list[Number]:
+    r"""The keys of a YAML file with their values and comments, in order; comments on lines of their own are left out.
+
+    >>> numbers("a: 2  # source: [X]\nb: {c: '#1'}")
+    [Number(key='a', value='2', comment='source: [X]', depth=0), Number(key='b', value="{c: '#1'}", comment='', depth=0)]
+    """
+    found = []
+    for line in text.splitlines():
+        match = _COMMENT.fullmatch(line)
+        content = match.group("line") if match else line
+        comment = (match.group("comment") if match else "") or ""
+        key, colon, value = content.strip().partition(":")
+        depth = (len(content) - len(content.lstrip())) // 2
+        if content.strip() and (colon or comment or content.strip().startswith("-")):
+            found.append(Number(key.strip() if colon else content.strip(), value.strip(), comment, depth))
+    return found
+
+
+def _table(entry: Entry) -> list[str]:
+    rows = _without_defaults(numbers(entry.text))
+    keys = [f"{'  ' * r.depth}{r.key}" for r in rows]
+    key_width = max(map(len, keys), default=0)
+    value_width = max((len(r.value) for r in rows if len(r.value) <= 24), default=0)
+    lines = [c for c in (_opening_comment(entry.text),) if c]
+    for key, row in zip(keys, rows, strict=True):
+        lines.append(f"  {key:<{key_width}}  {row.value:<{value_width}}  {row.comment}".rstrip())
+    return lines
+
+
+def _opening_comment(text: str) -> str:
+    opening = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        if not line.startswith("# @package"):
+            opening.append("  " + line.removeprefix("#").strip())
+    return "\n".join([*opening, ""]) if opening else ""
+
+
+def _without_defaults(rows: list[Number]) -> list[Number]:
+    kept, skipping = [], False
+    for row in rows:
+        if row.depth == 0 and not row.key.startswith("-"):
+            skipping = row.key == "defaults"
+        if not skipping:
+            kept.append(row)
+    return [r for r in kept if r.key != "description"]
+
+
+def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path]) -> dict[str, Any]:
+    from lsmlab.sim.configuration.compose import compose
+
+    comments: dict[str, str] = {}
+    for layer in reversed(layers):
+        comments |= {n.key: n.comment for n in numbers(layer.text) if n.comment}
+    values: Any
+    if entry.group == "parameters":  # a set is taken by a host, it is no group of the configuration
+        import yaml
+
+        values = yaml.safe_load(entry.text)
+    else:
+        config = compose([f"{entry.group}={entry.name}"], config_dirs)
+        values = config
+        for name in () if entry.group == "experiment" else entry.group.split("/"):
+            values = values[name]
+    about = {"group": entry.group, "name": entry.name, "description": entry.description(), "file": str(entry.path)}
+    return {**about, "values": values, "comments": comments}
+
+
+def _defaults(entry: Entry) -> list[str]:
+    """Names of the entries of the same group that this one builds on."""
+    import yaml
+
+    content = yaml.safe_load(entry.text)
+    listed = content.get("defaults", []) if isinstance(content, dict) else []
+    return [name for name in listed if isinstance(name, str) and name != "_self_"]
+
+
+def _folders(config_dirs: Sequence[Path]) -> list[Path]:
+    for folder in config_dirs:
+        if not folder.is_dir():
+            raise InputError(f"--config-dir {folder}: no such folder")
+    return [*config_dirs, Path(str(files("lsmlab.configs")))]
+
+
+def _group(name: str) -> str:
+    singular = name.removesuffix("s") if name not in _GROUPS else name
+    singular = f"engine/{singular}" if singular in _PARTS else singular
+    if singular in _GROUPS:
+        return singular
+    near = difflib.get_close_matches(name, [*_GROUPS, *_PARTS, *(f"{g}s" for g in (*_GROUPS, *_PARTS))], n=1)
+    remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(_GROUPS)}"
+    raise InputError(f"{name}: no such group; {remedy}")
+
+
+def _parser(verb: str, description: str) -> LineParser:
+    parser = LineParser(prog=f"lsmlab {verb}", description=description)
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument("--config-dir", "-cd", type=Path, action="append", default=[], metavar="DIR",
+                        help="a folder with configuration groups of your own")  # fmt: skip
+    return parser

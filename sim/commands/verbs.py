@@ -1,0 +1,249 @@
+"""The verbs `run` and `compare`."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.arguments import Arguments, parse
+from lsmlab.sim.commands.batch import Job, Outcome, run_all, simulate
+from lsmlab.sim.configuration.compose import (
+    Composition,
+    allow_packages,
+    composer,
+    literal,
+    override_key,
+    prepare,
+    with_search_path,
+)
+from lsmlab.sim.progress import progress_bar
+from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.results.rundir import fresh, shown
+
+_INTERRUPTED = 130
+
+
+def run(argv: list[str]) -> int:
+    """Simulate one configuration, several seeds of it (--replications), or a sweep (--multirun)."""
+    given = parse(argv)
+    if given.variants is not None:
+        raise InputError("--variants belongs to 'lsmlab compare'")
+    allow_packages(given.allow_packages)
+    overrides = _with_options_file(given)
+    if given.hydra_flags:
+        return _through_hydra(given, overrides)
+    with composer(given.config_dirs) as compose:
+        composition = compose(overrides)
+    config = composition.config
+    config["json"] = given.json or bool(config.get("json"))
+    count = given.replications or _whole(config.get("replications", 1), "replications")
+    if count > 1:
+        return _replicate(given, composition, count)
+    return _single(given, composition)
+
+
+def _single(given: Arguments, composition: Composition) -> int:
+    from lsmlab.sim.results.summary_text import summary_text
+
+    config = composition.config
+    directory, made = _directory(given, composition)
+    try:
+        with progress_bar(quiet=config["json"]) as progress:
+            summary = simulate(config, directory, progress)
+    except BaseException as error:
+        _remove_if_empty(directory, made)
+        if isinstance(error, KeyboardInterrupt):
+            sys.stderr.write("\nInterrupted before the end; this run left no files. Earlier results are untouched.\n")
+            return _INTERRUPTED
+        raise
+    if config["json"]:
+        sys.stdout.write(to_json(summary))
+    else:
+        sys.stdout.write(summary_text(summary))
+        sys.stdout.write(f"\nSaved in {shown(directory)}\n")
+    sys.stdout.flush()
+    return _finish(given, config, finishers.RUN, directory)
+
+
+def _replicate(given: Arguments, composition: Composition, count: int) -> int:
+    from lsmlab.sim.commands.replications import combine, seeded
+    from lsmlab.sim.results.summary_text import summary_text
+
+    config = composition.config
+    directory, _ = _directory(given, composition)
+    outcomes = _run_all(seeded(config, count, directory), given, directory)
+    if outcomes is None:
+        return _INTERRUPTED
+    summaries = [o.summary for o in outcomes if o.summary is not None]
+    failed = _report_failures(outcomes)
+    if failed:
+        return failed
+    combined = combine(summaries[:count], summaries[count:])
+    write_json(directory / "summary.json", combined)
+    if config["json"]:
+        sys.stdout.write(to_json(combined))
+    else:
+        sys.stdout.write(summary_text(combined))
+        sys.stdout.write(f"\nSaved in {shown(directory)}, one folder per seed\n")
+    sys.stdout.flush()
+    return _finish(given, config, finishers.RUN, outcomes[0].job.directory)
+
+
+def _through_hydra(given: Arguments, overrides: list[str]) -> int:
+    from lsmlab.sim.commands.sweep import sweep_overrides, through_hydra
+
+    if given.replications is not None and given.multirun:
+        raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
+    ours = sweep_overrides(
+        {"json": given.json or None, "report": given.report}, given.out, quiet=given.json or not sys.stderr.isatty()
+    )
+    root = _sweep_directory(given, overrides) if given.multirun else None
+    if root is not None:
+        ours.append(f"hydra.sweep.dir={literal(str(root))}")
+    prepared = with_search_path(prepare([*overrides, *ours]), given.config_dirs)
+    try:
+        return through_hydra(prepared, given.hydra_flags)
+    except KeyboardInterrupt:
+        finished = sum(1 for _ in root.glob("**/summary.json")) if root is not None else 0
+        where = f"{finished} in {shown(root)}" if finished and root is not None else "none"
+        sys.stderr.write(f"\nInterrupted. Finished runs that can be read: {where}\n")
+        return _INTERRUPTED
+    except Exception as error:
+        with composer(given.config_dirs) as compose:
+            raise compose.translated(error, overrides) from error
+
+
+def _sweep_directory(given: Arguments, overrides: list[str]) -> Path | None:
+    """Where a sweep's runs go, fixed before it starts so that we can say where they are; None if Hydra must work it out."""
+    named = [o.partition("=")[2].strip("'\"") for o in overrides if override_key(o) == "hydra.sweep.dir"]
+    if given.out is not None:
+        return given.out
+    if named:
+        return Path(named[-1]) if "$" not in named[-1] else None
+    with composer() as compose:
+        return compose([]).sweep_directory
+
+
+def compare(argv: list[str]) -> int:
+    """Simulate all combinations of the comma lists among the overrides, in parallel, and show them side by side."""
+    from lsmlab.sim.configuration.combinations import bare, combinations, folder_names, read_variants
+    from lsmlab.sim.results.index import IndexedRun, publish
+
+    given = parse(argv)
+    if given.hydra_flags:
+        if {"-h", "--help"} & set(given.hydra_flags):
+            sys.stdout.write(_COMPARE_HELP)
+            return 0
+        raise InputError(f"{given.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
+    allow_packages(given.allow_packages)
+    variants = read_variants(given.variants) if given.variants is not None else None
+    wanted = combinations(_with_options_file(given), variants)
+    with composer(given.config_dirs) as compose:
+        composed = [compose(one.overrides) for one in wanted]
+    json_wanted = given.json or bool(composed[0].config.get("json"))
+    directory, _ = _directory(given, composed[0])
+    if variants is not None:
+        write_json(directory / "variants.json", variants.as_json())
+    else:
+        (directory / "variants.json").unlink(missing_ok=True)  # of an earlier comparison in the same folder
+    jobs = [
+        Job(name, {**c.config, "json": json_wanted}, directory / name, bare(one.chosen))
+        for name, c, one in zip(folder_names([w.chosen for w in wanted]), composed, wanted, strict=True)
+    ]
+    outcomes = _run_all(jobs, given, directory)
+    if outcomes is None:
+        return _INTERRUPTED
+    done = [o for o in outcomes if o.summary is not None]
+    if done:
+        runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}) for o in done]
+        sys.stdout.write(publish(directory, runs, as_json=json_wanted))
+        sys.stdout.flush()
+    failed = _report_failures(outcomes)
+    drawn = (
+        _finish(given, jobs[0].config, finishers.COMPARISON, directory, [o.job.directory for o in done]) if done else 0
+    )
+    return failed or drawn
+
+
+def _run_all(jobs: list[Job], given: Arguments, directory: Path) -> list[Outcome] | None:
+    """Run the jobs; None if the user interrupted, after saying what is there."""
+    try:
+        return run_all(jobs, given.jobs)
+    except KeyboardInterrupt:
+        finished = [job.name for job in jobs if (job.directory / "summary.json").exists()]
+        where = f"{', '.join(finished)} in {shown(directory)}" if finished else "none"
+        sys.stderr.write(f"\nInterrupted. Finished runs that can be read: {where}\n")
+        return None
+
+
+def _report_failures(outcomes: Sequence[Outcome]) -> int:
+    failed = [o for o in outcomes if o.error is not None]
+    for outcome in failed:
+        sys.stderr.write(f"lsmlab: {outcome.job.name}: {outcome.error}\n")
+    return 0 if not failed else 2 if all(o.bad_input for o in failed) else 1
+
+
+def _finish(given: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
+    if not finishers.wanted(config, json=config["json"], report=given.report):
+        return 0
+    pages, well = finishers.finish(group, *where)
+    if not config["json"]:
+        for page in pages:
+            sys.stdout.write(f"Report: {shown(page)}\n")
+    return 0 if well else 1
+
+
+def _with_options_file(given: Arguments) -> list[str]:
+    """The overrides, after those that a RocksDB options file brings."""
+    if given.options_file is None:
+        return given.overrides
+    from lsmlab.sim.configuration.options_input import options_overrides
+
+    from_file, notes = options_overrides(given.options_file, given.overrides)
+    for note in notes:
+        sys.stderr.write(textwrap.fill(f"lsmlab: {note}", 120, subsequent_indent="  ", break_on_hyphens=False) + "\n")
+    return [*from_file, *given.overrides]
+
+
+def _directory(given: Arguments, composition: Composition) -> tuple[Path, bool]:
+    """Where the results go, and whether that folder was made for them."""
+    if given.out is not None:
+        if given.out.exists() and not given.out.is_dir():
+            raise InputError(f"--out {given.out}: this is a file; name a folder")
+        existed = given.out.is_dir()
+        given.out.mkdir(parents=True, exist_ok=True)
+        return given.out, not existed
+    return fresh(composition.directory), True
+
+
+def _remove_if_empty(directory: Path, made: bool) -> None:
+    if made and directory.is_dir() and not any(directory.iterdir()):
+        directory.rmdir()
+
+
+def _whole(value: object, key: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    raise InputError(f"{key}: {value!r} must be a whole number of at least 1")
+
+
+_COMPARE_HELP = """\
+Simulate all combinations of comma lists and show them side by side.
+
+usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
+
+  --variants NAME     named configurations of configs/comparison/NAME.yaml (or of a file), each in each of its settings
+  --options FILE      take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win
+  --out DIR           where the results go (default: outputs/<date>/<time>)
+  -j, --jobs N        processes (default: one per core)
+  --json              print one JSON document and nothing else; draws no page unless report=true
+  --no-report         draw no comparison page
+  --config-dir DIR    a folder with configuration groups of your own
+
+example: lsmlab compare engine=rocksdb,universal device=nvme,sata workload.duration=60s
+"""

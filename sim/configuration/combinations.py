@@ -1,0 +1,162 @@
+"""What `lsmlab compare` runs: all combinations of comma lists, each with every variant of a file where one is given."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.compose import prepare
+
+GROUP: Final = "comparison"
+"""The folder of configs that holds such files."""
+_KEYS: Final = ("description", "overrides", "variants", "settings")
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """One configuration to run."""
+
+    overrides: list[str]
+    chosen: dict[str, str]
+    """What tells it from the others, by key; raw values of the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """A file of named configurations: each variant runs in each setting."""
+
+    description: str
+    overrides: tuple[str, ...]
+    """Of all of them."""
+    variants: Mapping[str, tuple[str, ...]]
+    parents: Mapping[str, tuple[str, ...]]
+    """For a variant that combines others, their names."""
+    settings: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = field(default_factory=dict)
+    """Overrides, and values for the `{name}` in a variant's overrides."""
+
+    def combinations(self) -> list[Combination]:
+        """Every variant in every setting."""
+        found = []
+        for setting, (place, values) in (self.settings or {"": ((), {})}).items():
+            for name, overrides in self.variants.items():
+                chosen = {"variant": name, **({"setting": setting} if setting else {})}
+                try:
+                    mine = [text.format_map(values) for text in overrides]
+                except KeyError as error:
+                    raise InputError(f"variant {name}: setting {setting or 'none'} has no value for {error}") from None
+                found.append(Combination([*self.overrides, *place, *mine], chosen))
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """What the comparison's page needs to know."""
+        return {
+            "description": self.description, "variants": list(self.variants), "settings": list(self.settings),
+            "parents": {name: list(of) for name, of in self.parents.items()},
+        }  # fmt: skip
+
+
+def combinations(overrides: Sequence[str], variants: Variants | None) -> list[Combination]:
+    """All configurations of a command line; what it says wins over what the variants' file says."""
+    swept = [Combination(fixed, chosen) for fixed, chosen in expand(overrides)]
+    if variants is None:
+        return swept
+    return [
+        Combination([*one.overrides, *other.overrides], {**one.chosen, **other.chosen})
+        for one in variants.combinations()
+        for other in swept
+    ]
+
+
+def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
+    """All combinations of the sweeps in `overrides`: for each, the fixed overrides and the choices by key.
+
+    >>> [c for _, c in expand(["engine=a,b", "seed=1", "device=x"])]
+    [{'engine': 'a'}, {'engine': 'b'}]
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    fixed: list[str] = []
+    swept: dict[str, list[str]] = {}
+    for text, parsed in zip(
+        prepared := prepare(overrides), OverridesParser.create().parse_overrides(prepared), strict=True
+    ):
+        if parsed.is_sweep_override():
+            if not parsed.is_discrete_sweep():
+                raise InputError(f"{text}: compare needs a list of values, such as a,b,c")
+            swept[parsed.get_key_element()] = list(parsed.sweep_string_iterator())
+        else:
+            fixed.append(text)
+    products = itertools.product(*swept.values())
+    return [
+        ([*fixed, *(f"{k}={v}" for k, v in zip(swept, values, strict=True))], dict(zip(swept, values, strict=True)))
+        for values in products
+    ]
+
+
+def folder_names(choices: Sequence[dict[str, str]]) -> list[str]:
+    """A readable folder name per combination: entries by name, other values as key=value."""
+    names: list[str] = []
+    for number, chosen in enumerate(choices):
+        parts = [v if "." not in k else f"{k.rpartition('.')[2]}={v}" for k, v in bare(chosen).items()]
+        name = re.sub(r"[^\w.=+-]+", "-", "_".join(parts)).strip("-.") or f"run_{number}"
+        names.append(name if name not in names else f"{name}_{number}")
+    return names
+
+
+def bare(chosen: Mapping[str, str]) -> dict[str, str]:
+    """Choices without the quotes of the command line."""
+    return {key: value.strip("'\"") for key, value in chosen.items()}
+
+
+def read_variants(name: str) -> Variants:
+    """The variants of a file, or of an entry of configs/comparison. Raises InputError that names file and key."""
+    import yaml
+
+    path = _path(name)
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
+    if not isinstance(content, Mapping) or set(content) - set(_KEYS) or not isinstance(content.get("variants"), Mapping):
+        raise InputError(f"{path}: must be a mapping with the keys {', '.join(_KEYS)}; variants is required")
+    variants, parents = {}, {}
+    for one, about in content["variants"].items():
+        variants[str(one)] = _texts(about, path, f"variants.{one}")
+        parents[str(one)] = _texts(about, path, f"variants.{one}", "parents")
+        unknown = [p for p in parents[str(one)] if p not in content["variants"]]
+        if unknown:
+            raise InputError(f"{path}: variants.{one}: parent {unknown[0]} is no variant of this file")
+    settings = {
+        str(one): (
+            _texts(about, path, f"settings.{one}"),
+            {str(k): str(v) for k, v in about.items() if k != "overrides"} if isinstance(about, Mapping) else {},
+        )
+        for one, about in (content.get("settings") or {}).items()
+    }
+    common = _texts({"overrides": content.get("overrides") or []}, path, "overrides")
+    return Variants(str(content.get("description", "")), common, variants, parents, settings)
+
+
+def _path(name: str) -> Path:
+    path = Path(name)
+    if path.is_file():
+        return path
+    folder = Path(str(files("lsmlab.configs"))) / GROUP
+    entry = folder / f"{name}.yaml"
+    if not entry.is_file():
+        known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))
+        raise InputError(f"--variants {name}: no such file, and no such entry; known entries: {known}")
+    return entry
+
+
+def _texts(about: object, path: Path, where: str, key: str = "overrides") -> tuple[str, ...]:
+    value = (about.get(key) or []) if isinstance(about, Mapping) else None
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError(f"{path}: {where}: must be a mapping with {key}, a list such as [engine=universal]")
+    return tuple(value)

@@ -1,0 +1,73 @@
+"""RocksDB's options from an OPTIONS file or a LOG's header: as overrides of the configuration, and shown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.engines.options_file import OptionsFile, read_options
+from lsmlab.sim.configuration.compose import literal, override_key
+
+_FEW: Final = 8
+"""Ignored options that are named at once; RocksDB writes all that it has into its files, over a hundred of no concern."""
+_WIDTH: Final = 120
+
+
+def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Overrides for what the file says, without those that `given` sets itself, and notes for the reader.
+
+    Raises InputError if the file cannot be read.
+    """
+    found = read_options(path)
+    own = {override_key(text) for text in given}
+    values: dict[str, Any] = {"engine.options_file": str(path)}
+    if found.version is not None:
+        values["engine.version"] = str(found.version)
+    values |= {f"engine.options.{name}": value for name, value in found.overrides.items()}
+    overrides = [f"{key}={literal(_plain(value))}" for key, value in values.items() if key not in own]
+    notes = [f"{path}: {note}" for note in _notes(found)]
+    if 0 < len(found.ignored) <= _FEW:
+        notes.append(f"{path}: ignored, not simulated: {', '.join(found.ignored)}")
+    elif found.ignored:
+        notes.append(f"{path}: {len(found.ignored)} options ignored, not simulated ('lsmlab show options' lists them)")
+    return overrides, notes
+
+
+def options_shown(path: Path) -> dict[str, Any]:
+    """What a file says, as data: version, options that are taken and those that are not. Raises InputError as above."""
+    found = read_options(path)
+    return {
+        "file": str(path),
+        "version": str(found.version) if found.version else None,
+        "column_family": found.column_family,
+        "options": {name: _plain(value) for name, value in sorted(found.overrides.items())},
+        "ignored": sorted(found.ignored),
+        "notes": _notes(found),
+    }
+
+
+def options_text(shown: dict[str, Any]) -> str:
+    """The same for a terminal."""
+    taken = shown["options"]
+    width = max(map(len, taken), default=0)
+    lines = [f"{shown['file']}: RocksDB {shown['version'] or 'of unknown release'}, column family {shown['column_family']}", ""]
+    lines += [f"taken ({len(taken)}):", *(f"  {name:<{width}}  {literal(value)}" for name, value in taken.items()), ""]
+    ignored = textwrap.wrap(", ".join(shown["ignored"]), _WIDTH - 2, break_on_hyphens=False)
+    lines += [f"ignored, not simulated ({len(shown['ignored'])}):", *(f"  {line}" for line in ignored)]
+    if shown["notes"]:
+        lines += ["", *(f"note: {note}" for note in shown["notes"])]
+    return "\n".join(lines) + "\n"
+
+
+def _notes(found: OptionsFile) -> list[str]:
+    unknown = ["it does not name a version; set engine.version if the default is not right"] if found.version is None else []
+    return [*found.notes, *unknown]
+
+
+def _plain(value: Any) -> Any:
+    """A typed option value as YAML knows it."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return getattr(value, "value", value)

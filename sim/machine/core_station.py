@@ -1,0 +1,94 @@
+"""The host's cores as a shared station: everything between two changes of the load is arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import simpy
+from lsmlab.sim.machine.queues import Alarm, SharedQueue
+
+
+class CoreStation:
+    """The host's cores, shared by background threads and clients; a thread never runs faster than one core."""
+
+    def __init__(
+        self, env: simpy.Environment, cores: float, most_threads: float = math.inf, crowding: float = 0.0
+    ) -> None:
+        """`most_threads`: how many threads the run can have; if each always finds a core, there is nothing to share.
+
+        `crowding`: by how much each further running thread makes the work of all longer (`Host.crowding`).
+        """
+        self._env = env
+        self.cores = cores
+        self._crowding = crowding
+        self._plenty = most_threads <= cores and crowding == 0.0
+        self._queue = SharedQueue()
+        self._last_s = 0.0
+        self._alarm = Alarm(env, self._wake)
+        self._clients = 0.0
+        self._copying = 0
+        self.busy_s = 0.0
+        """Core-seconds used by background work, copies to a device apart."""
+        self.share = 1.0
+        """What one runnable thread gets of a core."""
+        self.on_change: Callable[[], None] | None = None
+        self._queue.rate = 1.0
+
+    def work(self, cpu_s: float) -> simpy.Event:
+        """Compute for `cpu_s` seconds of one core."""
+        if self._plenty:
+            self.busy_s += cpu_s
+            return self._env.timeout(cpu_s)
+        event = self._env.event()
+        self._sync()
+        self._queue.join(cpu_s, event)
+        self._replan()
+        return event
+
+    def set_clients(self, runnable: float) -> None:
+        """Client threads that want a core now (a mean, so any non-negative number)."""
+        if runnable != self._clients and not self._plenty:
+            self._sync()
+            self._clients = runnable
+            self._replan()
+
+    def copying(self, change: int) -> None:
+        """So many more threads copy to a device from now on: each has a core, and its pace is the device's."""
+        self._sync()
+        self._copying += change
+        if not self._plenty:
+            self._replan()
+
+    @property
+    def wanted(self) -> float:
+        """Threads that want a core now."""
+        return len(self._queue) + self._clients + self._copying
+
+    def slowdown(self, wanted: float) -> float:
+        """How much longer a thread computes on a core of its own where so many want one (`crowding`)."""
+        return 1.0 + self._crowding * (min(wanted, self.cores) - 1.0) if wanted > 1.0 and not self._plenty else 1.0
+
+    def settle(self) -> None:
+        """Bring the accounts up to now."""
+        self._sync()
+
+    def _sync(self) -> None:
+        elapsed_s = self._env.now - self._last_s
+        if elapsed_s > 0.0:
+            self._last_s = self._env.now
+            self.busy_s += self._queue.advance(elapsed_s)
+
+    def _wake(self) -> None:
+        self._sync()
+        self._replan()
+
+    def _replan(self) -> None:
+        self._queue.release()
+        wanted = self.wanted
+        share = min(1.0, self.cores / wanted) / self.slowdown(wanted) if wanted > 0.0 else 1.0
+        changed = share != self.share
+        self.share = self._queue.rate = share
+        self._alarm.set(self._queue.next_departure_s())
+        if changed and self.on_change is not None:
+            self.on_change()

@@ -1,0 +1,202 @@
+"""A device as a shared station: everything between two changes of the load is arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from typing import Any, Final
+
+import simpy
+from lsmlab.models.devices.base import Device, Flow, Grant, Load
+from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
+from lsmlab.sim.machine.transfers import TransferLog
+
+STATE_STEP_S: Final = 1.0
+"""Simulated seconds after which a device hears of what went through it, unless its `state_step_s` says otherwise."""
+
+
+class DeviceStation:
+    """A device shared by background streams and clients.
+
+    Background jobs call `read` and `write`; the clients' fluid demand is set with `set_clients`. `on_change` is called
+    after each new grant so that clients can react to it.
+    """
+
+    def __init__(self, env: simpy.Environment, device: Device, read_request_bytes: float, write_request_bytes: float,
+                 queue_depth: float, in_order: bool = False) -> None:  # fmt: skip
+        """`in_order`: writes are served in the order in which they were handed over, not side by side."""
+        self._env = env
+        self.device = device
+        self.state: Any = device.initial()
+        self._readers = SharedQueue()
+        self.in_order = in_order
+        self._writers = OrderedQueue() if in_order else SharedQueue()
+        self._last_s = 0.0
+        self._alarm = Alarm(env, self._wake)
+        self._shape = (read_request_bytes, write_request_bytes, queue_depth)
+        self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
+        self._trimmed_bytes = 0.0
+        self._small_writes = self._small_reads = 0.0
+        self._flushing = 0
+        """Flushes of the device's cache in progress."""
+        self._grants: dict[tuple[Any, ...], Grant] = {}
+        self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
+        self._owed_s = 0.0
+        self._owed = [0.0, 0.0, 0.0, 0.0]
+        """Bytes read, bytes written, reads and writes that the device's state has not heard of yet, over `_owed_s`."""
+        self.grant = self._allocate()
+        self.read_bytes = 0.0
+        self.write_bytes = 0.0
+        self.busy_s = 0.0
+        self.on_change: Callable[[Grant], None] | None = None
+        self.log = TransferLog()
+
+    def read(self, size_bytes: float, consumer: int) -> simpy.Event:
+        """Read sequentially; the event fires when the last byte has arrived."""
+        return self._join(self._readers, size_bytes, consumer)
+
+    def write(self, size_bytes: float, consumer: int) -> simpy.Event:
+        """Write sequentially; the event fires when the last byte is on the device."""
+        return self._join(self._writers, size_bytes, consumer + TransferLog.WRITE)
+
+    def set_clients(self, read_iops: float, read_bytes: float, depth: float, write_bytes_per_s: float) -> None:
+        """Change the clients' demand on the device."""
+        demand = (read_iops, read_bytes, depth, write_bytes_per_s)
+        if demand != self._clients:
+            self._sync()
+            self._clients = demand
+            self._replan()
+
+    def flush_cache(self) -> Generator[simpy.Event, Any, None]:
+        """Make what was written durable: the medium's time goes into it, so other writes wait meanwhile."""
+        self._hold(1)
+        yield self._env.timeout(self.device.fsync_s(self.state))
+        self._hold(-1)
+
+    def _hold(self, change: int) -> None:
+        self._sync()
+        self._flushing += change
+        self._replan()
+
+    @property
+    def discards_per_file(self) -> float:
+        """What a cap on operations counts for a deleted file."""
+        return float(getattr(self.device, "file_discards", 0.0))
+
+    def count_small(self, writes: float = 0.0, reads: float = 0.0) -> None:
+        """Tell the device of requests that have no bytes to speak of."""
+        self._sync()
+        self._small_writes += writes
+        self._small_reads += reads
+        self._tell_device()
+        self._replan()
+
+    def trim(self, size_bytes: float) -> None:
+        """Tell the device that a file was deleted (accounted with the next stretch of time)."""
+        self._trimmed_bytes += size_bytes
+
+    def begin(self, state: Any) -> None:
+        """Start with a device that has a past: its state as an earlier phase of the run left it."""
+        self.state = state
+        self._grants.clear()
+        self._replan()
+
+    @property
+    def queued_write_bytes(self) -> float:
+        """Bytes handed over by background writers that the device has not taken yet."""
+        self._sync()
+        return self._writers.outstanding(math.inf)
+
+    @property
+    def bursty(self) -> bool:
+        """Whether what passed a moment ago decides what passes now (a cap and its allowance)."""
+        return self._state_step_s == 0.0
+
+    def settle(self) -> None:
+        """Bring the accounts up to now."""
+        self._sync()
+        self._tell_device()
+
+    def _join(self, queue: SharedQueue, size_bytes: float, consumer: int) -> simpy.Event:
+        event = self._env.event()
+        self._sync()
+        queue.join(size_bytes, event)
+        self.log.start(event, consumer, self._env.now, size_bytes)
+        self._replan()
+        return event
+
+    def _sync(self) -> None:
+        elapsed_s = self._env.now - self._last_s
+        if elapsed_s <= 0.0:
+            return
+        self._last_s = self._env.now
+        background_read = self._readers.advance(elapsed_s)
+        background_write = self._writers.advance(elapsed_s)
+        iops, client_bytes, _, client_write = self._clients
+        grant = self.grant
+        reads = iops * grant.client_read_share * elapsed_s
+        read_bytes = background_read + reads * client_bytes
+        logged = client_write * grant.client_write_share * elapsed_s
+        write_bytes = background_write + logged
+        now_s = self._last_s
+        if reads > 0.0:
+            self.log.rows.extend((0.0, now_s - elapsed_s, now_s, reads * client_bytes))
+        if logged > 0.0:
+            self.log.rows.extend((TransferLog.WRITE, now_s - elapsed_s, now_s, logged))
+        self.read_bytes += read_bytes
+        self.write_bytes += write_bytes
+        self.busy_s += grant.utilisation * elapsed_s
+        owed = self._owed
+        owed[0] += read_bytes
+        owed[1] += write_bytes
+        owed[2] += background_read / self._shape[0] + reads
+        owed[3] += write_bytes / self._shape[1]
+        self._owed_s += elapsed_s
+        if self._owed_s >= self._state_step_s or grant.valid_for_s != math.inf:
+            self._tell_device()
+
+    def _tell_device(self) -> None:
+        """Move the device's own state on. A state that does not change soon (valid_for_s infinite) may be a little old."""
+        read_bytes, write_bytes, reads, writes = self._owed
+        flow = Flow(read_bytes, write_bytes, reads, writes, self._trimmed_bytes, self._small_writes, self._small_reads)
+        state = self.device.advance(self.state, self._owed_s, flow)
+        if state is not self.state:
+            self.state = state
+            self._grants.clear()
+        self._owed_s = self._trimmed_bytes = self._small_writes = self._small_reads = 0.0
+        self._owed = [0.0, 0.0, 0.0, 0.0]
+
+    def _wake(self) -> None:
+        self._sync()
+        self._replan()
+
+    def _replan(self) -> None:
+        self._readers.release()
+        self._writers.release()
+        grant = self._allocate()
+        self._readers.rate = grant.read_bytes_per_s
+        self._writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
+        changed = grant != self.grant  # by value: which object it is depends on what else the process has simulated
+        self.grant = grant
+        valid_s = math.inf if self._flushing and not len(self._readers) else grant.valid_for_s  # nothing passes meanwhile
+        self._alarm.set(min(self._readers.next_departure_s(), self._writers.next_departure_s(), valid_s))
+        if changed and self.on_change is not None:
+            self.on_change(grant)
+
+    def _allocate(self) -> Grant:
+        key = (len(self._readers), len(self._writers), self._clients)
+        known = self._grants.get(key)
+        if known is not None:
+            return known
+        read_request, write_request, depth = self._shape
+        iops, client_bytes, client_depth, client_write = self._clients
+        grant = self.device.allocate(
+            self.state,
+            Load(
+                readers=key[0], writers=key[1], read_request_bytes=read_request, write_request_bytes=write_request,
+                queue_depth=depth, client_read_iops=iops, client_read_bytes=client_bytes,
+                client_read_depth=client_depth, client_write_bytes_per_s=client_write,
+            ),
+        )  # fmt: skip
+        self._grants[key] = grant
+        return grant

@@ -1,0 +1,112 @@
+"""The machine that a run is given: stations, page cache and journal, by what the store's options ask of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import simpy
+from lsmlab.models.devices.base import Load
+from lsmlab.models.devices.make import DeviceSetup
+from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.engines.engine import Engine
+from lsmlab.models.engines.option_fields import RocksDbOptions
+from lsmlab.models.host import Host
+from lsmlab.models.policies.rate_limiter import Limiter
+from lsmlab.models.workloads.base import Workload
+from lsmlab.sim.machine.core_station import CoreStation
+from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.journal import Journal
+from lsmlab.sim.machine.limiter import LimiterStation
+from lsmlab.sim.machine.machine import IoStyle, Machine
+from lsmlab.sim.machine.page_cache import PageCache
+
+DIRECT_READAHEAD_BYTES: Final = 2**21
+"""Compactions with direct reads that have no compaction_readahead_size: what SanitizeOptions sets."""
+KERNEL_READAHEAD_BYTES: Final = 2**17
+"""What the kernel reads ahead of buffered reads where RocksDB does not (VM_MAX_READAHEAD)."""
+
+
+def make_machine(
+    env: simpy.Environment, engine: Engine, workload: Workload, host: Host, device: DeviceSetup,
+    limiter_rng: np.random.Generator,
+) -> Machine:  # fmt: skip
+    """Everything that the stores of a run share, idle. `limiter_rng` is the rate limiter's own."""
+    options, scheduler = engine.options, engine.scheduler()
+    limiter = scheduler.limiter()
+    direct_writes = options.use_direct_io_for_flush_and_compaction or device.direct_io
+    style = _io_style(options, device, limiter)
+    station = DeviceStation(
+        env, device.device,
+        read_request_bytes=style.readahead_bytes,
+        write_request_bytes=float(options.writable_file_max_buffer_size),
+        queue_depth=1.0 if direct_writes else _requests_queued(options),
+        in_order=style.whole_files and _write_cap_binds(device),
+    )  # fmt: skip
+    machine = Machine(
+        env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.crowding),
+        PageCache(device.page_cache_bytes), host, style,
+        LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
+        None if direct_writes else _journal(env, station, device),
+    )  # fmt: skip
+    machine.limits_reads = scheduler.limits_reads
+    return machine
+
+
+def _io_style(options: RocksDbOptions, device: DeviceSetup, limiter: Limiter | None) -> IoStyle:
+    """How background jobs read and write: through the page cache or past it, and in what portions."""
+    buffered_reads = not (options.use_direct_reads or device.direct_io)
+    buffered_writes = not (options.use_direct_io_for_flush_and_compaction or device.direct_io)
+    usual_bytes = KERNEL_READAHEAD_BYTES if buffered_reads else DIRECT_READAHEAD_BYTES
+    return IoStyle(
+        overlap_writes=buffered_writes and options.bytes_per_sync > 0,
+        whole_files=buffered_writes and options.bytes_per_sync == 0,
+        overlap_reads=buffered_reads,
+        readahead_bytes=float(options.compaction_readahead_size or usual_bytes),
+        burst_bytes=_burst_bytes(device, limiter),
+    )
+
+
+def _requests_queued(options: RocksDbOptions) -> float:
+    """Write requests that a stream through the page cache keeps outstanding: with fsyncs only, those of a whole file."""
+    if options.bytes_per_sync > 0:
+        return 8.0
+    return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
+
+
+def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup) -> Journal:
+    """The file system's journal over this device; the queue of a cap takes whole files."""
+    settings = device.settings
+    if _write_cap_binds(device) or settings.fsync_portion is None:
+        return Journal(env, station)
+    return Journal(env, station, settings.fsync_portion, settings.fsync_queue)
+
+
+def _write_cap_binds(device: DeviceSetup) -> bool:
+    """Whether writes wait for a cap on them: one above what the device takes lets everything pass at once."""
+    cap = device.settings.write_cap
+    if cap is None or not isinstance(device.device, Throttled):
+        return False
+    inner = device.device.device
+    return inner.allocate(inner.initial(), Load(writers=1, queue_depth=64.0)).write_bytes_per_s > cap
+
+
+def _burst_bytes(device: DeviceSetup, limiter: Limiter | None) -> float | None:
+    """The smallest allowance that background I/O meets: of a cap in a slice, of the rate limiter in a refill."""
+    caps = device.settings
+    rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap]
+    rates += [caps.iops_cap * caps.throttle_io] if caps.iops_cap else []
+    bursts = [rate * caps.throttle_slice for rate in rates]
+    if limiter is not None:
+        bursts.append(limiter.refill_bytes)
+    return min(bursts, default=None)
+
+
+def _most_threads(engine: Engine, workload: Workload) -> float:
+    """Threads that can want a core at once: clients, and in every tree its flushes and (sub)compactions."""
+    if engine.tuner() is not None:
+        return math.inf  # it may start more
+    flushes, compactions = engine.scheduler().most_jobs()
+    per_tree = flushes + compactions * engine.options.max_subcompactions
+    return sum(c.threads for c in workload.clients) + workload.regions * per_tree

@@ -1,0 +1,6 @@
+"""What a run leaves: its numbers, tables and texts, and the directories that hold them.
+
+- One run: results; its numbers: summary, level_tables, memory, chains; its seconds: series; as text: summary_text.
+- Many runs: index, comparison_text.
+- On disk: rundir, parquet, jsontext.
+"""

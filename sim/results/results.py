@@ -1,0 +1,197 @@
+"""What a run leaves behind: a summary, tables, and the files that hold them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version as installed_version
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from lsmlab.sim.clients.clients import ClientLoad
+from lsmlab.sim.clients.group import READ, SCAN, WRITE
+from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
+from lsmlab.sim.results.chains import chains
+from lsmlab.sim.results.memory import memory_summary
+from lsmlab.sim.results.series import (
+    Table,
+    client_series,
+    option_series,
+    quantile_series,
+    state_series,
+    transfer_series,
+)
+from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, stall_table, summarise
+from lsmlab.sim.store.recorder import JOB_COLUMNS
+from lsmlab.sim.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from lsmlab.sim.clients.reads import TreeReads
+    from lsmlab.sim.setup import Setup
+
+
+@dataclass(slots=True)
+class Result:
+    """A finished run. Tables are mappings from column name to an array, ready for `pandas.DataFrame`."""
+
+    config: dict[str, Any]
+    summary: dict[str, Any]
+    """What summary.json holds; docs/reference/summary.md defines every number."""
+    series: Table
+    """One row per simulated second."""
+    jobs: Table
+    """One row per background job."""
+    stalls: list[dict[str, Any]]
+    """One row per stall."""
+    latency: Table
+    """Histogram: op, upper_s, count."""
+
+    def save(self, directory: Path) -> None:
+        """Write config.yaml, summary.json and the Parquet tables into `directory`, which is made if need be."""
+        import yaml
+        from lsmlab.sim.results.parquet import write_table
+
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "config.yaml").write_text(yaml.safe_dump(self.config, sort_keys=False))
+        about = {"version": self.summary["version"], "seed": self.summary["seed"], "config": self.config}
+        for name in ("series", "jobs", "latency"):
+            write_table(directory / f"{name}.parquet", getattr(self, name), about)
+        write_table(directory / "stalls.parquet", stall_table(self.stalls), about)
+        (directory / "summary.json").write_text(json.dumps(self.summary, indent=1) + "\n")
+
+    def series_frame(self) -> pd.DataFrame:
+        """Per-second series as a pandas DataFrame."""
+        return _frame(self.series)
+
+    def jobs_frame(self) -> pd.DataFrame:
+        """Background jobs as a pandas DataFrame."""
+        return _frame(self.jobs)
+
+    def stalls_frame(self) -> pd.DataFrame:
+        """Stalls with their chains as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.stalls)
+
+
+def _frame(table: Table) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(table)
+
+
+def collect(
+    config: Mapping[str, Any], setup: Setup, stores: Sequence[Store], clients: ClientLoad, reads: TreeReads | None,
+    end_s: float,
+) -> Result:  # fmt: skip
+    """Make the result of a run that has ended at `end_s`."""
+    duration_s = max(end_s, 1e-9)
+    seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
+    writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
+    read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
+    found = [
+        pair
+        for s in stores
+        for pair in zip(s.recorder.stalls, chains(s.recorder.stalls, s.recorder.jobs), strict=True)
+    ]
+    summary = summarise(setup, stores, clients, duration_s)
+    summary["memory"] = memory_summary(setup, stores)
+    if reads is not None:
+        summary["read_amplification"] = reads.mean_blocks_per_read()
+        summary["block_cache"] = reads.facts()
+    summary |= {
+        "write_latency_s": writes.summary() if writes else None,
+        "read_latency_s": read.summary() if read else None,
+        **chain_summary(found),
+        "stalls": len(found),
+        "keys": _key_facts(setup),
+        "engine": setup.engine.name,
+        "engine_version": str(setup.engine.version),
+        "workload": setup.workload.name,
+        "regions": setup.workload.regions,
+        "options": _plain(setup.engine.options),
+        "notes": list(setup.engine.notes),
+        "seed": config.get("seed", 1),
+        "version": installed_version("lsmlab"),
+    }
+    return Result(
+        config=dict(config),
+        summary=summary,
+        series=_series(setup, stores, clients, (writes, write_pieces), (read, read_pieces), seconds),
+        jobs=_jobs_table(stores),
+        stalls=stall_rows(found),
+        latency=_latency_table(writes, read),
+    )
+
+
+Latencies = tuple[LatencyDistribution | None, Floats]
+
+
+def _series(
+    setup: Setup, stores: Sequence[Store], clients: ClientLoad, writes: Latencies, reads: Latencies, seconds: Floats
+) -> Table:
+    table: Table = {"t_s": seconds[1:]}
+    table |= client_series(clients, seconds)
+    for name, (distribution, pieces), ops in (("write", writes, "write_ops"), ("read", reads, "read_ops")):
+        plain = distribution.undisturbed_quantiles() if distribution else dict.fromkeys((*QUANTILES, "max"), 0.0)
+        timed = pieces[pieces[:, 0] >= 0.0]
+        columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, plain)
+        for suffix, values in columns.items():
+            table[f"{name}_{suffix}_s"] = values
+    table |= transfer_series(setup.machine.device.log, seconds)
+    table |= state_series([s.recorder for s in stores], seconds)
+    table |= option_series([s.recorder for s in stores], setup.engine, seconds)
+    return table
+
+
+def _jobs_table(stores: Sequence[Store]) -> Table:
+    row = attrgetter(*JOB_COLUMNS)
+    rows = [row(j) for s in stores for j in s.recorder.jobs]
+    if not rows:
+        return {name: np.empty(0) for name in JOB_COLUMNS}
+    return {name: np.array(column) for name, column in zip(JOB_COLUMNS, zip(*rows, strict=True), strict=True)}
+
+
+def _latency_table(writes: LatencyDistribution | None, reads: LatencyDistribution | None) -> Table:
+    ops: list[Any] = []
+    bounds, counts = [np.empty(0)], [np.empty(0)]
+    for name, distribution in (("write", writes), ("read", reads)):
+        if distribution is not None:
+            upper, count = distribution.histogram()
+            ops.extend([name] * len(upper))
+            bounds.append(upper)
+            counts.append(count)
+    return {"op": np.array(ops, dtype=str), "upper_s": np.concatenate(bounds), "count": np.concatenate(counts)}
+
+
+def _key_facts(setup: Setup) -> dict[str, Any]:
+    per_file = setup.engine.smallest_file_bytes / max(1.0, setup.content.entry.put) / setup.sample.weight
+    return {
+        "mode": setup.keys.mode,
+        "rate": setup.sample.rate,
+        "weight": setup.sample.weight,
+        "hot": len(setup.sample.hot),
+        "samples_per_file": per_file,
+        # a count of n sampled keys has a relative standard error of at most 1/sqrt(n)
+        "error": 0.0 if setup.sample.exact else 1.0 / float(np.sqrt(max(1.0, per_file))),
+    }
+
+
+def _plain(options: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+    from enum import Enum
+
+    def value(v: Any) -> Any:
+        if isinstance(v, Enum):
+            return v.value
+        if isinstance(v, dict):
+            return {k: value(x) for k, x in v.items()}
+        if isinstance(v, tuple | list):
+            return [value(x) for x in v]
+        return v
+
+    return {k: value(v) for k, v in asdict(options).items()}

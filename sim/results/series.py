@@ -1,0 +1,175 @@
+"""Per-second series from what happened at irregular moments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from lsmlab.models.engines.engine import Engine
+from lsmlab.sim.clients.latency import QUANTILES, Floats, queue_pieces, ramps
+from lsmlab.sim.machine.machine import Consumer
+from lsmlab.sim.machine.transfers import TransferLog
+from lsmlab.sim.store.recorder import CAUSES, StoreRecorder
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from lsmlab.sim.clients.group import Group
+from lsmlab.sim.clients.clients import ClientLoad
+
+Table = dict[str, NDArray[Any]]
+"""Columns of equal length by name."""
+
+_POINT_S: Final = 1e-9
+"""Length given to something that happened in an instant, so that it has a rate."""
+
+
+def spread(start: Floats, end: Floats, amount: Floats, seconds: Floats) -> Floats:
+    """Amounts that accrued evenly between start and end, per interval of `seconds` (edges). Shape (len(seconds) - 1,)."""
+    if not len(start):
+        return np.zeros(len(seconds) - 1)
+    length = np.maximum(end - start, _POINT_S)
+    slope = amount / length
+    total = ramps(start, slope, seconds) - ramps(start + length, slope, seconds)
+    return np.maximum(np.diff(total), 0.0)
+
+
+def held(times: Floats, values: Floats, at: Floats, before: float = 0.0) -> Floats:
+    """Value of a step function at the moments `at`; `before` where nothing is known yet."""
+    index = np.searchsorted(times, at, side="right") - 1
+    result: Floats = np.where(index >= 0, values[np.maximum(index, 0)], before) if len(times) else np.full(len(at), before)
+    return result
+
+
+def client_series(clients: ClientLoad, seconds: Floats) -> Table:
+    """Operations and user bytes per second, and time that writers waited by cause."""
+    writes = np.zeros(len(seconds) - 1)
+    reads = np.zeros(len(seconds) - 1)
+    for group in clients.groups:
+        curve = group_curve(group)
+        ops = np.diff(np.interp(seconds, curve[:, 0], curve[:, 2]))
+        writes += ops * group.write_share
+        reads += ops * (group.read_share + group.scan_share)
+    waits = clients.waits.table()
+    table: Table = {"write_ops": writes, "read_ops": reads, "user_bytes": writes * clients.shape.user_bytes}
+    for number, cause in enumerate(CAUSES):
+        rows = waits[waits[:, 2] == number]
+        waited = (rows[:, 1] - rows[:, 0]) * rows[:, 3]
+        table[f"stall_{cause.value}_s"] = spread(rows[:, 0], rows[:, 1], waited, seconds)
+    return table
+
+
+def group_curve(group: Group) -> Floats:
+    """Rows (time, arrived, served) of a client group."""
+    return np.frombuffer(group.curve, dtype=np.float64).reshape(-1, 3)
+
+
+def waiting_pieces(group: Group, seconds: Floats) -> Floats:
+    """Pieces of all operations of an open-loop group that queued; none for a closed loop."""
+    if group.closed:
+        return np.empty((0, 4))
+    curve = group_curve(group)
+    last = np.append(curve[1:, 0] > curve[:-1, 0], True)  # keep the last row of each moment
+    curve = curve[last]
+    return queue_pieces(curve[:, 0], curve[:, 1], curve[:, 2], seconds)
+
+
+def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, undisturbed: Mapping[str, float]) -> dict[str, Floats]:
+    """Percentiles (names of `latency.QUANTILES`) and maximum of each second.
+
+    `undisturbed` are the same for operations that waited for nothing. Delays are long against an undisturbed
+    operation, so within a second the undisturbed ones rank first.
+    """
+    n = len(seconds) - 1
+    result = {name: np.where(ops > 0, value, 0.0) for name, value in undisturbed.items()}
+    if not len(pieces):
+        return result
+    second = np.clip(np.searchsorted(seconds, pieces[:, 0], side="right") - 1, 0, n - 1)
+    middle = 0.5 * (pieces[:, 2] + pieces[:, 3])
+    order = np.lexsort((middle, second))
+    second, middle, count = second[order], middle[order], pieces[order, 1]
+    high = np.maximum(pieces[order, 2], pieces[order, 3])
+    total = np.bincount(second, count, n)
+    every = np.maximum(ops, total)
+    cumulative = np.cumsum(count)
+    before = np.concatenate(([0.0], np.cumsum(total)[:-1]))
+    usual_s = undisturbed["p50"]
+    for name, q in QUANTILES.items():
+        rank = q * every - (every - total)
+        touched = (rank > 0) & (total > 0)
+        at = np.searchsorted(cumulative, before[touched] + rank[touched], side="left")
+        result[name][touched] = middle[np.minimum(at, len(middle) - 1)] + usual_s
+    np.maximum.at(result["max"], second, high + usual_s)
+    return result
+
+
+def transfer_series(log: TransferLog, seconds: Floats) -> Table:
+    """Device bytes per second by consumer. Transfers still running at the end are counted by the station only."""
+    rows = np.frombuffer(log.rows, dtype=np.float64).reshape(-1, 4) if log.rows else np.empty((0, 4))
+    table: Table = {}
+    for consumer in Consumer:
+        name = consumer.name.lower()
+        for direction, offset in (("read", 0), ("write", TransferLog.WRITE)):
+            part = rows[rows[:, 0] == consumer + offset]
+            table[f"{direction}_bytes_{name}_per_s"] = spread(part[:, 1], part[:, 2], part[:, 3], seconds)
+    return table
+
+
+def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
+    """L0 files, immutables, debt, delayed rate, running jobs and level sizes at the end of each second, over all stores.
+
+    Counts and bytes are summed over stores; the delayed rate is the lowest.
+    """
+    at = seconds[1:]
+    width = StoreRecorder.STATE_WIDTH
+    levels = recorders[0].num_levels
+    names = ("l0_files", "immutables", "pending_bytes")
+    table: Table = {name: np.zeros(len(at)) for name in names}
+    table["delayed_rate_bytes_per_s"] = np.full(len(at), np.inf)
+    table["running_flushes"] = np.zeros(len(at))
+    table["running_compactions"] = np.zeros(len(at))
+    for i in range(levels):
+        table[f"level_bytes_{i}"] = np.zeros(len(at))
+    for i in range(levels):
+        table[f"level_files_{i}"] = np.zeros(len(at))
+    for recorder in recorders:
+        states = np.frombuffer(recorder.states, dtype=np.float64).reshape(-1, width)
+        sizes = np.frombuffer(recorder.level_states, dtype=np.float64).reshape(-1, 2 * levels)
+        times = states[:, 0]
+        index = np.searchsorted(times, at, side="right") - 1
+        known = index >= 0
+        index = np.maximum(index, 0)
+        if len(times):
+            for column, name in enumerate(names, 1):
+                table[name] = table[name] + np.where(known, states[index, column], 0.0)
+            rate = np.where(known, states[index, 4], np.inf)
+            table["delayed_rate_bytes_per_s"] = np.minimum(table["delayed_rate_bytes_per_s"], rate)
+            for i in range(levels):
+                table[f"level_bytes_{i}"] = table[f"level_bytes_{i}"] + np.where(known, sizes[index, i], 0.0)
+                table[f"level_files_{i}"] = table[f"level_files_{i}"] + np.where(known, sizes[index, levels + i], 0.0)
+        activity = np.frombuffer(recorder.activity, dtype=np.float64).reshape(-1, 3)
+        for column, name in ((1, "running_flushes"), (2, "running_compactions")):
+            table[name] = table[name] + held(activity[:, 0], np.cumsum(activity[:, column]), at)
+    rate = table["delayed_rate_bytes_per_s"]
+    table["delayed_rate_bytes_per_s"] = np.where(np.isinf(rate.astype(np.float64)), 0.0, rate)
+    return table
+
+
+def option_series(recorders: Sequence[StoreRecorder], engine: Engine, seconds: Floats) -> Table:
+    """Options that a tuner changed (`option_<name>`), at the end of each second; the mean over stores.
+
+    `engine` is the one that the stores were opened with.
+    """
+    changed = {name: None for r in recorders for _, changes in r.options for name in changes}
+    table: Table = {}
+    for name in changed:
+        before = engine.setting(name)
+        if not isinstance(before, int | float):
+            continue
+        total = np.zeros(len(seconds) - 1)
+        for recorder in recorders:
+            rows = [(at_s, float(changes[name])) for at_s, changes in recorder.options if name in changes]
+            times, values = np.array(rows).reshape(-1, 2).T
+            total += held(times, values, seconds[1:], float(before))
+        table[f"option_{name.replace('.', '_')}"] = total / len(recorders)
+    return table

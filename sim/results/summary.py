@@ -1,0 +1,251 @@
+"""The numbers of a run: what goes into summary.json, each from the records that the run left."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from lsmlab.models.host import Host
+from lsmlab.models.tree.merge import merge_runs
+from lsmlab.sim.clients.clients import ClientLoad
+from lsmlab.sim.clients.group import WRITE, Group
+from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Undisturbed, waiting_mixture
+from lsmlab.sim.results.chains import Chain
+from lsmlab.sim.results.level_tables import compaction_stats, level_rows
+from lsmlab.sim.results.series import waiting_pieces
+from lsmlab.sim.store.recorder import CAUSES, JobRecord, StallInterval
+from lsmlab.sim.store.store import Store
+
+if TYPE_CHECKING:
+    from lsmlab.sim.setup import Setup
+
+_YEAR_S: Final = 365.25 * 86400.0
+
+
+def latency_of(
+    clients: ClientLoad, kinds: Sequence[int], seconds: Floats, host: Host
+) -> tuple[LatencyDistribution | None, Floats]:
+    """Distribution of writes or reads (`kinds`: WRITE; READ and SCAN) over the run, and its pieces; None if there were none."""
+    spread = host.write_spread if WRITE in kinds else host.read_spread
+    undisturbed: list[Undisturbed] = []
+    tables: list[Floats] = []
+    for group in clients.groups:
+        share = sum(group.shares[k] for k in kinds)
+        if share == 0.0:
+            continue
+        pieces = _group_pieces(group, kinds, seconds, share)
+        counted = [found for kind in kinds for found in group.undisturbed.of(kind, spread)]
+        total = group.served * share
+        plain = sum(u.count for u, _, _ in counted)
+        excess = plain + float(pieces[:, 1].sum()) - total
+        scale = max(0.0, 1.0 - excess / plain) if plain > 0 else 0.0
+        for part, busy, residual_s in counted:
+            scaled = Undisturbed(part.count * scale, part.mean_s, part.spread)
+            if group.closed:
+                undisturbed.append(scaled)
+            else:
+                plain_part, waiting = waiting_mixture(scaled, busy, group.servers, residual_s)
+                undisturbed.append(plain_part)
+                tables.append(waiting)
+        tables.append(pieces)
+    if not undisturbed and not tables:
+        return None, np.empty((0, 4))
+    pieces = np.concatenate(tables) if tables else np.empty((0, 4))
+    distribution = LatencyDistribution(undisturbed, pieces)
+    return (distribution if distribution.count > 0 else None), pieces
+
+
+def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: float) -> Floats:
+    own = group.write_pieces.table() if WRITE in kinds else group.read_pieces.table()
+    queued = waiting_pieces(group, seconds)
+    if len(queued):
+        queued = queued.copy()
+        queued[:, 1] *= share  # all operations of a group wait in one line, reads behind stalled writes
+    return np.concatenate((own, queued))
+
+
+def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+    """Everything in summary.json but latencies, chains and what the caller knows (seed, version)."""
+    jobs = [j for s in stores for j in s.recorder.jobs]
+    device, cores = setup.machine.device, setup.machine.cores
+    live, unique = _space(stores)
+    return {
+        **_throughput(clients, duration_s),
+        **_work(jobs),
+        "read_amplification": None,
+        "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
+        "live_bytes": live,
+        "live_entries": sum(s.tree.live_entries() for s in stores),
+        "preloaded_entries": sum(s.recorder.entries_preloaded for s in stores),
+        "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in stores),
+        "device_bytes_written": device.write_bytes,
+        "device_bytes_read": device.read_bytes,
+        **_stalls(stores, clients, duration_s),
+        "files_per_level": [sum(s.tree.file_count(i) for s in stores) for i in range(stores[0].tree.num_levels)],
+        "levels": level_rows(stores, jobs),
+        "compaction_stats": compaction_stats(stores, jobs),
+        "device": _device_facts(setup, live, duration_s),
+        "cpu": {
+            "cores": cores.cores,
+            "background_core_seconds": cores.busy_s,
+            "background_busy_cores": cores.busy_s / duration_s,
+        },
+    }
+
+
+def _throughput(clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+    traffic = clients.totals()
+    reported = sum(g.served for g in clients.groups if not g.spec.background)
+    return {
+        "duration_s": duration_s,
+        "ops_per_s": reported / duration_s,
+        "write_ops_per_s": traffic.writes / duration_s,
+        "read_ops_per_s": traffic.reads / duration_s,
+        "operations": reported,
+        "user_bytes_written": traffic.writes * clients.shape.user_bytes,
+    }
+
+
+def _work(jobs: Sequence[JobRecord]) -> dict[str, Any]:
+    """What background jobs did."""
+    kinds = Counter(j.kind for j in jobs)
+    flush_bytes = sum(j.write_bytes for j in jobs if j.kind == "flush")
+    merges = [j for j in jobs if j.kind == "compaction"]
+    compaction_bytes = sum(j.write_bytes for j in merges)
+    return {
+        "flush_count": kinds["flush"],
+        "flush_bytes": flush_bytes,
+        "compaction_count": len(merges),
+        "trivial_move_count": kinds["trivial_move"],
+        "drop_count": kinds["drop"],
+        "link_count": kinds["link"],
+        "discarded_count": kinds["discarded"],
+        "discarded_bytes": sum(j.write_bytes for j in jobs if j.kind == "discarded"),
+        "halted_s": sum(j.halted_s for j in jobs),
+        "job_reasons": dict(sorted(Counter(j.reason for j in jobs if j.kind != "flush").items())),
+        "compaction_read_bytes": sum(j.read_bytes for j in merges),
+        "compaction_write_bytes": compaction_bytes,
+        "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
+    }
+
+
+def _stalls(stores: Sequence[Store], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+    waits = clients.waits.table()
+    seconds = {
+        cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == i].sum())
+        for i, cause in enumerate(CAUSES)
+    }
+    return {
+        "stall_fraction": sum(seconds.values()) / duration_s,
+        "stall_seconds": seconds,
+        "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in stores) for cause in CAUSES},
+        "longest_stall_s": clients.waits.longest_s,
+    }
+
+
+def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
+    """Chain bytes, levels and width over all stalls that waited for a compaction."""
+    chains = [c for _, c in found if c.compactions]
+    if not chains:
+        return {
+            "chain_bytes": {"mean": 0.0, "max": 0.0},
+            "chain_levels": {"mean": 0.0, "max": 0, "distribution": {}},
+            "chain_width_bytes": {"mean": 0.0, "max": 0.0},
+        }
+    sizes = [c.size_bytes for c in chains]
+    widths = [c.size_bytes / c.compactions for c in chains]
+    levels = [c.levels for c in chains]
+    return {
+        "chain_bytes": {"mean": float(np.mean(sizes)), "max": float(max(sizes))},
+        "chain_levels": {
+            "mean": float(np.mean(levels)),
+            "max": max(levels),
+            "distribution": {str(n): levels.count(n) for n in sorted(set(levels))},
+        },
+        "chain_width_bytes": {"mean": float(np.mean(widths)), "max": float(max(widths))},
+    }
+
+
+def _space(stores: Sequence[Store]) -> tuple[float, float]:
+    """(bytes of all files, bytes that the newest version of each key would take by itself)."""
+    live = unique = 0.0
+    for store in stores:
+        files = store.files()
+        live += sum(f.size_bytes for f in files)
+        keys, tombstones = merge_runs([(f.keys, f.tombstones) for f in files])
+        if tombstones is not None:
+            keys = keys[~tombstones]
+        if len(keys):
+            unique += store.content.total_bytes(keys)
+    return live, unique
+
+
+def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[str, Any]:
+    station = setup.machine.device
+    facts = station.device.facts(station.state, live_bytes)
+    written_per_s = station.write_bytes / duration_s
+    years = None
+    if facts.endurance_bytes is not None and written_per_s > 0:
+        years = facts.endurance_bytes / written_per_s / _YEAR_S
+    return {
+        "name": station.device.name,
+        "utilisation": _utilisation(setup, duration_s),
+        "read_bytes_per_s": station.read_bytes / duration_s,
+        "write_bytes_per_s": written_per_s,
+        "page_cache_bytes": setup.device_setup.page_cache_bytes,
+        "flash_write_amplification": facts.flash_write_amplification,
+        "endurance_bytes": facts.endurance_bytes,
+        "endurance_used": station.write_bytes / facts.endurance_bytes if facts.endurance_bytes else None,
+        "years_left": years,
+    }
+
+
+def _utilisation(setup: Setup, duration_s: float) -> float:
+    """Share of what the device, or the cap over it, can do that was in use."""
+    station, caps = setup.machine.device, setup.device_setup.settings
+    shares = [station.busy_s / duration_s]
+    for moved, cap in ((station.write_bytes, caps.write_cap), (station.read_bytes, caps.read_cap)):
+        if cap:
+            shares.append(moved / duration_s / cap)
+    return min(1.0, max(shares))  # a cap's first allowance comes on top of cap x time
+
+
+def stall_rows(found: Sequence[tuple[StallInterval, Chain]]) -> list[dict[str, Any]]:
+    """Rows of stalls.parquet."""
+    return [
+        {
+            **{k: v for k, v in asdict(stall).items() if k not in ("cause", "ended_by")},
+            "stall": number,
+            "cause": stall.cause.value,
+            "chain_jobs": list(chain.jobs),
+            "chain_levels": chain.levels,
+            "chain_bytes": chain.size_bytes,
+        }
+        for number, (stall, chain) in enumerate(found)
+    ]
+
+
+def stall_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Columns of stalls.parquet; `chain_jobs` is a list per row."""
+    return {
+        "stall": np.array([r["stall"] for r in rows], dtype=np.int64),
+        "cause": np.array([r["cause"] for r in rows], dtype=str),
+        "start_s": np.array([r["start_s"] for r in rows], dtype=np.float64),
+        "end_s": np.array([r["end_s"] for r in rows], dtype=np.float64),
+        "region": np.array([r["region"] for r in rows], dtype=np.int64),
+        "chain_jobs": [np.array(r["chain_jobs"], dtype=np.int64) for r in rows],
+        "chain_levels": np.array([r["chain_levels"] for r in rows], dtype=np.int64),
+        "chain_bytes": np.array([r["chain_bytes"] for r in rows], dtype=np.int64),
+    }
+
+
+def last_second(curve_end_s: float) -> int:
+    """Number of one-second intervals that cover a run."""
+    return max(1, math.ceil(curve_end_s - 1e-9))
+
+
+__all__ = ["chain_summary", "last_second", "latency_of", "stall_rows", "stall_table", "summarise"]

@@ -1,0 +1,273 @@
+"""What a job will do, worked out when it starts: its outputs, and the steps in which it reads, computes and writes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from lsmlab.models.host import effort
+from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
+from lsmlab.models.tree.content import Content
+from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
+from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.machine.steps import (
+    BUFFER_BYTES,
+    PIECES_PER_BURST,
+    Step,
+    even_steps,
+    flush_steps,
+    merge_steps,
+    with_file_ends,
+    with_halts,
+    with_point_reads,
+)
+
+if TYPE_CHECKING:
+    from lsmlab.sim.store.store import Store
+
+FINE_STEPS: Final = 16
+"""Steps of a job whose files reach a capped device one by one, with their fsync (docs/background/time.md)."""
+COARSE_STEPS: Final = 4
+"""Most steps of a job elsewhere: shares follow the load at once, so 1 step and 32 give the same throughput within 1 %."""
+COARSE_STEP_S: Final = 0.5
+"""Computing, in seconds, that is worth a step of its own: it shapes the series per second."""
+
+
+@dataclass(slots=True)
+class FlushWork:
+    """A flush: its output file (None if nothing was left) and its steps."""
+
+    file: SortedFile | None
+    steps: list[Step]
+    cpu_s: float
+
+
+@dataclass(slots=True)
+class CompactionWork:
+    """A merge: its output files, and the steps of each subcompaction."""
+
+    outputs: list[SortedFile]
+    parts: list[list[Step]]
+    input_bytes: int
+    output_bytes: int
+    entries_in: float
+    entries_out: float
+    cpu_s: float
+
+
+def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
+    """Write memtables to one L0 file. Entries that an overwrite made obsolete are read but not written (§2.6).
+
+    Where values stay in the log, the file holds keys and offsets.
+    """
+    content, host = store.content, store.machine.host
+    in_log = store.engine.values_in_log
+    stream, entries = content.offsets(keys) if in_log else content.stream(keys, tombstones)
+    files = content.files(stream, entries, tombstones, (), store.file_numbers, store.env.now)
+    if files and store.engine.flush_keeps_versions:
+        _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
+    size = files[0].size_bytes if files else 0
+    raw = content.raw_bytes(entries_in, entries_in * _deleted_share(files))
+    cpu_s = (entries_in * host.flush_record + raw * host.flush_byte) * effort(
+        entries_in, float(entries[-1]), host.flush_dropped
+    )
+    cpu_s += store.engine.compression_cpu_s(host, raw, 0) + size * host.checksum_byte
+    piece = _piece_bytes(store)
+    steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(store, 1, size, 0.0, cpu_s)
+    if piece is not None:
+        steps = with_file_ends(steps, [size])
+    return FlushWork(files[0] if files else None, steps, cpu_s)
+
+
+def _keep_versions(content: Content, file: SortedFile, entries: float, data_bytes: float) -> None:
+    """Let a file of distinct keys stand for all `entries` that were written, each as large as the mean."""
+    file.size_bytes = file.compensated_bytes = content.file_bytes(entries, data_bytes * entries / file.entries)
+    file.deletions *= entries / file.entries
+    file.entries = entries
+
+
+def merge_work(store: Store, pick: Merge) -> CompactionWork:
+    """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
+    content, tree, host = store.content, store.tree, store.machine.host
+    keys, tombstones = merge_files(pick.inputs)
+    inputs = [f for _, files in pick.inputs for f in files]
+    keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
+    stream, entries = content.stream(keys, tombstones)
+    input_bytes = sum(f.merge_bytes for f in inputs)
+    entries_in = sum(f.merge_entries for f in inputs)
+    bounds = store.engine.subcompaction_bounds(tree, pick, keys)
+    outputs: list[SortedFile] = []
+    groups: list[list[SortedFile]] = []
+    for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True):
+        part = _slice(stream, start, end)
+        cuts = _cuts(store, pick, part) if len(part.keys) else ()
+        flags = tombstones[start:end] if tombstones is not None else None
+        files = content.files(
+            part, entries[start : end + 1] - entries[start], flags, cuts, store.file_numbers, store.env.now
+        )
+        groups.append(files)
+        outputs.extend(files)
+    missing = store.machine.cache.missing_bytes(inputs)
+    runs = _runs(pick)
+    total = sum(f.size_bytes for f in outputs)
+    cpu_s = _merge_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
+    cpu_s += (input_bytes + total) * host.checksum_byte
+    if store.machine.sleeps_in_fsync:
+        cpu_s += len(outputs) * host.cold_start
+    parts = [
+        _steps(store, files, runs, share, share * missing, share * cpu_s)
+        for files, share in zip(groups, _shares(groups, total), strict=True)
+    ]
+    if store.scheduler.preemptive:
+        whole = store.machine.style.whole_files
+        parts = [with_halts(steps, store.scheduler.chunk_bytes, whole_files=whole) for steps in parts]
+    from_log = _values_from_log(store, inputs)
+    if from_log:
+        input_bytes += round(from_log * content.entry.put)
+        parts = [with_point_reads(p, s * from_log) for p, s in zip(parts, _shares(groups, total), strict=True)]
+    return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum(f.entries for f in outputs), cpu_s)
+
+
+def _values_from_log(store: Store, inputs: Sequence[SortedFile]) -> float:
+    """Values of L0 files that have to be read from logs on the device, one by one (TRIAD).
+
+    Logs are young: they are in memory where the page cache has room for all of them.
+    """
+    pending = [f for f in inputs if f.log_bytes]
+    if not pending or store.machine.cache.room_bytes >= sum(f.log_bytes for f in store.tree.l0):
+        return 0.0
+    return sum(f.entries for f in pending)
+
+
+def _slice(stream: MergedStream, start: int, end: int) -> MergedStream:
+    if start == 0 and end == len(stream.keys):
+        return stream
+    data = stream.cumulative_bytes
+    return MergedStream(stream.keys[start:end], data[start : end + 1] - data[start])
+
+
+def _shares(groups: Sequence[Sequence[SortedFile]], total: int) -> list[float]:
+    if total == 0:
+        return [1.0 / len(groups)] * len(groups)
+    return [sum(f.size_bytes for f in files) / total for files in groups]
+
+
+def _deleted_share(files: Sequence[SortedFile]) -> float:
+    entries = sum(f.entries for f in files)
+    return sum(f.deletions for f in files) / entries if entries else 0.0
+
+
+def _merge_cpu_s(store: Store, pick: Merge, runs: int, entries_in: float, entries_merged: float) -> float:
+    host = store.machine.host
+    deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
+    raw = store.content.raw_bytes(entries_in, deletions)
+    plain = entries_in * host.compaction_record + raw * host.compaction_byte
+    plain *= effort(entries_in, entries_merged, host.compaction_dropped)
+    plain += entries_in * host.compaction_compare * math.log2(max(runs, 2) / 2.0)
+    if store.engine.inspects_keys(pick.output_level):
+        plain += entries_merged * host.overlap_check
+    return plain + store.engine.compression_cpu_s(host, raw, raw)
+
+
+def _cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
+    """Where outputs end: at the job's own borders (`Merge.cut_keys`), and where the cutter says between two of them."""
+    if pick.output_level == 0:
+        return ()  # an L0 output is never split
+    if not pick.cut_keys:
+        return _cutter_cuts(store, pick, part)
+    n = len(part.keys)
+    borders = sorted({i for i in part.keys.searchsorted(pick.cut_keys).tolist() if 0 < i < n})
+    cuts: list[int] = []
+    for start, end in zip([0, *borders], [*borders, n], strict=True):
+        cuts += [start, *(start + i for i in _cutter_cuts(store, pick, _slice(part, start, end)))]
+    return cuts[1:]
+
+
+def _cutter_cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
+    engine, tree = store.engine, store.tree
+    lo, hi = int(part.keys[0]), int(part.keys[-1])
+    grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
+    empty = np.empty(0, dtype=np.int64)
+    glo = ghi = gsize = empty
+    if grandparents is not None:
+        level = tree.levels[grandparents]
+        i, j = level.overlapping(lo, hi)
+        glo, ghi, gsize = level.lo[i:j], level.hi[i:j], level.size[i:j]
+    target = pick.max_output_bytes or engine.target_file_bytes(tree, pick.output_level)
+    return engine.cutter.cuts(
+        part,
+        CutContext(
+            output_level=pick.output_level,
+            target_bytes=target,
+            max_compaction_bytes=engine.options.max_compaction_bytes,
+            bottommost=_bottommost(tree, pick.output_level, lo, hi),
+            grandparent_lo=glo,
+            grandparent_hi=ghi,
+            grandparent_size=gsize,
+        ),
+    )
+
+
+def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
+    for level in range(output_level + 1, tree.num_levels):
+        for run in tree.runs(level):
+            i, j = run.overlapping(lo, hi)
+            if j > i:
+                return False
+    return True
+
+
+def _runs(pick: Merge) -> list[list[int]]:
+    """Sizes of the inputs as they are read: files of L0 and slices side by side, those of a run one after the other."""
+    runs: list[list[int]] = []
+    for level, files in pick.inputs:
+        runs += [[f.size_bytes] for f in files] if level == 0 else [[f.size_bytes for f in files]]
+        runs += [[s.size_bytes] for f in files for s in f.slices]
+    return runs
+
+
+def _steps(
+    store: Store, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
+    cpu_s: float,
+) -> list[Step]:  # fmt: skip
+    """Steps of one subcompaction, which passes through `share` of every run."""
+    size = sum(f.size_bytes for f in files)
+    piece = _piece_bytes(store)
+    if piece is not None:
+        sizes = [[share * size for size in run] for run in runs]
+        ahead = store.machine.style.readahead_bytes
+        steps = merge_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
+        return with_file_ends(steps, [f.size_bytes for f in files])
+    if size == 0:
+        return [Step(read_bytes, cpu_s, 0.0)]
+    return _even_steps(store, len(files), size, read_bytes, cpu_s)
+
+
+def _piece_bytes(store: Store) -> float | None:
+    """Bytes that are written between two looks at the rest of the job; None where the order does not matter."""
+    style = store.machine.style
+    if style.burst_bytes is None or style.whole_files or style.overlap_writes:
+        return None
+    return max(BUFFER_BYTES, style.burst_bytes / PIECES_PER_BURST)
+
+
+def _even_steps(store: Store, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
+    """Fine where jobs wait for each other, coarse where not; where files have an fsync of their own, a step ends with it.
+
+    A step is at least one buffer write (1 MiB), and a whole file where files reach the device only with their fsync.
+    """
+    machine = store.machine
+    count = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
+    if machine.journal is None:
+        finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
+        count = max(1, min(count, finest))
+        return even_steps(read_bytes, cpu_s, size_bytes, count)
+    per_file = 1 if machine.style.whole_files else max(1, math.ceil(count / files))
+    count = files * per_file
+    step = Step(read_bytes / count, cpu_s / count, size_bytes / count)
+    last = Step(step.read_bytes, step.cpu_s, step.write_bytes, ends_file=True)
+    return ([step] * (per_file - 1) + [last]) * files
