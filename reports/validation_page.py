@@ -22,8 +22,7 @@ from lsmlab.reports.validation_tables import (
     theory_table,
     trends_table,
 )
-from lsmlab.validation.scorecard.metrics import KINDS, METRICS
-from lsmlab.validation.scorecard.text import error_text
+from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
 
 _CURVES: Final = 40
 """Cases whose curves are drawn, the worst first."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.reports.figures.validation import SET_NAMES
-from lsmlab.validation.scorecard.metrics import KINDS, METRICS
-from lsmlab.validation.scorecard.text import error_text
+from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
 
 TITLES: Final = {m.name: m.title for m in METRICS}
 """By a metric's name, what it is called."""

@@ -18,10 +18,9 @@ from lsmlab.validation.scorecard.card import (
 )
 from lsmlab.validation.scorecard.engines import engine_rows
 from lsmlab.validation.scorecard.findings import missed, read_findings
-from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG
+from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
 from lsmlab.validation.scorecard.sources import HOME
-from lsmlab.validation.scorecard.text import error_text
 from lsmlab.validation.scorecard.trends import trend_shares
 
 FILE: Final = HOME / "docs" / "validation.md"

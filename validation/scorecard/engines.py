@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.validation.scorecard.card import ENGINES, Scorecard
-from lsmlab.validation.scorecard.metrics import DIFFERENCE
+from lsmlab.validation.scorecard.metrics import DIFFERENCE, error_text
 from lsmlab.validation.scorecard.score import Row
-from lsmlab.validation.scorecard.text import error_text
 
 GOALS: Final = {"ops_per_s": 0.10, "write_amplification": 0.08, "stall_fraction": 0.08, "slow_seconds": 0.08}
 """Error that is good enough (issue 4): relative, and points for shares. Twice the noise between repeats always is."""

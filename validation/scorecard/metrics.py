@@ -41,6 +41,26 @@ WRONG: Final = Kind("wrong", lambda s, r: float(s != r), "wrong")
 """Right or wrong: the error is 0 or 1."""
 
 
+def error_text(value: float | None, kind: Kind, *, signed: bool = False) -> str:
+    """An error in the units in which it is read: per cent, points, buckets, a factor."""
+    if value is None:
+        return "-"
+    if not math.isfinite(value):
+        return "none"
+    sign = "+" if signed else ""
+    if kind is RELATIVE:
+        return f"{100 * value:{sign}.1f} %"
+    if kind is DIFFERENCE:
+        return f"{100 * value:{sign}.1f} pt"
+    if kind is BUCKETS:
+        return f"{value:{sign}.1f} b"
+    if kind is FACTOR:
+        return f"x{2.0**value:.2f}"
+    if kind is WRONG:
+        return f"{100 * value:.0f} %"
+    return f"{value:.3f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """One number of the scorecard."""

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterable, Sequence
 
 from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, replay_shares
-from lsmlab.validation.scorecard.metrics import BUCKETS, COVERAGE, DIFFERENCE, DISTANCE, FACTOR, RELATIVE, WRONG, Kind
+from lsmlab.validation.scorecard.engines import engine_rows
+from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
 from lsmlab.validation.scorecard.trends import trend_shares
 
 _WIDTH = 120
 _WORST = 8
 """Cases listed as the worst."""
-
-
-def error_text(value: float | None, kind: Kind, *, signed: bool = False) -> str:
-    """An error in the units in which it is read: per cent, points, buckets, a factor."""
-    if value is None:
-        return "-"
-    if not math.isfinite(value):
-        return "none"
-    sign = "+" if signed else ""
-    if kind is RELATIVE:
-        return f"{100 * value:{sign}.1f} %"
-    if kind is DIFFERENCE:
-        return f"{100 * value:{sign}.1f} pt"
-    if kind is BUCKETS:
-        return f"{value:{sign}.1f} b"
-    if kind is FACTOR:
-        return f"x{2.0**value:.2f}"
-    if kind is WRONG:
-        return f"{100 * value:.0f} %"
-    return f"{value:.3f}"
 
 
 def target_text(total: Total) -> str:
@@ -76,8 +56,6 @@ def card_text(card: Scorecard) -> str:
 
 
 def _engine_lines(card: Scorecard) -> list[str]:
-    from lsmlab.validation.scorecard.engines import engine_rows
-
     return [
         f"  {r.case:<26} {r.metric:<24} real {r.real:>8}  here {r.simulated:>8}  {r.error:>9}{'' if r.met else '  MISSED'}"
         for r in engine_rows(card)
