@@ -5,14 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.policies.decisions import StallCause, ThrottleState
+from lsmlab.models.policies.scheduling import StoreView
 from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.files import SortedFile
-
-if TYPE_CHECKING:
-    from lsmlab.sim.store.store import Store
+from lsmlab.models.tree.tree import Tree
 
 CAUSES: Final = tuple(StallCause)
 
@@ -96,17 +95,18 @@ class StoreRecorder:
         self.entries_dropped_by_drop = 0.0
         self._open: StallInterval | None = None
 
-    def install(self, now_s: float, store: Store, pending_bytes: int) -> None:
-        """The state right after a version, memtable or immutable list changed."""
-        throttle, tree = store.throttle, store.tree
+    def install(
+        self, now_s: float, tree: Tree, view: StoreView, throttle: ThrottleState, running_compactions: int, *, blocked: bool
+    ) -> None:
+        """The state right after a version, memtable or immutable list changed. `blocked`: whether writers waited already."""
         cause = -1 if throttle.cause is None else CAUSES.index(throttle.cause)
         self.states.extend(
-            (now_s, len(tree.l0), len(store.immutables), pending_bytes, throttle.rate_bytes_per_s, cause,
-             store.running_compactions)
+            (now_s, len(tree.l0), view.immutables, view.pending_bytes, throttle.rate_bytes_per_s, cause,
+             running_compactions)
         )  # fmt: skip
         self.level_states.extend(tree.level_bytes())
         self.level_states.extend(tree.files_per_level())
-        self._follow(now_s, throttle.cause, store.blocked)
+        self._follow(now_s, throttle.cause, blocked)
 
     def _follow(self, now_s: float, cause: StallCause | None, blocked: bool) -> None:
         """Keep the open stall interval in step with the throttle's cause."""

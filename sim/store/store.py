@@ -201,7 +201,9 @@ class Store:
             ),
         )
         view.speedup = self.throttle.speedup
-        self.recorder.install(self.env.now, self, pending)
+        self.recorder.install(
+            self.env.now, self.tree, view, self.throttle, self.running_compactions, blocked=self.blocked
+        )
         if self.throttle.cause is not None:
             self.recorder.count_stall(self.throttle.cause)
         if self.throttle.stopped:
