@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import simpy
-from lsmlab.sim.machine.queues import Events
-
-if TYPE_CHECKING:
-    from lsmlab.sim.store.store import Store
+from lsmlab.sim.machine.machine import Events, Machine
 
 
 class OptionsFile:
@@ -19,8 +16,14 @@ class OptionsFile:
     in no file.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(
+        self, env: simpy.Environment, machine: Machine, stopped: Callable[[], bool], on_change: Callable[[], None]
+    ) -> None:
+        """`stopped` says whether the writers are; `on_change` is called when a file begins or ends to hold them."""
+        self._env = env
+        self._machine = machine
+        self._stopped = stopped
+        self._on_change = on_change
         self._released: simpy.Event | None = None
         """Ends with the present stop of the writers."""
         self.unfinished = 0
@@ -31,7 +34,7 @@ class OptionsFile:
         """Options were changed by so many calls: one for those of the whole store, one for those of the column family."""
         for _ in range(calls):
             self.unfinished += 1
-            self._store.env.process(self._write())
+            self._env.process(self._write())
 
     def released(self) -> None:
         """Stopped writers go on."""
@@ -40,15 +43,14 @@ class OptionsFile:
             self._released = None
 
     def _write(self) -> Events:
-        store = self._store
-        while store.blocked or self.holds_writers:
+        while self._stopped() or self.holds_writers:
             if self._released is None:
-                self._released = store.env.event()
+                self._released = self._env.event()
             yield self._released
         self.holds_writers = True
-        store.on_stall_change()
-        yield from store.machine.commit()
+        self._on_change()
+        yield from self._machine.commit()
         self.holds_writers = False
         self.unfinished -= 1
         self.released()
-        store.on_stall_change()
+        self._on_change()

@@ -76,7 +76,7 @@ class Store:
         """Called when the active memtable has got another size."""
         self.file_numbers: Iterator[int] = itertools.count(1)
         self.manifest = Manifest(env, machine)
-        self.options_file = OptionsFile(self)
+        self.options_file = OptionsFile(env, machine, lambda: self.blocked, lambda: self.on_stall_change())
         self.purge = Purge()
         self.memtables = Memtables(number, source, content.sample)
         self._rng = rng
