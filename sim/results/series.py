@@ -14,8 +14,8 @@ from lsmlab.sim.store.recorder import CAUSES, StoreRecorder
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from lsmlab.sim.clients.clients import ClientLoad
     from lsmlab.sim.clients.group import Group
-from lsmlab.sim.clients.clients import ClientLoad
 
 Table = dict[str, NDArray[Any]]
 """Columns of equal length by name."""

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lsmlab.models.policies.decisions import NOTHING, DoNothing, Drop, Link, Merge, Move, Pick, is_deep
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
+from lsmlab.sim.store.job_context import JobContext
 from lsmlab.sim.store.job_records import discarded_record, edit_record, merge_record
 from lsmlab.sim.store.jobs import Job, Work, running_job
 from lsmlab.sim.store.purge import Obsolete
 from lsmlab.sim.store.work import CompactionWork, merge_work
 
-if TYPE_CHECKING:
-    from lsmlab.sim.store.store import Store
-
 
 class Compacting:
     """The compaction threads of one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: JobContext) -> None:
         self._store = store
         self.jobs: dict[int, Job] = {}
         """Jobs that hold their inputs, by number."""
@@ -205,7 +202,7 @@ class Compacting:
             store.machine.deleted(file)
         for file in work.outputs:
             store.machine.cache.wrote(file)
-        store.recorder.job(merge_record(store, job, pick, work, merged_s))
+        store.recorder.job(merge_record(job, pick, work, store.number, merged_s, store.env.now))
         store.install_after(job.number, job.engine)
 
     def _commit_edit(self, job: Job, pick: Move | Drop | Link) -> None:
@@ -224,7 +221,7 @@ class Compacting:
         else:
             store.tree.install(removed=pick.inputs, added=[(pick.output_level, files)])
         self._remember_round_robin(pick)
-        store.recorder.job(edit_record(store, job, pick, files))
+        store.recorder.job(edit_record(job, pick, files, store.number, store.env.now))
         store.install_after(job.number, job.engine)
 
     def _remember_round_robin(self, pick: Work) -> None:
@@ -236,7 +233,7 @@ class Compacting:
         store = self._store
         assert job.gate is not None
         store.machine.device.trim(job.gate.write_bytes)
-        store.recorder.job(discarded_record(store, job))
+        store.recorder.job(discarded_record(job, store.number, store.env.now))
         store.end_job(job.number)
 
     def _leave(self, view: JobView, worked: bool = True) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
+from lsmlab.sim.store.job_context import JobContext
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.recorder import JobRecord
 from lsmlab.sim.store.work import FlushWork, flush_work
-
-if TYPE_CHECKING:
-    from lsmlab.sim.store.store import Store
 
 
 @dataclass(slots=True)
@@ -31,7 +28,7 @@ class _Flush:
 class Flushing:
     """The flush threads of one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: JobContext) -> None:
         self._store = store
         self._flushes: list[_Flush] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from lsmlab.models.host import effort
@@ -25,9 +25,7 @@ from lsmlab.sim.machine.steps import (
     with_halts,
     with_point_reads,
 )
-
-if TYPE_CHECKING:
-    from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.job_context import JobContext
 
 FINE_STEPS: Final = 16
 """Steps of a job whose files reach a capped device one by one, with their fsync (docs/background/time.md)."""
@@ -59,7 +57,7 @@ class CompactionWork:
     cpu_s: float
 
 
-def flush_work(store: Store, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
+def flush_work(store: JobContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
     """Write memtables to one L0 file. Entries that an overwrite made obsolete are read but not written (§2.6).
 
     Where values stay in the log, the file holds keys and offsets.
@@ -90,7 +88,7 @@ def _keep_versions(content: Content, file: SortedFile, entries: float, data_byte
     file.entries = entries
 
 
-def merge_work(store: Store, pick: Merge) -> CompactionWork:
+def merge_work(store: JobContext, pick: Merge) -> CompactionWork:
     """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
     content, tree, host = store.content, store.tree, store.machine.host
     keys, tombstones = merge_files(pick.inputs)
@@ -132,7 +130,7 @@ def merge_work(store: Store, pick: Merge) -> CompactionWork:
     return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum(f.entries for f in outputs), cpu_s)
 
 
-def _values_from_log(store: Store, inputs: Sequence[SortedFile]) -> float:
+def _values_from_log(store: JobContext, inputs: Sequence[SortedFile]) -> float:
     """Values of L0 files that have to be read from logs on the device, one by one (TRIAD).
 
     Logs are young: they are in memory where the page cache has room for all of them.
@@ -161,7 +159,7 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
     return sum(f.deletions for f in files) / entries if entries else 0.0
 
 
-def _merge_cpu_s(store: Store, pick: Merge, runs: int, entries_in: float, entries_merged: float) -> float:
+def _merge_cpu_s(store: JobContext, pick: Merge, runs: int, entries_in: float, entries_merged: float) -> float:
     host = store.machine.host
     deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
     raw = store.content.raw_bytes(entries_in, deletions)
@@ -173,7 +171,7 @@ def _merge_cpu_s(store: Store, pick: Merge, runs: int, entries_in: float, entrie
     return plain + store.engine.compression_cpu_s(host, raw, raw)
 
 
-def _cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
+def _cuts(store: JobContext, pick: Merge, part: MergedStream) -> Sequence[int]:
     """Where outputs end: at the job's own borders (`Merge.cut_keys`), and where the cutter says between two of them."""
     if pick.output_level == 0:
         return ()  # an L0 output is never split
@@ -187,7 +185,7 @@ def _cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
     return cuts[1:]
 
 
-def _cutter_cuts(store: Store, pick: Merge, part: MergedStream) -> Sequence[int]:
+def _cutter_cuts(store: JobContext, pick: Merge, part: MergedStream) -> Sequence[int]:
     engine, tree = store.engine, store.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
     grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
@@ -231,7 +229,7 @@ def _runs(pick: Merge) -> list[list[int]]:
 
 
 def _steps(
-    store: Store, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
+    store: JobContext, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
     cpu_s: float,
 ) -> list[Step]:  # fmt: skip
     """Steps of one subcompaction, which passes through `share` of every run."""
@@ -247,7 +245,7 @@ def _steps(
     return _even_steps(store, len(files), size, read_bytes, cpu_s)
 
 
-def _piece_bytes(store: Store) -> float | None:
+def _piece_bytes(store: JobContext) -> float | None:
     """Bytes that are written between two looks at the rest of the job; None where the order does not matter."""
     style = store.machine.style
     if style.burst_bytes is None or style.whole_files or style.overlap_writes:
@@ -255,7 +253,7 @@ def _piece_bytes(store: Store) -> float | None:
     return max(BUFFER_BYTES, style.burst_bytes / PIECES_PER_BURST)
 
 
-def _even_steps(store: Store, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
+def _even_steps(store: JobContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
     """Fine where jobs wait for each other, coarse where not; where files have an fsync of their own, a step ends with it.
 
     A step is at least one buffer write (1 MiB), and a whole file where files reach the device only with their fsync.
