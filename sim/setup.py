@@ -24,9 +24,9 @@ from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
-from lsmlab.sim.clients.group import WriteShape
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.make import make_machine
+from lsmlab.sim.store.write_shape import WriteShape
 
 OFFSET_BYTES: Final = 8.0
 """An offset into the log, where L0 holds such instead of values: a file offset of 64 bits."""

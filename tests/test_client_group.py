@@ -8,11 +8,12 @@ from lsmlab.models.host import Host
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.workloads.arrivals import ClosedLoop, ConstantRate
 from lsmlab.models.workloads.base import Clients
-from lsmlab.sim.clients.group import WRITE, Group, WriteShape, start_group
+from lsmlab.sim.clients.group import WRITE, Group, start_group
 from lsmlab.sim.clients.sleeps import Sleeps
 from lsmlab.sim.clients.undisturbed import UndisturbedTally
 from lsmlab.sim.clients.write_waits import WriteWaits
 from lsmlab.sim.store.recorder import CAUSES
+from lsmlab.sim.store.write_shape import WriteShape
 
 SHAPE = WriteShape(
     batch_bytes=247, user_bytes=216, log_bytes=0, memtable_entries=1e4, key_bytes=16, value_bytes=200, delete_share=0

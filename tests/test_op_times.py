@@ -11,8 +11,9 @@ import pytest
 from lsmlab.models.host import Host
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
-from lsmlab.sim.clients.group import Group, WriteShape, start_group
+from lsmlab.sim.clients.group import Group, start_group
 from lsmlab.sim.clients.op_times import OpTimes, Parts
+from lsmlab.sim.store.write_shape import WriteShape
 
 HOST = Host(
     cores=2, crowding=0.5, write_op=2e-6, switch=0.0, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.models.policies.decisions import StallCause, ThrottleState
-from lsmlab.sim.clients.group import NEVER, WRITE, Group, WriteShape
+from lsmlab.sim.clients.group import NEVER, WRITE, Group
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.clients.sleeps import Sleeps, fixed_sleep, sleeps_at
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.write_shape import WriteShape
 
 
 class Admission:

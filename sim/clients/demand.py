@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.sim.clients.filling import Filling
-from lsmlab.sim.clients.group import WRITE, Group, WriteShape, writes_per_s
+from lsmlab.sim.clients.group import WRITE, Group, writes_per_s
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.store.write_shape import WriteShape
 
 
 class ClientDemand:

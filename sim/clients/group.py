@@ -15,6 +15,7 @@ from lsmlab.sim.clients.latency import Pieces
 from lsmlab.sim.clients.line import Line
 from lsmlab.sim.clients.undisturbed import UndisturbedTally
 from lsmlab.sim.machine.queues import TICK_S
+from lsmlab.sim.store.write_shape import WriteShape
 
 NEVER: Final = math.inf
 OPS_EPSILON: Final = 1e-6
@@ -141,27 +142,6 @@ class Group:
             if self.backlog > OPS_EPSILON and self.served_rate > self.arriving:
                 soonest_s = min(soonest_s, self.backlog / (self.served_rate - self.arriving))
         return soonest_s
-
-
-@dataclass(frozen=True, slots=True)
-class WriteShape:
-    """Sizes of the average write, in the places where RocksDB counts them (rocksdb.md §2.1)."""
-
-    batch_bytes: float
-    """Write-batch bytes per write: what the delay bucket counts."""
-    user_bytes: float
-    """Key and value bytes per write."""
-    log_bytes: float
-    """Bytes per write in the log file; 0 without a log."""
-    memtable_entries: float
-    """Writes that fill a memtable, as the store was opened."""
-    key_bytes: int
-    value_bytes: int
-    """Mean size of a value, rounded."""
-    delete_share: float
-    """Deletes per write."""
-    statistics: bool = False
-    """Whether the store counts each write."""
 
 
 def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> Group:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.host import Host
 from lsmlab.sim.clients.filling import Filling
-from lsmlab.sim.clients.group import READ, WRITE, Group, WriteShape
+from lsmlab.sim.clients.group import READ, WRITE, Group
 from lsmlab.sim.clients.latency import Undisturbed
 from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.store.write_shape import WriteShape
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.reads import ReadCost, TreeReads

@@ -1,6 +1,6 @@
 """One LSM-tree in time: its memtables, its background jobs, its files, and the moments at which writers are held back.
 
-- The store and what writers fill: store, memtables.
+- The store and what writers fill: store, memtables, write_shape.
 - Its jobs: flushing, compacting, jobs; what they do: work; what they see of the store: job_context.
 - What is noted of them: recorder, job_records.
 - Its files: manifest, options_file, purge.
