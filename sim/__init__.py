@@ -1,16 +1,16 @@
 """Stores in time: the only folder that knows SimPy.
 
-A run, file by file: simulation, phase, setup, progress; what was there before it: prefill, preload, initial_tree.
-__main__ is the command line. The rest has rooms, from the ground up; each says in its docstring what is where:
+From the ground up; nothing imports what stands above it, and each package says in its docstring what is where:
 
+- configuration: from overrides to a configuration; progress: how far a run is.
 - machine: device, cores, page cache, journal, rate limiter.
-- store: an LSM-tree with its memtables, jobs and files. Upon both stands setup.
+- store: an LSM-tree with its memtables, jobs and files.
+- setup: what a run is made of, from its configuration.
 - clients: their demand, what is let through, how long operations take.
-- results: numbers, tables and texts of what a run leaves. Upon all of these stand phase and simulation.
-- configuration: from overrides to a configuration; it knows none of the others.
-- commands: verbs, and many runs.
-
-Nothing imports what stands above it.
+- results: numbers, tables and texts of what a run leaves.
+- phase: a workload on its stores; what was there before it: preload, prefill, initial_tree.
+- simulation: one run.
+- commands: the verbs, and many runs; __main__: the command line.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])

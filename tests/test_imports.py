@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from graphlib import TopologicalSorter
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -16,6 +17,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = ["models", "sim", "validation", "reports"]
 """From the ground up: each may import itself and what stands before it. configs is data."""
+ROOMS = [
+    "configuration", "progress", "machine", "store", "setup", "clients", "results", "preload", "phase", "prefill",
+    "initial_tree", "simulation", "commands", "__main__",
+]  # fmt: skip
+"""The same for the packages and files of sim; its __init__ hands out names of several floors."""
 FOLDERS = [*LAYERS, "configs"]
 READERS = {
     "models/engines/options_file.py": "reads OPTIONS files and LOGs",
@@ -44,13 +50,13 @@ def modules(folder: str) -> list[Path]:
 
 
 def imported(path: Path) -> set[str]:
-    """Every module named by an import statement of a file, those inside functions too."""
+    """Every module named by an import statement of a file, and every name taken from one; those inside functions too."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return names
 
 
@@ -73,6 +79,39 @@ def test_imports_point_one_way(folder: str) -> None:
     ]
 
     assert [] == offences
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_within_sim_point_one_way(room: str) -> None:
+    """Machine is the ground, then come store, clients and results, then a run, and commands on top."""
+    above = ROOMS[ROOMS.index(room) + 1 :]
+    offences = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in modules(f"sim/{room}") or [ROOT / "sim" / f"{room}.py"]
+        for name in imported(path)
+        if any(name == f"lsmlab.sim.{other}" or name.startswith(f"lsmlab.sim.{other}.") for other in above)
+    ]
+
+    assert [] == offences
+
+
+def test_every_room_of_sim_has_a_floor() -> None:
+    """No package or file of sim stands outside the order above."""
+    found = {path.relative_to(ROOT / "sim").parts[0].removesuffix(".py") for path in modules("sim")}
+
+    assert {*ROOMS, "__init__"} == found
+
+
+def test_no_circles() -> None:
+    """No file imports, by whatever way, a file that imports it; not even for the type checker."""
+    paths = {
+        "lsmlab." + ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for folder in FOLDERS
+        for path in modules(folder)
+    }
+    graph = {name: imported(path) & paths.keys() for name, path in paths.items()}
+
+    assert list(TopologicalSorter(graph).static_order())  # else CycleError, which names the circle
 
 
 def test_only_sim_imports_simpy() -> None:
