@@ -6,37 +6,31 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from lsmlab.validation.papers.claim import Claim, Outcome
+from lsmlab.validation.papers.claim import Claim, Measure, Outcome
 from lsmlab.validation.papers.silk_measures import (
     flush_wait_share,
     good_until_s,
     latency,
+    ratio,
+    served,
     spike_share,
     spikes_together,
     stalled,
     worst_second_s,
 )
 from lsmlab.validation.papers.silk_settings import DAY, HALVES, MOTIVATION, ONE, PAUSES, PEAKS, PRODUCTION
+from lsmlab.validation.papers.silk_ycsb import YCSB
 
 PAPER: Final = "silk"
 CITATION: Final = "Balmau et al.: SILK: Preventing Latency Spikes in Log-Structured Merge Key-Value Stores. USENIX ATC 2019"
 
 Outcomes = Mapping[str, Outcome]
-Measure = Callable[[Outcomes], float]
 _ORDER: Final = math.sqrt(10.0)
 """Half an order of magnitude either way: "two orders" is 32 to 316."""
 
 
 def _orders(count: float) -> tuple[float, float]:
     return 10.0**count / _ORDER, 10.0**count * _ORDER
-
-
-def _ratio(measure: Callable[[Outcome], float], above: str, below: str) -> Measure:
-    def ratio(outcomes: Outcomes) -> float:
-        bottom = measure(outcomes[below])
-        return measure(outcomes[above]) / bottom if bottom > 0.0 else math.inf
-
-    return ratio
 
 
 def _of(measure: Callable[[Outcome], float], name: str) -> Measure:
@@ -87,7 +81,7 @@ def _production() -> tuple[Claim, ...]:
     def against(id_: str, above: str, below: str, orders: float, published: str, mechanism: str) -> Claim:
         return Claim(
             f"silk.production.{id_}", f"P99 write of {above} over {below}, {load}", published, _orders(orders), 1.0,
-            (runs[above], runs[below]), _ratio(_P99, names[above], names[below]), mechanism, note=_BURSTS,
+            (runs[above], runs[below]), ratio(_P99, names[above], names[below]), mechanism, note=_BURSTS,
             tolerance_from=_STATED,
         )  # fmt: skip
 
@@ -137,7 +131,7 @@ def _motivation() -> tuple[Claim, ...]:
         return Claim(
             f"silk.motivation.{which}", f"{which} write of RocksDB over a store without compactions, {load}", published,
             accepted, neutral, (runs["rocksdb"], runs["control"]),
-            _ratio(latency("write", which), names["rocksdb"], names["control"]),
+            ratio(latency("write", which), names["rocksdb"], names["control"]),
             "spikes are coincidences of compactions: rare, so that only the tail moves",
             note="the control compacts nothing, the paper's drops full memtables; " + _THREE_AT_ONCE,
             tolerance_from="the paper's range",
@@ -146,7 +140,7 @@ def _motivation() -> tuple[Claim, ...]:
     def later(id_: str, setting: str, above: str, below: str, note: str = _BLIPS) -> Claim:
         return Claim(
             f"silk.motivation.{id_}", setting, "later", (1.05, math.inf), 1.0, (runs[above], runs[below]),
-            _ratio(good_until_s, names[above], names[below]),
+            ratio(good_until_s, names[above], names[below]),
             "the backlog that a limit leaves grows until L0 is full: at (W x user rate - limit)",
             note=note,
             tolerance_from="the order is stated, not a figure",
@@ -173,7 +167,7 @@ def _motivation() -> tuple[Claim, ...]:
         Claim(
             "silk.motivation.triad", f"share of seconds with P99 above 10 ms, TRIAD over RocksDB, {load}",
             "frequent large spikes", (1.0, math.inf), 0.5, (runs["triad"], runs["rocksdb"]),
-            _ratio(spike_share, names["triad"], names["rocksdb"]),
+            ratio(spike_share, names["triad"], names["rocksdb"]),
             "postponed L0 compactions are larger and coincide with more deep ones", note=_NO_STALL,
             tolerance_from="at least as many",
         ),
@@ -197,7 +191,7 @@ def _bursts() -> tuple[Claim, ...]:
         return Claim(
             f"silk.breakdown.{which}", f"worst P99 write of a second, {which} only over both, peaks of 100 s",
             "does not sustain the load", (10.0, math.inf), 1.0, (halves[which], halves["both"]),
-            _ratio(worst_second_s, halves[which].name, halves["both"].name), why, note=note,
+            ratio(worst_second_s, halves[which].name, halves["both"].name), why, note=note,
             tolerance_from="an order of magnitude",
         )  # fmt: skip
 
@@ -205,33 +199,33 @@ def _bursts() -> tuple[Claim, ...]:
         *clean,
         Claim(
             "silk.peaks.rocksdb", "P99 write of RocksDB over SILK, 50:50, peaks of 50 s", "up to two orders of magnitude",
-            (2.0, 316.0), 1.0, (peaks["rocksdb"], peaks["50"]), _ratio(_P99, peaks["rocksdb"].name, peaks["50"].name),
+            (2.0, 316.0), 1.0, (peaks["rocksdb"], peaks["50"]), ratio(_P99, peaks["rocksdb"].name, peaks["50"].name),
             "flushes and L0 compactions come first", tolerance_from="from a factor of two to two orders and a half",
         ),
         Claim(
             "silk.peaks.throughput", "operations per second of SILK over RocksDB, 50:50, peaks of 50 s", 0.965,
             (0.93, 1.07), 0.5, (peaks["50"], peaks["rocksdb"]),
-            _ratio(lambda o: float(o.summary["ops_per_s"]), peaks["50"].name, peaks["rocksdb"].name),
+            ratio(served, peaks["50"].name, peaks["rocksdb"].name),
             "the same work in another order", tolerance_from="cost at most 7 %",
         ),
         half("bandwidth", "big compactions come due and starve flushes and L0 within the limit", _SHARED),
         half("priorities", "big compactions fight the clients for the device"),
         Claim(
             "silk.one_peak.writes", "first spike with 50:50 by that with 90:10, one peak without end", "sooner with 90:10",
-            (1.05, math.inf), 1.0, (one["50"], one["90"]), _ratio(good_until_s, one["50"].name, one["90"].name),
+            (1.05, math.inf), 1.0, (one["50"], one["90"]), ratio(good_until_s, one["50"].name, one["90"].name),
             "deferred deep work comes in the end, in proportion to the writes", note=ONE_READ_IN_TEN,
             tolerance_from="the order is stated",
         ),
         Claim(
             "silk.ablation.preemption", "longest L0 compaction without preemption over with it, peaks of 100 s",
             "slower", (1.0, math.inf), 0.8, (halves["unpreempted"], halves["both"]),
-            _ratio(_longest_l0_s, halves["unpreempted"].name, halves["both"].name),
+            ratio(_longest_l0_s, halves["unpreempted"].name, halves["both"].name),
             "L0 waits for a thread, and for locks on L1", tolerance_from="§8.3: at least as slow",
         ),
         Claim(
             "silk.ablation.reads", "compacted bytes with the limit on reads too, over writes only, peaks of 100 s", "fewer",
             (0.0, 0.95), 1.0, (halves["reads"], halves["both"]),
-            _ratio(lambda o: float(o.summary["compaction_write_bytes"]), halves["reads"].name, halves["both"].name),
+            ratio(lambda o: float(o.summary["compaction_write_bytes"]), halves["reads"].name, halves["both"].name),
             "the limit then pays for both directions of a merge", tolerance_from="§8.3: visible",
         ),
         Claim(
@@ -267,4 +261,4 @@ def _paused_share(of: Outcome) -> float:
     return max(0.0, float(jobs["halted_s"].sum()) - preempting) / float(of.summary["duration_s"])
 
 
-CLAIMS: Final[tuple[Claim, ...]] = (*_production(), *_motivation(), *_bursts())
+CLAIMS: Final[tuple[Claim, ...]] = (*_production(), *_motivation(), *_bursts(), *YCSB)

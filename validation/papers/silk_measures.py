@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
-from lsmlab.validation.papers.claim import Outcome
+from lsmlab.validation.papers.claim import Measure, Outcome
 from numpy.typing import NDArray
 
 SPIKE_S: Final = 0.01
 """A second whose P99 is above has a spike: an order above undisturbed operations, two below the spikes in the paper."""
+
+
+def ratio(measure: Callable[[Outcome], float], above: str, below: str) -> Measure:
+    """A measure of one run by the same of another, by `Setting.name`; infinite where that is 0."""
+
+    def divided(outcomes: Mapping[str, Outcome]) -> float:
+        bottom = measure(outcomes[below])
+        return measure(outcomes[above]) / bottom if bottom > 0.0 else math.inf
+
+    return divided
+
+
+def served(of: Outcome) -> float:
+    """Operations per second."""
+    return float(of.summary["ops_per_s"])
 
 
 def latency(operation: str, percentile: str) -> Callable[[Outcome], float]:
