@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,13 @@ from lsmlab.sim.__main__ import main
 from lsmlab.validation.case import read_case
 from lsmlab.validation.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
-from lsmlab.validation.scorecard.card import CALIBRATION, TEST, Scorecard
+from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, TEST, WHAT_IFS, Scorecard
 from lsmlab.validation.scorecard.curves import read_series
 from lsmlab.validation.scorecard.document import document_text
 from lsmlab.validation.scorecard.findings import read_findings
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
-from lsmlab.validation.scorecard.model_errors import fit_model_errors
+from lsmlab.validation.scorecard.model_errors import fit_model_errors, read_model_errors, write_model_errors
 from lsmlab.validation.scorecard.real import agreed_cause, means_and_ranges, real_run
 from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases, simulate_one
 from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
@@ -299,9 +300,10 @@ def test_replays_count_answers_and_note_what_cannot_be_replayed(tmp_path: Path) 
 # --- totals -----------------------------------------------------------------------------------------------------------
 
 
-def made_up(tmp_path: Path, name: str, set_name: str, factor: float) -> CaseRun:
+def made_up(tmp_path: Path, name: str, set_name: str, factor: float, part: str | None = None) -> CaseRun:
     """A case whose real values are `factor` times what was simulated."""
-    case = read_case(write_case(tmp_path, name))
+    part = part or ("calibration" if set_name == CALIBRATION else "test")
+    case = replace(read_case(write_case(tmp_path, name)), part=part)
     values, series = truth()
     run = CaseRun(case, set_name)
     run.real = real_run(case, case.config())
@@ -350,6 +352,20 @@ def test_the_models_own_error_is_learnt_from_calibration_alone(tmp_path: Path) -
     held = coverage(row for run in calibration for row in rows_of(run))
     assert held is not None
     assert held[0] >= 0.9
+
+
+def test_what_one_log_tells_has_an_error_of_its_own(tmp_path: Path) -> None:
+    """Learnt from reruns of calibration runs, used for reruns and what-ifs; runs with fitted constants keep theirs."""
+    fitted = [made_up(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.02 * (-1) ** i) for i in range(8)]
+    again = [made_up(tmp_path, f"r{i}", RERUNS, 1.0 + 0.08 * (-1) ** i, "calibration") for i in range(8)]
+    others = [made_up(tmp_path, f"t{i}", RERUNS, 3.0) for i in range(8)]
+    path = tmp_path / "model_errors.json"
+    write_model_errors([*fitted, *again, *others], path)
+
+    assert read_model_errors(TEST, path)["ops_per_s"] < 0.02
+    assert 0.04 < read_model_errors(RERUNS, path)["ops_per_s"] < 0.08
+    assert read_model_errors(WHAT_IFS, path) == read_model_errors(RERUNS, path)
+    assert read_model_errors(TEST, tmp_path / "none.json") == {}
 
 
 def test_a_document_says_what_the_card_says(tmp_path: Path) -> None:

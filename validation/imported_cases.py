@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lsmlab.sim.configuration.compose import literal
 from lsmlab.validation.case import Case, find_cases, read_case
@@ -35,31 +35,40 @@ _KEPT: Final = (
 """What is scored: the numbers that a what-if is asked for."""
 
 
+class _Told(NamedTuple):
+    """What one LOG tells."""
+
+    found: Inferred
+    full_speed: tuple[str, Mapping[str, Any]]
+    """Its operations, one after the other: the workload's entry, and what it needs."""
+    saturated: bool
+    """Whether its clients wrote as fast as the store let them."""
+
+
+@cache
+def _read(log: Path, kind: str | None) -> _Told:
+    """Read once for reruns and what-ifs: the longest LOGs take seconds."""
+    reading = read(log)
+    _, workload, rates = summarised(reading)
+    return _Told(infer(reading, workload, rates, kind), full_speed(workload), held_back(reading, rates))
+
+
 @dataclass(frozen=True)
 class LogMachine:
     """A case with a LOG, and what the LOG tells."""
 
     case: Case
 
+    @property
+    def told(self) -> _Told:
+        """What its LOG tells, of the kind of drive that the case names if the importer knows it."""
+        kind = _chosen(self.case, "device")
+        return _read(self.case.logs[0], kind if kind in DRIVES else None)
+
     @cached_property
-    def found(self) -> tuple[Inferred, dict[str, Any], bool]:
-        """What was inferred, the workload at full speed, and whether clients were held back."""
-        reading = read(self.case.logs[0])
-        _, workload, rates = summarised(reading)
-        found = infer(reading, workload, rates, self._kind)
-        entry, schedule = full_speed(workload)
-        return found, {"base": entry, **schedule, **found.load}, held_back(reading, rates)
-
-    @property
-    def _kind(self) -> str | None:
-        """The kind of drive, if the importer knows it."""
-        base = next((t.partition("=")[2] for t in self.case.overrides if t.startswith("device=")), "")
-        return base if base in DRIVES else None
-
-    @property
     def machine(self) -> list[str]:
         """Overrides for host and device, with the cores that the case tells."""
-        found, _, _ = self.found
+        found = self.told.found
         cores = self.case.config()["host"]["cores"]
         constants = found.parameters
         return [
@@ -71,14 +80,14 @@ class LogMachine:
 
     def rerun(self) -> Case | None:
         """The run again, from its LOG alone; None if its clients were not held back, so that full speed is another load."""
-        found, load, saturated = self.found
+        found, (entry, schedule), saturated = self.told
         if not saturated:
             return None
         engine = {key: value for key, value in found.engine.items() if key not in ("options", "options_file")}
         options = _flat("engine.options", found.engine["options"])
         store = ["engine=rocksdb", *_flat("engine", engine), *options]
-        entry = load.pop("base")
-        return self._case(self.case, [*store, *self.machine, f"workload={entry}", *_flat("workload", load)], "rerun")
+        load = [f"workload={entry}", *_flat("workload", {**schedule, **found.load})]
+        return self._case(self.case, [*store, *self.machine, *load], "rerun")
 
     def what_if(self, target: Case) -> Case:
         """Another run on this machine: its store and load, and host and device from this LOG."""
@@ -152,8 +161,12 @@ def _session_of(case: Case) -> tuple[str, ...]:
 
 
 def _write_only(case: Case) -> bool:
-    benchmark = next((t.partition("=")[2] for t in case.overrides if t.startswith("workload=")), "")
-    return benchmark in _WRITE_ONLY
+    return _chosen(case, "workload") in _WRITE_ONLY
+
+
+def _chosen(case: Case, group: str) -> str:
+    """The entry of a group that the case names."""
+    return next((text.partition("=")[2] for text in case.overrides if text.startswith(f"{group}=")), "")
 
 
 def _limited(case: Case) -> bool:

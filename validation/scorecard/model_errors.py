@@ -10,12 +10,15 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.validation.scorecard.card import CALIBRATION
+from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, WHAT_IFS
 from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import rows_of
 
 FILE: Final = Path(__file__).resolve().parents[1] / "model_errors.json"
+_LEARNT_FROM: Final[Mapping[str, str]] = {"model_errors": CALIBRATION, "log_errors": RERUNS}
+"""What the file holds, and the set whose calibration runs tell it: the model with fitted constants, and with those that one
+LOG tells, which are less certain than their standard errors say."""
 _WANTED: Final = 0.90
 _STEPS: Final = np.concatenate(([0.0], np.geomspace(1e-3, 10.0, 72)))
 """Standard deviations that are tried: relative, in points of a share, or of the logarithm of a latency."""
@@ -23,24 +26,31 @@ _FEWEST: Final = 5
 """Calibration values that a metric needs to have an error of its own."""
 
 
+def read_model_errors(set_name: str, path: Path = FILE) -> Mapping[str, float]:
+    """By metric, for cases of that set; empty if none have been fitted. Raises InputError for a file that cannot be read."""
+    errors = _read(path)
+    from_a_log = errors.get("log_errors", {}) if set_name in (RERUNS, WHAT_IFS) else {}
+    return {**errors.get("model_errors", {}), **from_a_log}
+
+
 @cache
-def read_model_errors(path: Path = FILE) -> Mapping[str, float]:
-    """By metric; empty if none have been fitted. Raises InputError for a file that cannot be read."""
+def _read(path: Path) -> Mapping[str, Mapping[str, float]]:
     if not path.is_file():
         return {}
     try:
-        return {str(k): float(v) for k, v in json.loads(path.read_text(encoding="utf-8"))["model_errors"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {name: {str(k): float(v) for k, v in content.get(name, {}).items()} for name in _LEARNT_FROM}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: cannot be read ({error}); 'lsmlab validate --write-docs' writes it") from None
 
 
-def fit_model_errors(runs: Sequence[CaseRun]) -> dict[str, float]:
+def fit_model_errors(runs: Sequence[CaseRun], set_name: str = CALIBRATION) -> dict[str, float]:
     """For each metric the smallest error with which 90 % of the calibration runs' values lie inside their intervals.
 
-    Only runs of the calibration part count, so that nothing is learnt from what is scored (split conformal prediction
+    Of that set only runs of the calibration part count, so that nothing is learnt from what is scored (split conformal prediction
     with a scale for each metric: Lei and others 2018, with the interval's half width as the score).
     """
-    calibration = [run for run in runs if run.set == CALIBRATION and run.error is None]
+    calibration = [r for r in runs if r.set == set_name and r.case.part == "calibration" and r.error is None]
     left = {m.name for m in METRICS if m.interval}
     found: dict[str, float] = {}
     for step in _STEPS.tolist():
@@ -62,8 +72,9 @@ def fit_model_errors(runs: Sequence[CaseRun]) -> dict[str, float]:
     return {m.name: round(found[m.name], 5) for m in METRICS if m.name in found}
 
 
-def write_model_errors(found: Mapping[str, float], path: Path = FILE) -> None:
-    """Write them down."""
+def write_model_errors(runs: Sequence[CaseRun], path: Path = FILE) -> None:
+    """Fit them and write them down."""
     about = "standard deviation of the model's own error by metric; lsmlab validate --write-docs, from calibration runs alone"
-    path.write_text(json.dumps({"about": about, "model_errors": dict(found)}, indent=1) + "\n", encoding="utf-8")
-    read_model_errors.cache_clear()
+    errors = {name: fit_model_errors(runs, set_name) for name, set_name in _LEARNT_FROM.items()}
+    path.write_text(json.dumps({"about": about, **errors}, indent=1) + "\n", encoding="utf-8")
+    _read.cache_clear()

@@ -13,7 +13,7 @@ from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import fresh
 from lsmlab.validation.scorecard.card import Scorecard
-from lsmlab.validation.scorecard.model_errors import fit_model_errors, read_model_errors, write_model_errors
+from lsmlab.validation.scorecard.model_errors import read_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
 from lsmlab.validation.scorecard.sources import (
     OWN_CASES,
@@ -52,9 +52,9 @@ def validate(argv: list[str]) -> int:
         cases = [(name, case) for name, case in cases if any(word in case.name for word in given.match)]
     card.runs = run_cases(cases, given.seeds, given.jobs, given.overrides, say)
     if given.docs:
-        write_model_errors(fit_model_errors(card.runs))
+        write_model_errors(card.runs)
     for run in card.runs:
-        run.model_errors = {**read_model_errors(), **run.set_errors}
+        run.model_errors = {**read_model_errors(run.set), **run.set_errors}
     if "replay" in given.sets:
         replays(card, release=given.release)
     if "theory" in given.sets:
