@@ -22,10 +22,10 @@ from lsmlab.validation.calibrate.job_records import (
     slower_than,
 )
 from lsmlab.validation.calibrate.jobs import Job, merge_terms
-from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.public import sources
 from lsmlab.validation.calibrate.public_fits import Source, crowding_fit, linear
 from lsmlab.validation.calibrate.public_machines import small_pc
+from lsmlab.validation.parameter_file import quantity_text
 
 
 def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:
@@ -205,6 +205,6 @@ def test_the_small_pcs_cpu_is_divided_among_flushes_and_compactions(tmp_path: Pa
     found = small_pc(tmp_path, rounds=0)
 
     for key in ("flush_record", "flush_byte", "compaction_record", "compaction_byte"):
-        assert 1.5 * cost[key] == pytest.approx(found["host"][key], rel=1e-6)
-    assert (1.0 - 0.18 * 1900 / 1800) / 200_000 == pytest.approx(found["host"]["write_op"])
-    assert written * 430 / 1900 == pytest.approx(found["devices"]["samsung_990_pro_2tb"]["write_bandwidth"])
+        assert 1.5 * cost[key] == pytest.approx(found.host[key], rel=1e-6)
+    assert (1.0 - 0.18 * 1900 / 1800) / 200_000 == pytest.approx(found.host["write_op"])
+    assert written * 430 / 1900 == pytest.approx(found.devices["samsung_990_pro_2tb"]["write_bandwidth"])

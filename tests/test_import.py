@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from log_sample import ENTRIES, KEY_BYTES, VALUE_BYTES, Sample
 from lsmlab.models.errors import InputError
 from lsmlab.models.host import effort
+from lsmlab.models.units import parse_quantity
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.verbs import draw
 from lsmlab.sim import configure
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.store.recorder import JOB_COLUMNS
 from lsmlab.validation.importer.rates import infer_rates
 from lsmlab.validation.importer.reading import read
@@ -107,8 +108,8 @@ def test_the_configuration_composes(imported: Path) -> None:
     assert "7.8" == config["engine"]["version"]
     assert 1048576 == config["engine"]["options"]["write_buffer_size"]
     assert (KEY_BYTES, VALUE_BYTES) == (config["workload"]["key_size"], config["workload"]["value_size"])
-    fitted = yaml.safe_load((imported / "parameters" / "imported.yaml").read_text())
-    assert fitted["host"]["compaction_record"] == config["host"]["compaction_record"]
+    fitted = read_parameters("imported", [imported])
+    assert fitted.host["compaction_record"] == config["host"]["compaction_record"]
     assert {"host.compaction_record", "host.compaction_byte"} <= set(config["parameters"]["standard_errors"])
     configure(["experiment=imported"], config_dirs=[imported])
 
@@ -320,10 +321,10 @@ def test_idle_clients_are_not_at_full_speed(tmp_path: Path, capsys: pytest.Captu
     """An open loop that is stalled for a third of its time still writes at its own rate: the trace is what to run."""
     log = DATA / "real_engines" / "silk" / "lp_T40_p40_silk2" / "LOG.gz"
     assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
-    found = yaml.safe_load((tmp_path / "parameters" / "imported.yaml").read_text())
+    found = read_parameters("imported", [tmp_path])
 
     assert "Simulate it with the load that it took" in capsys.readouterr().out
-    assert "write_op" not in found["host"]
+    assert "write_op" not in found.host
 
 
 def test_a_rate_limiter_is_told_from_what_it_lets_pass(tmp_path: Path) -> None:
@@ -348,11 +349,12 @@ def test_a_rate_limiter_is_told_from_what_it_lets_pass(tmp_path: Path) -> None:
 def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float, fsync_s: float, tmp_path: Path) -> None:
     """Bandwidth and fsync of the device, and a write's cost, are those that the calibrator fits to all of that machine's LOGs."""
     assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
-    found = yaml.safe_load((tmp_path / "parameters" / "imported.yaml").read_text())
+    found = read_parameters("imported", [tmp_path])
+    drive = found.devices[base]
 
-    assert bandwidth_bytes_per_s == pytest.approx(found["devices"][base]["write_bandwidth"], rel=0.05)
-    assert fsync_s == pytest.approx(found["devices"][base]["fsync_latency"], rel=0.5)  # a quantile here, a median there
-    assert 3.0e-6 == pytest.approx(found["host"]["write_op"], rel=0.2)
+    assert bandwidth_bytes_per_s == pytest.approx(parse_quantity(drive["write_bandwidth"], "bytes_per_s"), rel=0.05)
+    assert fsync_s == pytest.approx(parse_quantity(drive["fsync_latency"], "seconds"), rel=0.5)  # a quantile, a median
+    assert 3.0e-6 == pytest.approx(parse_quantity(found.host["write_op"], "seconds"), rel=0.2)
     assert compose(["experiment=imported_full_speed"], [tmp_path])["device"]["write_cap"] is None
 
 

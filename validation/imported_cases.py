@@ -73,9 +73,9 @@ class LogMachine:
         constants = found.parameters
         return [
             f"device={found.device_base}",
-            *_flat("device", {**constants["devices"].get(found.device_base, {}), **found.device}),
+            *_flat("device", {**constants.devices.get(found.device_base, {}), **found.device}),
             f"host.cores={literal(cores)}",
-            *_flat("host", constants["host"]),
+            *_flat("host", constants.host),
         ]
 
     def rerun(self) -> Case | None:

@@ -24,8 +24,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.calibrate import job_records as records
 from lsmlab.validation.calibrate import public_fits as fits
 from lsmlab.validation.calibrate.job_records import Array
-from lsmlab.validation.calibrate.parameter_file import write_sessions, write_set
 from lsmlab.validation.log_text import read_text
+from lsmlab.validation.parameter_file import SetText, write_sessions, write_set
 from lsmlab.validation.public_cases import CONDITIONS, SETS, is_calibration, session_of
 from lsmlab.validation.public_rows import DATA
 from lsmlab.validation.public_text import stdout_of
@@ -65,11 +65,12 @@ _ABOUT: Final = (
     "The 40-thread machine of the ADOC authors' public runs (supermt/ADOC-Rocks-tracker, supermt/quicksand_results).",
     "Written by: python -m lsmlab.validation.calibrate.public --write",
 )
-_HEAD: Final = {
-    "version": 2,
-    "description": "40 hardware threads, Intel Xeon Gold 6230, with its own NVMe SSD, SATA SSD, hard disk and persistent memory",
-    "provenance": "job records of 18 public LOGs of RocksDB 6.4 and 6.11, 2022 (CALIBRATION in validation/public_cases.py)",
-}
+_HEAD: Final = (
+    "version: 2",
+    "description: 40 hardware threads, Intel Xeon Gold 6230, with its own NVMe SSD, SATA SSD, hard disk and persistent memory",
+    "provenance: job records of 18 public LOGs of RocksDB 6.4 and 6.11, 2022 (CALIBRATION in validation/public_cases.py)",
+)
+ERRORS_FROM: Final = "leaving one LOG out at a time; of bandwidths the spread between sessions"
 
 
 def sources(data: Path) -> list[fits.Source]:
@@ -107,7 +108,7 @@ class _Fit:
                 self.errors[name] = float(error)
 
 
-def fit(data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
     """The parameter set xeon_6230, and device bandwidths by session."""
     used = sources(data)
     stream = fits.stream_fit(used)
@@ -129,13 +130,12 @@ def fit(data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     values = {device: found.values for device, found in devices.items()}
     errors = {device: found.errors for device, found in devices.items()}
     _print(used, host.values, host.errors, values, errors, sessions)
-    content = {
-        "host": _FIXED | host.values,
-        "devices": {device: {**_FIXED_DEVICES.get(device, {}), **found} for device, found in values.items()},
-        "standard_errors": {"host": host.errors, "devices": errors},
-        "sources": _SOURCES,
-    }
-    return content, sessions
+    text = SetText(
+        about=_ABOUT, head=_HEAD, host=_FIXED | host.values,
+        devices={device: {**_FIXED_DEVICES.get(device, {}), **found} for device, found in values.items()},
+        host_errors=host.errors, device_errors=errors, errors_from=ERRORS_FROM, sources=_SOURCES,
+    )  # fmt: skip
+    return text, sessions
 
 
 def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: float, reading: float) -> _Fit:
@@ -197,9 +197,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--write", action="store_true", help="replace the constants in the committed files")
     given = parser.parse_args(argv)
-    content, sessions = fit(given.data)
+    text, sessions = fit(given.data)
     if given.write:
-        write_set("xeon_6230", _ABOUT, _HEAD, content)
+        write_set("xeon_6230", text)
         write_sessions(CONDITIONS, sessions)
     return 0
 

@@ -11,7 +11,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
@@ -21,11 +21,13 @@ from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate import job_records as records
 from lsmlab.validation.calibrate.job_records import Array, JobLog
-from lsmlab.validation.calibrate.parameter_file import quantity_text, write_set
+from lsmlab.validation.calibrate.public import ERRORS_FROM
 from lsmlab.validation.calibrate.public_fits import linear
+from lsmlab.validation.parameter_file import Constants, SetText, quantity_text, write_set
 from lsmlab.validation.public_cases import CALIBRATION, SETS, public_cases
 from lsmlab.validation.public_rows import DATA
 
+_PROVENANCE: Final = "public runs named in CALIBRATION of validation/public_cases.py"
 _SMALL_PC_RUN: Final = "overwrite/9.8"
 """The one run of the small PC that its constants come from."""
 _SMALL_PC_ENTRY: Final = 420.0
@@ -43,7 +45,7 @@ _UNSTALLED: Final = 5
 """A run with fewer memtable stops than this says what a write costs."""
 
 
-def desktop(data: Path) -> dict[str, Any]:
+def desktop(data: Path) -> SetText:
     """The i7-8700K: merges' CPU, devices' bandwidth and commits from LOGs, the cost of a write from unstalled runs."""
     logs: list[tuple[str, JobLog]] = []
     rates: list[tuple[float, float]] = []
@@ -90,10 +92,13 @@ def desktop(data: Path) -> dict[str, Any]:
                 "write_bandwidth": float(rate * logs_of.std(ddof=1)),
                 "fsync_latency": float(np.std(commits)),
             }
-    return {"host": host, "devices": devices, "standard_errors": {"host": {}, "devices": errors}, "sources": _DESKTOP}
+    return _set(
+        "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
+        "12 hardware threads, Intel Core i7-8700K", host, devices, errors, _DESKTOP,
+    )  # fmt: skip
 
 
-def small_pc(data: Path, rounds: int = _ROUNDS) -> dict[str, Any]:
+def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
     """The small PC, from totals of one run: writes outside stalls, CPU seconds of all jobs, rate at which they wrote.
 
     Totals cannot tell record from byte, nor flush from compaction: these keep the proportions that the 40-thread
@@ -117,10 +122,22 @@ def small_pc(data: Path, rounds: int = _ROUNDS) -> dict[str, Any]:
     wrote = float(row["c_wgb"]) * 2**30 / float(row["uptime"])
     drive = {"write_bandwidth": _drive_rate(data, host, wrote, rounds), "slc_cache": 0.0}
     errors = {_SMALL_PC_DRIVE: {"write_bandwidth": _SUSTAINED_SPREAD}}
-    return {
-        "host": host, "devices": {_SMALL_PC_DRIVE: drive}, "standard_errors": {"host": {}, "devices": errors},
-        "sources": _SMALL_PC,
-    }  # fmt: skip
+    return _set(
+        "The small PC of the public overwrite runs (mdcallag/mytools, ser7).", "small PC, 8 cores, 16 hardware threads",
+        host, {_SMALL_PC_DRIVE: drive}, errors, _SMALL_PC,
+    )  # fmt: skip
+
+
+def _set(
+    about: str, description: str, host: Constants, devices: Mapping[str, Constants], errors: Mapping[str, Constants],
+    sources: Mapping[str, str],
+) -> SetText:  # fmt: skip
+    head = ("version: 2", f"description: {description}", f"provenance: {_PROVENANCE}")
+    lines = (about, "Written by: python -m lsmlab.validation.calibrate.public_machines --write")
+    return SetText(
+        about=lines, head=head, host=host, devices=devices, host_errors={}, device_errors=errors,
+        errors_from=ERRORS_FROM, sources=sources,
+    )  # fmt: skip
 
 
 def _drive_rate(data: Path, host: Mapping[str, float], wrote: float, rounds: int) -> float:
@@ -177,25 +194,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--write", action="store_true", help="replace the constants in the committed files")
     given = parser.parse_args(argv)
-    for name, about, description, content in (
-        ("i7_8700k", "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
-         "12 hardware threads, Intel Core i7-8700K", desktop(given.data)),
-        ("small_pc", "The small PC of the public overwrite runs (mdcallag/mytools, ser7).",
-         "small PC, 8 cores, 16 hardware threads", small_pc(given.data)),
-    ):  # fmt: skip
-        sys.stdout.write(f"{name}: {content['host']} {content['devices']}\n")
+    for name, text in (("i7_8700k", desktop(given.data)), ("small_pc", small_pc(given.data))):
+        sys.stdout.write(f"{name}: {text.host} {text.devices}\n")
         if given.write:
-            head = {
-                "version": 2,
-                "description": description,
-                "provenance": "public runs named in CALIBRATION of validation/public_cases.py",
-            }
-            write_set(
-                name,
-                (about, "Written by: python -m lsmlab.validation.calibrate.public_machines --write"),
-                head,
-                content,
-            )
+            write_set(name, text)
     return 0
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.validation.calibrate.fit import Calibration
 from lsmlab.validation.calibrate.solve import Solution
+from lsmlab.validation.parameter_file import SILENT, SetText, quantity_text
 
 VERSION: Final = 2
 """Of the fitted sets: 1 held the defaults."""
@@ -48,70 +50,34 @@ _STRONG: Final = 0.3
 """Parts of a combination (a unit vector) above this are named."""
 
 
-def quantity_text(key: str, value: float) -> str:
-    """A constant in the unit that suits it, four digits."""
-    if key.endswith("bandwidth"):
-        return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
-    if key.endswith(("cores", "crowding", "serial", "spread")):
-        return f"{value:.4g}"
-    if key.endswith("throttle_io"):
-        return f"{value / 1e3:.4g}kB"
-    if value == 0.0:
-        return "0s"
-    scale, unit = next(((s, u) for s, u in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if value >= s), (1e-9, "ns"))
-    return f"{value / scale:.4g}{unit}"
-
-
 def parameter_text(found: Calibration, command: str) -> str:
     """The parameter file: the same bytes for the same recordings."""
-    lines = [
-        "# Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format.",
-        f"# Written by: {command}",
-        f"version: {VERSION}",
-        f"description: {found.cores} cores, the machine of the recorded cases",
-        "provenance:",
-        f"  runs: {len(found.runs)} runs of db_bench {found.release}, recorded {found.recorded}",
-        f"  cases: [{', '.join(found.cases)}]",
-        f"  inputs_sha256: {found.digest}",
-        f"  method: {command}; LSMLab {_version()}; docs/how-to/calibrate.md",
-        "host:",
-        f"  cores: {found.cores}  # source: {_SOURCES['host.cores']}",
-        *_values(found, "host", "  "),
-        "devices:",
-        f"  {found.device}:",
-        *_values(found, "device", "    "),
-        "standard_errors:  # clustered by run; none for constants of which the runs say next to nothing",
-        f"  host: {_errors(found, 'host')}",
-        "  devices:",
-        f"    {found.device}: {_errors(found, 'device')}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _values(found: Calibration, group: str, indent: str) -> list[str]:
     silent = set(found.solution.at_prior())
-    lines = []
-    for key, value in found.fitted(group).items():
-        name = f"{group}.{key}"
-        source = f"{'assumption: the runs say next to nothing; ' if name in silent else 'source: '}{_SOURCES[name]}"
-        lines.append(f"{indent}{key}: {quantity_text(key, value)}  # {source}")
-    return lines
-
-
-def _errors(found: Calibration, group: str) -> str:
-    silent = set(found.solution.at_prior())
-    parts = [
-        f"{key}: {quantity_text(key, found.solution.error(f'{group}.{key}'))}"
-        for key in found.fitted(group)
-        if f"{group}.{key}" not in silent
-    ]
-    return "{" + ", ".join(parts) + "}"
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("lsmlab")
+    fitted = {group: found.fitted(group) for group in ("host", "device")}
+    errors = {
+        group: {k: found.solution.error(f"{group}.{k}") for k in values if f"{group}.{k}" not in silent}
+        for group, values in fitted.items()
+    }
+    return str(
+        SetText(
+            about=(f"Written by: {command}",),
+            head=(
+                f"version: {VERSION}",
+                f"description: {found.cores} cores, the machine of the recorded cases",
+                "provenance:",
+                f"  runs: {len(found.runs)} runs of db_bench {found.release}, recorded {found.recorded}",
+                f"  cases: [{', '.join(found.cases)}]",
+                f"  inputs_sha256: {found.digest}",
+                f"  method: {command}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
+            ),
+            host={"cores": found.cores, **fitted["host"]},
+            devices={found.device: fitted["device"]},
+            host_errors=errors["host"],
+            device_errors={found.device: errors["device"]},
+            errors_from="clustered by run; none for constants of which the runs say next to nothing",
+            sources={name: f"{SILENT}{source}" if name in silent else source for name, source in _SOURCES.items()},
+        )
+    )
 
 
 def report_text(found: Calibration) -> str:

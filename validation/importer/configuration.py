@@ -15,6 +15,7 @@ from lsmlab.validation.importer.load import full_speed, load_of, operations, sch
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.tables import log_is_used
 from lsmlab.validation.importer.workload import InferredWorkload
+from lsmlab.validation.parameter_file import SetText
 
 NAME: Final = "imported"
 """The experiment with the load that the store took."""
@@ -41,8 +42,8 @@ class Inferred:
     engine: Mapping[str, Any]
     device: Mapping[str, Any]
     """What is set besides the constants of `parameters`: caps and the page cache."""
-    parameters: Mapping[str, Any]
-    """Content of a parameter set: constants of host and device, with standard errors."""
+    parameters: SetText
+    """A parameter set: constants of host and device, with standard errors."""
     load: Mapping[str, Any]
     """Entries, keys, mix and clients, without a schedule."""
     notes: Sequence[str]
@@ -76,16 +77,10 @@ def write_configuration(
     experiment that does what the store did (one that held its clients back was written to as fast as it let them), and what
     was assumed.
     """
-    import yaml
-
     found = infer(reading, workload, rates, kind)
     for folder in ("experiment", "parameters"):
         (directory / folder).mkdir(parents=True, exist_ok=True)
-    (directory / "parameters" / f"{NAME}.yaml").write_text(
-        f"# Costs of the machine that wrote {reading.path.name}, fitted to the jobs in it.\n"
-        + yaml.safe_dump(found.parameters, sort_keys=False, allow_unicode=True, width=120),
-        encoding="utf-8",
-    )
+    (directory / "parameters" / f"{NAME}.yaml").write_text(str(found.parameters), encoding="utf-8")
     if len(workload.seconds) >= 2:
         rows = "".join(f"{t:.3f},{n:.3f}\n" for t, n in zip(workload.seconds, operations(workload), strict=True))
         (directory / "trace.csv").write_text(f"seconds,operations\n{rows}", encoding="utf-8")
@@ -195,20 +190,24 @@ def _amount(estimate: Estimate) -> str:
     return f"{estimate.value / 1e6:,.1f}{error} MB/s"
 
 
-def _parameters(reading: Reading, rates: InferredRates, base: str) -> dict[str, Any]:
+def _parameters(reading: Reading, rates: InferredRates, base: str) -> SetText:
+    import yaml
+
     host, host_errors = _constants(rates, "host.")
     device, device_errors = _constants(rates, "device.", ("write_bandwidth", "read_bandwidth", "fsync_latency"))
-    if base == "hdd" and "write_bandwidth" in device:
-        device.setdefault("read_bandwidth", device["write_bandwidth"])
-    return {
-        "version": 1,
-        "description": f"the machine that wrote {reading.path.name}",
-        "provenance": "; ".join(f"{e.name}: {e.basis}" for e in rates.estimates if e.name.startswith("host."))
-        or "nothing fitted",
-        "host": host,
-        "devices": {base: device} if device else {},
-        "standard_errors": {"host": host_errors, "devices": {base: device_errors} if device_errors else {}},
-    }
+    sources = {estimate.name: estimate.basis for estimate in rates.estimates}
+    if base == "hdd" and "write_bandwidth" in device and "read_bandwidth" not in device:
+        device["read_bandwidth"] = device["write_bandwidth"]
+        sources["hdd.read_bandwidth"] = "assumption: as it writes"
+    head = {"version": 1, "description": f"the machine that wrote {reading.path.name}"}
+    return SetText(
+        about=("Written by: lsmlab import",),
+        head=yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=1000).splitlines(),
+        host=host, devices={base: device} if device else {}, host_errors=host_errors,
+        device_errors={base: device_errors} if device_errors else {},
+        errors_from="between jobs or stretches of this one LOG; none where it does not tell how sure a constant is",
+        sources=sources,
+    )  # fmt: skip
 
 
 def _constants(
@@ -221,9 +220,9 @@ def _constants(
         name = estimate.name.removeprefix(group)
         if name == estimate.name or (names and name not in names) or estimate.kind == "lower_bound":
             continue
-        values[name] = float(f"{estimate.value:.6g}")
+        values[name] = float(f"{estimate.value:.4g}")
         if estimate.standard_error:
-            errors[name] = float(f"{estimate.standard_error:.6g}")
+            errors[name] = float(f"{estimate.standard_error:.4g}")
     return values, errors
 
 
