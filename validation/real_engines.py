@@ -22,7 +22,7 @@ from lsmlab.validation.log_text import read_text
 from lsmlab.validation.public_text import percentiles
 from lsmlab.validation.scorecard.real import means_and_ranges
 from lsmlab.validation.scorecard.values import SLOW_OPS
-from lsmlab.validation.silk_driver import WORKERS, block_read_s, offered_rates
+from lsmlab.validation.silk_driver import LEAST_LATENCY_S, WORKERS, block_read_s, offered_rates
 
 DATA: Final = Path("../shared/data/real_engines")
 """Where the data lie beside a checkout."""
@@ -243,7 +243,8 @@ def _silk_measured(run: _Run) -> dict[str, float]:
     operations = [float(n) for n in rows]
     text = run.text("stdout.txt")
     rate = sum(operations) / len(operations)
-    return {"ops_per_s": rate, "duration_s": float(run.flags["duration"]), **_latency_and_stalls(text)}
+    told = {k: v for k, v in _latency_and_stalls(text).items() if "latency" not in k or v >= LEAST_LATENCY_S}
+    return {"ops_per_s": rate, "duration_s": float(run.flags["duration"]), **told}
 
 
 def _latency_and_stalls(text: str) -> dict[str, float]:
