@@ -340,6 +340,7 @@ WRONG = {
     "rnu": "did you mean 'lsmlab run'?",
     "run foo": "foo: not an override; write key=value",
     "run device=nvm": "did you mean device=nvme?",
+    "run experiment=throtled": "did you mean experiment=throttled?",
     "run engine.options.max_background_job=3": "did you mean engine.options.max_background_jobs?",
     "run max_background_jobs=3": "did you mean engine.options.max_background_jobs?",
     "run engine.version=x": "engine.version: ",

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered, Sharded
@@ -26,6 +27,9 @@ from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, Hotspot, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 from lsmlab.models.workloads.values import FixedSize, ParetoSize
+
+_DURATION_S: Final = 600.0
+"""How long a run lasts that is told neither time nor operations."""
 
 
 class KeyDistribution(Enum):
@@ -82,7 +86,6 @@ class MixedWorkload:
     threads: int = quantity("count", 16, low=1, high=10_000)
     """Client threads."""
     sync: bool = False
-    duration: float = quantity("seconds", 600.0, low=1e-3)
     regions: int = quantity("count", 1, low=1, high=1000)
 
     def keys(self) -> Chooser:
@@ -134,21 +137,26 @@ class MixedWorkload:
 
 @dataclass(frozen=True, kw_only=True)
 class FullSpeed(MixedWorkload):
-    """A closed loop: each thread sends its next operation when the last one returns."""
+    """A closed loop: each thread sends its next operation when the last one returns.
+
+    It ends with `operations` or `duration`, whichever comes first; 600 s where neither is given.
+    """
 
     operations: int | None = quantity("count", None, low=1)
-    """Operations of all threads together instead of the duration."""
+    """Of all threads together."""
+    duration: float | None = quantity("seconds", None, low=1e-3)
 
     def workload(self) -> Workload:
         """The workload."""
         clients = replace(self.clients("full_speed", ClosedLoop()), operations=self.operations)
-        return self.make(clients, None if self.operations else self.duration)
+        return self.make(clients, _DURATION_S if self.duration is self.operations is None else self.duration)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenLoopWorkload(MixedWorkload):
     """What all schedules share: arrivals wait in a queue while all threads are busy."""
 
+    duration: float = quantity("seconds", _DURATION_S, low=1e-3)
     queue_per_thread: bool = False
     """Whether each thread has a queue of its own, to which arrivals are dealt out; if not, all take from one."""
 
