@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.run_data import is_run, load_run
+from lsmlab.sim.commands.arguments import LineParser
 
 PAGE = "report.html"
 
@@ -17,7 +17,7 @@ def report(argv: list[str]) -> int:
 
     Returns 0. Raises InputError if DIR holds no finished run, or FILE cannot be written.
     """
-    parser = argparse.ArgumentParser(
+    parser = LineParser(
         prog="lsmlab report",
         description="Draw the page of a finished run, or one comparison page of the runs in a directory.",
     )

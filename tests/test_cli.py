@@ -341,6 +341,8 @@ WRONG = {
     "run foo": "foo: not an override; write key=value",
     "run device=nvm": "did you mean device=nvme?",
     "run experiment=throtled": "did you mean experiment=throttled?",
+    "run +wrokload.num=5": "wrokload: no such key; did you mean workload?",
+    "run engine.version=99": "write major.minor",
     "run engine.options.max_background_job=3": "did you mean engine.options.max_background_jobs?",
     "run max_background_jobs=3": "did you mean engine.options.max_background_jobs?",
     "run engine.version=x": "engine.version: ",
@@ -359,6 +361,8 @@ WRONG = {
     "run --replications 0": "at least 1 run",
     "run --replications two": "invalid int value",
     "run --out README": "this is a file",
+    "run --out /proc/x": "choose a place that can be written",
+    "report": "arguments are required: DIR; see 'lsmlab report --help'",
     "run -m device=nvme,xx": "device=xx: no such entry",
     "run -m engine.options.foo=1,2": "engine.options.foo: no such key",
     "run -m --replications 2": "seed=1,2,3",
@@ -384,6 +388,25 @@ def test_bad_input_is_one_clear_line(capsys: pytest.CaptureFixture[str], command
     assert 1 == len(err.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# @package _global_\nworklaod: {num: 5}\n", "worklaod: no such key; did you mean workload?"),
+        ("workload: {num: 5}\n", "the first line must be '# @package _global_'"),
+    ],
+)
+def test_what_an_experiment_sets_in_vain_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, said: str
+) -> None:
+    """A key beside the groups, or a file that Hydra would put below `experiment`, changes nothing: it must be said."""
+    (tmp_path / "mine/experiment").mkdir(parents=True)
+    (tmp_path / "mine/experiment/own.yaml").write_text(text)
+    code, _, err = outcome(capsys, "run", "experiment=own", "--config-dir", str(tmp_path / "mine"))
+
+    assert 2 == code
+    assert said in err
+
+
 def test_an_unquoted_version_in_yaml_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A version that YAML read as a number is refused, because 7.10 and 7.1 look alike by then."""
     (tmp_path / "mine/engine").mkdir(parents=True)
@@ -391,7 +414,7 @@ def test_an_unquoted_version_in_yaml_is_refused(capsys: pytest.CaptureFixture[st
     code, _, err = outcome(capsys, "run", "engine=old", "--config-dir", str(tmp_path / "mine"))
 
     assert 2 == code
-    assert "put quotes around it" in err
+    assert "in a YAML file in quotes" in err
 
 
 @pytest.fixture

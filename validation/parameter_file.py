@@ -1,6 +1,6 @@
 """Constants of a machine as a file that people read: values with units, where they come from, how well they are known.
 
-docs/reference/cases.md explains the format; `lsmlab.sim.parameters` reads it.
+docs/reference/cases.md explains the format; `lsmlab.sim.configuration.parameters` reads it.
 """
 
 from __future__ import annotations

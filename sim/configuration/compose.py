@@ -15,6 +15,11 @@ from lsmlab.models.version import Version
 from lsmlab.sim.configuration.parameters import apply_parameters
 
 _CONFIG_MODULE: Final = "lsmlab.configs"
+_KEYS: Final = (
+    "engine", "device", "host", "workload", "keys", "prefill", "initial_tree", "seed", "replications", "checks", "report",
+    "json", "description",
+)  # fmt: skip
+"""What a configuration holds at the top; `parameters` is put beside it by host.parameters."""
 _TRUSTED_ENV: Final = "LSMLAB_ALLOW_PACKAGES"
 """Environment variable that carries the packages allowed in `_target_` to the worker processes of a sweep."""
 
@@ -63,6 +68,7 @@ class Composer:
             config = cast(dict[str, Any], OmegaConf.to_container(plain, resolve=True, throw_on_missing=True))
         except Exception as error:
             raise self.translated(error, overrides) from error
+        check_keys(config)
         apply_parameters(config, device, map(override_key, overrides), folders)
         check(config)
         return Composition(config, run_dir, sweep_dir)
@@ -193,6 +199,16 @@ def allow_packages(names: Sequence[str]) -> None:
         os.environ[_TRUSTED_ENV] = ":".join([*trusted_packages(), *names])
 
 
+def check_keys(config: Mapping[str, Any]) -> None:
+    """Refuse what stands beside the groups and would be ignored: a misspelt key of an experiment, or one added with +."""
+    from lsmlab.sim.configuration.messages import unknown_key
+
+    for key in config.keys() - _KEYS:
+        if key == "experiment":
+            raise InputError("experiment: its file sets nothing so; the first line must be '# @package _global_'")
+        raise unknown_key(key, dict.fromkeys(_KEYS))
+
+
 def check(config: Mapping[str, Any]) -> None:
     """Refuse what composes but must not run: code outside trusted packages, and a version read as a number.
 
@@ -200,7 +216,7 @@ def check(config: Mapping[str, Any]) -> None:
     """
     version = config.get("engine", {}).get("version") if isinstance(config.get("engine"), Mapping) else None
     if isinstance(version, int | float):
-        raise InputError(f"engine.version: {version} was read as a number; put quotes around it in the YAML file")
+        raise InputError(f"engine.version: {version} was read as a number; write major.minor, in a YAML file in quotes")
     if isinstance(version, str):
         try:
             Version.parse(version)
