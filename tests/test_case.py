@@ -196,6 +196,8 @@ def test_constants_are_displaced_both_ways(tmp_path: Path) -> None:
         ("host: 3\n", "host"),
         ("standard_errors: {host: {write_op: much}}\n", "standard_errors.host.write_op"),
         ("host: {write_opp: 1us}\n", "host.write_opp"),
+        ("hosts: {write_op: 1us}\n", "hosts: no such key"),
+        ("standard_errors: {host: {write_opp: 1us}}\n", "host.write_opp: no such key"),
     ],
 )
 def test_a_bad_set_is_named(tmp_path: Path, text: str, words: str) -> None:

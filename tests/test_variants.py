@@ -55,6 +55,7 @@ def test_every_variant_runs_in_every_setting(file: Path) -> None:
         ({"variants": {"a": {"overrides": ["x={T}"]}}}, "no value for 'T'"),
         ({"variants": {"a": {"overrides": "engine=a"}}}, "variants.a: must be a mapping with overrides, a list"),
         ({"variants": {"a": {"overrides": [], "parents": ["b"]}}}, "parent b is no variant"),
+        ({"variants": {"a": {"override": ["engine=vlsm"]}}}, "variants.a.override: no such key"),
         ({"variant": {}}, "must be a mapping with the keys"),
     ],
 )

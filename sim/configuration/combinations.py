@@ -16,6 +16,7 @@ from lsmlab.sim.configuration.compose import prepare
 GROUP: Final = "comparison"
 """The folder of configs that holds such files."""
 _KEYS: Final = ("description", "overrides", "variants", "settings")
+_OF_A_VARIANT: Final = ("description", "overrides", "parents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,8 @@ def read_variants(name: str) -> Variants:
     variants, parents = {}, {}
     for one, about in content["variants"].items():
         variants[str(one)] = _texts(about, path, f"variants.{one}")
+        for key in sorted(map(str, set(about) - set(_OF_A_VARIANT))):
+            raise InputError(f"{path}: variants.{one}.{key}: no such key; a variant has {', '.join(_OF_A_VARIANT)}")
         parents[str(one)] = _texts(about, path, f"variants.{one}", "parents")
         unknown = [p for p in parents[str(one)] if p not in content["variants"]]
         if unknown:

@@ -203,7 +203,7 @@ def check_keys(config: Mapping[str, Any]) -> None:
     """Refuse what stands beside the groups and would be ignored: a misspelt key of an experiment, or one added with +."""
     from lsmlab.sim.configuration.messages import unknown_key
 
-    for key in config.keys() - _KEYS:
+    for key in sorted(config.keys() - _KEYS):
         if key == "experiment":
             raise InputError("experiment: its file sets nothing so; the first line must be '# @package _global_'")
         raise unknown_key(key, dict.fromkeys(_KEYS))

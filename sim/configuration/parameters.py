@@ -59,6 +59,8 @@ def _read(name: str, path: Path) -> ParameterSet:
         raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
     if not isinstance(content, Mapping):
         raise InputError(f"{path}: must be a mapping with the keys {', '.join(_KEYS)}")
+    for key in sorted(map(str, content.keys() - _KEYS)):
+        raise InputError(f"{path}: {key}: no such key; a parameter set has {', '.join(_KEYS)}")
     host = _mapping(content, "host", path)
     devices = {str(k): _mapping({k: v}, k, path, "devices.") for k, v in _mapping(content, "devices", path).items()}
     errors = _mapping(content, "standard_errors", path)
@@ -129,8 +131,11 @@ def _known_errors(
     for key, error in found.standard_errors.items():
         name = key.replace(f"devices.{device}.", "device.", 1)
         group, _, constant = name.partition(".")
-        if group in ("host", "device") and constant in config[group] and name not in typed and error > 0:
-            standard[name] = error
+        if group in ("host", "device"):
+            if constant not in config[group]:
+                raise InputError(f"parameters/{found.name}.yaml: standard_errors: {name}: no such key of {group}")
+            if name not in typed and error > 0:
+                standard[name] = error
     return {"standard_errors": standard, "model_errors": dict(found.model_errors)}
 
 
