@@ -19,7 +19,6 @@ from lsmlab.sim.clients.latency import (
 )
 from lsmlab.sim.clients.line import Line
 from lsmlab.sim.machine.sojourn import mean_sojourn_s
-from lsmlab.sim.results.series import quantile_series
 
 
 @pytest.mark.parametrize("service", ["exponential", "constant"])
@@ -171,21 +170,3 @@ def test_percentiles_are_ordered(
 
     assert sorted(values) == values
     assert all(v > 0.0 for v in values)
-
-
-def test_a_quiet_second_has_the_waits_of_an_open_loop() -> None:
-    """At 80 % load four writes in five wait for the one before: its percentiles are those of the whole run.
-
-    A second in which 100 of 1000 writes meet a stop ends with these; the others rank as ever.
-    """
-    plain, waits = waiting_mixture(Undisturbed(3000.0, 1e-3, 0.0), 0.8, 1)
-    stopped = np.array([(2.5, 100.0, 0.5, 0.5)])
-    seconds, ops = np.arange(4.0), np.array([1000.0, 1000.0, 1000.0])
-    quiet = LatencyDistribution([plain], waits)
-    table = quantile_series(stopped, ops, seconds, LatencyDistribution([plain], np.concatenate((waits, stopped))))
-
-    for name, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
-        assert quiet.quantile(q) == pytest.approx(table[name][0], rel=0.01)
-    assert table["p90"][1] > 3e-3
-    assert 0.501 == pytest.approx(table["p99"][2])
-    assert table["p50"][2] == table["p50"][0]

@@ -135,15 +135,11 @@ class LatencyDistribution:
         mean_s = sum(u.count * u.mean_s for u in undisturbed) / plain if plain > 0 else 0.0
         delayed = float(pieces[:, 1].sum()) if len(pieces) else 0.0
         self.count = plain + delayed
-        self.usual_s = mean_s
-        """What an operation takes beside its delay."""
-        self._steady = np.zeros_like(EDGES)
+        self._plain = np.zeros_like(EDGES)
         for part in undisturbed:
             if part.count > 0:
-                self._steady += part.count * loglogistic_cdf(EDGES, part.mean_s, part.spread)
-        timed = pieces[:, 0] >= 0.0 if len(pieces) else np.zeros(0, dtype=bool)
-        self._steady += pieces_below(pieces[~timed], EDGES, mean_s)
-        below = pieces_below(pieces[timed], EDGES, mean_s) + self._steady
+                self._plain += part.count * loglogistic_cdf(EDGES, part.mean_s, part.spread)
+        below = pieces_below(pieces, EDGES, mean_s) + self._plain
         self._below = np.maximum.accumulate(np.clip(below, 0.0, self.count))
         self.mean_s = 0.0
         self.max_s = 0.0
@@ -158,12 +154,9 @@ class LatencyDistribution:
         """Latency in seconds that a fraction `q` of the operations does not exceed; 0 for no operations."""
         return _quantile(self._below, q * self.count)
 
-    def steady_quantiles(self) -> dict[str, float]:
-        """Percentiles in seconds of a second without stops or a backlog; "max" is their P99.99.
-
-        Operations wait for nothing there, or in an open loop for those before them (`waiting_mixture`).
-        """
-        result = {name: _quantile(self._steady, q * float(self._steady[-1])) for name, q in QUANTILES.items()}
+    def undisturbed_quantiles(self) -> dict[str, float]:
+        """Percentiles in seconds of operations that waited for nothing; "max" is their P99.99."""
+        result = {name: _quantile(self._plain, q * float(self._plain[-1])) for name, q in QUANTILES.items()}
         return {**result, "max": result["p9999"]}
 
     def summary(self) -> dict[str, float]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
-from lsmlab.sim.clients.latency import Floats, LatencyDistribution
+from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.results.chains import chains
 from lsmlab.sim.results.memory import memory_summary
 from lsmlab.sim.results.series import (
@@ -137,9 +137,9 @@ def _series(
     table: Table = {"t_s": seconds[1:]}
     table |= client_series(clients, seconds)
     for name, (distribution, pieces), ops in (("write", writes, "write_ops"), ("read", reads, "read_ops")):
+        plain = distribution.undisturbed_quantiles() if distribution else dict.fromkeys((*QUANTILES, "max"), 0.0)
         timed = pieces[pieces[:, 0] >= 0.0]
-        distribution = distribution or LatencyDistribution([], timed)  # none: a column of zeros
-        columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, distribution)
+        columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, plain)
         for suffix, values in columns.items():
             table[f"{name}_{suffix}_s"] = values
     table |= transfer_series(setup.machine.device.log, seconds)

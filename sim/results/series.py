@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from lsmlab.models.engines.engine import Engine
-from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution, queue_pieces, ramps
+from lsmlab.sim.clients.latency import QUANTILES, Floats, queue_pieces, ramps
 from lsmlab.sim.machine.machine import Consumer
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.store.recorder import CAUSES, StoreRecorder
@@ -74,15 +74,14 @@ def waiting_pieces(group: Group, seconds: Floats) -> Floats:
     return queue_pieces(curve[:, 0], curve[:, 1], curve[:, 2], seconds)
 
 
-def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, distribution: LatencyDistribution) -> dict[str, Floats]:
-    """Percentiles (names of `latency.QUANTILES`) and maximum of each second, of `ops` operations of that distribution.
+def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, undisturbed: Mapping[str, float]) -> dict[str, Floats]:
+    """Percentiles (names of `latency.QUANTILES`) and maximum of each second.
 
-    `pieces` are those of its operations that met a stop or a backlog, and when. Such delays are long against any other
-    operation, so within a second the others rank first.
+    `undisturbed` are the same for operations that waited for nothing. Delays are long against an undisturbed
+    operation, so within a second the undisturbed ones rank first.
     """
-    steady = distribution.steady_quantiles()
     n = len(seconds) - 1
-    result = {name: np.where(ops > 0, value, 0.0) for name, value in steady.items()}
+    result = {name: np.where(ops > 0, value, 0.0) for name, value in undisturbed.items()}
     if not len(pieces):
         return result
     second = np.clip(np.searchsorted(seconds, pieces[:, 0], side="right") - 1, 0, n - 1)
@@ -94,7 +93,7 @@ def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, distribution: 
     every = np.maximum(ops, total)
     cumulative = np.cumsum(count)
     before = np.concatenate(([0.0], np.cumsum(total)[:-1]))
-    usual_s = distribution.usual_s
+    usual_s = undisturbed["p50"]
     for name, q in QUANTILES.items():
         rank = q * every - (every - total)
         touched = (rank > 0) & (total > 0)
