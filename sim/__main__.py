@@ -27,8 +27,6 @@ _PURPOSE = {
     "papers": "run the published experiments and compare the figures",
 }
 EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
-_UNWRITABLE = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS)
-"""What the system says of a place that cannot be written; files to read are checked where they are read."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -116,8 +114,6 @@ def _explain(error: Exception) -> int:
         code = EXIT_FAILED
     elif (message := one_line(error)) is not None:
         text, code = message, EXIT_INPUT
-    elif isinstance(error, OSError) and error.filename and error.errno in _UNWRITABLE:
-        text, code = f"{error.filename}: {error.strerror}; choose a place that can be written with --out DIR", EXIT_INPUT
     elif isinstance(error, OSError):
         text, code = f"{error.filename or 'input or output'}: {error.strerror or error}", EXIT_FAILED
     else:

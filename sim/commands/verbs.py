@@ -23,7 +23,7 @@ from lsmlab.sim.configuration.compose import (
 )
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import fresh, shown
+from lsmlab.sim.results.rundir import fresh, made, shown
 
 _INTERRUPTED = 130
 
@@ -216,8 +216,7 @@ def _directory(given: Arguments, composition: Composition) -> tuple[Path, bool]:
         if given.out.exists() and not given.out.is_dir():
             raise InputError(f"--out {given.out}: this is a file; name a folder")
         existed = given.out.is_dir()
-        given.out.mkdir(parents=True, exist_ok=True)
-        return given.out, not existed
+        return made(given.out), not existed
     return fresh(composition.directory), True
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import shutil
 from pathlib import Path
 from types import TracebackType
 from typing import Final
+
+from lsmlab.models.errors import InputError
 
 _TRIES: Final = 1000
 """How many names with a running number are tried before giving up."""
@@ -25,7 +28,7 @@ class RunDirectory:
         self.staging = self.target.with_name(f".{self.target.name}.partial-{os.getpid()}")
 
     def __enter__(self) -> RunDirectory:
-        self.staging.mkdir(parents=True, exist_ok=True)  # early: a place that cannot be written fails before the work
+        made(self.staging)  # early: a place that cannot be written fails before the work
         return self
 
     def __exit__(
@@ -50,6 +53,17 @@ class RunDirectory:
         return self.target
 
 
+def made(directory: Path) -> Path:
+    """The directory, created where it does not exist. Raises InputError where it cannot be; a full disk is no bad input."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise InputError(f"{directory}: {error.strerror}; choose a place that can be written with --out DIR") from None
+    return directory
+
+
 def shown(path: Path) -> str:
     """A path as short as it can be typed from here."""
     try:
@@ -63,7 +77,7 @@ def fresh(directory: Path) -> Path:
 
     Two runs that start in the same second get two places.
     """
-    directory.parent.mkdir(parents=True, exist_ok=True)
+    made(directory.parent)
     for number in range(1, _TRIES):
         candidate = directory if number == 1 else directory.with_name(f"{directory.name}_{number}")
         try:

@@ -15,7 +15,7 @@ from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import fresh
+from lsmlab.sim.results.rundir import fresh, made
 from lsmlab.validation.papers.document import write_document
 from lsmlab.validation.papers.released import Released, released
 from lsmlab.validation.papers.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, Runs, run_settings
@@ -107,8 +107,7 @@ def _parse(argv: list[str]) -> _Given:
 def _directory(given: _Given, stack: ExitStack) -> Path:
     """Where the runs go: --out, a new folder of outputs, or with --json alone one that is removed at the end."""
     if given.out is not None:
-        given.out.mkdir(parents=True, exist_ok=True)
-        return given.out
+        return made(given.out)
     if given.json:
         return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lsmlab-papers-")))
     return fresh(Path("outputs") / f"papers-{datetime.now():%Y-%m-%d_%H-%M-%S}")

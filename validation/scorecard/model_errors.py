@@ -39,16 +39,17 @@ def _read(path: Path) -> Mapping[str, Mapping[str, float]]:
         return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {name: {str(k): float(v) for k, v in content.get(name, {}).items()} for name in _LEARNT_FROM}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+        return {name: {str(k): float(v) for k, v in content[name].items()} for name in _LEARNT_FROM}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: cannot be read ({error}); 'lsmlab validate --write-docs' writes it") from None
 
 
 def fit_model_errors(runs: Sequence[CaseRun], set_name: str = CALIBRATION) -> dict[str, float]:
     """For each metric the smallest error with which 90 % of the calibration runs' values lie inside their intervals.
 
-    Of that set only runs of the calibration part count, so that nothing is learnt from what is scored (split conformal prediction
-    with a scale for each metric: Lei and others 2018, with the interval's half width as the score).
+    Of that set only runs of the calibration part count (split conformal prediction with a scale for each metric: Lei and
+    others 2018, with the interval's half width as the score). The calibration set is not in the score; reruns
+    are, and those of calibration runs lie inside their intervals because the error was learnt from them.
     """
     calibration = [r for r in runs if r.set == set_name and r.case.part == "calibration" and r.error is None]
     left = {m.name for m in METRICS if m.interval}

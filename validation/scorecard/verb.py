@@ -11,7 +11,7 @@ from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import fresh
+from lsmlab.sim.results.rundir import fresh, made
 from lsmlab.validation.scorecard.card import Scorecard
 from lsmlab.validation.scorecard.model_errors import read_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
@@ -125,6 +125,8 @@ def _parse(argv: list[str]) -> _Given:
         raise InputError("--seeds and --jobs must be at least 1")
     if given.docs and (given.cases or found.only or given.overrides or given.match):
         raise InputError("--write-docs goes with no choice of cases and no overrides: the documents show all of it")
+    if given.out is not None:
+        made(given.out)  # early: a place that cannot be written fails before the work
     if given.docs and not given.public_data.is_dir():
         raise InputError(
             f"--write-docs needs the public runs: {given.public_data} is not there; give their folder with --public-data"
@@ -136,7 +138,6 @@ def _show(card: Scorecard, given: _Given) -> int:
     document = card.document()
     if given.out is not None or not given.json:
         directory = given.out or fresh(Path("outputs") / f"validation-{datetime.now():%Y-%m-%d_%H-%M-%S}")
-        directory.mkdir(parents=True, exist_ok=True)
         write_json(directory / "scorecard.json", document)
         write_json(directory / "curves.json", {"curves": card.curves()})
         pages, _ = finishers.finish(PAGES, directory) if given.report is not False else ([], True)
