@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Final
 
 from lsmlab.models.units import quantity
 
@@ -19,7 +21,8 @@ class Host:
     crowding: float = quantity("ratio", 0.0, high=1.0)
     """By how much each further running thread makes the work of all longer: clock, caches and memory are shared."""
     time_slice: float = quantity("seconds", 3e-3)
-    """Longest time for which a client's thread waits for a core that another thread holds."""
+    """How long a thread waits for a core where all are taken: a client's for up to as long, a job's that slept for a request
+    as long each time."""
     interrupt_every: float = quantity("seconds", 0.0)
     """Computing between two interruptions of a client's thread by the kernel or the hypervisor; 0: there are none."""
     interrupt: float = quantity("seconds", 0.0)
@@ -28,6 +31,8 @@ class Host:
     """One write by a single client thread: batch, log record, memtable insert."""
     write_byte: float = quantity("seconds", 0.0)
     """Further cost of a write per byte of key and value."""
+    write_depth: float = quantity("seconds", 0.0)
+    """Further cost of a write for each doubling of its memtable beyond 64 MiB of keys and values (`depth`)."""
     log_op: float = quantity("seconds", 0.0)
     """Further core time of one write if it goes to the log: a record in the page cache by a system call (§2.1)."""
     statistics_op: float = quantity("seconds", 0.0)
@@ -90,6 +95,17 @@ class Host:
     """Time that a delayed writer loses after each sleep with cold caches; RocksDB does not count it as stall."""
     dirty_expire: float = quantity("seconds", 30.0)
     """Age at which the kernel writes dirty pages back (vm.dirty_expire_centisecs = 3000)."""
+
+
+_SHALLOW_BYTES: Final = 2.0**26
+
+
+def depth(memtable_bytes: float) -> float:
+    """Doublings of a memtable beyond 64 MiB of keys and values.
+
+    The more, the less of the way to a place in its skip list lies in the processor's caches.
+    """
+    return max(0.0, math.log2(max(memtable_bytes, 1.0) / _SHALLOW_BYTES))
 
 
 def effort(entries_in: float, entries_out: float, dropped: float) -> float:

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.clients.latency import Undisturbed
 from lsmlab.sim.configuration.parameters import read_parameters
-from lsmlab.validation.calibrate.client_equations import sleeps
+from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for
 from lsmlab.validation.calibrate.jobs import Job
@@ -26,6 +27,8 @@ from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
 from lsmlab.validation.calibrate.verb import CASES, COMMAND, calibrate
 from lsmlab.validation.histogram_clock import bucket_bounds
+from lsmlab.validation.log_fills import Fill, undisturbed
+from lsmlab.validation.log_stalls import Stall
 
 ROOT = Path(__file__).parents[1]
 TRUE = {
@@ -83,8 +86,15 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
     counters = ({"write_bytes": 3e8, "writes": writes, "read_bytes": 0.0, "reads": 0.0},)
     return RecordedRun(
         f"{name}/{seed}", name, a_config(value_bytes), now_s, operations, 0.0, tuple(jobs), {"write": histogram},
-        counters, (), 1.0, "",
+        counters, _fills(now_s), (), 1.0, "",
     )  # fmt: skip
+
+
+def _fills(until_s: float) -> tuple[Fill, ...]:
+    """Memtables of 100,000 entries, one after the other."""
+    step_us = round(1e11 * TRUE["host.write_op"])
+    starts = range(0, round(1e6 * until_s) - step_us, step_us)
+    return tuple(Fill(start, start + step_us, 1e5) for start in starts)
 
 
 def test_known_constants_come_back() -> None:
@@ -189,13 +199,44 @@ def test_interruptions_come_back() -> None:
     assert np.abs(misses).max() < 0.08 / 0.2
 
 
-def test_the_committed_set_is_what_the_command_gives() -> None:
-    """configs/parameters/recording_vm.yaml is, byte for byte, the fit to the committed recordings."""
-    committed = ROOT / "configs" / "parameters" / "recording_vm.yaml"
+def test_the_time_of_a_write_is_that_of_undisturbed_memtables() -> None:
+    """A run that stalled, and whose clients lost time besides, tells the cost of a write by the memtables between its stalls."""
+    run = a_run("stalled", 200, 1, 0.1)
+    slow = replace(run, operations=run.operations // 2)
 
-    text = parameter_text(calibrate_cases(CASES), COMMAND)
+    equation = fills([slow])
 
-    assert committed.read_text(encoding="utf-8") == text, "run: lsmlab calibrate --out configs/parameters/recording_vm.yaml"
+    assert equation is not None
+    values = dict.fromkeys(equation.keys, 0.0) | {"host.write_op": TRUE["host.write_op"], "host.write_serial": 1.0}
+    busy = sum(job.cpu_s for job in run.jobs) / run.jobs[-1].work_end_s
+    assert equation.misses(values) * 0.08 == pytest.approx([0.0], abs=1e-6)
+    assert equation.misses(values | {"host.crowding": 0.5}) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
+
+
+def test_a_fill_that_meets_a_stall_does_not_count() -> None:
+    """Of three memtables the one in the middle was delayed for a moment."""
+    memtables = [Fill(0, 100, 10.0), Fill(100, 200, 10.0), Fill(200, 300, 10.0)]
+    stalls = [Stall(StallCause.L0_SLOWDOWN, 150, 160, 0)]
+
+    assert [memtables[0], memtables[2]] == undisturbed(memtables, stalls)
+
+
+def test_writers_without_a_core_each_say_nothing() -> None:
+    """Four writers on two cores wait for the one that leads: their time is not the cost of a write."""
+    run = a_run("crowded", 200, 1, 0.1)
+    crowded = replace(run, config={**run.config, "workload": {**run.workload, "threads": 4}})
+
+    assert fills([crowded]) is None
+
+
+@pytest.mark.parametrize(("name", "folder"), [("recording_vm", CASES), ("epyc_vm", CASES.with_name("calibration_epyc"))])
+def test_the_committed_set_is_what_the_command_gives(name: str, folder: Path) -> None:
+    """A set of configs/parameters is, byte for byte, the fit to the committed recordings of its machine."""
+    committed = ROOT / "configs" / "parameters" / f"{name}.yaml"
+
+    text = parameter_text(calibrate_cases(folder), COMMAND)
+
+    assert committed.read_text(encoding="utf-8") == text, f"run: lsmlab calibrate {folder} --out {committed}"
 
 
 def test_a_written_set_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

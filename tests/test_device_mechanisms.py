@@ -309,6 +309,19 @@ def test_threads_that_copy_crowd_the_others() -> None:
     assert [1.1, 1.0] == pytest.approx([alone_from_s, env.now - alone_from_s])
 
 
+def test_a_core_is_taken_where_all_are() -> None:
+    """On two cores a further thread finds one beside a job, in seven of ten cases none beside a job and a client at 70 %."""
+    env = simpy.Environment()
+    cores = CoreStation(env, 2)
+    cores.work(1.0)
+    beside_a_job = cores.taken
+    cores.set_clients(0.7)
+    beside_both = cores.taken
+    cores.work(1.0)
+
+    assert [0.0, 0.7, 1.0] == pytest.approx([beside_a_job, beside_both, cores.taken])
+
+
 def test_a_cap_on_operations_counts_small_ones() -> None:
     """Small reads and writes use up a slice's allowance of operations, though they have no bytes."""
     device = setup("samsung_970_pro", iops_cap=500).device

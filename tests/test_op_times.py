@@ -35,7 +35,7 @@ def times_of(wanted: float, host: Host = HOST) -> OpTimes:
     """On two cores that `wanted` threads want."""
     slowdown = 1.0 + host.crowding * (min(wanted, 2.0) - 1.0)
     cores = SimpleNamespace(
-        wanted=wanted, cores=2.0, slowdown=lambda n: 1.0 + host.crowding * (min(n, 2.0) - 1.0),
+        wanted=wanted, background=int(wanted), cores=2.0, slowdown=lambda n: 1.0 + host.crowding * (min(n, 2.0) - 1.0),
         share=min(1.0, 2.0 / wanted) / slowdown,
     )  # fmt: skip
     machine: Any = SimpleNamespace(host=host, cores=cores)
@@ -84,6 +84,31 @@ def test_a_limited_client_runs_in_bursts() -> None:
     delayed = times_of(2.1).parts(0, a_group(runnable=0.1))
 
     assert limited[2][0] == pytest.approx(10.0 * delayed[2][0], rel=0.01)
+
+
+def test_writers_without_cores_follow_each_other_asleep() -> None:
+    """Four writers, one job, two cores: a third of the time the leader has none, and three others wait for a slice each.
+
+    Without a job, or as one writer, they follow each other at once.
+    """
+
+    def follows(wanted: float, threads: int) -> float:
+        group = a_group()
+        group.spec = replace(group.spec, threads=threads)
+        times = times_of(wanted)
+        return times.mean_s(0) * times.capacity(group) * (HOST.write_serial if threads > 1 else 1.0)
+
+    assert follows(1.0, 4) == pytest.approx(1.0 / (1.0 + (1.0 / 0.74 - 1.0) * 3))
+    assert [1.0, 1.0] == pytest.approx([follows(0.5, 4), follows(1.0, 1)])
+
+
+@pytest.mark.parametrize(("mib", "doublings"), [(8, 0.0), (64, 0.0), (128, 1.0), (512, 3.0)])
+def test_writes_into_large_memtables_take_longer(mib: int, doublings: float) -> None:
+    """By the same for each doubling beyond 64 MiB of keys and values; reads do not change."""
+    times = times_of(0.5, replace(HOST, write_depth=3e-7))
+    times._filling = SimpleNamespace(entries=mib * 2**20 / SHAPE.user_bytes)  # type: ignore[assignment]
+
+    assert times.cpu_s(0) == pytest.approx(2e-6 + 3e-7 * doublings)
 
 
 def test_statistics_cost_every_write() -> None:

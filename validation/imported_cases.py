@@ -111,7 +111,7 @@ def reruns(own: Path, data: Path) -> Iterator[Case]:
 
 def what_ifs(own: Path, data: Path) -> Iterator[Case]:
     """Other options and loads on the machines of the own calibration runs, and other numbers of jobs in the public runs."""
-    for group in _groups([*_own(own)], _device_of):
+    for group in _groups([*_own(own)], _machine_of):
         writing = [case for case in group if _write_only(case)]
         source = next((case for case in writing if case.part == "calibration" and case.logs and not _limited(case)), None)
         yield from _all_but(source, writing)
@@ -145,9 +145,9 @@ def _groups(cases: Iterable[Case], key: Callable[[Case], tuple[str, ...]]) -> It
     yield from (group for group in found.values() if len(group) > 1)
 
 
-def _device_of(case: Case) -> tuple[str, ...]:
-    """The device and its limits."""
-    return tuple(text for text in case.overrides if text.startswith("device"))
+def _machine_of(case: Case) -> tuple[str, ...]:
+    """The machine, the device and its limits."""
+    return tuple(text for text in case.overrides if text.startswith(("host.parameters", "device")))
 
 
 def _jobs(case: Case) -> Mapping[str, str]:

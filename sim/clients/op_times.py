@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from lsmlab.models.host import Host
+from lsmlab.models.host import Host, depth
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
 from lsmlab.sim.clients.latency import Undisturbed
@@ -48,6 +48,7 @@ class OpTimes:
         logged = host.log_op if shape.log_bytes > 0.0 else 0.0
         counted = host.statistics_op if shape.statistics else 0.0
         self._write_cpu_s = host.write_op + host.write_byte * shape.user_bytes + logged + counted
+        self._user_bytes = shape.user_bytes
         self._square_ratios = [
             1.0 + Undisturbed(1.0, 1.0, spread).variation for spread in (host.write_spread, host.read_spread)
         ]
@@ -55,7 +56,11 @@ class OpTimes:
 
     def cpu_s(self, kind: int) -> float:
         """Core time of one operation; of a write: into the memtable, and into the log if there is one."""
-        return self._write_cpu_s if kind == WRITE else self.read_cost(kind).cpu_s
+        if kind != WRITE:
+            return self.read_cost(kind).cpu_s
+        if self._host.write_depth == 0.0:
+            return self._write_cpu_s
+        return self._write_cpu_s + self._host.write_depth * depth(self._filling.entries * self._user_bytes)
 
     def look(self) -> None:
         """See what reads cost on the trees as they are; all answers go by that until the next look."""
@@ -99,9 +104,21 @@ class OpTimes:
         capacity = group.spec.threads / mean_s
         if group.write_share > 0.0:
             # one fsync serves all writers of a group, so it costs each thread its time but is no serial part
-            serial_s = (self.mean_s(WRITE) - self.sync_s) * (self._host.write_serial if group.spec.threads > 1 else 1.0)
+            serial_s = self.mean_s(WRITE) - self.sync_s
+            if group.spec.threads > 1:
+                serial_s *= self._host.write_serial * self._convoy(group.spec.threads)
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
+
+    def _convoy(self, writers: int) -> float:
+        """How much longer writers that follow each other take where they have no core each: 1 if they have.
+
+        The writer that leads a group loses its core after a time slice. The others wait for it, fall asleep after 100 us
+        (write_thread_max_yield_usec), and are woken one after the other to lead, each of them to wait for a slice.
+        """
+        cores = self._machine.cores
+        beyond = cores.background + min(writers, 1.0 / self._host.write_serial) - cores.cores
+        return 1.0 + min(1.0, max(0.0, beyond)) * (writers - 1)
 
     def parts(self, kind: int, group: Group) -> Parts:
         """The operation's parts: with and without the device, undisturbed, interrupted, and waiting for a core."""

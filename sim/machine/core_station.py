@@ -61,9 +61,19 @@ class CoreStation:
             self._replan()
 
     @property
+    def background(self) -> int:
+        """Threads of jobs that want a core now."""
+        return len(self._queue) + self._copying
+
+    @property
     def wanted(self) -> float:
         """Threads that want a core now."""
-        return len(self._queue) + self._clients + self._copying
+        return self.background + self._clients
+
+    @property
+    def taken(self) -> float:
+        """How likely a further thread finds none of the cores free."""
+        return min(1.0, max(0.0, self.wanted - self.cores + 1.0))
 
     def slowdown(self, wanted: float) -> float:
         """How much longer a thread computes on a core of its own where so many want one (`crowding`)."""

@@ -74,6 +74,9 @@ class Machine:
         """Whether a job's thread copies to the device itself; what waits for a cap is copied by a thread of the kernel."""
         self.sleeps_in_fsync = journal is not None and not self._copies
         """Whether it sleeps while a file's fsync lasts."""
+        self._sleeps = not (style.overlap_reads or style.overlap_writes or style.whole_files)
+        """Whether a job's thread sleeps for each buffer that it reads or writes, as with direct I/O, and needs a core again
+        afterwards."""
         self.limits_reads = False
         """Whether background reads pass the limiter as well."""
         self.logs_on_device = False
@@ -128,6 +131,9 @@ class Machine:
                     yield from self.journal.fsync_written(pending)
                 else:
                     yield pending
+            if self._sleeps and (taken := self.cores.taken) > 0.0:
+                requests = step.write_bytes / BUFFER_BYTES + step.read_bytes / style.readahead_bytes
+                yield self.env.timeout(requests * self.host.time_slice * taken)
             if step.point_reads > 0.0:
                 yield self._point_reads(step.point_reads, consumer)
             if step.ends_file and step.write_bytes > 0:

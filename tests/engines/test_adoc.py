@@ -212,27 +212,34 @@ def test_the_released_tuner_cycles() -> None:
     """Slow flushes grow the batch to its maximum, pending bytes pass the soft limit, the batch falls, the debt jumps.
 
     The setting is that of the recorded runs of the released code (60 MiB/s, 8 to 64 MB, two cores, checksums in software),
-    whose cycles take 40 to 60 s. Their pending bytes reach 1.1 to 1.4 GiB in the first and 1.9 to 2.1 in the second.
+    whose cycles take 40 to 60 s. Their pending bytes reach 1.1 to 1.4 GiB in the first and pass the hard limit in the second.
+    When the debt of a cycle is paid depends on which merges were under way, so some cycles take twice as long: three runs.
     """
+    periods, firsts, seconds = zip(*(_cycle(seed) for seed in (1, 2, 3)), strict=True)
+
+    assert 25 <= np.median(periods) <= 75
+    assert 1024 < np.median(firsts) < 1500
+    assert np.median(seconds) > 1700
+
+
+def _cycle(seed: int) -> tuple[int, float, float]:
+    """Seconds between the first two times of a full batch, and the most pending MiB in the first cycle and the second."""
     series = run(configuration(
         "engine=adoc_code", "device=nvme", "device.write_cap=60MiB/s", "device.read_cap=60MiB/s", "host=two_core_vm",
-        "host.parameters=recording_vm", "workload.num=20M", "workload.value_size=1000", "workload.duration=120s",
+        "host.parameters=recording_vm", "workload.num=20M", "workload.value_size=1000", "workload.duration=160s",
         *COMMON_OPTIONS, "engine.options.write_buffer_size=8MiB", "engine.options.target_file_size_base=8MiB",
         "engine.options.max_bytes_for_level_base=32MiB", "engine.tuner.least_batch=8MiB", "engine.tuner.most_batch=64MiB",
         "host.checksum_byte=0.7ns", "engine.options.soft_pending_compaction_bytes_limit=1GiB",
-        "engine.options.hard_pending_compaction_bytes_limit=2GiB",
+        "engine.options.hard_pending_compaction_bytes_limit=2GiB", f"seed={seed}",
     )).series  # fmt: skip
     batch, pending = series["option_write_buffer_size"] / MIB, series["pending_bytes"] / MIB
     full = np.flatnonzero((batch[1:] == 64) & (batch[:-1] < 64)) + 1
-    falls = [int(top + np.argmax(batch[top:] < 64)) for top in full]
-    least = [int(fall + np.argmax(batch[fall:] == 8)) for fall in falls]
-
-    assert len(full) >= 2
-    assert 25 <= full[1] - full[0] <= 75
-    for fall, low in zip(falls[:2], least[:2], strict=True):
+    falls = [int(top + np.argmax(batch[top:] < 64)) for top in full[:2]]
+    for fall in falls:
+        low = int(fall + np.argmax(batch[fall:] == 8))
         assert pending[low] > 1.05 * pending[fall]
-    assert 1024 < pending[full[0] : full[1]].max() < 1500
-    assert 1700 < pending[full[1] : full[1] + 40].max() < 1.2 * 2048  # the hard limit stops writers, not what is in flight
+    first, second = (int(top) for top in full[:2])
+    return second - first, float(pending[first:second].max()), float(pending[second : second + 40].max())
 
 
 def test_writers_wait_less_with_both_knobs() -> None:

@@ -4,66 +4,107 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
+from lsmlab.validation.log_fills import Fill
+
+_WRITE_KEYS: Final = ("host.write_op", "host.write_byte", "host.log_op", "host.write_serial", "host.crowding")
+_FEWEST_FILLS: Final = 8
+"""Memtables of a run from which its writes' time is taken."""
+
+
+def fills(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Time per write of the memtables that a run filled while no stall held its writers back: the median, which is a run's.
+
+    Runs differ by more than their memtables scatter, so a run is one measurement.
+    """
+    used = [run for run in _writers(runs) if len(run.fills) >= _FEWEST_FILLS]
+    rows = []
+    for run in used:
+        per_op_s = float(np.median([(f.end_us - f.start_us) / 1e6 / f.entries for f in run.fills]))
+        beside = [_runnable_jobs(run, fill) for fill in run.fills]
+        rows.append((per_op_s, (np.mean([shares for shares, _ in beside], axis=0), beside[0][1])))
+
+    def misses(values: Values) -> Array:
+        pairs = zip(used, rows, strict=True)
+        return np.array([math.log(_write_s(values, run, found_s, jobs) / found_s) / 0.08 for run, (found_s, jobs) in pairs])
+
+    return Equation("fills of memtables", misses, [run.name for run in used], _WRITE_KEYS) if used else None
 
 
 def writes(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time per write outside stalls.
-
-    A write waits for a core as long as more threads can run than there are cores, and loses something with every sleep.
-    Writes through the log cost `log_op` more.
-    """
-    used = [run for run in runs if "write" in run.histograms and "read" not in run.histograms]
+    """Time per write outside stalls: of delayed writers too, who lose something with every sleep."""
+    used = _writers(runs)
     rows = []
     for run in used:
         histogram = run.histograms["write"]
         sleeps = sum(n for low, high, n in histogram.buckets if low >= 870.0) / histogram.count / run.threads
-        per_op_s = (run.duration_s - run.stall_s) / run.operations
-        rows.append((run.entry_bytes, float(run.logged), sleeps, per_op_s, run.threads > 1))
-    busy = [_runnable_jobs(run) for run in used]
+        rows.append((sleeps, (run.duration_s - run.stall_s) / run.operations, _runnable_jobs(run)))
 
     def misses(values: Values) -> Array:
         found = []
-        for run, (size, logged, sleeps, per_op_s, several), jobs in zip(used, rows, busy, strict=True):
-            cpu_s = values["host.write_op"] + values["host.write_byte"] * size + values["host.log_op"] * logged
-            clients = min(float(run.threads), cpu_s / per_op_s) if several else 1.0
-            wait = _slower(values, run, jobs, clients)
-            serial = values["host.write_serial"] if several else 1.0
-            expected = cpu_s * wait * serial + values["host.sleep_penalty"] * sleeps
+        for run, (sleeps, per_op_s, jobs) in zip(used, rows, strict=True):
+            expected = _write_s(values, run, per_op_s, jobs) + values["host.sleep_penalty"] * sleeps
             found.append(math.log(expected / per_op_s) / 0.08)
         return np.array(found)
 
-    keys = ("host.write_op", "host.write_byte", "host.write_serial", "host.sleep_penalty", "host.crowding", "host.log_op")
+    keys = (*_WRITE_KEYS, "host.sleep_penalty")
     return Equation("writes outside stalls", misses, [run.name for run in used], keys) if len(used) > 1 else None
+
+
+def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
+    """Runs whose clients write as fast as they can, each on a core of its own.
+
+    With more writers than cores the one that leads a group loses its core while it leads, and all wait for it: that is no
+    cost of a write.
+    """
+    return [
+        run for run in runs
+        if "write" in run.histograms and "read" not in run.histograms and run.threads <= run.cores
+        and not run.workload.get("benchmark_write_rate_limit")
+    ]  # fmt: skip
+
+
+def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
+    """Time per write where it takes `per_op_s`, beside `jobs`. Writes through the log cost `log_op` more."""
+    cpu_s = values["host.write_op"] + values["host.write_byte"] * run.entry_bytes + values["host.log_op"] * run.logged
+    if run.threads == 1:
+        return cpu_s * _slower(values, run, jobs, 1.0)
+    clients = min(float(run.threads), cpu_s / per_op_s)
+    return cpu_s * _slower(values, run, jobs, clients) * max(values["host.write_serial"], 1.0 / run.threads)
 
 
 def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
     """How much longer computing takes a client, on average, where `clients` of them want a core (`CoreStation`)."""
     shares, threads = jobs
-    wanted, cores = clients + threads, float(run.config["host"]["cores"])
+    wanted, cores = clients + threads, run.cores
     crowd = 1.0 + values["host.crowding"] * np.clip(np.minimum(wanted, cores) - 1.0, 0.0, None)
     return float((shares * np.maximum(1.0, wanted / cores) * crowd).sum())
 
 
-def _runnable_jobs(run: RecordedRun) -> tuple[Array, Array]:
+def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array, Array]:
     """How many background threads can run: (share of the time, number of threads)."""
-    marks = np.unique([t for job in run.jobs for t in (job.start_s, job.work_end_s)])
+    start_s, end_s = (during.start_us / 1e6, during.end_us / 1e6) if during else (-math.inf, math.inf)
+    inside = [job for job in run.jobs if job.start_s < end_s and job.work_end_s > start_s]
+    marks = np.unique(np.clip([t for job in inside for t in (job.start_s, job.work_end_s)], start_s, end_s))
+    if during:
+        marks = np.unique(np.concatenate((marks, (start_s, end_s))))
     middle, length = 0.5 * (marks[1:] + marks[:-1]), np.diff(marks)
     most = 8
     shares = np.zeros((len(middle), most + 1))
     shares[:, 0] = 1.0
-    for job in run.jobs:  # a job computes for its share of the time, independently of the others
-        inside = slice(*np.searchsorted(middle, (job.start_s, job.work_end_s)).tolist())
+    for job in inside:  # a job computes for its share of the time, independently of the others
+        stretch = slice(*np.searchsorted(middle, (job.start_s, job.work_end_s)).tolist())
         busy = min(1.0, job.cpu_s / job.wall_s)
-        part = shares[inside]
+        part = shares[stretch]
         moved = np.zeros_like(part)
         moved[:, 1:] = part[:, :-1] * busy
-        shares[inside] = part * (1.0 - busy) + moved
+        shares[stretch] = part * (1.0 - busy) + moved
     spread = (shares * length[:, None]).sum(axis=0) / length.sum()
     return np.asarray(spread, dtype=np.float64), np.arange(most + 1, dtype=np.float64)
 

@@ -23,7 +23,8 @@ _HOST_WIDTHS: Final[Mapping[str, float]] = {
     "write_op": 0.5, "write_byte": 1.0, "write_serial": 0.3, "write_spread": 0.5, "sleep_penalty": 1.0,
     "log_op": 1.0, "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
     "compaction_record": 0.5, "compaction_byte": 0.5, "compaction_compare": 1.0, "job_start": 1.5, "file_overhead": 1.0,
-    "unlink": 2.0, "sleep_step": 0.1, "crowding": 1.0, "interrupt_every": 1.5, "interrupt": 1.0,
+    "unlink": 2.0, "sleep_step": 0.1, "crowding": 1.0, "time_slice": 0.5,
+    "interrupt_every": 1.5, "interrupt": 1.0,
 }  # fmt: skip
 """How far a constant of configs/host/default.yaml may be off on another machine: standard deviation of its logarithm."""
 _HOST_STARTS: Final[Mapping[str, float]] = {

@@ -68,7 +68,7 @@ def _alone(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, Job]]:
     """Jobs that met no other job and had a core to themselves, of runs without a cap."""
     found = []
     for run in runs:
-        if not run.capped and run.threads < run.config["host"]["cores"]:
+        if not run.capped and run.threads < run.cores:
             others = np.array([(j.start_s, j.work_end_s) for j in run.jobs])
             for job in run.jobs:
                 both = np.minimum(others[:, 1], job.work_end_s) - np.maximum(others[:, 0], job.start_s)
@@ -118,13 +118,14 @@ def crowding(runs: Sequence[RecordedRun]) -> Equation | None:
     """How much longer jobs take than their computing, by the threads beside them (`CoreStation`).
 
     With n threads that want a core, computing takes max(1, n / cores) as long, and 1 + crowding (min(n, cores) - 1)
-    times that. Clients of a run want one core each while no stall holds them.
+    times that. A thread that has slept for a request waits for a slice where all cores are taken. Clients of a run want one
+    core each while no stall holds them.
     """
-    extra, crowded, written, read, requests, read_requests, names = [], [], [], [], [], [], []
+    extra, crowded, woken, written, read, requests, read_requests, names = [], [], [], [], [], [], [], []
     for run in runs:
         if run.capped or run.limited or "read" in run.histograms:
             continue
-        cores, clients = float(run.config["host"]["cores"]), 1.0 - run.stall_s / run.duration_s
+        cores, clients = run.cores, 1.0 - run.stall_s / run.duration_s
         for job, others in zip(run.jobs, _company(run), strict=True):
             if job.parts > 1:
                 continue
@@ -137,9 +138,11 @@ def crowding(runs: Sequence[RecordedRun]) -> Equation | None:
             read.append(job.read_bytes)
             requests.append(math.ceil(job.write_bytes / WRITE_REQUEST_BYTES))
             read_requests.append(math.ceil(job.read_bytes / READ_REQUEST_BYTES))
+            sleeps = job.write_bytes / WRITE_REQUEST_BYTES + job.read_bytes / READ_REQUEST_BYTES
+            woken.append(sleeps * float(share @ (threads > cores)))
             names.append(run.name)
     terms = [
-        ("host.crowding", np.array(crowded)), ("device.write_bandwidth", np.array(written)),
+        ("host.crowding", np.array(crowded)), ("host.time_slice", np.array(woken)), ("device.write_bandwidth", np.array(written)),
         ("device.read_bandwidth", np.array(read)), ("device.write_latency", np.array(requests)),
         ("device.read_latency", np.array(read_requests)),
     ]  # fmt: skip

@@ -15,17 +15,20 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.host import Host
+from lsmlab.models.host import Host, depth
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate import job_records as records
-from lsmlab.validation.calibrate.job_records import Array, JobLog
+from lsmlab.validation.calibrate.job_records import JobLog
 from lsmlab.validation.calibrate.public import ERRORS_FROM
 from lsmlab.validation.calibrate.public_fits import linear
+from lsmlab.validation.log_fills import undisturbed_fills
+from lsmlab.validation.log_text import read_text_part
 from lsmlab.validation.parameter_file import Constants, SetText, quantity_text, write_set
 from lsmlab.validation.public_cases import CALIBRATION, SETS, public_cases
 from lsmlab.validation.public_rows import DATA
+from lsmlab.validation.rocksdb_log import log_of
 
 _PROVENANCE: Final = "public runs named in CALIBRATION of validation/public_cases.py"
 _SMALL_PC_RUN: Final = "overwrite/9.8"
@@ -41,14 +44,12 @@ _SUSTAINED_SPREAD: Final = 45.0 * 2**20
 up from the start: 704 to 828 MiB/s (fio output of mdcallag/mytools bench/arc/dec25.fio.300secs/ser7)."""
 _UNDISTURBED: Final = 0.1
 """Quantile of commits that waited for nobody: with 13 jobs most do."""
-_UNSTALLED: Final = 5
-"""A run with fewer memtable stops than this says what a write costs."""
 
 
 def desktop(data: Path) -> SetText:
     """The i7-8700K: merges' CPU, devices' bandwidth and commits from LOGs, the cost of a write from unstalled runs."""
     logs: list[tuple[str, JobLog]] = []
-    rates: list[tuple[float, float]] = []
+    fills: list[tuple[float, float, float]] = []
     with (data / "logs_index.csv").open(newline="") as file:
         index = {row["run_path"]: f"logs/{row['log']}" for row in csv.DictReader(file)}
     for mapping in SETS["ablations"](data):
@@ -58,19 +59,15 @@ def desktop(data: Path) -> SetText:
         entry = work["key_size"] + work["value_size"]
         if path in index:
             logs.append((mapping["device"]["base"], records.job_log(data / index[path], entry)))
-        row = _row(data / "rate_limited_and_ablations.csv", path)
-        if int(row["log_mem_stop"]) < _UNSTALLED and int(row["log_l0_delay"]) == 0:
-            rates.append((entry, 1.0 / float(row["ops_sec"])))
+            fills += [(entry, depth(n * entry), per_s) for n, per_s in _undisturbed(data / index[path])]
     if not logs:
         raise InputError(f"{data}: no LOG of a calibration run of the desktop there")
     merges = [records.merge_costs(log) for _, log in logs]
     cost = linear(np.concatenate([x[:, :3] for x, _ in merges]), np.concatenate([y for _, y in merges]))
-    write: Array = np.linalg.lstsq(np.array([(1.0, e) for e, _ in rates]), np.array([t for _, t in rates]), rcond=None)[
-        0
-    ]
+    write = linear(np.array([(1.0, size, doublings) for size, doublings, _ in fills]), np.array([s for *_, s in fills]))
     host = {
-        "cores": 12.0, "write_op": float(write[0]), "write_byte": float(write[1]), "job_start": 1e-4,
-        "file_overhead": 1.5e-4, "compaction_record": float(cost[0]), "compaction_byte": float(cost[1]),
+        "cores": 12.0, "write_op": float(write[0]), "write_byte": float(write[1]), "write_depth": float(write[2]),
+        "job_start": 1e-4, "file_overhead": 1.5e-4, "compaction_record": float(cost[0]), "compaction_byte": float(cost[1]),
         "compaction_compare": float(cost[2]),
     }  # fmt: skip
     devices: dict[str, dict[str, float]] = {}
@@ -96,6 +93,12 @@ def desktop(data: Path) -> SetText:
         "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
         "12 hardware threads, Intel Core i7-8700K", host, devices, errors, _DESKTOP,
     )  # fmt: skip
+
+
+def _undisturbed(path: Path) -> list[tuple[float, float]]:
+    """(entries, seconds per entry) of the memtables of a LOG that were filled without a stall."""
+    text, whole = read_text_part(path)
+    return [(f.entries, (f.end_us - f.start_us) / 1e6 / f.entries) for f in undisturbed_fills(log_of(path, text, whole))]
 
 
 def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
@@ -158,8 +161,9 @@ def _drive_rate(data: Path, host: Mapping[str, float], wrote: float, rounds: int
 
 _DESKTOP: Final = {
     "cores": "Intel's product page, 6 cores, 12 threads",
-    "write_op": "time per write of the runs without a stall, 100 and 1000 B",
+    "write_op": "time per entry of memtables that were filled without a stall, baseline runs, 100 and 1000 B",
     "write_byte": "as write_op",
+    "write_depth": "as write_op, memtables of 64 and 512 MiB",
     "job_start": "as xeon_6230",
     "file_overhead": "as xeon_6230",
     "compaction_record": "fit to compaction_time_cpu_micros of the baseline runs, 100 and 1000 B",
@@ -181,11 +185,6 @@ _SMALL_PC: Final = {
     "write_bandwidth": "rate at which the simulated jobs of 9.8.4 write c_wgb in its uptime",
     "slc_cache": "none: with 225 GiB the first minutes of 9.8.4 would pass without a stall, and its W-Amp be 11 % higher",
 }
-
-
-def _row(path: Path, run: str) -> dict[str, str]:
-    with path.open(newline="") as file:
-        return next(r for r in csv.DictReader(file) if r["path"] == run)
 
 
 def main(argv: list[str] | None = None) -> int:

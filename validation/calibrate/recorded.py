@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,10 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.jobs import Job, read_jobs
+from lsmlab.validation.log_builder import jobs_of
+from lsmlab.validation.log_fills import Fill, undisturbed_fills
 from lsmlab.validation.log_text import read_text
+from lsmlab.validation.rocksdb_log import log_of
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")
 """What a repeat must have left."""
@@ -53,6 +56,8 @@ class RecordedRun:
     """By "write", "read", "seek"."""
     counters: tuple[Mapping[str, float], ...]
     """One row per second."""
+    fills: tuple[Fill, ...]
+    """Memtables that were filled while no stall held the writers back; on the clock of the jobs, in microseconds."""
     files_per_level: tuple[tuple[int, ...], ...]
     """After each flush or compaction."""
     found_share: float
@@ -75,6 +80,11 @@ class RecordedRun:
     def threads(self) -> int:
         """Client threads of the main benchmark."""
         return int(self.workload.get("threads") or 1)
+
+    @property
+    def cores(self) -> float:
+        """Of its machine."""
+        return float(self.config["host"]["cores"])
 
     @property
     def logged(self) -> bool:
@@ -120,9 +130,17 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
         jobs=tuple(jobs), histograms=_histograms(output), counters=_counters(counters, paths[2]),
+        fills=tuple(_fills(paths[0], log, jobs)),
         files_per_level=tuple(tuple(data["lsm_state"]) for data in events if "lsm_state" in data),
         found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0, digest=digest.hexdigest(),
     )  # fmt: skip
+
+
+def _fills(path: Path, text: str, jobs: Sequence[Job]) -> list[Fill]:
+    log = log_of(path, text)
+    first_s = min(job.start_s for job in jobs if job.kind == "flush")
+    shift_us = min(job.start_us for job in jobs_of(log).done("flush")) - round(1e6 * first_s)
+    return [Fill(f.start_us - shift_us, f.end_us - shift_us, f.entries) for f in undisturbed_fills(log)]
 
 
 def _entry_bytes(config: Mapping[str, Any]) -> float:

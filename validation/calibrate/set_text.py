@@ -17,7 +17,8 @@ VERSION: Final = 2
 _SOURCES: Final[Mapping[str, str]] = {
     "host.cores": "the recordings' own note of the machine",
     "host.crowding": "time of jobs beyond their computing, reading and writing, by threads beside them",
-    "host.write_op": "seconds outside stalls per write",
+    "host.time_slice": "as crowding, by requests after which all cores were taken",
+    "host.write_op": "time of memtables that were filled without a stall, and seconds outside stalls, per write",
     "host.write_byte": "as write_op, by size of the value",
     "host.log_op": "as write_op, with the log against without",
     "host.write_serial": "as write_op, several threads against one",

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading
+from lsmlab.validation.log_fills import memtable_fills
 from lsmlab.validation.log_jobs import LogJob
-from lsmlab.validation.log_records import SwitchLine
 
 
 def memtable_spans(reading: Reading, flushes: Sequence[LogJob]) -> list[tuple[float, float, float]]:
     """(from, to, entries) of what was written between two memtable switches, in s after the origin."""
-    switches: dict[tuple[int, str], list[float]] = defaultdict(list)
-    for record in reading.log.records:
-        if isinstance(record, SwitchLine):
-            switches[record.opening, record.column_family].append(reading.seconds(record.time_us))
-    by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
-    for job in flushes:
-        by_store[job.opening, job.column_family].append(job)
-    spans = []
-    for store, jobs in by_store.items():
-        times, used = switches.get(store, []), 0
-        since = max(0.0, reading.seconds(reading.log.ready_us[store[0]]))
-        for job in sorted(jobs, key=lambda j: j.start_us):
-            started = reading.seconds(job.start_us)
-            used += max(1, job.memtables)
-            full = times[used - 1] if used <= len(times) and times[used - 1] <= started + 1e-3 else started
-            if full > since:
-                spans.append((since, full, float(job.entries_in)))
-                since = full
-    return spans
+    fills = memtable_fills(reading.log, flushes)
+    return [(reading.seconds(f.start_us), reading.seconds(f.end_us), f.entries) for f in fills]
 
 
 def spread_writable(reading: Reading, start: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:

@@ -73,7 +73,7 @@ def summarised(reading: Reading) -> tuple[dict[str, Any], InferredWorkload, Infe
     logged = workload.rate_per_s * (entry if log_reaches_device(reading, workload) else 0.0)
     rates = infer_rates(reading, workload.key_bytes, workload.value_bytes, logged)
     stalled = reading.summary.get("stall_fraction") or 0.0
-    write_cost(rates, reading, workload.fills, workload.threads or 1, stalled)
+    write_cost(rates, reading, workload.threads or 1, stalled)
     summary = dict(reading.summary)
     if workload.until_s > 0:  # finer than the last statistics dump, which prints 97M keys
         ends = [*workload.seconds[1:], workload.until_s]

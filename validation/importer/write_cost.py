@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from lsmlab.models.host import Host
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
+from lsmlab.validation.log_fills import memtable_fills, undisturbed
 
 _FEWEST: Final = 8
 """Memtables from which the cost is taken."""
@@ -20,16 +20,14 @@ _FEWEST_SLEEPS: Final = 0.002
 """Sleeps per write from which their cost can be told."""
 
 
-def write_cost(
-    found: InferredRates, reading: Reading, fills: Sequence[tuple[float, float, float]], threads: int, stalled: float
-) -> None:
-    """Add host.write_op from (from s, to s, entries) of memtables. `stalled`: share of the time in write stalls.
+def write_cost(found: InferredRates, reading: Reading, threads: int, stalled: float) -> None:
+    """Add host.write_op from the memtables. `stalled`: share of the time in write stalls.
 
     Clients that never wait for the store may be idle: then a write costs at most what they take for it, which says
     something only if it is less than usual.
     """
-    stalls = np.array([(reading.seconds(s.start_us), reading.seconds(s.end_us)) for s in reading.stalls.intervals])
-    free = np.array([(end - start) / n for start, end, n in fills if n and not _overlaps(stalls, start, end)])
+    fills = memtable_fills(reading.log, reading.jobs.done("flush"))
+    free = np.array([(f.end_us - f.start_us) / 1e6 / f.entries for f in undisturbed(fills, reading.stalls.intervals)])
     if len(free) < _FEWEST:
         return
     host = Host()
@@ -43,7 +41,7 @@ def write_cost(
     error = float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
     found.estimates.append(Estimate("host.write_op", cost_s, error, "s", "estimate", basis))
-    _sleep_penalty(found, reading, per_entry_s, sum(n for *_, n in fills), threads)
+    _sleep_penalty(found, reading, per_entry_s, sum(f.entries for f in fills), threads)
 
 
 def _sleep_penalty(found: InferredRates, reading: Reading, per_entry_s: float, entries: float, threads: int) -> None:
@@ -62,7 +60,3 @@ def _sleep_penalty(found: InferredRates, reading: Reading, per_entry_s: float, e
     if penalty_s > 0:
         basis = "time outside of stalls beyond that of undisturbed writes, per sleep of a delayed writer"
         found.estimates.append(Estimate("host.sleep_penalty", penalty_s, None, "s", "estimate", basis))
-
-
-def _overlaps(stalls: np.ndarray, start: float, end: float) -> bool:
-    return bool(len(stalls) and ((stalls[:, 0] < end) & (stalls[:, 1] > start)).any())
