@@ -86,11 +86,8 @@ def test_a_limited_client_runs_in_bursts() -> None:
     assert limited[2][0] == pytest.approx(10.0 * delayed[2][0], rel=0.01)
 
 
-def test_writers_without_cores_follow_each_other_asleep() -> None:
-    """Four writers, one job, two cores: a third of the time the leader has none, and three others wait for a slice each.
-
-    Without a job, or as one writer, they follow each other at once.
-    """
+def test_writers_wait_for_one_that_leads_without_a_core() -> None:
+    """Four writers, one job, two cores: a third of the time the leader has none. Without a job, or as one writer, it has."""
 
     def follows(wanted: float, threads: int) -> float:
         group = a_group()
@@ -98,7 +95,7 @@ def test_writers_without_cores_follow_each_other_asleep() -> None:
         times = times_of(wanted)
         return times.mean_s(0) * times.capacity(group) * (HOST.write_serial if threads > 1 else 1.0)
 
-    assert follows(1.0, 4) == pytest.approx(1.0 / (1.0 + (1.0 / 0.74 - 1.0) * 3))
+    assert follows(1.0, 4) == pytest.approx(1.0 / (1.0 + (1.0 / 0.74 - 1.0)))
     assert [1.0, 1.0] == pytest.approx([follows(0.5, 4), follows(1.0, 1)])
 
 

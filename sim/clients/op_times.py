@@ -106,19 +106,18 @@ class OpTimes:
             # one fsync serves all writers of a group, so it costs each thread its time but is no serial part
             serial_s = self.mean_s(WRITE) - self.sync_s
             if group.spec.threads > 1:
-                serial_s *= self._host.write_serial * self._convoy(group.spec.threads)
+                serial_s *= self._host.write_serial * self._off_core(group.spec.threads)
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
 
-    def _convoy(self, writers: int) -> float:
+    def _off_core(self, writers: int) -> float:
         """How much longer writers that follow each other take where they have no core each: 1 if they have.
 
-        The writer that leads a group loses its core after a time slice. The others wait for it, fall asleep after 100 us
-        (write_thread_max_yield_usec), and are woken one after the other to lead, each of them to wait for a slice.
+        The one that leads a write group loses its core to a job after each slice, for a slice, and all wait for it.
         """
         cores = self._machine.cores
         beyond = cores.background + min(writers, 1.0 / self._host.write_serial) - cores.cores
-        return 1.0 + min(1.0, max(0.0, beyond)) * (writers - 1)
+        return 1.0 + min(1.0, max(0.0, beyond))
 
     def parts(self, kind: int, group: Group) -> Parts:
         """The operation's parts: with and without the device, undisturbed, interrupted, and waiting for a core."""

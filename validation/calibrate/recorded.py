@@ -138,8 +138,10 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
 
 def _fills(path: Path, text: str, jobs: Sequence[Job]) -> list[Fill]:
     log = log_of(path, text)
-    first_s = min(job.start_s for job in jobs if job.kind == "flush")
-    shift_us = min(job.start_us for job in jobs_of(log).done("flush")) - round(1e6 * first_s)
+    starts_us = [job.start_us for job in jobs_of(log).done("flush")]
+    if not starts_us:
+        return []
+    shift_us = min(starts_us) - round(1e6 * min(job.start_s for job in jobs if job.kind == "flush"))
     return [Fill(f.start_us - shift_us, f.end_us - shift_us, f.entries) for f in undisturbed_fills(log)]
 
 
