@@ -98,6 +98,7 @@ class Host:
 
 
 _SHALLOW_BYTES: Final = 2.0**26
+"""Smallest memtable of those whose growing cost was seen (docs/decisions/0015): `Host.write_op` is a write into one of these."""
 
 
 def depth(memtable_bytes: float) -> float:

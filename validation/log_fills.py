@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.validation.log_builder import jobs_of
 from lsmlab.validation.log_jobs import LogJob
 from lsmlab.validation.log_records import RocksDbLog, SwitchLine
 from lsmlab.validation.log_stalls import Stall, stalls_of
@@ -53,6 +52,6 @@ def undisturbed(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:
     return [f for f in fills if f.entries and not ((held[:, 0] < f.end_us) & (held[:, 1] > f.start_us)).any()]
 
 
-def undisturbed_fills(log: RocksDbLog) -> list[Fill]:
+def undisturbed_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     """The memtables of a log that were filled without a stall."""
-    return undisturbed(memtable_fills(log, jobs_of(log).done("flush")), stalls_of(log).intervals)
+    return undisturbed(memtable_fills(log, flushes), stalls_of(log).intervals)

@@ -23,6 +23,7 @@ from lsmlab.validation.calibrate import job_records as records
 from lsmlab.validation.calibrate.job_records import JobLog
 from lsmlab.validation.calibrate.public import ERRORS_FROM
 from lsmlab.validation.calibrate.public_fits import linear
+from lsmlab.validation.log_builder import jobs_of
 from lsmlab.validation.log_fills import undisturbed_fills
 from lsmlab.validation.log_text import read_text_part
 from lsmlab.validation.parameter_file import Constants, SetText, quantity_text, write_set
@@ -47,7 +48,7 @@ _UNDISTURBED: Final = 0.1
 
 
 def desktop(data: Path) -> SetText:
-    """The i7-8700K: merges' CPU, devices' bandwidth and commits from LOGs, the cost of a write from unstalled runs."""
+    """The i7-8700K: merges' CPU, devices' bandwidth and commits from LOGs, the cost of a write from memtables between stalls."""
     logs: list[tuple[str, JobLog]] = []
     fills: list[tuple[float, float, float]] = []
     with (data / "logs_index.csv").open(newline="") as file:
@@ -97,8 +98,9 @@ def desktop(data: Path) -> SetText:
 
 def _undisturbed(path: Path) -> list[tuple[float, float]]:
     """(entries, seconds per entry) of the memtables of a LOG that were filled without a stall."""
-    text, whole = read_text_part(path)
-    return [(f.entries, (f.end_us - f.start_us) / 1e6 / f.entries) for f in undisturbed_fills(log_of(path, text, whole))]
+    log = log_of(path, *read_text_part(path))
+    fills = undisturbed_fills(log, jobs_of(log).done("flush"))
+    return [(f.entries, (f.end_us - f.start_us) / 1e6 / f.entries) for f in fills]
 
 
 def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:

@@ -138,11 +138,12 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
 
 def _fills(path: Path, text: str, jobs: Sequence[Job]) -> list[Fill]:
     log = log_of(path, text)
-    starts_us = [job.start_us for job in jobs_of(log).done("flush")]
-    if not starts_us:
+    flushes = jobs_of(log).done("flush")
+    if not flushes:
         return []
-    shift_us = min(starts_us) - round(1e6 * min(job.start_s for job in jobs if job.kind == "flush"))
-    return [Fill(f.start_us - shift_us, f.end_us - shift_us, f.entries) for f in undisturbed_fills(log)]
+    first_s = min(job.start_s for job in jobs if job.kind == "flush")
+    shift_us = min(flush.start_us for flush in flushes) - round(1e6 * first_s)
+    return [Fill(f.start_us - shift_us, f.end_us - shift_us, f.entries) for f in undisturbed_fills(log, flushes)]
 
 
 def _entry_bytes(config: Mapping[str, Any]) -> float:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading
-from lsmlab.validation.log_fills import memtable_fills
-from lsmlab.validation.log_jobs import LogJob
 
 
-def memtable_spans(reading: Reading, flushes: Sequence[LogJob]) -> list[tuple[float, float, float]]:
+def memtable_spans(reading: Reading) -> list[tuple[float, float, float]]:
     """(from, to, entries) of what was written between two memtable switches, in s after the origin."""
-    fills = memtable_fills(reading.log, flushes)
-    return [(reading.seconds(f.start_us), reading.seconds(f.end_us), f.entries) for f in fills]
+    return [(reading.seconds(f.start_us), reading.seconds(f.end_us), f.entries) for f in reading.fills]
 
 
 def spread_writable(reading: Reading, start: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:

@@ -17,6 +17,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.workloads.generic import TraceColumn, read_trace
 from lsmlab.validation.log_builder import jobs_of
 from lsmlab.validation.log_checks import check_log
+from lsmlab.validation.log_fills import Fill, memtable_fills
 from lsmlab.validation.log_jobs import LogJobs
 from lsmlab.validation.log_records import RocksDbLog
 from lsmlab.validation.log_stalls import LogStalls, stalls_of
@@ -60,6 +61,11 @@ class Reading:
     def summary(self) -> dict[str, Any]:
         """The names of summary.json that the log tells."""
         return summarise_log(self.log, jobs=self.jobs, stalls=self.stalls)
+
+    @cached_property
+    def fills(self) -> list[Fill]:
+        """When each memtable was filled."""
+        return memtable_fills(self.log, self.jobs.done("flush"))
 
     @property
     def origin_us(self) -> int:

@@ -71,7 +71,7 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     found.writes = float(sum(j.entries_in for j in flushes))
     deletes = sum(j.deletes_in for j in flushes)
     found.delete_share = deletes / found.writes if found.writes else 0.0
-    found.fills = memtable_spans(reading, flushes)
+    found.fills = memtable_spans(reading)
     _rate(found, reading)
     _before(found, reading)
     _keys(found, reading, flushes)

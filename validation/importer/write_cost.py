@@ -8,7 +8,7 @@ import numpy as np
 from lsmlab.models.host import Host
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.log_fills import memtable_fills, undisturbed
+from lsmlab.validation.log_fills import undisturbed
 
 _FEWEST: Final = 8
 """Memtables from which the cost is taken."""
@@ -26,8 +26,8 @@ def write_cost(found: InferredRates, reading: Reading, threads: int, stalled: fl
     Clients that never wait for the store may be idle: then a write costs at most what they take for it, which says
     something only if it is less than usual.
     """
-    fills = memtable_fills(reading.log, reading.jobs.done("flush"))
-    free = np.array([(f.end_us - f.start_us) / 1e6 / f.entries for f in undisturbed(fills, reading.stalls.intervals)])
+    fills = undisturbed(reading.fills, reading.stalls.intervals)
+    free = np.array([(f.end_us - f.start_us) / 1e6 / f.entries for f in fills])
     if len(free) < _FEWEST:
         return
     host = Host()
@@ -41,7 +41,7 @@ def write_cost(found: InferredRates, reading: Reading, threads: int, stalled: fl
     error = float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
     found.estimates.append(Estimate("host.write_op", cost_s, error, "s", "estimate", basis))
-    _sleep_penalty(found, reading, per_entry_s, sum(f.entries for f in fills), threads)
+    _sleep_penalty(found, reading, per_entry_s, sum(f.entries for f in reading.fills), threads)
 
 
 def _sleep_penalty(found: InferredRates, reading: Reading, per_entry_s: float, entries: float, threads: int) -> None:
