@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO_OUT ?= outputs/demo
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need all of it
 
-.PHONY: demo test lint types unit bench validate clean
+.PHONY: demo test lint types unit digests bench validate clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lsmlab compare --options validation/demo/OPTIONS device=nvme,sata \
@@ -21,6 +21,9 @@ types: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
+
+digests: $(VENV)/.dev  # results changed on purpose: write their digests, and say in the commit why
+	LSMLAB_REWRITE=1 $(BIN)/pytest -n 2 tests/test_digests.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py

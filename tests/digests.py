@@ -1,0 +1,78 @@
+"""Digests of what a run leaves behind, key by key and column by column, so that a difference names what changed.
+
+A digest file is one JSON document: `summary` has a digest per key of summary.json, each table one per column and
+its number of rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import yaml
+from lsmlab.sim.simulation import run
+from running import configuration
+
+FOLDER = Path(__file__).parent / "testdata" / "digests"
+RUNS_FILE = FOLDER / "runs.yaml"
+TABLES = ("jobs", "series")
+UNSTABLE_KEYS = {"version"}
+"""Keys of summary.json that name the release and say nothing of the run."""
+_LENGTH = 12
+"""Hexadecimal digits of a digest: 48 bits, far more than a few thousand digests need."""
+
+Digests = dict[str, Any]
+
+
+def reference_runs() -> dict[str, list[str]]:
+    """Overrides of each reference run, by its name."""
+    groups = yaml.safe_load(RUNS_FILE.read_text(encoding="utf-8"))
+    runs: dict[str, list[str]] = {}
+    for group in groups.values():
+        for name, overrides in group["runs"].items():
+            assert name not in runs, f"{RUNS_FILE}: {name} stands there twice"
+            runs[name] = [*group.get("common", []), *(overrides or [])]
+    return runs
+
+
+def digests_of(overrides: list[str], directory: Path) -> Digests:
+    """Run once, save into `directory`, and digest summary.json and the tables as they can be read from there."""
+    run(configuration(*overrides)).save(directory)
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    found: Digests = {
+        "summary": {key: _text_digest(value) for key, value in summary.items() if key not in UNSTABLE_KEYS}
+    }
+    for name in TABLES:
+        table = pq.read_table(directory / f"{name}.parquet")
+        columns = {column: _column_digest(table[column]) for column in table.column_names}
+        found[name] = {"rows": table.num_rows, **columns}
+    return found
+
+
+def _text_digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:_LENGTH]
+
+
+def _column_digest(column: Any) -> str:
+    values = column.combine_chunks()
+    data = (
+        np.ascontiguousarray(values.to_numpy(zero_copy_only=False)).tobytes()
+        if values.type in ("double", "int64")
+        else json.dumps(values.to_pylist()).encode()
+    )
+    return hashlib.sha256(str(values.type).encode() + data).hexdigest()[:_LENGTH]
+
+
+def differences(expected: Digests, actual: Digests) -> list[str]:
+    """Every key or column that is new, gone or other than expected, as `part.key: word`."""
+    found: list[str] = []
+    for part in sorted(expected.keys() | actual.keys()):
+        old, new = expected.get(part, {}), actual.get(part, {})
+        found += [f"{part}.{key}: new" for key in new if key not in old]
+        found += [f"{part}.{key}: gone" for key in old if key not in new]
+        found += [f"{part}.{key}: changed" for key in old if key in new and old[key] != new[key]]
+    return found
