@@ -135,7 +135,7 @@ def _missed(card: Mapping[str, Any]) -> str:
             f"<p>{html.escape(', '.join([*f['cases'], '']))}<b>Suspected:</b> {html.escape(f['mechanism'])} "
             f"<b>What would decide:</b> {html.escape(f['experiment'])}</p>"
             for f in miss["findings"]
-        ) or "<p>No explanation is written down yet (validation/findings.yaml).</p>"  # fmt: skip
+        ) or "<p>No explanation is written down yet (validation/scorecard/findings.yaml).</p>"  # fmt: skip
         parts.append(f"<h3>{html.escape(miss['title'])}</h3><p>{html.escape(cases + more)}</p>{words}")
     title = "Missed targets: cases, suspected mechanisms, deciding experiments"
     return f'<section id="missed"><h2>{title}</h2>{"".join(parts)}</section>'

@@ -6,10 +6,10 @@ import math
 from typing import Final
 
 import numpy as np
-from lsmlab.models.policies.decisions import MergedStream
 from lsmlab.models.policies.optional import DividesLevels, SettlesElsewhere
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.workloads.base import Workload
 from lsmlab.sim.store.store import Store
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 import simpy
+from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.make import DeviceSetup, make_device
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
-from lsmlab.models.host import Host
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import batch_bytes

@@ -16,7 +16,7 @@ from goldens import Arguments, Command, PickerSession, parse_tree, show_pick
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import CutContext, MergedStream, Picker, Scope, StallInputs, ThrottleState
+from lsmlab.models.policies.decisions import CutContext, Picker, Scope, StallInputs, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.models.policies.scheduling import (
     Action,
@@ -34,6 +34,7 @@ from lsmlab.models.policies.scheduling import (
     StoreView,
 )
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
+from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.compose import composer

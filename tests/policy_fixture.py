@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lsmlab.models.engines.base import Base
-from lsmlab.models.engines.rocksdb_parts import leveled_picker
 from lsmlab.models.policies.decisions import NOTHING, DoNothing, Drop, Link, Merge, Pick, RunningJob, Scope
-from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
-from lsmlab.models.policies.rocksdb_scheduler import RocksDbScheduler
+from lsmlab.models.policies.parts import Base
+from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
+from lsmlab.models.policies.rocksdb.parts import leveled_picker
+from lsmlab.models.policies.rocksdb.scheduler import RocksDbScheduler
 from lsmlab.models.policies.scheduling import Action, Discard, JobKind, JobState, Pause, Resume, StoreView
 from lsmlab.models.policies.tuning import Changes, Interval
 from lsmlab.models.tree.tree import Placement, Tree

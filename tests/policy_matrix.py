@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.engines.base import GROUPS, Base, Parts, make_part
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
+from lsmlab.models.policies.parts import GROUPS, Base, Parts, make_part
 from lsmlab.models.version import Version
 from lsmlab.sim.configuration.compose import composer
 

@@ -20,15 +20,15 @@ from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for
-from lsmlab.validation.calibrate.jobs import Job
 from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun, read_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
 from lsmlab.validation.calibrate.verb import CASES, COMMAND, calibrate
-from lsmlab.validation.histogram_clock import bucket_bounds
-from lsmlab.validation.log_fills import Fill, undisturbed
-from lsmlab.validation.log_stalls import Stall
+from lsmlab.validation.logs.histogram_clock import bucket_bounds
+from lsmlab.validation.logs.history.fills import Fill, undisturbed
+from lsmlab.validation.logs.history.stalls import Stall
+from lsmlab.validation.logs.timings.jobs import Job
 
 ROOT = Path(__file__).parents[1]
 TRUE = {

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
-from lsmlab.models.host import Host
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.parameters import read_parameters
-from lsmlab.validation.calibrate import job_records
-from lsmlab.validation.calibrate.job_records import (
+from lsmlab.validation.calibrate.parameter_file import quantity_text
+from lsmlab.validation.calibrate.public import sources
+from lsmlab.validation.calibrate.public_fits import Source, crowding_fit, linear
+from lsmlab.validation.calibrate.public_machines import small_pc
+from lsmlab.validation.logs.timings import job_records
+from lsmlab.validation.logs.timings.job_records import (
     JobLog,
     busy_periods,
     commit_s,
@@ -21,11 +25,7 @@ from lsmlab.validation.calibrate.job_records import (
     merge_costs,
     slower_than,
 )
-from lsmlab.validation.calibrate.jobs import Job, merge_terms
-from lsmlab.validation.calibrate.public import sources
-from lsmlab.validation.calibrate.public_fits import Source, crowding_fit, linear
-from lsmlab.validation.calibrate.public_machines import small_pc
-from lsmlab.validation.parameter_file import quantity_text
+from lsmlab.validation.logs.timings.jobs import Job, merge_terms
 
 
 def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:

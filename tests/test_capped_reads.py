@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import simpy
+from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import Flow, Load
-from lsmlab.models.host import Host
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Consumer, IoStyle, Machine

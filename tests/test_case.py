@@ -14,7 +14,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import displaced, read_parameters
-from lsmlab.validation.case import case_from_mapping, find_cases, read_case
+from lsmlab.validation.casefiles.case import case_from_mapping, find_cases, read_case
 
 OPTIONS = """[Version]
   rocksdb_version=6.4.0

@@ -21,7 +21,7 @@ from scipy.special import lambertw
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import drive, setup
-from lsmlab.validation.page_drive import measured_write_amplification
+from lsmlab.validation.scorecard.page_drive import measured_write_amplification
 
 MIB = 2.0**20
 

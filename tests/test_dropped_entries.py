@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lsmlab.models.host import effort
+from lsmlab.models.costs.host import effort
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate

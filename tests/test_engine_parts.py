@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lsmlab.models.engines.options import RocksDbOptions, resolve_options
-from lsmlab.models.engines.parts import tiered_picker
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.fifo import FifoPicker
-from lsmlab.models.policies.rocksdb_scheduler import RocksDbScheduler
-from lsmlab.models.policies.universal import UniversalPicker
+from lsmlab.models.options.options import RocksDbOptions, resolve_options
+from lsmlab.models.policies.rocksdb.fifo import FifoPicker
+from lsmlab.models.policies.rocksdb.scheduler import RocksDbScheduler
+from lsmlab.models.policies.rocksdb.tiered import tiered_picker
+from lsmlab.models.policies.rocksdb.universal import UniversalPicker
 from lsmlab.models.version import Version
 
 V78 = Version(7, 8)

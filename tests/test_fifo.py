@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, RunningJob
-from lsmlab.models.policies.fifo import FifoPicker
+from lsmlab.models.policies.rocksdb.fifo import FifoPicker
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lsmlab.sim.clients.latency import QUANTILES, LatencyDistribution, Undisturbed
-from lsmlab.validation.histogram_clock import bucket_bounds, printed_percentiles, seen_below
+from lsmlab.validation.logs.histogram_clock import bucket_bounds, printed_percentiles, seen_below
 
 
 def test_a_constant_time_is_seen_as_one_of_two() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from log_sample import ENTRIES, KEY_BYTES, VALUE_BYTES, Sample
+from lsmlab.models.costs.host import effort
 from lsmlab.models.errors import InputError
-from lsmlab.models.host import effort
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.verbs import draw

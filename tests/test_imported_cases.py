@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lsmlab.validation.case import Case, read_case
-from lsmlab.validation.imported_cases import LogMachine, reruns, what_ifs
+from lsmlab.validation.casefiles.case import Case, read_case
+from lsmlab.validation.scorecard.imported_cases import LogMachine, reruns, what_ifs
 from lsmlab.validation.scorecard.sources import OWN_CASES
 
 ABSENT = Path("no such folder")

@@ -15,9 +15,9 @@ from log_sample import ENTRIES, Sample
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.validation.importer.reading import Reading, read
-from lsmlab.validation.log_records import StallLine
-from lsmlab.validation.log_stalls import stalls_of
-from lsmlab.validation.rocksdb_log import parse_log, read_log
+from lsmlab.validation.logs.history.stalls import stalls_of
+from lsmlab.validation.logs.reader import parse_log, read_log
+from lsmlab.validation.logs.records import StallLine
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PUBLIC = DATA / "public_runs"

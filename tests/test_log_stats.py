@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lsmlab.validation.log_stats import StatsReader, total_stalls
+from lsmlab.validation.logs.stats import StatsReader, total_stalls
 
 HEADERS = {
     "5.7": "Level    Files   Size(MB)   Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) Wnew(GB) Moved(GB) W-Amp Rd(MB/s) Wr(MB/s) "

@@ -6,11 +6,11 @@ import functools
 from pathlib import Path
 
 import pytest
-from lsmlab.validation.log_builder import jobs_of
-from lsmlab.validation.log_records import RocksDbLog
-from lsmlab.validation.log_stats import total_stalls
-from lsmlab.validation.log_summary import last_dump, origin_us, summarise_log
-from lsmlab.validation.rocksdb_log import read_log
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.summary import last_dump, origin_us, summarise_log
+from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.stats import total_stalls
 
 ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "validation" / "recordings"

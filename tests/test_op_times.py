@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lsmlab.models.host import Host
+from lsmlab.models.costs.host import Host
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.group import Group, start_group

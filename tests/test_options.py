@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lsmlab.models.engines.options import (
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import (
     CompactionPri,
     CompactionStyle,
     Compression,
@@ -13,7 +14,6 @@ from lsmlab.models.engines.options import (
     StopStyle,
     resolve_options,
 )
-from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
 
 MIB = 1 << 20

@@ -6,9 +6,9 @@ import gzip
 from pathlib import Path
 
 import pytest
-from lsmlab.models.engines.options import Compression, StopStyle, resolve_options
-from lsmlab.models.engines.options_file import read_options
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import Compression, StopStyle, resolve_options
+from lsmlab.models.options.options_file import read_options
 from lsmlab.models.version import Version
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"

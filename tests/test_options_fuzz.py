@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from lsmlab.models.engines.option_values import STRUCTS, option_types
-from lsmlab.models.engines.options import ResolvedOptions, RocksDbOptions, resolve_options
-from lsmlab.models.engines.options_file import read_options
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import ResolvedOptions, RocksDbOptions, resolve_options
+from lsmlab.models.options.options_file import read_options
+from lsmlab.models.options.values import STRUCTS, option_types
 from lsmlab.models.version import Version
 
 FILES = 1000

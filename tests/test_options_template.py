@@ -2,7 +2,7 @@
 
 To write it anew after a change of RocksDbOptions:
 
-python -c "from lsmlab.models.engines.options import options_template as t; print(t(), end='')" \
+python -c "from lsmlab.models.options.options import options_template as t; print(t(), end='')" \
     > configs/engine/options/rocksdb.yaml
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lsmlab.models.engines.options import options_template, resolve_options
+from lsmlab.models.options.options import options_template, resolve_options
 from lsmlab.models.version import Version
 from omegaconf import OmegaConf
 

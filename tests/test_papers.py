@@ -13,7 +13,8 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.figures.papers import placed
 from lsmlab.sim.__main__ import main
-from lsmlab.validation.case import Case
+from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.casefiles.real import real_run
 from lsmlab.validation.papers import document, suite
 from lsmlab.validation.papers.claim import Claim, Outcome, Setting
 from lsmlab.validation.papers.ldc import p999_s
@@ -22,8 +23,7 @@ from lsmlab.validation.papers.runs import run_settings
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
 from lsmlab.validation.papers.verdict import FAILED, Found, judge
 from lsmlab.validation.papers.vlsm_measures import longest_s, ratio
-from lsmlab.validation.real_engines import DATA, real_engine_cases
-from lsmlab.validation.scorecard.real import real_run
+from lsmlab.validation.scorecard.real_engines import DATA, real_engine_cases
 from lsmlab.validation.scorecard.runs import CaseRun, Replication
 
 ROOT = Path(__file__).parents[1]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim import run
-from lsmlab.validation.case import Case
-from lsmlab.validation.public_cases import is_calibration, merged, public_cases, session_of
-from lsmlab.validation.public_rows import DATA, rows
-from lsmlab.validation.public_tables import overwrite
-from lsmlab.validation.public_text import compaction_gib, write_buckets
+from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.casefiles.public.cases import is_calibration, merged, public_cases, session_of
+from lsmlab.validation.casefiles.public.rows import DATA, rows
+from lsmlab.validation.casefiles.public.tables import overwrite
+from lsmlab.validation.casefiles.public.text import compaction_gib, write_buckets
 
 FOLDER = Path(__file__).parents[1] / DATA
 HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the public runs are not at {FOLDER}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lsmlab.validation.case import Case
-from lsmlab.validation.leveldb_log import is_leveldb_log, leveldb_values
-from lsmlab.validation.real_engines import DATA, real_engine_cases
-from lsmlab.validation.scorecard.real import real_run
+from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.casefiles.real import real_run
+from lsmlab.validation.logs.leveldb import is_leveldb_log, leveldb_values
+from lsmlab.validation.scorecard.real_engines import DATA, real_engine_cases
 
 FOLDER = Path(__file__).parents[1] / DATA
 HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the recorded engines are not at {FOLDER}")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.validation.case import case_from_mapping, read_case
+from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.keep import MARK, is_recorded
 from lsmlab.validation.recorder.limits import Group, Limits, Traffic, disk_of

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.validation.checks import (
+from lsmlab.validation.logs.manifest import parse_manifest
+from lsmlab.validation.logs.reader import StallLine, parse_event, parse_log, read_log
+from lsmlab.validation.replays.checks import (
     FLUSHES,
     IDLE,
     IMMUTABLES,
@@ -23,10 +25,8 @@ from lsmlab.validation.checks import (
     STATE,
     ReplayResult,
 )
-from lsmlab.validation.manifest import parse_manifest
-from lsmlab.validation.recording import Recording, load_recording
-from lsmlab.validation.replay import Replay, main, replay
-from lsmlab.validation.rocksdb_log import StallLine, parse_event, parse_log, read_log
+from lsmlab.validation.replays.recording import Recording, load_recording
+from lsmlab.validation.replays.replay import Replay, main, replay
 
 ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "validation" / "recordings"

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lsmlab.models.policies.decisions import CutContext, MergedStream
-from lsmlab.models.policies.rocksdb_cutter import RocksDbCutter
-from lsmlab.models.policies.rocksdb_subcompactions import ANCHORS, subcompaction_cuts, subcompaction_keys
+from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
+from lsmlab.models.policies.rocksdb.subcompactions import ANCHORS, subcompaction_cuts, subcompaction_keys
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.version import Version
 from numpy.typing import NDArray
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lsmlab.models.policies.rocksdb_levels import (
+from lsmlab.models.policies.rocksdb.levels import (
     LevelRules,
     average_value,
     bottommost_bytes,
@@ -16,7 +16,7 @@ from lsmlab.models.policies.rocksdb_levels import (
     multiply,
     order_by_score,
 )
-from lsmlab.models.policies.rocksdb_slots import slots
+from lsmlab.models.policies.rocksdb.slots import slots
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
-from lsmlab.models.policies.rocksdb_delay import DelayBucket, get_delay, on_delay, sleep_shares, sleep_step_us, slept_us
-from lsmlab.models.policies.rocksdb_throttle import MIN_RATE, RocksDbThrottle
+from lsmlab.models.policies.rocksdb.delay import DelayBucket, get_delay, on_delay, sleep_shares, sleep_step_us, slept_us
+from lsmlab.models.policies.rocksdb.throttle import MIN_RATE, RocksDbThrottle
 from lsmlab.models.version import Version
 
 V57, V78, V98 = Version(5, 7), Version(7, 8), Version(9, 8)

@@ -15,22 +15,22 @@ import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
-from lsmlab.validation.case import read_case
-from lsmlab.validation.histogram_clock import bucket_bounds, bucket_of
+from lsmlab.validation.casefiles.case import read_case
+from lsmlab.validation.casefiles.curves import read_series
+from lsmlab.validation.casefiles.real import agreed_cause, means_and_ranges, real_run
+from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
 from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, TEST, WHAT_IFS, Scorecard
-from lsmlab.validation.scorecard.curves import read_series
 from lsmlab.validation.scorecard.document import document_text
 from lsmlab.validation.scorecard.findings import read_findings
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
 from lsmlab.validation.scorecard.model_errors import fit_model_errors, read_model_errors, write_model_errors
-from lsmlab.validation.scorecard.real import agreed_cause, means_and_ranges, real_run
 from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases, simulate_one
 from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
 from lsmlab.validation.scorecard.sources import replays
+from lsmlab.validation.scorecard.theory import TheoryCheck, merged_all
 from lsmlab.validation.scorecard.trends import trends
-from lsmlab.validation.theory import TheoryCheck, merged_all
 
 ROOT = Path(__file__).parents[1]
 RECORDING = ROOT / "validation" / "recordings" / "static"
@@ -51,7 +51,7 @@ TINY: dict[str, Any] = {
 def truth() -> tuple[dict[str, float], list[float]]:
     """Values and per-second operations of a run of the tiny case with a seed that no scoring uses."""
     folder = Path("unused")
-    from lsmlab.validation.case import case_from_mapping
+    from lsmlab.validation.casefiles.case import case_from_mapping
 
     outcome, _ = simulate_one(case_from_mapping(TINY, folder).config(), 41)
     assert isinstance(outcome, Replication)
@@ -388,7 +388,7 @@ def test_a_changed_case_changes_the_digest(tmp_path: Path) -> None:
     for path in (
         "validation/cases/test/a/case.yaml",
         "configs/parameters/p.yaml",
-        "validation/findings.yaml",
+        "validation/scorecard/findings.yaml",
         "sim/code.py",
     ):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lsmlab.validation.silk_driver import block_read_s, offered_rates
+from lsmlab.validation.logs.silk_driver import block_read_s, offered_rates
 
 SLEEPS = {"LP_SLOW_US": "2435", "LP_FAST_US": "435"}
 OUTPUT = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import simpy
-from lsmlab.models.host import Host
+from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import DoNothing, Merge, Move, RunningJob
-from lsmlab.models.policies.universal import UNLIMITED_BYTES, UniversalPicker, sorted_runs
+from lsmlab.models.policies.rocksdb.universal import UNLIMITED_BYTES, UniversalPicker, sorted_runs
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree

@@ -12,7 +12,7 @@ from lsmlab.validation.scorecard import baseline, document
 ROOT = Path(__file__).parents[1]
 REMEDY = "run 'lsmlab validate --write-docs' (make validate) and commit docs/validation.md, validation/*.json"
 needs_baseline = pytest.mark.skipif(
-    not baseline.FILE.is_file(), reason="no validation/baseline.json: nothing was scored yet"
+    not baseline.FILE.is_file(), reason="no validation/scorecard/baseline.json: nothing was scored yet"
 )
 
 

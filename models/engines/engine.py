@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from lsmlab.models.engines.options import RocksDbOptions
+from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.table_reads import TableReads
-from lsmlab.models.host import Host
+from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import Cutter, Merge, Picker, Throttle
 from lsmlab.models.policies.flush_rules import KeepsHotKeys
 from lsmlab.models.policies.scheduling import Scheduler

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from lsmlab.models.engines.base import GROUPS, METADATA, make_part
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.errors import InputError
+from lsmlab.models.policies.parts import GROUPS, METADATA, make_part
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build
 
@@ -21,7 +21,7 @@ def make_engine(values: Mapping[str, Any], allowed: Sequence[str] = ()) -> Engin
 
     `_target_` names a class inside lsmlab or one of the packages in `allowed`; its attribute `Settings` is a frozen
     dataclass of the mapping's other keys, and the class is called with one of it. Of those keys picker, cutter,
-    throttle, scheduler and tuner are mappings with a `_target_` of their own (`lsmlab.models.engines.base.make_part`).
+    throttle, scheduler and tuner are mappings with a `_target_` of their own (`lsmlab.models.policies.parts.make_part`).
     Raises InputError for any other target, unknown keys, bad values and policies that cannot go together.
     """
     target = values.get("_target_") or DEFAULT

@@ -7,9 +7,17 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from lsmlab.models.engines.base import Base, Parts
-from lsmlab.models.engines.options import CompactionStyle, Compression, RocksDbOptions, resolve_options
-from lsmlab.models.engines.rocksdb_parts import (
+from lsmlab.models.costs.host import Host
+from lsmlab.models.engines.table_reads import TableReads, table_cache_size
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import CompactionStyle, Compression, RocksDbOptions, resolve_options
+from lsmlab.models.policies.decisions import Cutter, InspectsKeys, Merge, Picker, SizesFiles, Throttle
+from lsmlab.models.policies.flush_rules import hot_keys, values_in_log
+from lsmlab.models.policies.optional import FlushesSingly, PlacesFlushes
+from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.rocksdb.cutter import subcompaction_cuts
+from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
+from lsmlab.models.policies.rocksdb.parts import (
     NoTuner,
     RocksDbCutting,
     RocksDbPicker,
@@ -17,14 +25,6 @@ from lsmlab.models.engines.rocksdb_parts import (
     RocksDbThrottling,
     level_rules,
 )
-from lsmlab.models.engines.table_reads import TableReads, table_cache_size
-from lsmlab.models.errors import InputError
-from lsmlab.models.host import Host
-from lsmlab.models.policies.decisions import Cutter, InspectsKeys, Merge, Picker, SizesFiles, Throttle
-from lsmlab.models.policies.flush_rules import hot_keys, values_in_log
-from lsmlab.models.policies.optional import FlushesSingly, PlacesFlushes
-from lsmlab.models.policies.rocksdb_cutter import subcompaction_cuts
-from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blocks import BlockFormat
@@ -62,7 +62,7 @@ class RocksDbSettings:
     throttle: Any = field(default_factory=RocksDbThrottling)
     scheduler: Any = field(default_factory=RocksDbScheduling)
     tuner: Any = field(default_factory=NoTuner)
-    """The settings objects of the five policies (`lsmlab.models.engines.base.make_part`)."""
+    """The settings objects of the five policies (`lsmlab.models.policies.parts.make_part`)."""
 
 
 class RocksDb:

@@ -13,6 +13,7 @@ from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Placement, Tree
 from numpy.typing import NDArray
 
@@ -255,16 +256,6 @@ class InspectsKeys(Protocol):
 
     def inspects_keys(self, output_level: int) -> bool:
         """Whether it does so in jobs that write to `output_level`."""
-
-
-@dataclass(frozen=True, slots=True)
-class MergedStream:
-    """The merged, de-duplicated keys of a job with the cumulative size of what precedes each."""
-
-    keys: KeyArray
-    """Ascending. Shape (n,)."""
-    cumulative_bytes: NDArray[np.float64]
-    """Data bytes of the first i entries; in an exact run, of the blocks finished by then. Shape (n + 1,)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from lsmlab.models.policies.decisions import Scope
 from lsmlab.models.policies.rate_limiter import Limiter, Priority
 
 if TYPE_CHECKING:
-    from lsmlab.models.engines.options import RocksDbOptions
+    from lsmlab.models.options.options import RocksDbOptions
 
 
 class JobKind(Enum):

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from lsmlab.models.policies.decisions import MergedStream
 from lsmlab.models.tree.files import KeyArray, SortedFile
-from lsmlab.models.tree.merge import Tombstones
+from lsmlab.models.tree.merge import MergedStream, Tombstones
 from numpy.typing import NDArray
 
 

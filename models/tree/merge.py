@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
@@ -10,6 +11,16 @@ from lsmlab.models.tree.tree import Tree
 from numpy.typing import NDArray
 
 Tombstones = NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MergedStream:
+    """The merged, de-duplicated keys of a job with the cumulative size of what precedes each."""
+
+    keys: KeyArray
+    """Ascending. Shape (n,)."""
+    cumulative_bytes: NDArray[np.float64]
+    """Data bytes of the first i entries; in an exact run, of the blocks finished by then. Shape (n + 1,)."""
 
 
 def unique_sorted(keys: KeyArray) -> KeyArray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from lsmlab.models.host import Host
-from lsmlab.models.policies.rocksdb_delay import sleep_shares
+from lsmlab.models.costs.host import Host
+from lsmlab.models.policies.rocksdb.delay import sleep_shares
 from lsmlab.models.version import Version
 
 ASKED_S: Final = 1.001e-3

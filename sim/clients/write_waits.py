@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from lsmlab.models.host import Host
+from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.clients.group import Group
 from lsmlab.sim.clients.latency import Floats

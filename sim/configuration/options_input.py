@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.engines.options_file import OptionsFile, read_options
+from lsmlab.models.options.options_file import OptionsFile, read_options
 from lsmlab.sim.configuration.compose import literal, override_key
 
 _FEW: Final = 8

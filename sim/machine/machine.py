@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import Final
 
 import simpy
+from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES, copies_in_caller
-from lsmlab.models.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation

@@ -7,12 +7,12 @@ from typing import Final
 
 import numpy as np
 import simpy
+from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import Load
 from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.engines.option_fields import RocksDbOptions
-from lsmlab.models.host import Host
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Limiter
 from lsmlab.models.workloads.base import Workload
 from lsmlab.sim.machine.core_station import CoreStation

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from lsmlab.models.host import Host
+from lsmlab.models.costs.host import Host
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group

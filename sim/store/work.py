@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from lsmlab.models.host import effort
-from lsmlab.models.policies.decisions import CutContext, Merge, MergedStream
+from lsmlab.models.costs.host import effort
+from lsmlab.models.policies.decisions import CutContext, Merge
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import KeyArray, SortedFile
-from lsmlab.models.tree.merge import Tombstones, drop_dead_tombstones, merge_files
+from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.steps import (
     BUFFER_BYTES,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lsmlab.models.engines.base import GROUPS
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
+from lsmlab.models.policies.parts import GROUPS
 from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.phase import SEEDS, Phase
 from policy_matrix import engines, matrix, names, pairs

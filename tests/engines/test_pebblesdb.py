@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import simpy
-from lsmlab.models.policies.guards import Guards, hash_fractions
-from lsmlab.models.policies.pebblesdb import PebblesPicker
+from lsmlab.models.policies.pebblesdb.guards import Guards, hash_fractions
+from lsmlab.models.policies.pebblesdb.picker import PebblesPicker
 from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from lsmlab.models.engines.base import GROUPS
+from lsmlab.models.policies.parts import GROUPS
 from lsmlab.sim.commands.catalogue import Entry, entries, inherited
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from engine_goldens import engine_of
 from lsmlab.models.policies.decisions import DoNothing, Merge
-from lsmlab.models.policies.rocksdb_leveled import LeveledPicker
-from lsmlab.models.policies.vlsm import GOOD
+from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
+from lsmlab.models.policies.vlsm.picker import GOOD
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.results.results import Result

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lsmlab.models.policies.decisions import CutContext, MergedStream
-from lsmlab.models.policies.vsst import Overlap, build_vssts
+from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.policies.vlsm.vsst import Overlap, build_vssts
+from lsmlab.models.tree.merge import MergedStream
 
 F = 4
 S_MAX = 40.0

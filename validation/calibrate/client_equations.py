@@ -11,7 +11,7 @@ from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
-from lsmlab.validation.log_fills import Fill
+from lsmlab.validation.logs.history.fills import Fill
 
 _WRITE_KEYS: Final = ("host.write_op", "host.write_byte", "host.log_op", "host.write_serial", "host.crowding")
 _FEWEST_FILLS: Final = 8

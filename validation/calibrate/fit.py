@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.make import DeviceSettings
 from lsmlab.models.errors import InputError
-from lsmlab.models.host import Host
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.solve import Constant, Equation, Solution, solve
-from lsmlab.validation.case import Case, find_cases, read_case
+from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
 _HOST_WIDTHS: Final[Mapping[str, float]] = {

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.validation.calibrate.jobs import Job, merge_terms
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
 from lsmlab.validation.calibrate.terms import linear
+from lsmlab.validation.logs.timings.jobs import Job, merge_terms
 
 WRITE_REQUEST_BYTES: Final = 2.0**20
 """writable_file_max_buffer_size, options.h."""

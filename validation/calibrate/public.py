@@ -21,14 +21,14 @@ from typing import Any, Final
 import numpy as np
 import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.validation.calibrate import job_records as records
 from lsmlab.validation.calibrate import public_fits as fits
-from lsmlab.validation.calibrate.job_records import Array
-from lsmlab.validation.log_text import read_text
-from lsmlab.validation.parameter_file import SetText, write_sessions, write_set
-from lsmlab.validation.public_cases import CONDITIONS, SETS, is_calibration, session_of
-from lsmlab.validation.public_rows import DATA
-from lsmlab.validation.public_text import stdout_of
+from lsmlab.validation.calibrate.parameter_file import SetText, write_sessions, write_set
+from lsmlab.validation.casefiles.public.cases import CONDITIONS, SETS, is_calibration, session_of
+from lsmlab.validation.casefiles.public.rows import DATA
+from lsmlab.validation.casefiles.public.text import stdout_of
+from lsmlab.validation.logs.text import read_text
+from lsmlab.validation.logs.timings import job_records as records
+from lsmlab.validation.logs.timings.job_records import Array
 
 _FIXED_DEVICES: Final[dict[str, dict[str, float | str]]] = {"pmem": {"layout": "single", "write_bandwidth": 3069 * 2.0**20}}
 _FIXED: Final = {
@@ -68,7 +68,7 @@ _ABOUT: Final = (
 _HEAD: Final = (
     "version: 2",
     "description: 40 hardware threads, Intel Xeon Gold 6230, with its own NVMe SSD, SATA SSD, hard disk and persistent memory",
-    "provenance: job records of 18 public LOGs of RocksDB 6.4 and 6.11, 2022 (CALIBRATION in validation/public_cases.py)",
+    "provenance: job records of 18 public LOGs of RocksDB 6.4 and 6.11, 2022 (CALIBRATION in casefiles/public/cases.py)",
 )
 ERRORS_FROM: Final = "leaving one LOG out at a time; of bandwidths the spread between sessions"
 

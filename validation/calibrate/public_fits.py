@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from lsmlab.validation.calibrate import job_records as records
-from lsmlab.validation.calibrate.job_records import Array, JobLog
-from lsmlab.validation.public_text import write_buckets
+from lsmlab.validation.casefiles.public.text import write_buckets
+from lsmlab.validation.logs.timings import job_records as records
+from lsmlab.validation.logs.timings.job_records import Array, JobLog
 from scipy.optimize import least_squares
 
 _SYNCS: Final = re.compile(r"rocksdb\.table\.sync\.micros .* COUNT : (\d+) SUM : (\d+)")

@@ -14,24 +14,24 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from lsmlab.models.costs.host import Host, depth
 from lsmlab.models.errors import InputError
-from lsmlab.models.host import Host, depth
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.simulation import run
-from lsmlab.validation.calibrate import job_records as records
-from lsmlab.validation.calibrate.job_records import JobLog
+from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quantity_text, write_set
 from lsmlab.validation.calibrate.public import ERRORS_FROM
 from lsmlab.validation.calibrate.public_fits import linear
-from lsmlab.validation.log_builder import jobs_of
-from lsmlab.validation.log_fills import undisturbed_fills
-from lsmlab.validation.log_text import read_text_part
-from lsmlab.validation.parameter_file import Constants, SetText, quantity_text, write_set
-from lsmlab.validation.public_cases import CALIBRATION, SETS, public_cases
-from lsmlab.validation.public_rows import DATA
-from lsmlab.validation.rocksdb_log import log_of
+from lsmlab.validation.casefiles.public.cases import CALIBRATION, SETS, public_cases
+from lsmlab.validation.casefiles.public.rows import DATA
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.fills import undisturbed_fills
+from lsmlab.validation.logs.reader import log_of
+from lsmlab.validation.logs.text import read_text_part
+from lsmlab.validation.logs.timings import job_records as records
+from lsmlab.validation.logs.timings.job_records import JobLog
 
-_PROVENANCE: Final = "public runs named in CALIBRATION of validation/public_cases.py"
+_PROVENANCE: Final = "public runs named in CALIBRATION of validation/casefiles/public/cases.py"
 _SMALL_PC_RUN: Final = "overwrite/9.8"
 """The one run of the small PC that its constants come from."""
 _SMALL_PC_ENTRY: Final = 420.0

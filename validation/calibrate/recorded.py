@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.validation.calibrate.jobs import Job, read_jobs
-from lsmlab.validation.log_builder import jobs_of
-from lsmlab.validation.log_fills import Fill, undisturbed_fills
-from lsmlab.validation.log_text import read_text
-from lsmlab.validation.rocksdb_log import log_of
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.fills import Fill, undisturbed_fills
+from lsmlab.validation.logs.reader import log_of
+from lsmlab.validation.logs.text import read_text
+from lsmlab.validation.logs.timings.jobs import Job, read_jobs
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")
 """What a repeat must have left."""

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.validation.calibrate.fit import Calibration
+from lsmlab.validation.calibrate.parameter_file import SILENT, SetText, quantity_text
 from lsmlab.validation.calibrate.solve import Solution
-from lsmlab.validation.parameter_file import SILENT, SetText, quantity_text
 
 VERSION: Final = 2
 """Of the fitted sets: 1 held the defaults."""

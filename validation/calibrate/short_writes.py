@@ -10,7 +10,7 @@ import numpy as np
 from lsmlab.sim.clients.latency import loglogistic_cdf
 from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
-from lsmlab.validation.histogram_clock import bucket_bounds, seen_below
+from lsmlab.validation.logs.histogram_clock import bucket_bounds, seen_below
 from scipy.optimize import minimize
 
 _UNDISTURBED_US: Final = 10

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.version import Version
+from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.load import full_speed, load_of, operations, schedule
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.tables import log_is_used
 from lsmlab.validation.importer.workload import InferredWorkload
-from lsmlab.validation.parameter_file import SetText
 
 NAME: Final = "imported"
 """The experiment with the load that the store took."""

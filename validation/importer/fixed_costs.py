@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from lsmlab.models.host import Host
-from lsmlab.validation.calibrate.job_records import left_out_error
+from lsmlab.models.costs.host import Host
 from lsmlab.validation.calibrate.public_fits import linear
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.log_jobs import LogJob
+from lsmlab.validation.logs.history.jobs import LogJob
+from lsmlab.validation.logs.timings.job_records import left_out_error
 
 _FEWEST: Final = 8
 """Compactions from which a cost is taken."""

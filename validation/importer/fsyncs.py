@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.models.host import Host
-from lsmlab.validation.calibrate import job_records
-from lsmlab.validation.calibrate.job_records import Array, JobLog
-from lsmlab.validation.calibrate.jobs import Job
+from lsmlab.models.costs.host import Host
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.log_jobs import LogJob
+from lsmlab.validation.logs.history.jobs import LogJob
+from lsmlab.validation.logs.timings import job_records
+from lsmlab.validation.logs.timings.job_records import Array, JobLog
+from lsmlab.validation.logs.timings.jobs import Job
 
 _FEWEST: Final = 8
 """Jobs, and periods with an fsync in progress, from which something is fitted."""

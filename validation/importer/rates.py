@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.models.host import Host, effort
+from lsmlab.models.costs.host import Host, effort
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Estimate, InferredRates
 from lsmlab.validation.importer.fixed_costs import fixed_costs
 from lsmlab.validation.importer.fsyncs import buffered_writes, fsync_rates, read_copy_s
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.importer.throughput import throughput
-from lsmlab.validation.log_jobs import LogJob
-from lsmlab.validation.log_records import JobLine
-from lsmlab.validation.log_summary import busy_s
+from lsmlab.validation.logs.history.jobs import LogJob
+from lsmlab.validation.logs.history.summary import busy_s
+from lsmlab.validation.logs.records import JobLine
 
 _FEWEST_JOBS: Final = 8
 """Jobs from which a cost is fitted."""

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.engines.options_file import OptionsFile, read_options
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.options_file import OptionsFile, read_options
 from lsmlab.models.workloads.generic import TraceColumn, read_trace
-from lsmlab.validation.log_builder import jobs_of
-from lsmlab.validation.log_checks import check_log
-from lsmlab.validation.log_fills import Fill, memtable_fills
-from lsmlab.validation.log_jobs import LogJobs
-from lsmlab.validation.log_records import RocksDbLog
-from lsmlab.validation.log_stalls import LogStalls, stalls_of
-from lsmlab.validation.log_summary import origin_us, summarise_log
-from lsmlab.validation.log_text import read_text_part
-from lsmlab.validation.rocksdb_log import log_of
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.checks import check_log
+from lsmlab.validation.logs.history.fills import Fill, memtable_fills
+from lsmlab.validation.logs.history.jobs import LogJobs
+from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
+from lsmlab.validation.logs.history.summary import origin_us, summarise_log
+from lsmlab.validation.logs.reader import log_of
+from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.text import read_text_part
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.host import Host
+from lsmlab.models.costs.host import Host
 from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.series import Table, held, spread
@@ -18,9 +18,9 @@ from lsmlab.sim.store.recorder import CAUSES, JobRecord, StallInterval
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
 from lsmlab.validation.importer.throughput import job_spans
 from lsmlab.validation.importer.workload import InferredWorkload
-from lsmlab.validation.log_jobs import LogJob
-from lsmlab.validation.log_summary import busy_s
-from lsmlab.validation.log_tree import LevelTracker, states
+from lsmlab.validation.logs.history.jobs import LogJob
+from lsmlab.validation.logs.history.summary import busy_s
+from lsmlab.validation.logs.history.tree import LevelTracker, states
 
 _COMMIT_S: Final = 2e-3
 """A job whose commit is this near to a stall's end ended it: the line of the recompute and the event differ by less."""
@@ -231,7 +231,7 @@ def _levels_now(trackers: Mapping[str, LevelTracker]) -> tuple[list[int], list[i
 
 
 def _switches(reading: Reading) -> list[Any]:
-    from lsmlab.validation.log_records import SwitchLine
+    from lsmlab.validation.logs.records import SwitchLine
 
     return [r for r in reading.log.records if isinstance(r, SwitchLine)]
 

@@ -9,8 +9,8 @@ import numpy as np
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.reading import Floats, Reading, grid
-from lsmlab.validation.log_jobs import LogJob
-from lsmlab.validation.log_summary import busy_s
+from lsmlab.validation.logs.history.jobs import LogJob
+from lsmlab.validation.logs.history.summary import busy_s
 
 _WINDOW_S: Final = 10
 """Rates are means over so many seconds: a job's bytes are spread over its time evenly, which they are not by the second."""

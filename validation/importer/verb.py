@@ -22,8 +22,8 @@ from lsmlab.validation.importer.tables import log_reaches_device, write_tables
 from lsmlab.validation.importer.text import import_text
 from lsmlab.validation.importer.workload import InferredWorkload, infer_workload
 from lsmlab.validation.importer.write_cost import write_cost
-from lsmlab.validation.log_jobs import PROBLEMS
-from lsmlab.validation.log_records import TROUBLES
+from lsmlab.validation.logs.history.jobs import PROBLEMS
+from lsmlab.validation.logs.records import TROUBLES
 
 FINISHERS: Final = "lsmlab.import_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an imported log."""

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from lsmlab.validation.importer.fills import memtable_spans, spread_writable
 from lsmlab.validation.importer.reading import Floats, Reading, grid
-from lsmlab.validation.log_jobs import LogFile, LogJob
+from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 
 _SEQUENCE_BYTES: Final = 8
 """raw_key_size counts the internal key: the user's key, 7 bytes of sequence number and 1 of type (dbformat.h)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from lsmlab.models.host import Host
+from lsmlab.models.costs.host import Host
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.log_fills import undisturbed
+from lsmlab.validation.logs.history.fills import undisturbed
 
 _FEWEST: Final = 8
 """Memtables from which the cost is taken."""

@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.validation.case import Case
-from lsmlab.validation.real_engines import real_engine_cases
+from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.scorecard.real_engines import real_engine_cases
 from lsmlab.validation.scorecard.runs import CaseRun, run_cases
 
 Values = Mapping[str, float]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
-from lsmlab.models.policies.vlsm import GOOD, MIXED, POOR
+from lsmlab.models.policies.vlsm.picker import GOOD, MIXED, POOR
 from lsmlab.validation.papers.claim import Measure, Outcome
 
 Number = Callable[[Outcome], float]

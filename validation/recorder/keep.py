@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.validation.case import FILE
+from lsmlab.validation.casefiles.case import FILE
 from lsmlab.validation.recorder.outcome import combine, read_outcome, recorded_version
 
 MARK: Final = "# --- recorded by `lsmlab record`; replaced when the case is recorded again ---"

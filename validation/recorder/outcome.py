@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.validation.log_summary import summarise_log
-from lsmlab.validation.rocksdb_log import read_log, read_text
+from lsmlab.validation.logs.history.summary import summarise_log
+from lsmlab.validation.logs.reader import read_log, read_text
 
 _RESULT: Final = re.compile(r"^\w+ +: +[\d.]+ micros/op (\d+) ops/sec ([\d.]+) seconds (\d+) operations", re.M)
 _STALL: Final = re.compile(r"Cumulative stall: \S+ H:M:S, ([\d.]+) percent")

@@ -1,7 +1,7 @@
 """How fast this machine is just now: a fixed computation, timed before and after each recorded run.
 
 A virtual machine shares its cores, caches and memory with others: jobs of the recorded cases took 0.8 to 1.1 of the CPU
-time that their calibration lets expect (validation/findings.yaml). The computation sorts, so it compares as merges do.
+time that their calibration lets expect (validation/scorecard/findings.yaml). The computation sorts, so it compares as merges do.
 """
 
 from __future__ import annotations

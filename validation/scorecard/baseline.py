@@ -21,7 +21,7 @@ from lsmlab.validation.scorecard.runs import CaseRun, run_cases
 from lsmlab.validation.scorecard.score import rows_of, totals
 from lsmlab.validation.scorecard.sources import HOME, OWN_CASES, gather_cases
 
-FILE: Final = HOME / "validation" / "baseline.json"
+FILE: Final = Path(__file__).with_name("baseline.json")
 SUBSET_CASES: Final = 8
 """Own test cases in the subset: the quickest ones, so that it ends within three minutes on one core."""
 SUBSET_SEEDS: Final = 2
@@ -65,10 +65,10 @@ def digest(home: Path = HOME) -> str:
     paths = [p for folder in recorded for p in folder.rglob("*")]
     paths += [
         *(home / "configs" / "parameters").glob("*.yaml"),
-        validation / "findings.yaml",
-        validation / "public_cases.py",
-        validation / "real_engines.py",
-        validation / "imported_cases.py",
+        validation / "scorecard" / "findings.yaml",
+        *(validation / "casefiles" / "public").glob("*.*"),
+        validation / "scorecard" / "real_engines.py",
+        validation / "scorecard" / "imported_cases.py",
     ]
     sums = hashlib.sha256()
     for path in sorted(p for p in paths if p.is_file()):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lsmlab.validation.scorecard.curves import thinned
+from lsmlab.validation.casefiles.curves import thinned
 from lsmlab.validation.scorecard.findings import missed, read_findings
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import Row, Total, as_json, coverage, rows_of, totals
+from lsmlab.validation.scorecard.theory import TheoryCheck
 from lsmlab.validation.scorecard.trends import Trend, trend_shares, trends
-from lsmlab.validation.theory import TheoryCheck
 
 TEST, PUBLIC, CALIBRATION, QUARANTINE = "test", "public", "calibration", "quarantine"
 ENGINES: Final = "real_engines"

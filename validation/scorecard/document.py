@@ -41,7 +41,7 @@ _ABOUT_SETS: Final = {
 
 
 def write_documents(card: Scorecard) -> None:
-    """Write docs/validation.md and validation/baseline.json."""
+    """Write docs/validation.md and validation/scorecard/baseline.json."""
     FILE.write_text(document_text(card), encoding="utf-8")
     write_baseline(card)
 
@@ -177,8 +177,9 @@ def _engines(card: Scorecard) -> list[str]:
     if not found:
         return []
     text = (
-        "Runs of the authors' released code and of LevelDB on a throttled disk (`validation/real_engines.py`). Goals: throughput "
-        "within 10 %, W-Amp 8 %, shares 8 points, or twice the noise between repeats."
+        "Runs of the authors' released code and of LevelDB on a throttled disk "
+        "(`validation/scorecard/real_engines.py`). Goals: throughput within 10 %, W-Amp 8 %, "
+        "shares 8 points, or twice the noise between repeats."
     )
     rows = [[r.case, r.metric, r.real, r.simulated, r.error, "met" if r.met else "**missed**"] for r in found]
     return ["## Recorded engines, run by run", text, markdown(("run", "number", "real", "simulated", "error", "goal"), rows)]

@@ -1,4 +1,4 @@
-"""What is missed, with the mechanism suspected and the experiment that would decide (validation/findings.yaml)."""
+"""What is missed, with the mechanism suspected and the experiment that would decide (validation/scorecard/findings.yaml)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.scorecard.metrics import DISTANCE
 from lsmlab.validation.scorecard.score import Row, Total
 
-FILE: Final = Path(__file__).resolve().parents[1] / "findings.yaml"
+FILE: Final = Path(__file__).with_name("findings.yaml")
 _KEYS: Final = ("metric", "cases", "mechanism", "experiment")
 _SHOWN: Final = 6
 """Cases named per missed target."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from lsmlab.validation.histogram_clock import bucket_of
+from lsmlab.validation.logs.histogram_clock import bucket_of
 
 
 @dataclass(frozen=True, slots=True)

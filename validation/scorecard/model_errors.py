@@ -15,7 +15,7 @@ from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import rows_of
 
-FILE: Final = Path(__file__).resolve().parents[1] / "model_errors.json"
+FILE: Final = Path(__file__).with_name("model_errors.json")
 _LEARNT_FROM: Final[Mapping[str, str]] = {"model_errors": CALIBRATION, "log_errors": RERUNS}
 """What the file holds, and the set whose calibration runs tell it: the model with fitted constants, and with those that one
 LOG tells, which are less certain than their standard errors say."""

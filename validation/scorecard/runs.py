@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lsmlab.sim.configuration.parameters import displaced
-from lsmlab.validation.case import Case
+from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.casefiles.curves import Floats
+from lsmlab.validation.casefiles.real import RealRun, real_run
+from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.parallel import each, reason_of
-from lsmlab.validation.scorecard.curves import Floats
-from lsmlab.validation.scorecard.real import RealRun, real_run
-from lsmlab.validation.scorecard.values import reported_series, simulated_values
 
 DEFAULT_PROCESSES: Final = 2
 DEFAULT_SEEDS: Final = 5

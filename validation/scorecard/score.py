@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.validation.scorecard.curves import area_distance, cumulative_distance, ks_distance
+from lsmlab.validation.casefiles.curves import area_distance, cumulative_distance, ks_distance
+from lsmlab.validation.casefiles.real import dominant_cause
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import (
     BACKGROUND,
@@ -24,7 +25,6 @@ from lsmlab.validation.scorecard.metrics import (
     Metric,
     metric_of,
 )
-from lsmlab.validation.scorecard.real import dominant_cause
 from lsmlab.validation.scorecard.runs import CaseRun
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.validation.case import Case, find_cases, read_case
-from lsmlab.validation.recording import load_recording
-from lsmlab.validation.replay import replay
+from lsmlab.validation.casefiles.case import Case, find_cases, read_case
+from lsmlab.validation.replays.recording import load_recording
+from lsmlab.validation.replays.replay import replay
 from lsmlab.validation.scorecard.card import (
     CALIBRATION,
     ENGINES,
@@ -52,7 +52,7 @@ def gather_cases(card: Scorecard, directory: Path, *, release: bool) -> list[tup
 
 def gather_public(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
     """The public runs; none, with a note, where their folder is absent."""
-    from lsmlab.validation.public_cases import public_cases
+    from lsmlab.validation.casefiles.public.cases import public_cases
 
     if not data.is_dir():
         card.skipped.append(f"public runs: {data} is not there")
@@ -63,7 +63,7 @@ def gather_public(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, 
 
 def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str, Case]]:
     """The recorded runs of other engines; none, with a note, where their folder is absent."""
-    from lsmlab.validation.real_engines import real_engine_cases
+    from lsmlab.validation.scorecard.real_engines import real_engine_cases
 
     if not data.is_dir():
         card.skipped.append(f"recorded engines: {data} is not there")
@@ -79,7 +79,7 @@ def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str,
 
 def gather_logs(data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
     """Reruns and what-ifs from the LOGs of the own and the public runs, where they are."""
-    from lsmlab.validation.imported_cases import reruns, what_ifs
+    from lsmlab.validation.scorecard.imported_cases import reruns, what_ifs
 
     return [
         *((RERUNS, case) for case in reruns(OWN_CASES, data)),

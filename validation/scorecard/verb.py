@@ -58,7 +58,7 @@ def validate(argv: list[str]) -> int:
     if "replay" in given.sets:
         replays(card, release=given.release)
     if "theory" in given.sets:
-        from lsmlab.validation.theory import all_checks
+        from lsmlab.validation.scorecard.theory import all_checks
 
         card.theory = list(all_checks())
     return _show(card, given)
@@ -107,7 +107,7 @@ def _parse(argv: list[str]) -> _Given:
     parser.add_argument("--release", action="store_true", help="score the quarantine part as well")
     parser.add_argument("--no-report", action="store_true", help="draw no page")
     parser.add_argument(
-        "--write-docs", action="store_true", help="renew docs/validation.md and validation/baseline.json"
+        "--write-docs", action="store_true", help="renew docs/validation.md and validation/scorecard/baseline.json"
     )
     parser.add_argument("--public-data", type=Path, default=PUBLIC_DATA, metavar="DIR", help="the folder public_runs")
     found = parser.parse_intermixed_args(argv)

@@ -1,0 +1,98 @@
+"""Defaults of RocksDB's options by version, db_bench's deviations, and which version knows which option.
+
+Source: rocksdb.md §1.1 and §1.3. The first release of a default that the table leaves open comes from the release
+notes: 1 MiB arena blocks in 6.18, 30 days of ttl in 6.6, 32 MiB of block cache in 8.2, compaction readahead in 8.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from lsmlab.models.options.fields import CompactionPri, Compression
+from lsmlab.models.version import Version
+
+Preset = Literal["library", "db_bench"]
+
+_MIB: Final = 1 << 20
+_GIB: Final = 1 << 30
+
+DERIVE: Final = 0
+"""RocksDB's own mark for "derive it when the store is opened"."""
+AUTO_SECONDS: Final = 2**64 - 2
+"""RocksDB's kDefaultTtl and kDefaultPeriodicCompSecs: "decide when the store is opened"."""
+
+_OLDEST: Final[Mapping[str, Any]] = {
+    "arena_block_size": DERIVE,
+    "max_compaction_bytes": DERIVE,
+    "delayed_write_rate": DERIVE,
+    "compaction_pri": CompactionPri.BY_COMPENSATED_SIZE,
+    "ttl": 0,
+    "periodic_compaction_seconds": 0,
+    "level_compaction_dynamic_file_size": False,
+    "ignore_max_compaction_bytes_for_input": False,
+    "format_version": 2,
+}
+"""5.7, where it differs from the defaults of `RocksDbOptions` (7.8) or is derived."""
+
+_CHANGES: Final[tuple[tuple[Version, Mapping[str, Any]], ...]] = (
+    (Version(6, 0), {"compaction_pri": CompactionPri.MIN_OVERLAPPING_RATIO}),
+    (Version(6, 6), {"ttl": AUTO_SECONDS, "periodic_compaction_seconds": AUTO_SECONDS}),
+    (Version(6, 9), {"format_version": 4}),
+    (Version(6, 17), {"format_version": 5}),  # between 6.11 (4) and 7.5 (5); the exact release does not change sizes
+    (Version(7, 8), {"level_compaction_dynamic_file_size": True, "ignore_max_compaction_bytes_for_input": True}),
+    (Version(8, 2), {"cache_size": 32 * _MIB}),
+    (Version(8, 4), {"level_compaction_dynamic_level_bytes": True}),
+    (Version(8, 7), {"compaction_readahead_size": 2 * _MIB}),
+    (Version(9, 0), {"format_version": 6}),
+    (Version(11, 0), {"compaction_options_universal.reduce_file_locking": True, "format_version": 7}),
+    (Version(11, 8), {"compression": Compression.LZ4}),
+)
+
+_DB_BENCH: Final[Mapping[str, Any]] = {
+    "delayed_write_rate": 8 * _MIB,
+    "hard_pending_compaction_bytes_limit": 128 * _GIB,
+    "enable_pipelined_write": True,
+    "compression": Compression.SNAPPY,
+    "level_compaction_dynamic_level_bytes": False,
+    "compaction_options_fifo.allow_compaction": True,
+    "compaction_options_fifo.max_table_files_size": 0,
+}
+_DB_BENCH_NO_TTL_BEFORE: Final = Version(7, 0)
+"""db_bench set ttl from its FIFO flag, 0 by default: seen up to 6.11 in LOG headers, no longer in 7.7."""
+
+ARENA_CAP_SINCE: Final = Version(6, 18)
+"""From here a derived arena block has at most 1 MiB; before, write_buffer_size / 8."""
+AUTO_SECONDS_SINCE: Final = Version(6, 6)
+
+_LAST: Final = Version(2**31, 0)
+_KNOWN_FROM_TO: Final[Mapping[str, tuple[Version, Version]]] = {
+    "level_compaction_dynamic_file_size": (Version(7, 8), Version(8, 11)),
+    "ignore_max_compaction_bytes_for_input": (Version(7, 8), Version(8, 11)),
+    "rate_limiter_auto_tuned": (Version(5, 9), _LAST),
+    "compaction_options_universal.max_read_amp": (Version(9, 4), _LAST),
+    "compaction_options_universal.reduce_file_locking": (Version(10, 4), _LAST),
+    "compaction_options_fifo.max_data_files_size": (Version(11, 0), _LAST),
+    "compaction_options_fifo.use_kv_ratio_compaction": (Version(11, 0), _LAST),
+}
+
+
+def default_values(version: Version, preset: Preset) -> dict[str, Any]:
+    """Typed defaults by flat name, as far as they differ from those of `RocksDbOptions`; before any sanitising."""
+    values = dict(_OLDEST)
+    for since, changes in _CHANGES:
+        if version >= since:
+            values |= changes
+    if preset == "db_bench":
+        values |= _DB_BENCH
+        if version < _DB_BENCH_NO_TTL_BEFORE:
+            values["ttl"] = 0
+    return values
+
+
+def unknown_to(version: Version, name: str) -> str | None:
+    """Which versions know option `name`, in words, if `version` does not; None if it does."""
+    first, last = _KNOWN_FROM_TO.get(name, (Version(0, 0), _LAST))
+    if first <= version <= last:
+        return None
+    return f"{first} and later have it" if last == _LAST else f"{first} to {last} have it"

@@ -1,0 +1,189 @@
+"""RocksDB's options as data: names as in RocksDB, sizes in bytes, rates in bytes per second, defaults of 7.8."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from lsmlab.models.units import quantity
+
+_U64: Final = 2.0**64
+_I32: Final = 2.0**31
+_MIB: Final = 1 << 20
+_GIB: Final = 1 << 30
+DAY_S: Final = 86_400
+
+
+class CompactionStyle(Enum):
+    """`compaction_style`."""
+
+    LEVEL = "kCompactionStyleLevel"
+    UNIVERSAL = "kCompactionStyleUniversal"
+    FIFO = "kCompactionStyleFIFO"
+    NONE = "kCompactionStyleNone"
+
+
+class CompactionPri(Enum):
+    """`compaction_pri`: which file of a level goes first (rocksdb.md §5.5)."""
+
+    BY_COMPENSATED_SIZE = "kByCompensatedSize"
+    OLDEST_LARGEST_SEQ_FIRST = "kOldestLargestSeqFirst"
+    OLDEST_SMALLEST_SEQ_FIRST = "kOldestSmallestSeqFirst"
+    MIN_OVERLAPPING_RATIO = "kMinOverlappingRatio"
+    ROUND_ROBIN = "kRoundRobin"
+
+
+class Compression(Enum):
+    """Compression types, by their names in an OPTIONS file."""
+
+    NONE = "kNoCompression"
+    SNAPPY = "kSnappyCompression"
+    ZLIB = "kZlibCompression"
+    BZIP2 = "kBZip2Compression"
+    LZ4 = "kLZ4Compression"
+    LZ4HC = "kLZ4HCCompression"
+    XPRESS = "kXpressCompression"
+    ZSTD = "kZSTD"
+    ZSTD_NOT_FINAL = "kZSTDNotFinalCompression"
+    DISABLED = "kDisableCompressionOption"
+    """Only for `bottommost_compression`: use what the level would use."""
+
+
+class StopStyle(Enum):
+    """`compaction_options_universal.stop_style`."""
+
+    TOTAL_SIZE = "kCompactionStopStyleTotalSize"
+    SIMILAR_SIZE = "kCompactionStopStyleSimilarSize"
+
+
+class RateLimiterMode(Enum):
+    """What the rate limiter counts."""
+
+    READS = "kReadsOnly"
+    WRITES = "kWritesOnly"
+    ALL = "kAllIo"
+
+
+@dataclass(frozen=True, slots=True)
+class UniversalOptions:
+    """`compaction_options_universal` (rocksdb_universal_fifo_leveldb.md §1.1)."""
+
+    size_ratio: int = quantity("count", 1, high=_I32)
+    min_merge_width: int = quantity("count", 2, high=2.0**32)
+    max_merge_width: int = quantity("count", 2**32 - 1, high=2.0**32)
+    max_size_amplification_percent: int = quantity("count", 200, high=2.0**32)
+    compression_size_percent: int = quantity("count", -1, low=-1, high=_I32)
+    stop_style: StopStyle = StopStyle.TOTAL_SIZE
+    allow_trivial_move: bool = False
+    incremental: bool = False
+    max_read_amp: int = quantity("count", -1, low=-1, high=_I32)
+    """9.4 and later: -1 = the trigger, 0 = automatic."""
+    reduce_file_locking: bool = False
+    """10.4 and later."""
+
+
+@dataclass(frozen=True, slots=True)
+class FifoOptions:
+    """`compaction_options_fifo` (rocksdb_universal_fifo_leveldb.md §2.1)."""
+
+    max_table_files_size: int = quantity("bytes", _GIB, high=_U64)
+    allow_compaction: bool = False
+    age_for_warm: int = quantity("seconds", 0, high=_U64)
+    max_data_files_size: int = quantity("bytes", 0, high=_U64)
+    use_kv_ratio_compaction: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RocksDbOptions:
+    """Every option that the model of RocksDB knows, after sanitising: no value is left to be derived.
+
+    The defaults are those of the library in 7.8; `lsmlab.models.options.options.resolve_options` gives those of other
+    versions. The filter, the block cache, the rate limiter, statistics and the write options `disable_wal` and `sync` are
+    objects or arguments in RocksDB and go by db_bench's flag names here.
+    """
+
+    # memtable and flush
+    write_buffer_size: int = quantity("bytes", 64 * _MIB, high=_U64)
+    max_write_buffer_number: int = quantity("count", 2, high=_I32)
+    min_write_buffer_number_to_merge: int = quantity("count", 1, high=_I32)
+    arena_block_size: int = quantity("bytes", _MIB, high=_U64)
+    db_write_buffer_size: int = quantity("bytes", 0, high=_U64)
+    max_total_wal_size: int = quantity("bytes", 0, high=_U64)
+    """0 = four times the memtables of all column families; never reached by a store of one."""
+    # jobs
+    max_background_jobs: int = quantity("count", 2, low=-1, high=_I32)
+    max_background_compactions: int = quantity("count", -1, low=-1, high=_I32)
+    max_background_flushes: int = quantity("count", -1, low=-1, high=_I32)
+    max_subcompactions: int = quantity("count", 1, high=_I32)
+    # levels and compaction
+    compaction_style: CompactionStyle = CompactionStyle.LEVEL
+    compaction_pri: CompactionPri = CompactionPri.MIN_OVERLAPPING_RATIO
+    disable_auto_compactions: bool = False
+    num_levels: int = quantity("count", 7, low=-1, high=64)
+    level0_file_num_compaction_trigger: int = quantity("count", 4, high=_I32)
+    level0_slowdown_writes_trigger: int = quantity("count", 20, low=-1, high=_I32)
+    level0_stop_writes_trigger: int = quantity("count", 36, low=-1, high=_I32)
+    soft_pending_compaction_bytes_limit: int = quantity("bytes", 64 * _GIB, high=_U64)
+    hard_pending_compaction_bytes_limit: int = quantity("bytes", 256 * _GIB, high=_U64)
+    delayed_write_rate: int = quantity("bytes_per_s", 16 * _MIB, high=_U64)
+    target_file_size_base: int = quantity("bytes", 64 * _MIB, low=1, high=_U64)
+    target_file_size_multiplier: int = quantity("count", 1, low=1, high=_I32)
+    max_bytes_for_level_base: int = quantity("bytes", 256 * _MIB, low=1, high=_U64)
+    max_bytes_for_level_multiplier: float = quantity("ratio", 10.0, low=-_I32, high=_I32)
+    max_bytes_for_level_multiplier_additional: tuple[int, ...] = ()
+    level_compaction_dynamic_level_bytes: bool = False
+    level_compaction_dynamic_file_size: bool = True
+    """Align outputs with the files below (7.8+); always on from 9.0."""
+    max_compaction_bytes: int = quantity("bytes", 1600 * _MIB, high=_U64)
+    ignore_max_compaction_bytes_for_input: bool = True
+    """7.8 to 8.11; without effect in other versions."""
+    ttl: int = quantity("seconds", 30 * DAY_S, high=_U64)
+    periodic_compaction_seconds: int = quantity("seconds", 0, high=_U64)
+    compaction_options_universal: UniversalOptions = field(default_factory=UniversalOptions)
+    compaction_options_fifo: FifoOptions = field(default_factory=FifoOptions)
+    # input and output
+    compaction_readahead_size: int = quantity("bytes", 0, high=_U64)
+    writable_file_max_buffer_size: int = quantity("bytes", _MIB, low=1, high=_U64)
+    bytes_per_sync: int = quantity("bytes", 0, high=_U64)
+    wal_bytes_per_sync: int = quantity("bytes", 0, high=_U64)
+    strict_bytes_per_sync: bool = False
+    use_direct_reads: bool = False
+    use_direct_io_for_flush_and_compaction: bool = False
+    rate_limiter_bytes_per_sec: int = quantity("bytes_per_s", 0, high=_U64)
+    """0 = no rate limiter. The maximum, when auto-tuned."""
+    rate_limiter_auto_tuned: bool = False
+    rate_limiter_refill_period_us: int = quantity("count", 100_000, low=1, high=_U64)
+    """Microseconds."""
+    rate_limiter_fairness: int = quantity("count", 10, low=1, high=_I32)
+    rate_limiter_mode: RateLimiterMode = RateLimiterMode.WRITES
+    max_open_files: int = quantity("count", -1, low=-1, high=_I32)
+    # writes
+    max_write_batch_group_size_bytes: int = quantity("bytes", _MIB, high=_U64)
+    enable_pipelined_write: bool = False
+    allow_concurrent_memtable_write: bool = True
+    unordered_write: bool = False
+    two_write_queues: bool = False
+    manual_wal_flush: bool = False
+    disable_wal: bool = False
+    sync: bool = False
+    # compression
+    compression: Compression = Compression.SNAPPY
+    compression_per_level: tuple[Compression, ...] = ()
+    """Empty: `compression` everywhere."""
+    bottommost_compression: Compression = Compression.DISABLED
+    # tables, filter, block cache
+    block_size: int = quantity("bytes", 4096, low=1, high=2.0**32 - 1)
+    block_size_deviation: int = quantity("count", 10, low=-_I32, high=_I32)
+    block_restart_interval: int = quantity("count", 16, low=-_I32, high=_I32)
+    format_version: int = quantity("count", 5, high=_I32)
+    bloom_bits: float = quantity("count", 0.0, low=-1, high=1000)
+    """Filter bits per key; 0 = no filter."""
+    whole_key_filtering: bool = True
+    cache_size: int = quantity("bytes", 8 * _MIB, high=_U64)
+    """Block cache; 0 = none."""
+    cache_index_and_filter_blocks: bool = False
+    optimize_filters_for_hits: bool = False
+    statistics: bool = False
+    """Whether a `Statistics` object counts tickers and histograms."""
+    stats_dump_period_sec: int = quantity("seconds", 600, high=_U64)

@@ -1,0 +1,201 @@
+"""What RocksDB changes in, or refuses of, the options it is given when a store is opened.
+
+Source: rocksdb.md §1.2 (SanitizeOptions, SanitizeCfOptions, ValidateOptions, ColumnFamilyData::ValidateOptions).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.defaults import ARENA_CAP_SINCE, AUTO_SECONDS_SINCE
+from lsmlab.models.options.fields import DAY_S, CompactionStyle, RocksDbOptions
+from lsmlab.models.options.values import WHERE
+from lsmlab.models.version import Version
+
+_KIB: Final = 1 << 10
+_MIB: Final = 1 << 20
+_GIB: Final = 1 << 30
+_INT_MAX: Final = 2**31 - 1
+_AUTO_FROM_S: Final = 2**63
+"""RocksDB's "automatic" marks of ttl and periodic_compaction_seconds lie at the top of 64 bits."""
+_AGE_LIMIT_S: Final = 30 * DAY_S
+_FIFO_LEVELS_SINCE: Final = Version(7, 8)
+_FIFO_IGNORES_PERIODIC_SINCE: Final = Version(8, 5)
+
+
+class Draft:
+    """Options under change, with a note in words for each change that a user should know of."""
+
+    def __init__(self, options: RocksDbOptions, version: Version) -> None:
+        self.options = options
+        self.version = version
+        self.notes: list[str] = []
+
+    def derive(self, **changes: Any) -> None:
+        """Fill in values that were left to RocksDB: no note."""
+        self.options = dataclasses.replace(self.options, **changes)
+
+    def change(self, name: str, value: Any, reason: str) -> None:
+        """Change one option if need be, and note it."""
+        old = getattr(self.options, name)
+        if old != value:
+            self.notes.append(f"{name} changed from {_show(old)} to {_show(value)}: {reason}")
+            self.derive(**{name: value})
+
+
+def sanitise(options: RocksDbOptions, version: Version) -> tuple[RocksDbOptions, list[str]]:
+    """Give the options as the opened store has them, and a note for each that is not as it was given.
+
+    Raises InputError for a combination that RocksDB refuses, or that the simulator cannot follow.
+    """
+    draft = Draft(options, version)
+    for rule in _RULES:
+        rule(draft)
+    _refuse(draft.options)
+    return draft.options, draft.notes
+
+
+def _show(value: Any) -> str:
+    return str(getattr(value, "value", value)).lower() if isinstance(value, bool) else str(value)
+
+
+def _memtables(draft: Draft) -> None:
+    o = draft.options
+    clipped = min(max(o.write_buffer_size, 64 * _KIB), 64 * _GIB)
+    draft.change("write_buffer_size", clipped, "RocksDB keeps it between 64 KiB and 64 GiB")
+    draft.change("max_write_buffer_number", max(o.max_write_buffer_number, 2), "RocksDB needs at least 2 memtables")
+    most = draft.options.max_write_buffer_number - 1
+    merged = max(1, min(o.min_write_buffer_number_to_merge, most))
+    draft.change("min_write_buffer_number_to_merge", merged, "it lies between 1 and max_write_buffer_number - 1")
+    if o.arena_block_size == 0:
+        block = draft.options.write_buffer_size // 8
+        if draft.version >= ARENA_CAP_SINCE:
+            block = min(block, _MIB)
+        draft.derive(arena_block_size=-(-block // 4096) * 4096)
+
+
+def _levels(draft: Draft) -> None:
+    o = draft.options
+    draft.change("num_levels", max(o.num_levels, 1), "RocksDB needs at least 1 level")
+    if o.compaction_style is CompactionStyle.LEVEL:
+        draft.change("num_levels", max(draft.options.num_levels, 2), "levelled compaction needs at least 2 levels")
+    if o.compaction_style is CompactionStyle.FIFO:
+        if draft.version < _FIFO_LEVELS_SINCE:
+            draft.change("num_levels", 1, f"FIFO compaction keeps everything in level 0 before {_FIFO_LEVELS_SINCE}")
+        draft.derive(level0_slowdown_writes_trigger=_INT_MAX, level0_stop_writes_trigger=_INT_MAX)
+    if o.max_bytes_for_level_multiplier <= 0:
+        draft.change("max_bytes_for_level_multiplier", 1.0, "RocksDB replaces what is not positive by 1")
+    if o.max_compaction_bytes == 0:
+        draft.derive(max_compaction_bytes=25 * o.target_file_size_base)
+
+
+def _triggers(draft: Draft) -> None:
+    trigger = max(draft.options.level0_file_num_compaction_trigger, 1)
+    draft.change("level0_file_num_compaction_trigger", trigger, "0 means 1")
+    slowdown = max(draft.options.level0_slowdown_writes_trigger, trigger)
+    reason = "it may not be below level0_file_num_compaction_trigger"
+    draft.change("level0_slowdown_writes_trigger", slowdown, reason)
+    stop = max(draft.options.level0_stop_writes_trigger, slowdown)
+    draft.change("level0_stop_writes_trigger", stop, "it may not be below level0_slowdown_writes_trigger")
+
+
+def _pending(draft: Draft) -> None:
+    soft, hard = draft.options.soft_pending_compaction_bytes_limit, draft.options.hard_pending_compaction_bytes_limit
+    if soft == 0:
+        draft.change("soft_pending_compaction_bytes_limit", hard, "0 means the hard limit")
+    elif soft > hard > 0:
+        draft.change("soft_pending_compaction_bytes_limit", hard, "it may not be above the hard limit")
+
+
+def _rates(draft: Draft) -> None:
+    o = draft.options
+    limit = o.rate_limiter_bytes_per_sec
+    if limit and o.rate_limiter_auto_tuned:
+        limit //= 2  # an auto-tuned limiter starts at half its maximum
+    if o.delayed_write_rate == 0:
+        if limit:
+            draft.change("delayed_write_rate", limit, "0 means the rate limiter's rate")
+        else:
+            draft.derive(delayed_write_rate=16 * _MIB)
+    if o.rate_limiter_bytes_per_sec and o.bytes_per_sync == 0:
+        draft.change("bytes_per_sync", _MIB, "RocksDB sets it when there is a rate limiter")
+    if o.use_direct_reads and o.compaction_readahead_size == 0:
+        draft.change("compaction_readahead_size", 2 * _MIB, "RocksDB sets it when reads are direct")
+    draft.change("max_subcompactions", max(o.max_subcompactions, 1), "0 means 1")
+
+
+def _ages(draft: Draft) -> None:
+    """`ttl` and `periodic_compaction_seconds` (tables are block-based, there is no compaction filter)."""
+    o = draft.options
+    ttl, periodic = o.ttl, o.periodic_compaction_seconds
+    if draft.version >= AUTO_SECONDS_SINCE:
+        if o.compaction_style is CompactionStyle.FIFO:
+            ttl, periodic = _fifo_ages(ttl, periodic, draft.version)
+        elif ttl >= _AUTO_FROM_S:
+            ttl = _AGE_LIMIT_S
+        if o.compaction_style is CompactionStyle.UNIVERSAL and ttl:
+            periodic = min(ttl, periodic) if periodic else ttl
+    draft.derive(
+        ttl=0 if ttl >= _AUTO_FROM_S else ttl,
+        periodic_compaction_seconds=0 if periodic >= _AUTO_FROM_S else periodic,
+    )
+
+
+def _fifo_ages(ttl: int, periodic: int, version: Version) -> tuple[int, int]:
+    """rocksdb_universal_fifo_leveldb.md §2.1."""
+    if version >= _FIFO_IGNORES_PERIODIC_SINCE:
+        return (_AGE_LIMIT_S if ttl >= _AUTO_FROM_S else ttl), periodic
+    if ttl >= _AUTO_FROM_S:
+        ttl = 0
+    if ttl == 0:
+        periodic = _AGE_LIMIT_S if periodic >= _AUTO_FROM_S else periodic
+        return periodic, periodic
+    return (min(ttl, periodic) if periodic else ttl), periodic
+
+
+def _tables(draft: Draft) -> None:
+    o = draft.options
+    if not 0 <= o.block_size_deviation <= 100:
+        draft.change("block_size_deviation", 0, "RocksDB replaces what is not between 0 and 100 by 0")
+    draft.change("block_restart_interval", max(o.block_restart_interval, 1), "RocksDB needs at least 1")
+    if o.bloom_bits < 0.5:  # BloomFilterPolicy rounds less than half a bit to no filter
+        draft.derive(bloom_bits=0.0)
+
+
+def _not_modelled(draft: Draft) -> None:
+    for name in ("unordered_write", "two_write_queues", "manual_wal_flush", "strict_bytes_per_sync"):
+        if getattr(draft.options, name):
+            draft.notes.append(f"{name} has no effect here: the simulator does not model it")
+    o = draft.options
+    if o.compaction_style is CompactionStyle.FIFO and o.compaction_options_fifo.max_table_files_size == 0:
+        draft.notes.append("compaction_options_fifo.max_table_files_size is 0: every file is deleted once flushed")
+
+
+_RULES: Final[tuple[Callable[[Draft], None], ...]] = (
+    _memtables, _levels, _triggers, _pending, _rates, _ages, _tables, _not_modelled,
+)  # fmt: skip
+
+
+def _refuse(o: RocksDbOptions) -> None:
+    """Raise for combinations with which RocksDB does not open, or refuses the write."""
+    style = o.compaction_style
+    if style is CompactionStyle.NONE:
+        raise InputError(
+            f"{WHERE}.compaction_style: kCompactionStyleNone leaves compaction to the application and is not modelled; "
+            "use disable_auto_compactions with another style"
+        )
+    refused = (
+        (o.unordered_write and o.enable_pipelined_write, "unordered_write", "enable_pipelined_write"),
+        (o.two_write_queues and o.enable_pipelined_write, "two_write_queues", "enable_pipelined_write"),
+        (o.sync and o.disable_wal, "sync", "disable_wal"),
+    )
+    for wrong, one, other in refused:
+        if wrong:
+            raise InputError(f"{WHERE}.{one}: RocksDB refuses it together with {other}; switch one of them off")
+    if o.unordered_write and not o.allow_concurrent_memtable_write:
+        raise InputError(f"{WHERE}.unordered_write: RocksDB refuses it without allow_concurrent_memtable_write")
+    if style is CompactionStyle.FIFO and o.ttl > 0 and o.max_open_files != -1:
+        raise InputError(f"{WHERE}.ttl: RocksDB refuses a ttl with FIFO compaction unless max_open_files is -1")

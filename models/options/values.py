@@ -1,0 +1,146 @@
+"""From what people and files write to what `RocksDbOptions` holds: names, aliases, lists and structs."""
+
+from __future__ import annotations
+
+import difflib
+import typing
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from functools import cache, lru_cache
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import (
+    CompactionPri,
+    CompactionStyle,
+    Compression,
+    FifoOptions,
+    RateLimiterMode,
+    RocksDbOptions,
+    StopStyle,
+    UniversalOptions,
+)
+from lsmlab.models.units import build
+
+WHERE: Final = "engine.options"
+"""How messages name the mapping of options in a configuration."""
+STRUCTS: Final[Mapping[str, type[Any]]] = {
+    "compaction_options_universal": UniversalOptions,
+    "compaction_options_fifo": FifoOptions,
+}
+
+# The other spellings: the LOG's, db_bench's flags, and the numbers of RocksDB's enums. Compared without case.
+_ALIASES: Final[Mapping[type[Enum], Mapping[str, Enum]]] = {
+    CompactionStyle: {
+        "0": CompactionStyle.LEVEL, "level": CompactionStyle.LEVEL, "leveled": CompactionStyle.LEVEL,
+        "1": CompactionStyle.UNIVERSAL, "universal": CompactionStyle.UNIVERSAL, "tiered": CompactionStyle.UNIVERSAL,
+        "2": CompactionStyle.FIFO, "fifo": CompactionStyle.FIFO, "3": CompactionStyle.NONE,
+    },
+    CompactionPri: {str(i): pri for i, pri in enumerate(CompactionPri)},
+    Compression: {
+        "nocompression": Compression.NONE, "none": Compression.NONE, "snappy": Compression.SNAPPY,
+        "zlib": Compression.ZLIB, "bzip2": Compression.BZIP2, "lz4": Compression.LZ4, "lz4hc": Compression.LZ4HC,
+        "xpress": Compression.XPRESS, "zstd": Compression.ZSTD, "zstdnotfinal": Compression.ZSTD_NOT_FINAL,
+        "disabled": Compression.DISABLED,
+    },
+    StopStyle: {"0": StopStyle.SIMILAR_SIZE, "1": StopStyle.TOTAL_SIZE},
+    RateLimiterMode: {"0": RateLimiterMode.READS, "1": RateLimiterMode.WRITES, "2": RateLimiterMode.ALL},
+}  # fmt: skip
+_TRUTH: Final = {"true": True, "1": True, "false": False, "0": False}
+
+
+@cache
+def option_types() -> Mapping[str, Any]:
+    """Type of every option by its name; members of a struct are `struct.member`."""
+    types: dict[str, Any] = {}
+    for name, kind in typing.get_type_hints(RocksDbOptions).items():
+        if name in STRUCTS:
+            types |= {f"{name}.{member}": t for member, t in typing.get_type_hints(STRUCTS[name]).items()}
+        else:
+            types[name] = kind
+    return types
+
+
+def flatten(overrides: Mapping[str, Any], where: str = WHERE) -> dict[str, Any]:
+    """One level of names (`compaction_options_universal.size_ratio`) from a mapping that may nest the two structs.
+
+    A value of None means "not set" and is left out. Raises InputError for a name that is no option.
+    """
+    flat: dict[str, Any] = {}
+    for name, value in overrides.items():
+        if value is None or name.startswith("_"):
+            continue
+        if name in STRUCTS:
+            if not isinstance(value, Mapping):
+                raise InputError(f"{where}.{name}: {value!r} must be a mapping of its members")
+            flat |= flatten({f"{name}.{member}": v for member, v in value.items()}, where)
+        elif name in option_types():
+            flat[name] = value
+        else:
+            raise InputError(f"{where}.{name}: no such option; {_nearest(name)}")
+    return flat
+
+
+def read_value(name: str, value: Any, where: str = WHERE) -> Any:
+    """Give the typed value of option `name`. Raises InputError that begins with `where` for one that cannot be read."""
+    try:
+        return _read_text(name, value) if isinstance(value, str) else _read(name, value)
+    except InputError as error:
+        raise InputError(f"{where}{error}") from None
+
+
+def compose(values: Mapping[str, Any]) -> RocksDbOptions:
+    """`RocksDbOptions` from typed values by flat name; what is not named keeps the class's default."""
+    plain = {n: v for n, v in values.items() if "." not in n}
+    for struct, cls in STRUCTS.items():
+        members = {n.partition(".")[2]: v for n, v in values.items() if n.startswith(f"{struct}.")}
+        plain[struct] = cls(**members)
+    return RocksDbOptions(**plain)
+
+
+def _nearest(name: str) -> str:
+    near = difflib.get_close_matches(name, option_types(), n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else "see the names in configs/engine/options/rocksdb.yaml"
+
+
+@lru_cache(maxsize=4096)
+def _read_text(name: str, value: str) -> Any:
+    return _read(name, value)
+
+
+def _read(name: str, value: Any) -> Any:
+    kind = option_types()[name]
+    struct, _, member = name.rpartition(".")
+    if typing.get_origin(kind) is tuple:
+        element = typing.get_args(kind)[0]
+        return tuple(_element(name, element, item) for item in _items(value))
+    cls: type[Any] = STRUCTS.get(struct, RocksDbOptions)
+    built = build(cls, {member: _respell(kind, value)}, f".{struct}" if struct else "")
+    return getattr(built, member)
+
+
+def _element(name: str, kind: type[Any], item: Any) -> Any:
+    if issubclass(kind, Enum):
+        try:
+            return kind(_respell(kind, item))
+        except ValueError:
+            raise InputError(f".{name}: {item!r} is not one of {', '.join(e.value for e in kind)}") from None
+    try:
+        return int(item)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f".{name}: {item!r} must be a whole number") from None
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, str):
+        return [item for item in value.split(":") if item.strip()]
+    return value if isinstance(value, Iterable) else (value,)
+
+
+def _respell(kind: Any, value: Any) -> Any:
+    if kind is bool and not isinstance(value, bool):
+        return _TRUTH.get(str(value).strip().lower(), value)
+    if isinstance(kind, type) and issubclass(kind, Enum) and not isinstance(value, Enum):
+        text = str(value).strip()
+        return next((e for e in kind if e.value.lower() == text.lower()), _ALIASES[kind].get(text.lower(), text))
+    return value

@@ -1,0 +1,130 @@
+"""ADOC's tuner by the rules of its paper: threads and batch size follow what overflows.
+
+Yu et al., ADOC: Automatically Harmonizing Dataflow Between Components in Log-Structured Key-Value Stores for Improved
+Performance, USENIX FAST 2023; rules: engines.md §5.2. The released code decides otherwise: see `adoc_code`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.policies.parts import Base
+from lsmlab.models.policies.tuning import Changes, Interval
+from lsmlab.models.units import quantity
+
+
+class Overflow(Enum):
+    """Where data pile up."""
+
+    L0 = "L0O"
+    """More L0 files than the slowdown trigger: L0 → L1 cannot keep up with flushes."""
+    REDUNDANCY = "RDO"
+    """More pending compaction bytes than the soft limit: deep compactions cannot keep up."""
+    MEMORY = "MMO"
+    """A memtable filled up before the older one was flushed: flushes cannot keep up with writers."""
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """The two knobs that ADOC turns and their bounds: what `adoc` and `adoc_code` have in common."""
+
+    threads: bool = True
+    """Whether the number of threads (`max_background_jobs`) is tuned."""
+    batch: bool = True
+    """Whether the batch size (memtable and table files) is tuned."""
+    scale_l1: bool = True
+    """Whether the target of L1, and so that of every level, follows the batch size."""
+    interval: float = quantity("seconds", 1.0, low=1e-3)
+    """Tuning window."""
+    least_threads: int = quantity("count", 2, low=1)
+    most_threads: int = quantity("count", 20, low=1)
+    step_threads: int = quantity("count", 2, low=1)
+    """Threads that an increase adds; a decrease halves."""
+    least_batch: int = quantity("bytes", 64 << 20, low=1 << 16)
+    most_batch: int = quantity("bytes", 512 << 20, low=1 << 16)
+
+    def __post_init__(self) -> None:
+        if not (self.threads or self.batch):
+            raise InputError("threads and batch are both off; engine/tuner=none tunes nothing")
+        for knob in ("threads", "batch"):
+            if getattr(self, f"least_{knob}") > getattr(self, f"most_{knob}"):
+                raise InputError(f"least_{knob} may not be above most_{knob}")
+
+    def clamped_threads(self, jobs: int) -> int:
+        """Threads within the bounds."""
+        return min(max(jobs, self.least_threads), self.most_threads)
+
+    def clamped_batch(self, size_bytes: int) -> int:
+        """Batch size within the bounds."""
+        return min(max(size_bytes, self.least_batch), self.most_batch)
+
+    def batch_options(self, size_bytes: int, options: RocksDbOptions) -> dict[str, Any]:
+        """What a batch size means: memtable = table file, and L1 holds as many of them as start a compaction of L0."""
+        changes = {"write_buffer_size": size_bytes, "target_file_size_base": size_bytes}
+        if self.scale_l1:
+            memtables = options.level0_file_num_compaction_trigger * options.min_write_buffer_number_to_merge
+            changes["max_bytes_for_level_base"] = memtables * size_bytes
+        return changes
+
+
+@dataclass(frozen=True)
+class Adoc(Knobs):
+    """`engine/tuner=adoc`. Defaults are the paper's."""
+
+    step_batch: int = quantity("bytes", 64 << 20, low=1 << 16)
+    """What an increase of the batch size adds; a decrease halves."""
+
+    def make(self, base: Base) -> AdocTuner:
+        """The tuner of a store just opened."""
+        return AdocTuner(self, base.options)
+
+
+@dataclass(slots=True)
+class AdocTuner:
+    """Implements `tuning.Tuner`: additive increase, halving, once per window, for the first overflow that there is."""
+
+    settings: Adoc
+    options: RocksDbOptions
+    """As the store was opened: triggers and limits."""
+    jobs: int = field(init=False)
+    """J: threads now."""
+    batch_bytes: int = field(init=False)
+    """B: batch size now."""
+    interval_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.jobs, self.batch_bytes = self.options.max_background_jobs, self.options.write_buffer_size
+        self.interval_s = self.settings.interval
+
+    def overflow(self, interval: Interval) -> Overflow | None:
+        """The overflow that counts: L0 before redundancy before memory (§9: "handled in this order")."""
+        soft = self.options.soft_pending_compaction_bytes_limit
+        if 0 <= self.options.level0_slowdown_writes_trigger < interval.l0_files:
+            return Overflow.L0
+        if 0 < soft < interval.pending_bytes:
+            return Overflow.REDUNDANCY
+        return Overflow.MEMORY if interval.memtables_full else None
+
+    def observe(self, interval: Interval) -> Changes:
+        """More threads against L0 and redundancy, fewer against memory; the batch shrinks or grows."""
+        found, settings = self.overflow(interval), self.settings
+        if found is None:
+            return {}
+        jobs, batch = self.jobs, self.batch_bytes
+        if settings.threads:
+            jobs = settings.clamped_threads(jobs // 2 if found is Overflow.MEMORY else jobs + settings.step_threads)
+        if settings.batch and found is Overflow.REDUNDANCY:
+            batch = settings.clamped_batch(batch // 2)
+        elif settings.batch and found is Overflow.MEMORY:
+            batch = settings.clamped_batch(batch + settings.step_batch)
+        changes: dict[str, Any] = {}
+        if jobs != self.jobs:
+            changes["max_background_jobs"] = self.jobs = jobs
+        if batch != self.batch_bytes:
+            self.batch_bytes = batch
+            changes |= settings.batch_options(batch, self.options)
+        return changes

@@ -1,0 +1,217 @@
+"""LDC, lower-level driven compaction: a file that leaves its level is linked, and rewritten by the file below it later.
+
+Chai et al., LDC: A Lower-Level Driven Compaction Method to Optimize SSD-Oriented Key-Value Stores, ICDE 2019; the rules
+D1 to D5 of engines.md §6.2. Built on LevelDB; no code was released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import NOTHING, Link, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.leveldb.picker import (
+    ORDERS,
+    LevelDbPicker,
+    bounds,
+    fixed_levels,
+    live_exhausted,
+    needs_levels,
+)
+from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.tuning import Changes, Interval
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.units import quantity
+
+_LEAST_THRESHOLD: Final = 1
+_MOST_THRESHOLD_FANOUTS: Final = 2
+"""Range in which the adaptive threshold moves: 1 to twice the fan-out (§9: the paper gives none)."""
+
+
+@dataclass(frozen=True)
+class LdcPicking:
+    """`engine/picker=ldc`."""
+
+    threshold: int | None = quantity("count", None, low=1)
+    """SliceLink threshold T_s: slices with which a file is merged; None: the fan-out, which the paper finds best."""
+    order: str = "round_robin"
+    """Which file of a level is linked first: "round_robin" by key, or "min_overlap" with the next level (an ablation)."""
+    seek_compaction: bool = True
+    """Whether files that many lookups search in vain are linked, or merged if they have slices."""
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise InputError(f"picker.order: {self.order!r} is not one of {', '.join(ORDERS)}")
+
+    def make(self, base: Base) -> LdcPicker:
+        """The picker of the options."""
+        options = base.options
+        threshold = self.threshold or max(1, round(options.max_bytes_for_level_multiplier))
+        return LdcPicker(
+            fixed_levels(base), options.target_file_size_base, self.order, self.seek_compaction,
+            options.disable_auto_compactions, threshold=threshold,
+        )  # fmt: skip
+
+    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+        """LDC has LevelDB's levels."""
+        return needs_levels(base)
+
+
+@dataclass(frozen=True)
+class LdcPicker(LevelDbPicker):
+    """Implements `decisions.Picker`: levels and order as LevelDB, links instead of merges.
+
+    Files with slices are linked no further (links stay one deep). What has its slices together is merged before
+    anything else is linked, as `link` calls `merge` in the paper; that is what holds L0 back when merges cannot follow.
+    """
+
+    threshold: int = 10
+
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
+        """Whether a level is over its target, a file has its slices together or has used up its seeks."""
+        if not self.disable_auto_compactions and tree.frozen and next(self._ripe(tree), None) is not None:
+            return scope is Scope.ANY or self.pick(tree, (), now_s, scope) is not NOTHING
+        return super().needs_compaction(tree, now_s, scope)
+
+    def pick(
+        self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY
+    ) -> Pick:
+        """A merge that is due; else the next link of the fullest level; else what lookups ask for."""
+        if tree.frozen:
+            for level, file in self._ripe(tree):
+                pick = in_scope(_merged(level, file, "SliceLinks", len(file.slices) / self.threshold), scope)
+                if pick is not NOTHING and not file.busy:
+                    return pick
+        return super().pick(tree, running, now_s, scope)
+
+    def _ripe(self, tree: Tree) -> Iterator[tuple[int, SortedFile]]:
+        """Files that have their slices together, shallow levels first."""
+        for number in range(1, tree.num_levels):
+            level = tree.levels[number]
+            for i in (level.links >= self.threshold).nonzero()[0].tolist():
+                yield number, level.files[i]
+
+    def _size_pick(self, tree: Tree, running: Sequence[RunningJob], level: int, score: float) -> Pick:
+        if level == 0:
+            if not len(tree.levels[1]):
+                return super()._size_pick(tree, running, level, score)
+            return self._linked(tree, 0, tuple(reversed(tree.l0)), "LevelL0FilesNum", score)
+        for file in self.candidates(tree, level):
+            if file.slices:
+                continue
+            pick = self._passed_on(tree, level, file, "LevelMaxLevelSize", score)
+            if pick is not NOTHING:
+                return pick
+        return self._most_linked(tree, level, score)
+
+    def _seek_pick(self, tree: Tree, running: Sequence[RunningJob], scope: Scope) -> Pick:
+        for level, file in live_exhausted(tree):
+            if level == 0:
+                pick = self._size_pick(tree, running, 0, 0.0)
+            elif file.slices:
+                pick = _merged(level, file, "SeekCompaction", 0.0)
+            else:
+                pick = self._passed_on(tree, level, file, "SeekCompaction", 0.0)
+            pick = in_scope(pick, scope)
+            if pick is not NOTHING:
+                return pick
+        return NOTHING
+
+    def _passed_on(self, tree: Tree, level: int, file: SortedFile, reason: str, score: float) -> Pick:
+        """Link a file to the next level, or move it there if that is empty."""
+        if len(tree.levels[level + 1]):
+            return self._linked(tree, level, (file,), reason, score)
+        return Move(level, level + 1, ((level, (file,)),), reason, score, next_key=file.hi + 1)
+
+    def _linked(
+        self, tree: Tree, level: int, files: tuple[SortedFile, ...], reason: str, score: float
+    ) -> Pick:
+        """D2: files, oldest first, become slices of the files responsible for their keys; none of them may be in use.
+
+        A file that has its slices together takes no more of them before it is merged.
+        """
+        below = tree.levels[level + 1]
+        i, j = below.responsible(*bounds(files))
+        full = bool((below.links[i:j] >= self.threshold).any())
+        if full or below.any_busy(i, j) or any(f.busy for f in files):
+            return NOTHING
+        next_key = max(f.hi for f in files) + 1
+        owners = tuple(below.files[i:j])
+        return Link(level, level + 1, ((level, files), (level + 1, owners)), reason, score, next_key=next_key)
+
+    def _most_linked(self, tree: Tree, level: int, score: float) -> Pick:
+        """Of a level in which every file has slices, the one with the most is merged: its result has none (§6.2)."""
+        run = tree.levels[level]
+        if not len(run) or int(run.links.min()) == 0 or bool(run.busy.any()):
+            return NOTHING
+        return _merged(level, run.files[int(run.links.argmax())], "AllLinked", score)
+
+
+def _merged(level: int, file: SortedFile, reason: str, score: float) -> Merge:
+    """D3: a file and its slices are rewritten within their level. In L1 that is what links from L0 wait for."""
+    return Merge(level, level, ((level, (file,)),), reason, score, deferrable=level > 1)
+
+
+# --- the threshold that adapts itself ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LdcAdapting:
+    """`engine/tuner=ldc_adaptive`: D5, hill climbing on throughput. Step, window and range are ours (§9)."""
+
+    window_operations: float = quantity("count", 100_000, low=1)
+    """Operations over which throughput is measured."""
+    step: int = quantity("count", 1, low=1)
+    interval: float = quantity("seconds", 1.0, low=1e-3)
+    """How often operations are counted; a window ends with the first count that fills it."""
+
+    def make(self, base: Base) -> LdcTuner:
+        """A tuner that begins at the fan-out."""
+        fan_out = max(1, round(base.options.max_bytes_for_level_multiplier))
+        return LdcTuner(self, self.interval, fan_out, _MOST_THRESHOLD_FANOUTS * fan_out)
+
+    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+        """There must be a threshold, and it must begin at the fan-out."""
+        if not isinstance(parts.picker, LdcPicking):
+            return "ldc_adaptive changes the SliceLink threshold, which only engine/picker=ldc has"
+        if parts.picker.threshold is not None:
+            return "ldc_adaptive starts at the fan-out; leave engine.picker.threshold at null"
+        return None
+
+
+@dataclass(slots=True)
+class LdcTuner:
+    """Implements `tuning.Tuner`: keeps its direction while throughput grows, turns when it falls."""
+
+    settings: LdcAdapting
+    interval_s: float
+    threshold: int
+    most: int
+    operations: float = field(default=0.0, init=False)
+    elapsed_s: float = field(default=0.0, init=False)
+    """Of the window at hand."""
+    direction: int = field(default=0, init=False)
+    """0: nothing has been measured yet."""
+    throughput: float = field(default=0.0, init=False)
+    """Of the last window, operations per second."""
+    reads: float = field(default=0.0, init=False)
+
+    def observe(self, interval: Interval) -> Changes:
+        """At the end of a window, the next threshold. Down at first where reads prevail, up otherwise."""
+        self.operations += interval.read_ops + interval.write_ops
+        self.reads += interval.read_ops
+        self.elapsed_s += interval.end_s - interval.start_s
+        if self.operations < self.settings.window_operations:
+            return {}
+        measured = self.operations / self.elapsed_s
+        if self.direction == 0:
+            self.direction = -1 if 2.0 * self.reads > self.operations else 1
+        elif measured < self.throughput:
+            self.direction = -self.direction
+        self.throughput, self.operations, self.reads, self.elapsed_s = measured, 0.0, 0.0, 0.0
+        before = self.threshold
+        self.threshold = min(self.most, max(_LEAST_THRESHOLD, before + self.direction * self.settings.step))
+        return {"picker.threshold": self.threshold} if self.threshold != before else {}

@@ -1,0 +1,287 @@
+"""LevelDB's picker: levels by score, files round-robin by key, inputs widened, seeks counted.
+
+Spec: rocksdb_universal_fifo_leveldb.md §3.5 to §3.9 (VersionSet::PickCompaction, SetupOtherInputs, Version::UpdateStats
+and PickLevelForMemTableOutput). The LDC paper calls this upper-level driven compaction, UDC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import CompactionStyle
+from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.rocksdb.levels import LevelRules
+from lsmlab.models.policies.rocksdb.parts import level_rules
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.tree import Tree
+
+GRANDPARENT_FILES: Final = 10
+"""Most overlap with the level after next, in files of target size (MaxGrandParentOverlapBytes)."""
+EXPANDED_FILES: Final = 25
+"""Inputs are widened below this sum, in files of target size (ExpandedCompactionByteSizeLimit)."""
+DEEPEST_FLUSH: Final = 2
+"""Deepest level that a flushed file may be put into (config::kMaxMemCompactLevel)."""
+SEEK_BYTES: Final = 16384
+"""One seek costs about as much as compacting so many bytes (VersionSet::Builder::Apply)."""
+LEAST_SEEKS: Final = 100
+"""Seeks that every file is allowed."""
+ORDERS: Final = ("round_robin", "min_overlap")
+
+Files = tuple[SortedFile, ...]
+
+
+@dataclass(frozen=True)
+class LevelDbPicking:
+    """`engine/picker=leveldb`. Level targets, file size and the L0 trigger are those of the options."""
+
+    order: str = "round_robin"
+    """Which file of a level comes first: "round_robin" by key, or "min_overlap" with the next level (an ablation)."""
+    seek_compaction: bool = True
+    """Whether files that many lookups search in vain are compacted."""
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise InputError(f"picker.order: {self.order!r} is not one of {', '.join(ORDERS)}")
+
+    def make(self, base: Base) -> LevelDbPicker:
+        """The picker of the options."""
+        return LevelDbPicker(
+            fixed_levels(base), base.options.target_file_size_base, self.order,
+            self.seek_compaction, base.options.disable_auto_compactions,
+        )  # fmt: skip
+
+    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+        """LevelDB has levels."""
+        return needs_levels(base)
+
+
+def fixed_levels(base: Base) -> LevelRules:
+    """Level targets that do not follow the data, whatever the options say: LevelDB has no others."""
+    return level_rules(replace(base.options, level_compaction_dynamic_level_bytes=False), base.version)
+
+
+def needs_levels(base: Base) -> str | None:
+    """Why the options do not fit LevelDB's levels; None if they do."""
+    options = base.options
+    if options.compaction_style is not CompactionStyle.LEVEL:
+        return f"LevelDB's picker needs levels, not {options.compaction_style.value}"
+    if options.num_levels < 2:
+        return "LevelDB's picker needs a level below L0; set engine.options.num_levels to 2 or more"
+    return None
+
+
+@dataclass(frozen=True)
+class LevelDbPicker:
+    """Implements `decisions.Picker`, `optional.PlacesFlushes` and `CountsSeeks`."""
+
+    rules: LevelRules
+    file_bytes: int
+    """Target file size F."""
+    order: str = "round_robin"
+    seek_compaction: bool = True
+    disable_auto_compactions: bool = False
+
+    # --- what is due --------------------------------------------------------------------------------------------------
+
+    def scores(self, tree: Tree) -> list[float]:
+        """L0 by files, others by bytes (Finalize). Files that a job holds count as gone: LevelDB has one job at a time."""
+        result = [sum(not f.busy for f in tree.l0) / self.rules.level0_file_num_compaction_trigger]
+        targets = self.level_targets(tree)
+        for number in range(1, tree.num_levels - 1):
+            level = tree.levels[number]
+            result.append((level.size_bytes - int(level.size[level.busy].sum())) / targets[number])
+        return result
+
+    def level_targets(self, tree: Tree) -> Sequence[float]:
+        """10 MiB for L1, ten times as much for each level below, unless the options say otherwise."""
+        return self.rules.targets(tree).size_bytes
+
+    def pending_bytes(self, tree: Tree) -> int:
+        """RocksDB's estimate of the debt. LevelDB has none and its throttle ignores it; tuners and reports look at it."""
+        return self.rules.pending_bytes(tree, self.rules.targets(tree))
+
+    def stall_run_count(self, tree: Tree) -> int:
+        """All files of L0."""
+        return len(tree.l0)
+
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
+        """Whether a level is over its target or a file has used up its seeks (VersionSet::NeedsCompaction)."""
+        if self.disable_auto_compactions:
+            return False
+        if scope is not Scope.ANY or tree.exhausted:
+            return self.pick(tree, (), now_s, scope) is not NOTHING
+        return max(self.scores(tree)) >= 1.0
+
+    # --- picks --------------------------------------------------------------------------------------------------------
+
+    def pick(
+        self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
+    ) -> Pick:
+        """The fullest level first, the shallower of two alike; a file that has used up its seeks if none is over."""
+        scores = self.scores(tree)
+        for level in sorted(range(len(scores)), key=lambda i: -scores[i]):
+            if scores[level] < 1.0:
+                break
+            pick = in_scope(self._size_pick(tree, running, level, scores[level]), scope)
+            if pick is not NOTHING:
+                return pick
+        return self._seek_pick(tree, running, scope)
+
+    def _size_pick(self, tree: Tree, running: Sequence[RunningJob], level: int, score: float) -> Pick:
+        if level == 0:
+            return self._l0_pick(tree, running, self.first_of_l0(tree), "LevelL0FilesNum", score)
+        for file in self.candidates(tree, level):
+            pick = self._pick_file(tree, running, level, (file,), "LevelMaxLevelSize", score)
+            if pick is not NOTHING:
+                return pick
+        return NOTHING
+
+    def _seek_pick(self, tree: Tree, running: Sequence[RunningJob], scope: Scope) -> Pick:
+        for level, file in live_exhausted(tree):
+            if level == 0:
+                pick = self._l0_pick(tree, running, file, "SeekCompaction", 0.0)
+            else:
+                pick = self._pick_file(tree, running, level, (file,), "SeekCompaction", 0.0)
+            pick = in_scope(pick, scope)
+            if pick is not NOTHING:
+                return pick
+        return NOTHING
+
+    def _l0_pick(
+        self, tree: Tree, running: Sequence[RunningJob], first: SortedFile, reason: str, score: float
+    ) -> Pick:
+        """A file of L0 and all that overlap it, directly or through others."""
+        if any(job.start_level == 0 for job in running):
+            return NOTHING
+        return self._pick_file(tree, running, 0, _widened(tree, first.lo, first.hi), reason, score)
+
+    def first_of_l0(self, tree: Tree) -> SortedFile:
+        """The first file of L0, in key order, that ends behind the cursor; else the first."""
+        ordered = sorted(tree.l0, key=lambda f: (f.lo, f.number))
+        return next((f for f in ordered if f.hi >= tree.round_robin_key[0]), ordered[0])
+
+    def candidates(self, tree: Tree, level: int) -> Iterator[SortedFile]:
+        """Files of a level in the order in which they are to be tried, those that a job holds left out."""
+        run = tree.levels[level]
+        if self.order == "min_overlap":
+            order = sorted(range(len(run)), key=lambda i: _overlap_ratio(run.files[i], tree.levels[level + 1]))
+        else:
+            first = int(run.hi.searchsorted(tree.round_robin_key[level], side="left"))
+            order = [*range(first, len(run)), *range(first)]
+        return (run.files[i] for i in order if not run.files[i].busy)
+
+    def _pick_file(
+        self, tree: Tree, running: Sequence[RunningJob], level: int, upper: Files, reason: str, score: float
+    ) -> Pick:
+        """Complete the inputs of a compaction of `upper` (§3.7); nothing if a job is in the way."""
+        below = tree.levels[level + 1]
+        lo, hi = bounds(upper)
+        i, j = below.overlapping(lo, hi)
+        lower = tuple(below.files[i:j])
+        if lower:
+            upper = self._grown(tree, level, upper, lower)
+        lo, hi = bounds((*upper, *lower))
+        blocked = any(job.output_level == level + 1 and job.lo <= hi and lo <= job.hi for job in running)
+        if blocked or any(f.busy for f in (*upper, *lower)):
+            return NOTHING
+        next_key = max(f.hi for f in upper) + 1
+        if len(upper) == 1 and not lower and self._grandparents(tree, level, lo, hi) <= self._most_grandparents:
+            return Move(level, level + 1, ((level, upper),), reason, score, next_key=next_key)
+        inputs = ((level, upper), (level + 1, lower)) if lower else ((level, upper),)
+        return Merge(level, level + 1, inputs, reason, score, next_key=next_key)
+
+    def _grown(self, tree: Tree, level: int, upper: Files, lower: Files) -> Files:
+        """Further files of the upper level, where they add none of the lower one."""
+        lo, hi = bounds((*upper, *lower))
+        grown = _overlapping(tree, level, lo, hi)
+        if len(grown) <= len(upper):
+            return upper
+        size = sum(f.size_bytes for f in (*grown, *lower))
+        if size >= EXPANDED_FILES * self.file_bytes or any(f.busy for f in grown):
+            return upper
+        i, j = tree.levels[level + 1].overlapping(*bounds(grown))
+        return grown if j - i == len(lower) else upper
+
+    @property
+    def _most_grandparents(self) -> int:
+        return GRANDPARENT_FILES * self.file_bytes
+
+    def _grandparents(self, tree: Tree, level: int, lo: int, hi: int) -> int:
+        """Bytes of the level after next that overlap [lo, hi]."""
+        if level + 2 >= tree.num_levels:
+            return 0
+        below = tree.levels[level + 2]
+        return below.bytes_of(*below.overlapping(lo, hi))
+
+    # --- flushes and seeks ----------------------------------------------------------------------------------------------
+
+    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
+        """As deep as nothing overlaps the file, down to L2 (PickLevelForMemTableOutput).
+
+        L0 also where a running job could write among the file's keys, or where slices wait for files that would have to
+        share their keys with it.
+        """
+        if tree.frozen or _between_busy(tree, lo, hi) or any(f.lo <= hi and lo <= f.hi for f in tree.l0):
+            return 0
+        level = 0
+        while level < min(DEEPEST_FLUSH, tree.num_levels - 1):
+            below = tree.levels[level + 1]
+            i, j = below.overlapping(lo, hi)
+            if j > i or self._grandparents(tree, level, lo, hi) > self._most_grandparents:
+                break
+            level += 1
+        return level
+
+    def allowed_seeks(self, size_bytes: int) -> float:
+        """Lookups that may search a file in vain before it is compacted; infinity if they do not matter."""
+        return float(max(LEAST_SEEKS, size_bytes // SEEK_BYTES)) if self.seek_compaction else float("inf")
+
+
+def bounds(files: Sequence[SortedFile]) -> tuple[int, int]:
+    """Smallest and largest key of several files."""
+    return min(f.lo for f in files), max(f.hi for f in files)
+
+
+def live_exhausted(tree: Tree) -> Iterator[tuple[int, SortedFile]]:
+    """Files that have used up their seeks and are still where they were, with their levels."""
+    for level, file in tree.exhausted:
+        if not file.busy and (file in tree.l0 if level == 0 else tree.levels[level].holds(file)):
+            yield level, file
+
+
+def _overlapping(tree: Tree, level: int, lo: int, hi: int) -> Files:
+    if level == 0:
+        return _widened(tree, lo, hi)
+    run = tree.levels[level]
+    i, j = run.overlapping(lo, hi)
+    return tuple(run.files[i:j])
+
+
+def _widened(tree: Tree, lo: int, hi: int) -> Files:
+    """Files of L0 that overlap [lo, hi], or one of those that do, newest first (GetOverlappingInputs)."""
+    while True:
+        found = tuple(f for f in tree.l0 if f.lo <= hi and lo <= f.hi)
+        wider = (min(lo, *(f.lo for f in found)), max(hi, *(f.hi for f in found))) if found else (lo, hi)
+        if wider == (lo, hi):
+            return found
+        lo, hi = wider
+
+
+def _between_busy(tree: Tree, lo: int, hi: int) -> bool:
+    """Whether [lo, hi] meets the range of all files that jobs hold."""
+    held = [f for f in tree.l0 if f.busy]
+    for level in tree.levels[1:]:
+        held += [level.files[i] for i in level.busy.nonzero()[0].tolist()]
+    if not held:
+        return False
+    first, last = bounds(held)
+    return first <= hi and lo <= last
+
+
+def _overlap_ratio(file: SortedFile, below: Level) -> float:
+    return below.bytes_of(*below.overlapping(file.lo, file.hi)) / max(1, file.size_bytes)

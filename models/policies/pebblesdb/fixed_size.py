@@ -1,0 +1,41 @@
+"""The plainest cutter: a file ends when it has its target size, whatever lies below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.policies.parts import Base
+from lsmlab.models.tree.merge import MergedStream
+from lsmlab.models.tree.tree import Tree
+
+
+@dataclass(frozen=True)
+class FixedSize:
+    """`engine/cutter=fixed_size`."""
+
+    def make(self, base: Base) -> FixedSizeCutter:  # noqa: ARG002
+        """The cutter; sizes come with each job."""
+        return FixedSizeCutter()
+
+
+@dataclass(frozen=True)
+class FixedSizeCutter:
+    """Implements `decisions.Cutter`."""
+
+    def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:  # noqa: ARG002
+        """No level guides the cuts."""
+        return None
+
+    def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
+        """A file is closed with the entry that brings it to the target size."""
+        data, n = merged.cumulative_bytes, len(merged.keys)
+        found: list[int] = []
+        start = 0
+        while context.output_level > 0:
+            start = max(start + 1, int(data.searchsorted(data[start] + context.target_bytes, side="left")))
+            if start >= n:
+                break
+            found.append(start)
+        return found

@@ -1,0 +1,173 @@
+"""Where RocksDB's compactions end one output file and begin the next (rocksdb.md §6.3).
+
+7.8+: CompactionOutputs::ShouldStopBefore. Before: CompactionJob::SubcompactionState::ShouldStopBefore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.policies.rocksdb.boundaries import (
+    BlockGrowth,
+    Crossings,
+    FinishedBlocks,
+    Growth,
+    SampledGrowth,
+    crossings,
+    ends,
+)
+from lsmlab.models.policies.rocksdb.subcompactions import subcompaction_cuts as subcompaction_cuts
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.merge import MergedStream
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+FIRST_SHARE: Final = 50
+"""Percent of the target from which a file may end at a boundary."""
+SHARE_STEP: Final = 5
+"""Percent that each boundary passed since the file began adds, the present one included."""
+MOST_STEPS: Final = 40
+"""Most percent added."""
+SKIPPABLE_DIVISOR: Final = 8
+"""A grandparent file that can be left out ends the output if it has more than this part of the target size."""
+
+
+@dataclass(frozen=True, slots=True)
+class RocksDbCutter:
+    """Implements `decisions.Cutter`."""
+
+    version: Version
+    level_compaction_dynamic_file_size: bool = True
+    """7.8 to 8.11: whether outputs end at grandparent boundaries."""
+    levelled: bool = True
+    """Whether the store is levelled: only then do files of deeper levels guide the cuts."""
+
+    def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
+        """First level below the output that overlaps the job; up to 5.7 exactly the next one (§6.3)."""
+        if not self.levelled:
+            return None
+        levels = range(output_level + 1, tree.num_levels)
+        for level in levels[:1] if self.version <= (5, 7) else levels:
+            first, last = tree.levels[level].overlapping(lo, hi)
+            if last > first:
+                return level
+        return None
+
+    def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
+        """Positions at which a new file starts, from the stream's cumulative bytes."""
+        cumulative = merged.cumulative_bytes
+        return self._cuts(merged.keys, context, lambda start: SampledGrowth(cumulative, start))
+
+    def cuts_by_blocks(self, keys: KeyArray, context: CutContext, finished: FinishedBlocks) -> Sequence[int]:
+        """Positions at which a new file starts, from the blocks that a file beginning at each cut would finish.
+
+        Exact: blocks begin anew with each file. `finished` may stop short of the stream's end once a file of twice
+        the target size is full.
+        """
+        n = len(keys)
+        return self._cuts(keys, context, lambda start: BlockGrowth(*finished(start), n))
+
+    def _cuts(self, keys: KeyArray, context: CutContext, growth: Callable[[int], Growth]) -> list[int]:
+        if context.output_level == 0 or not len(keys):
+            return []
+        if self.version < (7, 8):
+            return _CutsByOverlap(self.version).cuts(keys, context, growth)
+        return self._cuts_at_boundaries(keys, context, growth)
+
+    def _cuts_at_boundaries(self, keys: KeyArray, context: CutContext, growth: Callable[[int], Growth]) -> list[int]:
+        aligned = self.level_compaction_dynamic_file_size or self.version >= (9, 0)
+        walk = crossings(keys, context)
+        alone = context.bottommost or not len(context.grandparent_size) or not aligned
+        most = context.target_bytes if alone else 2 * context.target_bytes
+        n = forced = len(keys)
+        if context.split_key is not None:
+            forced = int(keys.searchsorted(context.split_key, side="left"))
+        cuts: list[int] = []
+        start, step = 0, 0
+        while True:
+            file = growth(start)
+            limit = min(file.reach(most), n)
+            if start < forced < limit:
+                limit = forced
+            at, step = _cut_at_boundary(walk, step, file, limit, context, aligned)
+            if at >= n:
+                return cuts
+            cuts.append(at)
+            start = at
+
+
+def _cut_at_boundary(
+    walk: Crossings, step: int, file: Growth, limit: int, context: CutContext, aligned: bool
+) -> tuple[int, int]:
+    """First crossing before `limit` at which the file ends, else `limit`; and the first crossing behind that.
+
+    `step` is the first crossing behind the file's start. The file counts as overlap the grandparent file of its first
+    key and those it enters later.
+    """
+    overlap = walk.inside_bytes[step - 1] if step else walk.first_inside_bytes
+    target, room = context.target_bytes, context.max_compaction_bytes
+    percent, skippable = (target + 99) // 100, target // SKIPPABLE_DIVISOR
+    least, passed = percent * FIRST_SHARE, 0
+    before, counts, entered, inside = file.before, walk.count, walk.entered_bytes, walk.inside_bytes
+    for k in range(step, len(counts)):
+        position = walk.position[k]
+        if position >= limit:
+            return limit, k + (position == limit)
+        size = before(position)
+        passed += counts[k]
+        overlap += entered[k]
+        if overlap + size > room:
+            return position, k + 1
+        if not aligned:
+            continue
+        if size >= least and size >= percent * (FIRST_SHARE + min(SHARE_STEP * passed, MOST_STEPS)):
+            return position, k + 1
+        if counts[k] > 1 and entered[k] > skippable and counts[k] >= (3 if inside[k] else 2):
+            return position, k + 1
+    return limit, len(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _CutsByOverlap:
+    """Up to 7.7: files of the target size, cut early only where they overlap too many grandparent bytes.
+
+    The overlap counts grandparent files whose end was passed. It starts anew only where it caused the cut, and a step
+    that ends a file for its size does not look at it: what that step passes counts one key later.
+    """
+
+    version: Version
+
+    def cuts(self, keys: KeyArray, context: CutContext, growth: Callable[[int], Growth]) -> list[int]:
+        """Positions at which a new file starts."""
+        positions, passed = ends(keys, context)
+        n, target, most = len(keys), context.target_bytes, context.max_compaction_bytes
+        every_key = self.version <= (5, 7)
+        cuts: list[int] = []
+        start, step, overlap = 0, 0, 0
+        while True:
+            file = growth(start)
+            full = min(file.reach(target), n)
+            at = full
+            while True:  # over the grandparent ends that this file passes before it is full
+                upto = positions[step] if step < len(positions) else n
+                if every_key:
+                    first = max(file.exceed(most - overlap) if overlap <= most else 0, start + 1)
+                    if first < min(full, max(upto, start + 1)):
+                        at, overlap = first, 0
+                        break
+                if upto >= full:
+                    break
+                seen_at = max(upto, start + 1)
+                while step < len(positions) and positions[step] <= seen_at:
+                    overlap += passed[step]
+                    step += 1
+                if seen_at < full and overlap + file.before(seen_at) > most:
+                    at, overlap = seen_at, 0
+                    break
+            if at >= n:
+                return cuts
+            cuts.append(at)
+            start = at

@@ -1,0 +1,152 @@
+"""From a first file to all inputs of a RocksDB compaction (rocksdb.md §5.4 step 4, §5.5 kRoundRobin, §5.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lsmlab.models.policies.decisions import RunningJob
+from lsmlab.models.policies.rocksdb import l0
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+MAX_TRIVIAL_MOVE_FILES: Final = 4
+"""Most files of one trivial move from a level >= 1 (kMaxMultiTrivialMove, 7.5+)."""
+NO_LIMIT: Final = 2**64
+"""More bytes than any store has."""
+
+
+@dataclass(slots=True)
+class Seed:
+    """What the choice of a level and a first file gives (SetupInitialFiles)."""
+
+    level: int
+    output: int
+    files: list[SortedFile]
+    score: float
+    cursor: int | None = None
+    known_disjoint: bool = False
+    """L0 files that are known not to overlap each other."""
+    first: int = 0
+    """Levels >= 1: index in the level of the first of `files`."""
+
+    @property
+    def reason(self) -> str:
+        """RocksDB's compaction_reason."""
+        return "LevelL0FilesNum" if self.level == 0 else "LevelMaxLevelSize"
+
+
+@dataclass(frozen=True, slots=True)
+class InputRules:
+    """The options and version switches that decide which files join the first one."""
+
+    version: Version
+    max_compaction_bytes: int
+    round_robin: bool
+    compression_per_level: bool
+    unlimited_growth: bool
+    """Option ignore_max_compaction_bytes_for_input (7.8 to 8.11)."""
+
+    def extend_move(self, tree: Tree, seed: Seed) -> None:
+        """Add neighbours to a file that overlaps nothing below (TryExtendNonL0TrivialMove; both sides since 8.3)."""
+        if self.version < (7, 5) or self.compression_per_level:
+            return
+        below, files = tree.levels[seed.output], tree.levels[seed.level].files
+        start, at = seed.files[0], seed.first
+        total = start.size_bytes
+        steps = [range(at + 1, len(files))]
+        if self.version >= (8, 3) and not self.round_robin:
+            steps.append(range(at - 1, -1, -1))
+        for step in steps:
+            for i in step:
+                file = files[i]
+                if len(seed.files) >= MAX_TRIVIAL_MOVE_FILES or file.busy:
+                    break
+                a, b = below.overlapping(min(start.lo, file.lo), max(start.hi, file.hi))
+                if b > a:
+                    break
+                total += file.size_bytes
+                if total > self.max_compaction_bytes:
+                    break
+                seed.files.insert(len(seed.files) if i > at else 0, file)
+                seed.first = min(seed.first, i)
+
+    def expand_round_robin(self, tree: Tree, running: Sequence[RunningJob], target: float, seed: Seed) -> None:
+        """Add the files that follow until the level falls below `target` (SetupOtherFilesWithRoundRobinExpansion)."""
+        level, below = tree.levels[seed.level], tree.levels[seed.output]
+        if len(seed.files) > 1:
+            return  # a trivial move
+        excess = max(0.0, int(level.size[~level.busy].sum()) - target)
+        total = seed.files[0].size_bytes
+        if total >= excess:
+            return
+        for file in level.files[seed.first + 1 :]:
+            lo, hi = seed.files[0].lo, file.hi
+            if file.busy or conflicts(running, seed.output, lo, hi):
+                return
+            a, b = below.overlapping(lo, hi)
+            total += file.size_bytes
+            if below.any_busy(a, b) or total + below.bytes_of(a, b) > self.max_compaction_bytes:
+                return
+            seed.files.append(file)
+            if total > excess:
+                return
+
+    def growth_limit(self) -> int:
+        """Bytes below which the inputs of both levels must stay when they grow (§5.6)."""
+        if self.version < (7, 8) or (self.version < (9, 0) and not self.unlimited_growth):
+            return self.max_compaction_bytes
+        return NO_LIMIT if self.version < (9, 2) else 2 * self.max_compaction_bytes
+
+    def grow(self, tree: Tree, seed: Seed, a: int, b: int) -> None:
+        """Take more files of the start level where that adds none of the output level, whose files are [a, b).
+
+        First all files that overlap the range of both levels, then only those inside it (levels >= 1).
+        """
+        below = tree.levels[seed.output]
+        lo, hi = span(seed.files)
+        all_lo, all_hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
+        room = self.growth_limit() - int(below.compensated[a:b].sum())
+        from_lo = lo if self.round_robin and seed.level else all_lo
+        grown = self._overlapping(tree, seed.level, from_lo, all_hi)
+        if self._fits(grown, seed, room):
+            c, d = below.overlapping(*span(grown))
+            if d - c == b - a and not below.any_busy(c, d):
+                seed.files = grown
+                return
+        if seed.level == 0:
+            return
+        level = tree.levels[seed.level]
+        i = int(level.lo.searchsorted(all_lo, side="left"))
+        j = int(level.hi.searchsorted(all_hi, side="right"))
+        grown = level.files[i:j]
+        if self._fits(grown, seed, room):
+            seed.files = grown
+
+    @staticmethod
+    def _overlapping(tree: Tree, number: int, lo: int, hi: int) -> list[SortedFile]:
+        if number == 0:
+            return l0.closure(tree.l0, lo, hi)
+        i, j = tree.levels[number].overlapping(lo, hi)
+        return tree.levels[number].files[i:j]
+
+    @staticmethod
+    def _fits(grown: Sequence[SortedFile], seed: Seed, room: int) -> bool:
+        """More files than before, all free, and their compensated bytes below `room`."""
+        if len(grown) <= len(seed.files) or any(f.busy for f in grown):
+            return False
+        return sum(f.compensated_bytes for f in grown) < room
+
+
+def span(files: Sequence[SortedFile]) -> tuple[int, int]:
+    """Smallest and largest key of `files`, in any order."""
+    if len(files) == 1:
+        return files[0].lo, files[0].hi
+    return min(f.lo for f in files), max(f.hi for f in files)
+
+
+def conflicts(running: Sequence[RunningJob], output: int, lo: int, hi: int) -> bool:
+    """Whether a running job writes to `output` within [lo, hi] (RangeOverlapWithCompaction)."""
+    return any(job.output_level == output and lo <= job.hi and hi >= job.lo for job in running)

@@ -1,0 +1,270 @@
+"""RocksDB's levelled compaction picker (rocksdb.md §5; compaction_picker_level.cc, compaction_picker.cc)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope
+from lsmlab.models.policies.rocksdb import l0
+from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, span
+from lsmlab.models.policies.rocksdb.levels import CoveredMemo, LevelRules, Targets, bottommost_bytes, order_by_score
+from lsmlab.models.policies.rocksdb.priority import CompactionPri, PriorityLists
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+
+
+@dataclass
+class LeveledPicker:
+    """Implements `decisions.Picker`. Holds options and memos that are functions of the tree, no state of its own."""
+
+    rules: LevelRules
+    max_compaction_bytes: int = 25 * (64 << 20)
+    """Limits growth of inputs (by version), intra-L0 compactions and trivial moves, never a pick itself."""
+    compaction_pri: CompactionPri = CompactionPri.MIN_OVERLAPPING_RATIO
+    ignore_max_compaction_bytes_for_input: bool = True
+    """7.8 to 8.11: whether input growth is unlimited."""
+    compression: str = "kSnappyCompression"
+    compression_per_level: tuple[str, ...] = ()
+    bottommost_compression: str | None = None
+    """Compressions matter here only where two levels differ: that rules out a trivial move."""
+    disable_auto_compactions: bool = False
+    _lists: PriorityLists = field(init=False, repr=False)
+    _known_targets: WeakKeyDictionary[Tree, tuple[int, Targets]] = field(
+        init=False, repr=False, default_factory=WeakKeyDictionary
+    )
+    """Targets by tree, with the version that they belong to."""
+    _covered: WeakKeyDictionary[Tree, CoveredMemo] = field(init=False, repr=False, default_factory=WeakKeyDictionary)
+    _inputs: InputRules = field(init=False, repr=False)
+    _bottommost: tuple[tuple[object, ...], int] = field(init=False, repr=False, default=((), 0))
+
+    def __post_init__(self) -> None:
+        self._lists = PriorityLists(self.compaction_pri, self.rules.version)
+        self._inputs = InputRules(
+            version=self.rules.version,
+            max_compaction_bytes=self.max_compaction_bytes,
+            round_robin=self.compaction_pri is CompactionPri.ROUND_ROBIN,
+            compression_per_level=bool(self.compression_per_level),
+            unlimited_growth=self.ignore_max_compaction_bytes_for_input,
+        )
+
+    # ---- what the store asks at every install ----
+
+    def _targets(self, tree: Tree) -> Targets:
+        known = self._known_targets.get(tree)
+        if known is None or known[0] != tree.version:
+            known = self._known_targets[tree] = (tree.version, self.rules.targets(tree))
+        return known[1]
+
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
+        """Whether some level has a score of 1 or more (LevelCompactionPicker::NeedsCompaction)."""
+        if self.disable_auto_compactions:
+            return False
+        scores = self.scores(tree)
+        if scope is Scope.ANY:
+            return max(scores) >= 1
+        return scores[0] >= 1 if scope is Scope.L0 else max(scores[1:], default=0.0) >= 1
+
+    def pending_bytes(self, tree: Tree) -> int:
+        """Estimated pending compaction bytes (§4.4)."""
+        return self.rules.pending_bytes(tree, self._targets(tree))
+
+    def bottommost_bytes(self, tree: Tree) -> int:
+        """Bytes of the files with nothing below them, for `StallInputs.bottommost_bytes` (8.10+; 0 before)."""
+        if self.rules.version < (8, 10):
+            return 0
+        state = (tree, tree.version, *[level.stamp for level in tree.levels])
+        if self._bottommost[0] != state:
+            self._bottommost = (state, bottommost_bytes(tree, self._covered.setdefault(tree, {})))
+        return self._bottommost[1]
+
+    def stall_run_count(self, tree: Tree) -> int:
+        """L0 files, those being compacted included (l0_delay_trigger_count)."""
+        return len(tree.l0)
+
+    def level_targets(self, tree: Tree) -> Sequence[float]:
+        """Target bytes per level (§4.1, §4.2)."""
+        return self._targets(tree).size_bytes
+
+    def scores(self, tree: Tree) -> Sequence[float]:
+        """Score per level, without the last (§4.3)."""
+        return self.rules.scores(tree, self._targets(tree))
+
+    def base_level(self, tree: Tree) -> int:
+        """Level that L0 is compacted into."""
+        return self._targets(tree).base_level
+
+    def target_file_size(self, tree: Tree, level: int) -> int:
+        """Target size of files that a job writes to `level` now. Unit: bytes."""
+        return self.rules.target_file_size(level, self._targets(tree).base_level)
+
+    # ---- picking ----
+
+    def pick(
+        self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
+    ) -> Pick:
+        """Choose the next compaction (LevelCompactionBuilder::PickCompaction)."""
+        targets = self._targets(tree)
+        return self._from_seed(tree, running, targets, self._initial(tree, running, targets, scope))
+
+    def pick_level(self, tree: Tree, running: Sequence[RunningJob], level: int) -> Pick:
+        """The compaction that `level` would give if its turn came now, whatever its score (not intra-L0)."""
+        targets = self._targets(tree)
+        score = self.rules.scores(tree, targets)[level]
+        if level == 0:
+            return self._from_seed(tree, running, targets, self._seed_l0(tree, running, targets, score))
+        return self._from_seed(tree, running, targets, self._seed_level(tree, running, level, score))
+
+    def _from_seed(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed | None) -> Pick:
+        if seed is None:
+            return NOTHING
+        if seed.output == 0:
+            return Merge(0, 0, ((0, tuple(seed.files)),), seed.reason, seed.score, seed.cursor)
+        if seed.level == 0 and not seed.known_disjoint:
+            seed.files = l0.closure(tree.l0, *span(seed.files))
+            if any(f.busy for f in seed.files):
+                return NOTHING
+        elif seed.level > 0 and self._inputs.round_robin:
+            self._inputs.expand_round_robin(tree, running, targets.size_bytes[seed.level], seed)
+        return self._complete(tree, running, targets, seed)
+
+    def _initial(
+        self, tree: Tree, running: Sequence[RunningJob], targets: Targets, scope: Scope
+    ) -> Seed | None:
+        """Level order and first files (SetupInitialFiles, §5.2)."""
+        scores = self.rules.scores(tree, targets)
+        l0_blocked = False
+        for level in order_by_score(scores):
+            score = scores[level]
+            if score < 1:
+                break
+            if scope is not Scope.ANY and (level == 0) is not (scope is Scope.L0):
+                continue
+            if level == 0:
+                seed = self._seed_l0(tree, running, targets, score)
+                if seed is None:
+                    l0_blocked = True
+                    seed = self._intra_l0(tree, score)
+            elif l0_blocked and level == targets.base_level:
+                continue  # else L0 to base might starve
+            else:
+                seed = self._seed_level(tree, running, level, score)
+            if seed is not None:
+                return seed
+        return None
+
+    def _intra_l0(self, tree: Tree, score: float) -> Seed | None:
+        limit = None if self.rules.version <= (5, 7) else self.max_compaction_bytes
+        files = l0.cost_based(tree.l0, self.rules.level0_file_num_compaction_trigger, limit)
+        return Seed(0, 0, files, score) if files else None
+
+    def _seed_l0(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, score: float) -> Seed | None:
+        """PickFileToCompact for level 0 (§5.3)."""
+        version, base = self.rules.version, targets.base_level
+        busy = any(job.start_level == 0 for job in running)
+        if not busy and version >= (7, 5) and not self.compression_per_level:
+            files = l0.movable(tree.l0, tree.levels[base])
+            if files:
+                return Seed(0, base, files, score, known_disjoint=True)
+        if version >= (9, 0):
+            trigger, factor = self.rules.level0_file_num_compaction_trigger, self.rules.max_bytes_for_level_multiplier
+            files = l0.size_based(tree.l0, trigger, tree.levels[base], factor)
+            if files:
+                return Seed(0, 0, files, score)
+        if busy:
+            return None
+        order = self._lists.of_l0(tree)
+        for position in range(0 if self._inputs.round_robin else tree.cursor[0], len(order)):
+            file = tree.l0[order[position]]
+            if not file.busy and self._open_range(tree, running, base, file) is not None:
+                if version <= (5, 7) and conflicts(running, base, file.lo, file.hi):
+                    return None
+                return Seed(0, base, [file], score, None if self._inputs.round_robin else position)
+            if self._inputs.round_robin:
+                return None
+        return None
+
+    def _seed_level(self, tree: Tree, running: Sequence[RunningJob], number: int, score: float) -> Seed | None:
+        """PickFileToCompact for levels >= 1 (§5.4)."""
+        level, output = tree.levels[number], number + 1
+        order = self._lists.of(tree, number)
+        busy, round_robin = level.busy, self._inputs.round_robin
+        for position in range(0 if round_robin else tree.cursor[number], len(order)):
+            index = order[position]
+            found = None if busy[index] else self._open_range(tree, running, output, level.files[index])
+            if found is None:
+                if round_robin:
+                    return None
+                continue
+            seed = Seed(number, output, [level.files[index]], score, None if round_robin else position, first=index)
+            if self.rules.version <= (5, 7) and conflicts(running, output, *span(seed.files)):
+                return None
+            if found[0] == found[1]:
+                self._inputs.extend_move(tree, seed)
+            return seed
+        return None
+
+    def _open_range(
+        self, tree: Tree, running: Sequence[RunningJob], output: int, file: SortedFile
+    ) -> tuple[int, int] | None:
+        """Output-level files that `file` overlaps, [a, b); None if one is busy or a running job writes there.
+
+        5.7 leaves the second test to the caller, who gives up the level when it fails.
+        """
+        if self.rules.version > (5, 7) and conflicts(running, output, file.lo, file.hi):
+            return None
+        below = tree.levels[output]
+        a, b = below.overlapping(file.lo, file.hi)
+        return None if b > a and below.any_busy(a, b) else (a, b)
+
+    def _complete(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed) -> Pick:
+        """Output-level files, growth of the inputs, last conflict test, trivial-move test (§5.6, §5.8)."""
+        below = tree.levels[seed.output]
+        lo, hi = span(seed.files)
+        a, b = below.overlapping(lo, hi)
+        if b > a:
+            if below.any_busy(a, b):
+                return NOTHING
+            self._inputs.grow(tree, seed, a, b)
+            lo, hi = span(seed.files)
+            lo, hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
+        if conflicts(running, seed.output, lo, hi):
+            return NOTHING
+        start, output, files, next_key = seed.level, seed.output, tuple(seed.files), self._next_key(tree, seed)
+        if b == a and self._is_trivial_move(tree, targets, seed):
+            return Move(start, output, ((start, files),), seed.reason, seed.score, seed.cursor, next_key)
+        inputs = ((start, files), (output, tuple(below.files[a:b]))) if b > a else ((start, files),)
+        return Merge(start, output, inputs, seed.reason, seed.score, seed.cursor, next_key=next_key)
+
+    def _is_trivial_move(self, tree: Tree, targets: Targets, seed: Seed) -> bool:
+        """Whether inputs without output-level files can move (Compaction::IsTrivialMove, §5.8)."""
+        if seed.level == 0 and not seed.known_disjoint:
+            alone = self.rules.version >= (11, 0) and len(seed.files) == 1
+            if not alone and not l0.disjoint(tree.l0):
+                return False
+        if self._compression(tree, targets, seed.level) != self._compression(tree, targets, seed.output):
+            return False
+        if seed.output + 1 >= tree.num_levels:
+            return True
+        deeper = tree.levels[seed.output + 1]
+        return all(
+            f.size_bytes + deeper.bytes_of(*deeper.overlapping(f.lo, f.hi)) <= self.max_compaction_bytes
+            for f in seed.files
+        )
+
+    def _compression(self, tree: Tree, targets: Targets, level: int) -> str:
+        """Compression of files written to `level` (GetCompressionType)."""
+        if self.bottommost_compression is not None and level >= tree.last_nonempty_level():
+            return self.bottommost_compression
+        if not self.compression_per_level:
+            return self.compression
+        index = 0 if level == 0 else level - targets.base_level + 1
+        return self.compression_per_level[max(0, min(index, len(self.compression_per_level) - 1))]
+
+    def _next_key(self, tree: Tree, seed: Seed) -> int | None:
+        """kRoundRobin: smallest key of the file after the inputs, from the front again after the last."""
+        if seed.level == 0 or not self._inputs.round_robin:
+            return None
+        level = tree.levels[seed.level]
+        return level.files[(level.index(seed.files[-1]) + 1) % len(level)].lo

@@ -1,0 +1,110 @@
+"""The five policies of RocksDB, made from its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsmlab.models.options.options import CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import Picker
+from lsmlab.models.policies.parts import Base
+from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
+from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
+from lsmlab.models.policies.rocksdb.levels import LevelRules
+from lsmlab.models.policies.rocksdb.priority import CompactionPri
+from lsmlab.models.policies.rocksdb.scheduler import RocksDbScheduler
+from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
+from lsmlab.models.policies.rocksdb.tiered import tiered_picker
+from lsmlab.models.version import Version
+
+
+@dataclass(frozen=True)
+class RocksDbPicker:
+    """`engine/picker=rocksdb`: the picker of `compaction_style`."""
+
+    def make(self, base: Base) -> Picker:
+        """Levelled, universal or FIFO."""
+        if base.options.compaction_style is CompactionStyle.LEVEL:
+            return leveled_picker(base)
+        return tiered_picker(base.options, base.version)
+
+
+@dataclass(frozen=True)
+class RocksDbCutting:
+    """`engine/cutter=rocksdb`: fixed size, with the alignment of the release."""
+
+    def make(self, base: Base) -> RocksDbCutter:
+        """The cutter of the version."""
+        levelled = base.options.compaction_style is CompactionStyle.LEVEL
+        return RocksDbCutter(base.version, base.options.level_compaction_dynamic_file_size, levelled)
+
+
+@dataclass(frozen=True)
+class RocksDbThrottling:
+    """`engine/throttle=rocksdb`: the stall ladder of the release."""
+
+    def make(self, base: Base) -> RocksDbThrottle:
+        """The throttle of the options."""
+        options = base.options
+        return RocksDbThrottle(
+            version=base.version,
+            max_write_buffer_number=options.max_write_buffer_number,
+            min_write_buffer_number_to_merge=options.min_write_buffer_number_to_merge,
+            level0_file_num_compaction_trigger=options.level0_file_num_compaction_trigger,
+            level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
+            level0_stop_writes_trigger=options.level0_stop_writes_trigger,
+            soft_pending_compaction_bytes_limit=options.soft_pending_compaction_bytes_limit,
+            hard_pending_compaction_bytes_limit=options.hard_pending_compaction_bytes_limit,
+            delayed_write_rate=options.delayed_write_rate,
+            max_bytes_for_level_base=options.max_bytes_for_level_base,
+            disable_auto_compactions=options.disable_auto_compactions,
+        )
+
+
+@dataclass(frozen=True)
+class RocksDbScheduling:
+    """`engine/scheduler=rocksdb`: slots from max_background_jobs, and the rate limiter of the options."""
+
+    pressure: bool = True
+    """Whether compactions run in parallel only under pressure (rocksdb.md §2.5); false: always all slots."""
+
+    def make(self, base: Base) -> RocksDbScheduler:
+        """The scheduler of the options."""
+        return RocksDbScheduler(base.options, base.version, self.pressure)
+
+
+@dataclass(frozen=True)
+class NoTuner:
+    """`engine/tuner=none`: options stay as they were at open."""
+
+    def make(self, base: Base) -> None:  # noqa: ARG002
+        """No tuner."""
+        return
+
+
+def level_rules(options: RocksDbOptions, version: Version) -> LevelRules:
+    """Targets, scores and debt of levelled compaction."""
+    return LevelRules(
+        version=version,
+        max_bytes_for_level_base=options.max_bytes_for_level_base,
+        max_bytes_for_level_multiplier=options.max_bytes_for_level_multiplier,
+        max_bytes_for_level_multiplier_additional=options.max_bytes_for_level_multiplier_additional,
+        level_compaction_dynamic_level_bytes=options.level_compaction_dynamic_level_bytes,
+        num_levels=options.num_levels,
+        level0_file_num_compaction_trigger=options.level0_file_num_compaction_trigger,
+        target_file_size_base=options.target_file_size_base,
+        target_file_size_multiplier=options.target_file_size_multiplier,
+    )
+
+
+def leveled_picker(base: Base) -> LeveledPicker:
+    """RocksDB's levelled picker, which other engines use for their deeper levels."""
+    options = base.options
+    return LeveledPicker(
+        level_rules(options, base.version),
+        max_compaction_bytes=options.max_compaction_bytes,
+        compaction_pri=CompactionPri(options.compaction_pri.value),
+        ignore_max_compaction_bytes_for_input=options.ignore_max_compaction_bytes_for_input,
+        compression=options.compression.value,
+        compression_per_level=tuple(c.value for c in options.compression_per_level),
+        disable_auto_compactions=options.disable_auto_compactions,
+    )

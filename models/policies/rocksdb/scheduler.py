@@ -1,0 +1,83 @@
+"""RocksDB's own scheduling: slots, the pressure rule, and a rate limiter that may tune itself (rocksdb.md §2.5, §7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
+from lsmlab.models.policies.rocksdb.slots import slots
+from lsmlab.models.policies.scheduling import Action, ClientWindow, JobKind, StartCompaction, StartFlush, StoreView
+from lsmlab.models.version import Version
+
+if TYPE_CHECKING:
+    from lsmlab.models.options.options import RocksDbOptions
+
+_NOTHING: Final[tuple[Action, ...]] = ()
+_FLUSH: Final = (StartFlush(),)
+_COMPACTION: Final = (StartCompaction(),)
+_BOTH: Final = (StartFlush(), StartCompaction())
+
+
+@dataclass(slots=True)
+class RocksDbScheduler:
+    """Implements `scheduling.Scheduler` (MaybeScheduleFlushOrCompaction, GetBGJobLimits)."""
+
+    options: RocksDbOptions
+    version: Version
+    pressure: bool = True
+    """Whether one compaction at a time runs until there is pressure."""
+    splits_l0: bool = field(default=False, init=False)
+    preemptive: bool = field(default=False, init=False)
+    chunk_bytes: int = field(default=0, init=False)
+    window_s: float = field(default=0.0, init=False)
+    every_window: bool = field(default=False, init=False)
+    limits_reads: bool = field(default=False, init=False)
+    _slots: tuple[tuple[int, int], tuple[int, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.retuned(self.options)
+
+    def limiter(self) -> RateLimiter | None:
+        """The limiter that the options ask for."""
+        options = self.options
+        if options.rate_limiter_bytes_per_sec == 0:
+            return None
+        return RateLimiter(
+            version=self.version,
+            rate_bytes_per_s=options.rate_limiter_bytes_per_sec,
+            auto_tuned=options.rate_limiter_auto_tuned,
+            refill_period_s=options.rate_limiter_refill_period_us / 1e6,
+            fairness=options.rate_limiter_fairness,
+            buffer_bytes=options.writable_file_max_buffer_size,
+        )
+
+    def most_jobs(self) -> tuple[int, int]:
+        """Slots under pressure."""
+        return self._slots[True]
+
+    def priority(self, kind: JobKind, urgent: bool) -> Priority:
+        """Flushes before compactions; both before all else while writers are held back."""
+        if urgent:
+            return Priority.USER
+        return Priority.HIGH if kind is JobKind.FLUSH else Priority.LOW
+
+    def plan(self, view: StoreView, coin: float) -> Sequence[Action]:  # noqa: ARG002
+        """Start one of each while slots and queues allow."""
+        flushes, compactions = self._slots[view.speedup]
+        flush = view.flush_waiting and view.flushes < flushes
+        if view.compaction_waiting and view.compactions < compactions:
+            return _BOTH if flush else _COMPACTION
+        return _FLUSH if flush else _NOTHING
+
+    def observe(self, view: StoreView, clients: ClientWindow) -> float | None:  # noqa: ARG002
+        """Never asked: an auto-tuned limiter looks at its own queue alone."""
+        return None
+
+    def retuned(self, options: RocksDbOptions) -> None:
+        """Slots follow max_background_jobs at once; a running job is never ended for it."""
+        self.options = options
+        jobs = (options.max_background_jobs, options.max_background_flushes, options.max_background_compactions)
+        full = slots(*jobs, speedup=True)
+        self._slots = (slots(*jobs, speedup=False) if self.pressure else full, full)

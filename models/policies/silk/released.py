@@ -1,0 +1,184 @@
+"""What SILK's released code does, which differs from its paper in ten places (engines.md §4.4).
+
+Source: github.com/theoanab/SILK-USENIXATC2019, a RocksDB 5.7 with bits of TRIAD: DBImpl::MaybeScheduleFlushOrCompaction,
+and the monitor in its db_bench that sets the rate limiter. The paper's rules are `lsmlab.models.policies.silk.scheduler`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
+from lsmlab.models.policies.rocksdb.slots import slots
+from lsmlab.models.policies.scheduling import (
+    Action,
+    ClientWindow,
+    JobKind,
+    Pool,
+    StartCompaction,
+    StartFlush,
+    StoreView,
+)
+from lsmlab.models.units import quantity
+from lsmlab.models.version import Version
+
+MB = 1e6
+"""The monitor counts in whole megabytes per second."""
+
+
+@dataclass(frozen=True)
+class SilkCode:
+    """`engine/scheduler=silk_code`. Defaults are the constants in the code."""
+
+    total_bandwidth: float = quantity("bytes_per_s", 200e6, low=1.0)
+    """Of which clients' traffic is taken; what is left is the limit of background writes."""
+    pause_bandwidth: float = quantity("bytes_per_s", 150e6)
+    """Client traffic above which the low pool is closed."""
+    least_bandwidth: float = quantity("bytes_per_s", 10e6, low=1.0)
+    """The limit is never below."""
+    hysteresis: float = quantity("bytes_per_s", 10e6)
+    """The limit is changed only by at least this much."""
+    workers: int = quantity("count", 8, low=1)
+    """Client threads, of which the monitor watches one and multiplies."""
+    report: float = quantity("seconds", 1.0, low=1e-3)
+    """Shortest time between two reports of the worker that is watched."""
+    report_ops: int = quantity("count", 100, low=1)
+    """Operations between two looks of that worker at the clock: a worker that is held up reports nothing."""
+    window: float = quantity("seconds", 0.1, low=1e-3)
+    """How often the rule is applied here; the code's loop takes 10 ms, but its input changes with a report only."""
+    l0_files: int = quantity("count", 4, low=1)
+    """L0 files from which compactions go to the flush threads."""
+    limiter: bool = True
+    """Whether background writes are limited at all; without it there is no monitor and no pause."""
+
+    def __post_init__(self) -> None:
+        if self.least_bandwidth > self.total_bandwidth:
+            raise InputError("scheduler.least_bandwidth: it may not be above scheduler.total_bandwidth")
+
+    def make(self, base: Base) -> SilkCodeScheduler:
+        """The scheduler of a store just opened."""
+        return SilkCodeScheduler(self, base.options, base.version)
+
+    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+        """It sets the limiter's rate itself."""
+        if self.limiter and base.options.rate_limiter_bytes_per_sec:
+            return (
+                "silk_code sets the rate of background writes itself, from engine.scheduler.total_bandwidth; set "
+                "engine.options.rate_limiter_bytes_per_sec to 0, or engine.scheduler.limiter to false"
+            )
+        return None
+
+
+@dataclass(slots=True)
+class SilkCodeScheduler:
+    """Implements `scheduling.Scheduler`."""
+
+    settings: SilkCode
+    options: RocksDbOptions
+    version: Version
+    rate_bytes_per_s: float = field(init=False)
+    """Limit of background writes."""
+    closed: bool = field(default=False, init=False)
+    """The low pool starts nothing more. The pause adds 2 to a counter, the resume takes 1 off: it never opens again."""
+    draining: bool = field(default=False, init=False)
+    """The monitor waits for all compactions to end, and looks at nothing meanwhile."""
+    queue: list[JobKind] = field(default_factory=list, init=False)
+    """What waits for a thread of the high pool, first come first served; compactions are DEEP, whatever they will be."""
+    splits_l0: bool = field(default=False, init=False)
+    preemptive: bool = field(default=False, init=False)
+    chunk_bytes: int = field(default=0, init=False)
+    window_s: float = field(init=False)
+    every_window: bool = field(default=True, init=False)
+    limits_reads: bool = field(default=False, init=False)
+    _ops: float = field(default=0.0, init=False)
+    """Operations of all clients since the last report."""
+    _since_s: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        self.window_s = self.settings.window if self.settings.limiter else 0.0
+        self.rate_bytes_per_s = self.settings.total_bandwidth
+
+    def retuned(self, options: RocksDbOptions) -> None:
+        """Slots follow the options at once."""
+        self.options = options
+
+    def _slots(self, speedup: bool) -> tuple[int, int]:
+        options = self.options
+        jobs = (options.max_background_jobs, options.max_background_flushes, options.max_background_compactions)
+        return slots(*jobs, speedup=speedup)
+
+    def most_jobs(self) -> tuple[int, int]:
+        """Both pools may be full of compactions."""
+        flushes, compactions = self._slots(speedup=True)
+        return flushes, flushes + compactions
+
+    def limiter(self) -> RateLimiter | None:
+        """RocksDB's limiter, whose rate `observe` sets."""
+        if not self.settings.limiter:
+            return None
+        options = self.options
+        return RateLimiter(
+            version=self.version, rate_bytes_per_s=round(self.rate_bytes_per_s),
+            refill_period_s=options.rate_limiter_refill_period_us / 1e6, fairness=options.rate_limiter_fairness,
+            buffer_bytes=options.writable_file_max_buffer_size,
+        )  # fmt: skip
+
+    def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
+        """Every compaction asks the limiter with low priority, those of L0 too."""
+        return Priority.HIGH if kind is JobKind.FLUSH else Priority.LOW
+
+    def observe(self, view: StoreView, clients: ClientWindow) -> float | None:
+        """The monitor: what one worker reports, times the workers and the size of a value, is taken as client traffic."""
+        if self.draining:
+            self.draining = view.compactions > 0 or JobKind.DEEP in self.queue
+        used = self._reported(clients)
+        if used is None or self.draining:
+            return None
+        if used > self.settings.pause_bandwidth:
+            self.closed = self.draining = True
+            return None
+        rate = max(self.settings.least_bandwidth, self.settings.total_bandwidth - used)
+        if abs(rate - self.rate_bytes_per_s) < self.settings.hysteresis:
+            return None
+        self.rate_bytes_per_s = rate
+        return rate
+
+    def _reported(self, clients: ClientWindow) -> float | None:
+        """Client traffic in bytes/s, if the worker that is watched reports now. Reads count as writes do, keys do not."""
+        done = (clients.write_ops_per_s + clients.read_ops_per_s) * (clients.end_s - clients.start_s)
+        step = self.settings.report_ops * self.settings.workers
+        looks = int((self._ops + done) / step) > int(self._ops / step)
+        self._ops += done
+        if not looks or clients.end_s - self._since_s < self.settings.report * (1.0 - 1e-9):
+            return None
+        rate = self._ops / (clients.end_s - self._since_s)
+        self._ops, self._since_s = 0.0, clients.end_s
+        return rate * clients.value_bytes // MB * MB
+
+    def plan(self, view: StoreView, coin: float) -> Sequence[Action]:  # noqa: ARG002
+        """MaybeScheduleFlushOrCompaction: flushes, then the high pool's compaction, then the low pool's.
+
+        One column family is queued once: a compaction that waits for a high thread keeps the low pool empty as well.
+        The code's other conditions for the high pool (fewer than two waiting, or running flushes) then always hold.
+        """
+        flushes, compactions = self._slots(view.speedup)
+        actions: list[Action] = []
+        low: list[Action] = []
+        if view.flush_waiting and JobKind.FLUSH not in self.queue and view.flushes < flushes:
+            self.queue.append(JobKind.FLUSH)
+        if view.compaction_waiting and JobKind.DEEP not in self.queue:
+            if view.l0_files >= self.settings.l0_files:
+                self.queue.append(JobKind.DEEP)
+            elif not self.closed and view.compactions < compactions:
+                low.append(StartCompaction(Pool.LOW))
+        threads, _ = self._slots(speedup=True)
+        free = threads - sum(job.pool is Pool.HIGH for job in view.jobs)
+        while free > 0 and self.queue:
+            kind = self.queue.pop(0)
+            actions.append(StartFlush(Pool.HIGH) if kind is JobKind.FLUSH else StartCompaction(Pool.HIGH))
+            free -= 1
+        return [*actions, *low]

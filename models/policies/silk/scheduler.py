@@ -1,0 +1,210 @@
+"""SILK's I/O scheduler: bandwidth that the clients leave, flushes first, L0 second, deep compactions when there is room.
+
+Balmau et al., SILK: Preventing Latency Spikes in Log-Structured Merge Key-Value Stores, USENIX ATC 2019; the rules S1 to
+S8 of engines.md §4.2. The released code differs in many points (§4.4) and is a policy of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.policies.decisions import Scope
+from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.rate_limiter import Limiter, Priority, RateLimiter
+from lsmlab.models.policies.scheduling import (
+    Action,
+    ClientWindow,
+    Hold,
+    JobKind,
+    JobState,
+    JobView,
+    Pause,
+    Pool,
+    Resume,
+    StartCompaction,
+    StartFlush,
+    StoreView,
+)
+from lsmlab.models.policies.silk.split_limiter import SplitLimiter
+from lsmlab.models.units import quantity
+from lsmlab.models.version import Version
+
+
+@dataclass(frozen=True)
+class Silk:
+    """`engine/scheduler=silk`. Defaults are the paper's, for a device of 200 MB/s."""
+
+    total_bandwidth: float = quantity("bytes_per_s", 200e6, low=1.0)
+    """T: what clients and background work may use together."""
+    least_bandwidth: float = quantity("bytes_per_s", 50e6, low=1.0)
+    """I_min: what flushes and L0 compactions always have."""
+    slack: float = quantity("bytes_per_s", 5e6)
+    """ε: kept free (§9: the paper gives no value)."""
+    hysteresis: float = quantity("bytes_per_s", 10e6)
+    """The limit is changed only by at least this much."""
+    window: float = quantity("seconds", 0.01, low=1e-3)
+    """How often the clients are measured."""
+    measures: str = "user"
+    """Client bandwidth: "user" counts keys and values of all operations, "device" what clients move on the device."""
+    high_threads: int = 1
+    """Flush threads; the other of max_background_jobs compact."""
+    bandwidth: bool = True
+    """S1, S2: whether background I/O is limited to what the clients leave, and deep compactions pause at the floor."""
+    priorities: bool = True
+    """S3 to S5: whether flushes and L0 compactions come first, in threads and in the limiter."""
+    preemption: bool = True
+    """S4, S6: whether an L0 compaction may take the thread and the locks of a deep one."""
+    flush_share: float | None = quantity("ratio", None, low=0.01, high=0.99)
+    """Divide T for good, so much of it for flushes, the rest for compactions; None: SILK's own rule, T less C (S1)."""
+    limit_reads: bool = False
+    """Whether compaction reads count against the limit; RocksDB's limiter counts writes."""
+    chunk: int = quantity("bytes", 4 << 20, low=1 << 16)
+    """Most bytes that a compaction moves between two points at which it can stop: a simulation grain, no rule."""
+
+    def __post_init__(self) -> None:
+        if self.flush_share is None and self.least_bandwidth > self.total_bandwidth:
+            raise InputError("scheduler.least_bandwidth: it may not be above scheduler.total_bandwidth")
+        if self.measures not in ("user", "device"):
+            raise InputError(f"scheduler.measures: {self.measures!r} is not one of user, device")
+        if self.preemption and not self.priorities:
+            raise InputError("scheduler.preemption: without scheduler.priorities there is nothing to preempt for")
+        if self.flush_share is not None and not self.bandwidth:
+            raise InputError("scheduler.flush_share: there is nothing to divide without scheduler.bandwidth")
+        if self.high_threads < 1:
+            raise InputError("scheduler.high_threads: at least one thread must flush")
+
+    def make(self, base: Base) -> SilkScheduler:
+        """The scheduler of a store just opened."""
+        return SilkScheduler(self, base.options, base.version)
+
+    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+        """SILK sets the limiter's rate itself."""
+        if self.bandwidth and base.options.rate_limiter_bytes_per_sec:
+            return (
+                "silk sets the rate of background I/O itself, from engine.scheduler.total_bandwidth; set "
+                "engine.options.rate_limiter_bytes_per_sec to 0, or engine.scheduler.bandwidth to false"
+            )
+        return None
+
+
+@dataclass(slots=True)
+class SilkScheduler:
+    """Implements `scheduling.Scheduler`."""
+
+    settings: Silk
+    options: RocksDbOptions
+    version: Version
+    paused: bool = field(default=False, init=False)
+    """Whether deep compactions wait because the clients leave no more than the floor (S2)."""
+    rate_bytes_per_s: float = field(init=False)
+    """I: present limit of background I/O."""
+    low_threads: int = field(init=False)
+    splits_l0: bool = field(init=False)
+    preemptive: bool = field(init=False)
+    chunk_bytes: int = field(init=False)
+    window_s: float = field(init=False)
+    every_window: bool = field(default=False, init=False)
+    limits_reads: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self.splits_l0 = settings.priorities
+        self.preemptive = settings.preemption or (settings.priorities and settings.bandwidth)
+        self.chunk_bytes = settings.chunk
+        self.window_s = settings.window if settings.bandwidth and settings.flush_share is None else 0.0
+        self.limits_reads = settings.bandwidth and settings.limit_reads
+        self.rate_bytes_per_s = max(settings.least_bandwidth, settings.total_bandwidth - settings.slack)
+        if settings.flush_share is not None:
+            self.rate_bytes_per_s = settings.total_bandwidth
+        self.retuned(self.options)
+
+    def retuned(self, options: RocksDbOptions) -> None:
+        """Internal threads are max_background_jobs in all (S7)."""
+        self.options = options
+        self.low_threads = max(1, options.max_background_jobs - self.settings.high_threads)
+
+    def most_jobs(self) -> tuple[int, int]:
+        """The low pool, and one L0 compaction in the high pool while it is paused."""
+        return self.settings.high_threads, self.low_threads + 1
+
+    def limiter(self) -> Limiter | None:
+        """RocksDB's limiter, whose rate `observe` sets; two of them where the bandwidth is divided for good."""
+        if not self.settings.bandwidth:
+            return None
+        options, rate, share = self.options, round(self.rate_bytes_per_s), self.settings.flush_share
+        period_s, buffer_bytes = options.rate_limiter_refill_period_us / 1e6, options.writable_file_max_buffer_size
+        if share is not None:
+            return SplitLimiter(self.version, rate, share, period_s, options.rate_limiter_fairness, buffer_bytes)
+        return RateLimiter(
+            version=self.version, rate_bytes_per_s=rate, refill_period_s=period_s,
+            fairness=options.rate_limiter_fairness, buffer_bytes=buffer_bytes,
+        )  # fmt: skip
+
+    def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
+        """S3: flushes have the first claim; then L0; deep compactions share what is left.
+
+        At the floor an L0 compaction shares it with the flush equally (§9), as two writers of one priority do.
+        """
+        if not self.settings.priorities or kind is JobKind.DEEP:
+            return Priority.LOW
+        return Priority.HIGH if kind is JobKind.FLUSH or self.paused else Priority.MID
+
+    def observe(self, view: StoreView, clients: ClientWindow) -> float | None:  # noqa: ARG002
+        """S1: I = T - C - ε with hysteresis; S2: never below the floor, and at the floor deep work pauses."""
+        settings = self.settings
+        used = clients.user_bytes_per_s if settings.measures == "user" else clients.device_bytes_per_s
+        left = settings.total_bandwidth - used - settings.slack
+        self.paused = settings.priorities and left <= settings.least_bandwidth
+        rate = max(left, settings.least_bandwidth)
+        if abs(rate - self.rate_bytes_per_s) < settings.hysteresis:
+            return None
+        self.rate_bytes_per_s = rate
+        return rate
+
+    def plan(self, view: StoreView, coin: float) -> Sequence[Action]:
+        """S2 to S6."""
+        actions: list[Action] = []
+        if view.flush_waiting and view.flushes < self.settings.high_threads:
+            actions.append(StartFlush())
+        if not self.settings.priorities:
+            if view.compaction_waiting and view.compactions < self.low_threads:
+                actions.append(StartCompaction())
+            return actions
+        deep = [j for j in view.jobs if j.kind is JobKind.DEEP]
+        free = self.low_threads - sum(j.pool is Pool.LOW and j.hold is not Hold.PREEMPTED for j in view.jobs)
+        l0_runs = any(j.kind is JobKind.L0 for j in view.jobs)
+        if view.l0_waiting and not l0_runs:
+            start = self._start_l0(deep, free, coin)
+            if start is not None:
+                actions.append(start)
+                free -= start.pool is Pool.LOW and not start.victims
+                l0_runs = True
+        if self.paused:
+            return [*actions, *(Pause(j.job) for j in deep if j.state is JobState.RUNNING)]
+        for job in deep:
+            if job.hold is Hold.LOAD:
+                actions.append(Resume(job.job))
+            elif job.hold is Hold.PREEMPTED and not l0_runs and free > 0:
+                actions.append(Resume(job.job))
+                free -= 1
+        if view.compaction_waiting and free > 0:
+            actions.append(StartCompaction(scope=Scope.DEEP))
+        return actions
+
+    def _start_l0(self, deep: Sequence[JobView], free: int, coin: float) -> StartCompaction | None:
+        """S4: in the low pool, in the place of a deep compaction, or beside the flush while the low pool is paused."""
+        running = [j.job for j in deep if j.state is JobState.RUNNING]
+        first = int(coin * len(running))
+        order = (*running[first:], *running[:first])
+        stopped = tuple(j.job for j in deep if j.state is not JobState.RUNNING)
+        holders = (*order, *stopped) if self.settings.preemption else ()
+        if self.paused:
+            return StartCompaction(Pool.HIGH, Scope.L0, holders=holders)
+        if free > 0:
+            return StartCompaction(Pool.LOW, Scope.L0, holders=holders)
+        if not self.settings.preemption or not order:
+            return None
+        return StartCompaction(Pool.LOW, Scope.L0, victims=order[:1], holders=holders[1:])

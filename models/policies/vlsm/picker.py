@@ -1,0 +1,246 @@
+"""vLSM's picker: one L0 file at a time into a small L1, and good vSSTs out of it (engines.md §3.3).
+
+No code of vLSM was found. Where the paper leaves something open, the choice is named in docs/background/vlsm.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import CompactionStyle
+from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, span
+from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
+from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, multiply
+from lsmlab.models.policies.rocksdb.parts import leveled_picker
+from lsmlab.models.policies.vlsm.overflow import OverflowPicker
+from lsmlab.models.policies.vlsm.vsst import Overlap, VsstCutting
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.units import quantity
+from numpy.typing import NDArray
+
+GOOD: Final = "VsstGood"
+"""Reason of an L1 -> L2 job that took good vSSTs only."""
+MIXED: Final = "VsstMixed"
+"""The good ones did not suffice: poor ones joined them."""
+POOR: Final = "VsstPoor"
+"""There was no good one."""
+
+
+@dataclass(frozen=True)
+class Vlsm:
+    """`engine/picker=vlsm`. S_M is target_file_size_base, f is max_bytes_for_level_multiplier."""
+
+    l1_capacity: int | None = quantity("bytes", None, low=1)
+    """Target of L1, in the place of max_bytes_for_level_base; None: f x S_M."""
+    l2_capacity: int | None = quantity("bytes", 2 << 30, low=1)
+    """Target of L2; None: f x L1, as between all other levels."""
+    phi: float | None = quantity("ratio", None, low=1.0)
+    """Target of L2 / target of L1; None: what `l2_capacity` makes it."""
+    overflow_limit: int = quantity("bytes", 64 << 20)
+    """Bytes by which a level may exceed its target."""
+    overlap: Overlap = Overlap.COUNT
+    """What tells good vSSTs from poor ones; as `engine.cutter.overlap`."""
+    vssts: bool = True
+    """Whether good and poor vSSTs are told apart; False: all files of L1 are alike (LSMi)."""
+
+    def make(self, base: Base) -> VlsmPicker:
+        """The picker of the options."""
+        inner, options = leveled_picker(base), base.options
+        growth, size = options.max_bytes_for_level_multiplier, options.target_file_size_base
+        if options.num_levels < 3:
+            raise InputError(f"engine.options.num_levels: {options.num_levels} leaves no L2; vLSM needs 3 levels or more")
+        l1 = round(growth * size) if self.l1_capacity is None else self.l1_capacity
+        phi = self.phi
+        if phi is None:
+            phi = growth if self.l2_capacity is None else self.l2_capacity / l1
+        common = {f.name: getattr(inner.rules, f.name) for f in fields(LevelRules)}
+        common |= {"max_bytes_for_level_base": l1, "level_compaction_dynamic_level_bytes": False}
+        own = {f.name: getattr(inner, f.name) for f in fields(LeveledPicker) if f.init and f.name != "rules"}
+        return VlsmPicker(
+            PhiRules(**common, phi=phi), **own, overflow_limit=self.overflow_limit, growth=growth, unit_bytes=size,
+            overlap=self.overlap, vssts=self.vssts,
+        )  # fmt: skip
+
+    def refuses(self, parts: Parts, base: Base) -> str | None:
+        """It needs levels, and a cutter that means the same by good."""
+        if base.options.compaction_style is not CompactionStyle.LEVEL:
+            return f"vlsm needs levels with targets, not {base.options.compaction_style.value}"
+        cutter = parts.cutter
+        if isinstance(cutter, VsstCutting) and self.vssts and cutter.overlap is not self.overlap:
+            return (
+                f"vSSTs are built by overlap {cutter.overlap.value} and picked by overlap {self.overlap.value}; set "
+                "engine.picker.overlap and engine.cutter.overlap to the same"
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class PhiRules(LevelRules):
+    """Level targets with a growth factor of its own from L1 to L2."""
+
+    phi: float = 8.0
+
+    def targets(self, tree: Tree) -> Targets:  # noqa: ARG002
+        """L1, Φ times that in L2, and f times more in each level below."""
+        return self._fixed
+
+    @cached_property
+    def _fixed(self) -> Targets:
+        sizes = [math.inf, float(self.max_bytes_for_level_base)]
+        for level in range(2, self.num_levels):
+            factor = self.phi if level == 2 else self.max_bytes_for_level_multiplier
+            sizes.append(float(multiply(int(sizes[-1]), factor)))
+        return Targets(1, tuple(sizes[: self.num_levels]), multiplier=self.max_bytes_for_level_multiplier)
+
+
+@dataclass
+class VlsmPicker(OverflowPicker):
+    """Implements `decisions.Picker`: the shallowest job that has room below; a level that lacks room asks the next one."""
+
+    growth: float = 8.0
+    unit_bytes: int = 8 << 20
+    """S_M: what is to find room at a time."""
+    overlap: Overlap = Overlap.COUNT
+    vssts: bool = True
+
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
+        """Whether a file waits in L0, L1 has no room for the next one, or a deeper level has reached its target."""
+        if self.disable_auto_compactions:
+            return False
+        waits = any(not f.busy for f in tree.l0)
+        if scope is Scope.L0 or (waits and scope is Scope.ANY):
+            return waits
+        return self._lacks_room(tree, tree.levels[1].free_compensated_bytes) or max(self.scores(tree)[2:], default=0) >= 1
+
+    def pick(
+        self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
+    ) -> Pick:
+        """R3, R5 and R6 in this order; what L0 waits for may not be held back by a scheduler."""
+        scores = self.scores(tree)
+        leaving = sum(job.incoming_bytes for job in running if job.start_level == 1)
+        lacks_room = self._lacks_room(tree, tree.levels[1].size_bytes - leaving)
+        due = [bool(tree.l0), lacks_room, *(score >= 1 for score in scores[2:]), False]
+        urgent = [True, lacks_room and bool(tree.l0), *(False for _ in scores[2:]), False]
+        for level in range(tree.num_levels - 1):
+            pick = self.pick_level(tree, running, level) if due[level] else NOTHING
+            if isinstance(pick, Merge | Move) and not self._has_room(tree, running, pick):
+                due[level + 1] = True
+                urgent[level + 1] |= urgent[level]
+                continue
+            if isinstance(pick, Merge) and urgent[level]:
+                pick = replace(pick, deferrable=False)
+            pick = in_scope(pick, scope)
+            if pick is not NOTHING:
+                return pick
+        return NOTHING
+
+    def pick_level(self, tree: Tree, running: Sequence[RunningJob], level: int) -> Pick:
+        """The compaction that `level` would give if its turn came now."""
+        if level == 0:
+            return self._from_l0(tree, running)
+        return self._from_l1(tree, running) if level == 1 else super().pick_level(tree, running, level)
+
+    def _lacks_room(self, tree: Tree, staying_bytes: int) -> bool:
+        """Whether L1 cannot take the next L0 file beside what stays in it; an empty L1 takes any."""
+        coming = tree.l0[-1].size_bytes if tree.l0 else self.unit_bytes
+        limit = self._targets(tree).size_bytes[1] + self.overflow_limit
+        return staying_bytes > 0 and staying_bytes + coming > limit
+
+    def _from_l0(self, tree: Tree, running: Sequence[RunningJob]) -> Pick:
+        """R3: the oldest L0 file and every file of L1 that it overlaps; one such job at a time."""
+        if not tree.l0 or tree.l0[-1].busy or any(job.start_level == 0 for job in running):
+            return NOTHING
+        oldest, level = tree.l0[-1], tree.levels[1]
+        i, j = level.overlapping(oldest.lo, oldest.hi)
+        files = tuple(level.files[i:j])
+        if level.any_busy(i, j) or conflicts(running, 1, *span([oldest, *files])):
+            return NOTHING
+        score = self.scores(tree)[0]
+        if not files and oldest.size_bytes <= self.unit_bytes and self._is_free(tree, oldest, 2):
+            return Move(0, 1, ((0, (oldest,)),), "LevelL0FilesNum", score)
+        inputs = ((0, (oldest,)), (1, files)) if files else ((0, (oldest,)),)
+        return Merge(0, 1, inputs, "LevelL0FilesNum", score)
+
+    def _from_l1(self, tree: Tree, running: Sequence[RunningJob]) -> Pick:
+        """R5: good files by least overlap per byte until S_M is reached, then poor ones in the same order."""
+        level, below = tree.levels[1], tree.levels[2]
+        count, overlap = overlaps(level, below)
+        good = self.good(level, below)
+        taken: list[int] = []
+        total = 0
+        for index in np.lexsort((overlap / level.size, ~good)).tolist():
+            file = level.files[index]
+            i, j = below.overlapping(file.lo, file.hi)
+            if level.busy[index] or below.any_busy(i, j) or conflicts(running, 2, file.lo, file.hi):
+                continue
+            if taken and count[taken[0]] == 0 < count[index] and self._may_move(tree, level, taken):
+                break  # what overlaps nothing moves by itself
+            taken.append(index)
+            total += file.size_bytes
+            if total >= self.unit_bytes:
+                break
+        if not taken:
+            return NOTHING
+        score = self.scores(tree)[1]
+        reason = self._reason([bool(good[i]) for i in taken])
+        files = tuple(level.files[i] for i in sorted(taken))
+        if not count[taken].any() and self._may_move(tree, level, taken):
+            return Move(1, 2, ((1, files),), reason, score)
+        return _merge(files, below, reason, score)
+
+    def good(self, level: Level, below: Level) -> NDArray[np.bool_]:
+        """Which files of L1 are good: their overlap with L2 as it is now does not exceed f. Shape (files,)."""
+        if not self.vssts:
+            return np.ones(len(level), dtype=np.bool_)
+        count, size_bytes = overlaps(level, below)
+        if self.overlap is Overlap.RATIO:
+            return np.asarray(size_bytes <= self.growth * level.size)
+        return np.asarray(count <= self.growth)
+
+    def _reason(self, good: Sequence[bool]) -> str:
+        if not self.vssts:
+            return "LevelMaxLevelSize"
+        return GOOD if all(good) else MIXED if any(good) else POOR
+
+    def _may_move(self, tree: Tree, level: Level, taken: Sequence[int]) -> bool:
+        files = [level.files[i] for i in taken]
+        return self._is_trivial_move(tree, self._targets(tree), Seed(1, 2, files, 0.0))
+
+    @staticmethod
+    def _is_free(tree: Tree, file: SortedFile, level: int) -> bool:
+        """Whether a level holds nothing in the file's range."""
+        i, j = tree.levels[level].overlapping(file.lo, file.hi)
+        return i == j
+
+
+def overlaps(level: Level, below: Level) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each file of a level: how many files of the level below it shares keys with, and their bytes. Shapes (files,)."""
+    first = below.hi.searchsorted(level.lo, side="left")
+    end = np.maximum(below.lo.searchsorted(level.hi, side="right"), first)
+    before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(below.size)))
+    return end - first, before[end] - before[first]
+
+
+def _merge(files: tuple[SortedFile, ...], below: Level, reason: str, score: float) -> Merge:
+    """One job of separate ranges (§3.3 R5): outputs end where files of L2 that are no inputs lie between two of them."""
+    joined: dict[int, SortedFile] = {}
+    cut_keys: list[int] = []
+    done = -1
+    for file in files:
+        a, b = below.overlapping(file.lo, file.hi)
+        if 0 <= done < a:
+            cut_keys.append(min(file.lo, below.files[a].lo) if b > a else file.lo)
+        done = max(done, b)
+        joined.update((i, below.files[i]) for i in range(a, b))
+    inputs = ((1, files), (2, tuple(joined.values()))) if joined else ((1, files),)
+    return Merge(1, 2, inputs, reason, score, cut_keys=tuple(cut_keys))

@@ -1,0 +1,116 @@
+"""Where vLSM's outputs end: variable-size SSTs (vSSTs) in L1, fixed-size files below (engines.md §3.3 R4, R6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import numpy as np
+from lsmlab.models.options.options import CompactionStyle
+from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
+from lsmlab.models.tree.merge import MergedStream
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+
+VSST_LEVEL: Final = 1
+"""The level whose files are vSSTs."""
+FIXED_UNTIL: Final = Version(7, 7)
+"""Last release whose files have one size, whatever lies below them; 7.8 aligns them with the level below."""
+
+
+class Overlap(Enum):
+    """What a vSST's overlap O with L2 is: the paper says both (engines.md §3.3, "What O is")."""
+
+    COUNT = "count"
+    """L2 files that its key range touches."""
+    RATIO = "ratio"
+    """Bytes of those files / bytes of the vSST."""
+
+
+@dataclass(frozen=True)
+class FixedCutting:
+    """`engine/cutter=fixed`: files of the target size."""
+
+    def make(self, base: Base) -> RocksDbCutter:
+        """RocksDB's cutter up to 7.7."""
+        levelled = base.options.compaction_style is CompactionStyle.LEVEL
+        return RocksDbCutter(min(base.version, FIXED_UNTIL), levelled=levelled)
+
+
+@dataclass(frozen=True)
+class VsstCutting:
+    """`engine/cutter=vsst`: outputs to L1 as vSSTs, all others at the target size."""
+
+    overlap: Overlap = Overlap.COUNT
+
+    def make(self, base: Base) -> VsstCutter:
+        """The cutter with f = max_bytes_for_level_multiplier."""
+        return VsstCutter(base.options.max_bytes_for_level_multiplier, self.overlap, FixedCutting().make(base))
+
+    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+        """A vSST is cut by what lies in L2."""
+        if base.options.compaction_style is not CompactionStyle.LEVEL:
+            return f"vSSTs are cut along the files of the next level, which {base.options.compaction_style.value} lacks"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class VsstCutter:
+    """Implements `decisions.Cutter`."""
+
+    growth: float
+    """f: most L2 files (count), or most bytes of them per byte (ratio), that a good vSST overlaps; S_m = S_M / f."""
+    overlap: Overlap
+    fixed: RocksDbCutter
+    """Cuts the other levels."""
+
+    def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
+        """L2 for outputs to L1."""
+        if output_level == VSST_LEVEL:
+            return VSST_LEVEL + 1 if tree.num_levels > VSST_LEVEL + 1 else None
+        return self.fixed.guide_level(tree, output_level, lo, hi)
+
+    def inspects_keys(self, output_level: int) -> bool:
+        """Whether each key is compared with the borders below, which costs CPU (`Host.overlap_check`)."""
+        return output_level == VSST_LEVEL
+
+    def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
+        """Positions at which a new file starts."""
+        if context.output_level == VSST_LEVEL:
+            return build_vssts(merged, context, self.growth, self.overlap)
+        return self.fixed.cuts(merged, context)
+
+
+def build_vssts(merged: MergedStream, context: CutContext, growth: float, overlap: Overlap) -> list[int]:
+    """Cut the stream as BUILD does (R4), key by key, but by searching for the key at which each vSST closes.
+
+    A vSST closes before key i when it would grow past S_M with it, or when its overlap would pass f with it and it has
+    S_m already. The overlap is that of the range from the vSST's first key to key i, so it grows only where a key enters
+    another file of L2. `context.grandparent_*` are the files of L2, `context.target_bytes` is S_M.
+    """
+    keys, size = merged.keys, merged.cumulative_bytes
+    n = len(keys)
+    most, least = float(context.target_bytes), context.target_bytes / growth
+    first = context.grandparent_hi.searchsorted(keys, side="left")  # files of L2 that end before the key
+    past = context.grandparent_lo.searchsorted(keys, side="right")  # files of L2 that begin at or before it
+    below = np.concatenate((np.zeros(1), np.cumsum(context.grandparent_size, dtype=np.float64)))
+    weight = below[past] - growth * size[1:]
+    cuts: list[int] = []
+    begin = 0
+    while True:
+        full = int(size.searchsorted(size[begin] + most, side="right")) - 1
+        ripe = max(int(size.searchsorted(size[begin] + least, side="left")), begin + 1)
+        end = max(min(full, n), begin + 1)
+        if overlap is Overlap.COUNT:
+            end = min(end, max(int(past.searchsorted(first[begin] + int(growth), side="right")), ripe))
+        elif ripe < end:
+            heavy = weight[ripe:end] > below[first[begin]] - growth * size[begin]
+            end = ripe + int(heavy.argmax()) if heavy.any() else end
+        if end >= n:
+            return cuts
+        cuts.append(end)
+        begin = end

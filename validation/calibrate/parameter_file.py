@@ -1,0 +1,104 @@
+"""Constants of a machine as a file that people read: values with units, where they come from, how well they are known.
+
+docs/reference/cases.md explains the format; `lsmlab.sim.configuration.parameters` reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+FOLDER: Final = Path(__file__).parents[2] / "configs" / "parameters"
+_ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
+_UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_NUMBERS: Final = ("cores", "crowding", "serial", "spread", "slc_cache")
+"""Constants without a unit, by the end of their names."""
+
+SILENT: Final = "assumption: the runs say next to nothing; "
+"""How the source of a constant begins whose value is an assumption."""
+
+Constants = Mapping[str, float | str]
+"""By key, in base units; a word, such as a layout, as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetText:
+    """What a parameter file says."""
+
+    about: Sequence[str]
+    """Comment lines: what machine, written by what."""
+    head: Sequence[str]
+    """Lines with version, description and provenance."""
+    host: Constants
+    devices: Mapping[str, Constants]
+    """By entry of configs/device."""
+    host_errors: Constants
+    device_errors: Mapping[str, Constants]
+    errors_from: str
+    """How the standard errors were taken."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Where a constant comes from, by "key", "host.key" or "device.key", or by "entry.key" where entries differ."""
+
+    def __str__(self) -> str:
+        """The file; the same bytes for the same content."""
+        return "\n".join([*(f"# {line}" for line in (_ABOUT, *self.about)), *self.head, *self._values(), *self._errors()]) + "\n"
+
+    def _values(self) -> list[str]:
+        lines = ["host:" if self.host else "host: {}"]
+        lines += [self._line("  ", key, value, "host") for key, value in self.host.items()]
+        lines.append("devices:" if self.devices else "devices: {}")
+        for entry, values in self.devices.items():
+            lines.append(f"  {entry}:")
+            lines += [self._line("    ", key, value, entry, "device") for key, value in values.items()]
+        return lines
+
+    def _line(self, indent: str, key: str, value: float | str, *places: str) -> str:
+        names = [*(f"{place}.{key}" for place in places), key]
+        source = next((self.sources[name] for name in names if name in self.sources), "fit")
+        label = "" if source.startswith(SILENT) else "source: "
+        return f"{indent}{key}: {quantity_text(key, value)}  # {label}{source}"
+
+    def _errors(self) -> list[str]:
+        lines = [f"standard_errors:  # {self.errors_from}", f"  host: {_inline(self.host_errors)}"]
+        lines.append("  devices:" if self.device_errors else "  devices: {}")
+        return lines + [f"    {entry}: {_inline(values)}" for entry, values in self.device_errors.items()]
+
+
+def quantity_text(key: str, value: float | str) -> str:
+    """A constant in the unit that suits it, four digits; a word as it is."""
+    if isinstance(value, str):
+        return value
+    if key.endswith("bandwidth"):
+        return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
+    if key.endswith(_NUMBERS):
+        return f"{value:.4g}"
+    if key.endswith("throttle_io"):
+        return f"{value / 1e3:.4g}kB"
+    if value <= 0.0:
+        return "0s"
+    scale, unit = next(((s, u) for s, u in _UNITS if value >= s), _UNITS[-1])
+    return f"{value / scale:.4g}{unit}"
+
+
+def write_set(name: str, text: SetText) -> Path:
+    """Replace configs/parameters/NAME.yaml."""
+    path = FOLDER / f"{name}.yaml"
+    path.write_text(str(text), encoding="utf-8")
+    return path
+
+
+def _inline(values: Constants) -> str:
+    return "{" + ", ".join(f"{k}: {quantity_text(k, v)}" for k, v in values.items()) + "}"
+
+
+def write_sessions(path: Path, sessions: Mapping[str, Mapping[str, float]]) -> None:
+    """Replace the table of devices' conditions by session."""
+    lines = [
+        "# Write bandwidth of the 40-thread machine's devices by session, in bytes per second, fitted to the job records of",
+        "# each session's calibration run: python -m lsmlab.validation.calibrate.public --write",
+    ]
+    for session, rates in sessions.items():
+        lines.append(f'"{session}": ' + "{" + ", ".join(f"{d}: {r:.3e}" for d, r in rates.items()) + "}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

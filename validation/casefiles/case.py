@@ -1,0 +1,190 @@
+"""Cases: runs of a real store as data, each a folder with a `case.yaml` (docs/reference/cases.md)."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.validation.casefiles.overrides import overrides_of
+
+FILE: Final = "case.yaml"
+PARTS: Final = ("calibration", "test", "quarantine")
+_KEYS: Final = (
+    "name", "source", "part", "store", "host", "device", "prefill", "initial_tree", "workload", "keys", "seed",
+    "measured", "noise", "series", "log", "record",
+)  # fmt: skip
+_REQUIRED: Final = ("store", "workload")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One measured run: how to simulate it, and what was measured."""
+
+    name: str
+    source: str
+    """Where it comes from, shown in the report."""
+    part: str
+    """calibration, test or quarantine."""
+    directory: Path
+    overrides: tuple[str, ...]
+    """The configuration, as `lsmlab run` would be given it."""
+    measured: Mapping[str, float]
+    """By name of summary.json, nested ones with dots: "write_latency_s.p99"."""
+    noise: Mapping[str, float]
+    """Relative range over repeats of the run, by the same names."""
+    series: tuple[Path, ...] = ()
+    """CSV files (second, operations in it), one per repeat."""
+    logs: tuple[Path, ...] = ()
+    """LOG files, one per repeat."""
+    notes: tuple[str, ...] = ()
+    """What had to be assumed, in words."""
+    tables: Mapping[str, Any] | None = None
+    """Measured tables (`levels`, `level_pairs`) as they stand in the file; None if there are none."""
+
+    def config(self, extra: Sequence[str] = ()) -> dict[str, Any]:
+        """The resolved configuration, with further overrides; InputError names the case."""
+        from lsmlab.sim.configuration.messages import one_line
+
+        try:
+            return compose([*self.overrides, *extra])
+        except Exception as error:
+            message = one_line(error)
+            if message is None:
+                raise
+            raise InputError(f"{self.directory / FILE}: {message}") from error
+
+
+def find_cases(directory: Path) -> list[Path]:
+    """All case files below a directory (or the one file itself), by path. Raises InputError if there is none."""
+    if directory.is_file():
+        return [directory]
+    found = sorted(directory.rglob(FILE)) if directory.is_dir() else []
+    if not found:
+        raise InputError(f"{directory}: no {FILE} in or below it; docs/reference/cases.md shows how one looks")
+    return found
+
+
+def read_case(path: Path) -> Case:
+    """The case of a file, or of the folder that holds it. Raises InputError that names file, key and remedy."""
+    import yaml
+
+    path = path / FILE if path.is_dir() else path
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
+    try:
+        return case_from_mapping(content, path.parent)
+    except InputError as error:
+        text = str(error)
+        raise InputError(text if text.startswith(str(path.parent)) else f"{path}: {text}") from None
+
+
+def case_from_mapping(mapping: Mapping[str, Any], directory: Path) -> Case:
+    """The case that the content of a case file describes; relative paths in it start at `directory`.
+
+    Raises InputError that names the key and the remedy.
+    """
+    if not isinstance(mapping, Mapping):
+        raise InputError(f"must be a mapping with the keys {', '.join(_KEYS)}")
+    for key in mapping:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(str(key), _KEYS, n=1)
+            remedy = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(_KEYS)}"
+            raise InputError(f"{key}: no such key; {remedy}")
+    for key in _REQUIRED:
+        if not isinstance(mapping.get(key), Mapping):
+            raise InputError(f"{key}: a mapping is required, such as {key}: {{{_EXAMPLES[key]}}}")
+    part = mapping.get("part", "test")
+    if part not in PARTS:
+        raise InputError(f"part: {part!r} is not one of {', '.join(PARTS)}")
+    measured, tables = _measured(mapping.get("measured"))
+    overrides, notes = overrides_of(mapping, directory)
+    return Case(
+        name=_text(mapping, "name", directory.name),
+        source=_text(mapping, "source", ""),
+        part=part,
+        directory=directory,
+        overrides=tuple(overrides),
+        measured=measured,
+        noise=dict(_numbers(mapping.get("noise"), "noise", negative=False)),
+        series=_files(mapping.get("series"), "series", directory),
+        logs=_files(mapping.get("log"), "log", directory),
+        notes=tuple(notes),
+        tables=tables,
+    )
+
+
+_EXAMPLES: Final = {
+    "store": 'engine: rocksdb, version: "7.8", preset: db_bench',
+    "workload": "base: fillrandom, num: 1000000",
+}
+_TABLES: Final = ("levels", "level_pairs", "files_per_level", "compaction_stats")
+"""Keys of `measured` that are no single numbers."""
+
+
+def _text(mapping: Mapping[str, Any], key: str, default: str) -> str:
+    value = mapping.get(key, default)
+    if not isinstance(value, str | int | float):
+        raise InputError(f"{key}: {value!r} must be text")
+    return str(value)
+
+
+def _measured(value: object) -> tuple[dict[str, float], dict[str, Any] | None]:
+    if value is None:
+        return {}, None
+    if not isinstance(value, Mapping):
+        raise InputError("measured: must be a mapping of names of summary.json, such as measured: {ops_per_s: 35597}")
+    tables = {k: v for k, v in value.items() if k in _TABLES and v is not None}
+    plain = {k: v for k, v in value.items() if k not in _TABLES}
+    return dict(_numbers(plain, "measured", negative=True)), tables or None
+
+
+def _numbers(value: object, where: str, *, negative: bool) -> Iterator[tuple[str, float]]:
+    """The numbers of a nested mapping by dotted name; null entries are left out."""
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        raise InputError(f"{where}: must be a mapping of names of summary.json to numbers")
+    for key, entry in value.items():
+        place = f"{where}.{key}"
+        if isinstance(entry, Mapping):
+            for name, number in _numbers(entry, place, negative=negative):
+                yield f"{key}.{name}", number
+        elif entry is not None:
+            yield str(key), _number(entry, place, negative)
+
+
+def _number(value: object, place: str, negative: bool) -> float:
+    try:
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{place}: {value!r} must be a plain number in base units (seconds, bytes, fractions)")
+    if number < 0 and not negative:
+        raise InputError(f"{place}: {value!r} must not be negative")
+    return number
+
+
+def _files(value: object, key: str, directory: Path) -> tuple[Path, ...]:
+    if value is None:
+        return ()
+    names = value if isinstance(value, list) else [value]
+    paths = []
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"{key}: {name!r} must be the name of a file, or a list of names")
+        path = directory / name
+        if not path.is_file():
+            raise InputError(f"{key}: {path} is not there; names are relative to the case's folder")
+        paths.append(path)
+    return tuple(paths)

@@ -1,0 +1,89 @@
+"""Distances between two curves of throughput, second by second."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.validation.logs.text import read_text
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def read_series(path: Path) -> Floats:
+    """Operations in each second, from a CSV file (seconds, operations in that second), plain or compressed.
+
+    A header is skipped; seconds that the file leaves out had none. db_bench's --report_file is such a file. Raises
+    InputError that names the line.
+    """
+    rows: list[tuple[float, float]] = []
+    for number, row in enumerate(csv.reader(read_text(path).splitlines()), 1):
+        if not row or row[0].lstrip().startswith("#"):
+            continue
+        try:
+            rows.append((float(row[0]), float(row[1])))
+        except (ValueError, IndexError):
+            if rows or number > 1:
+                raise InputError(f"{path}:{number}: {','.join(row)!r} is not 'seconds,operations'") from None
+    if not rows:
+        raise InputError(f"{path}: no line 'seconds,operations' in it")
+    seconds = np.array([s for s, _ in rows])
+    if len(rows) > 1 and float(np.median(np.diff(seconds))) != 1.0:
+        raise InputError(f"{path}: seconds must follow each other in steps of one")
+    places = (seconds - seconds[0]).astype(np.int64)
+    if seconds[0] == 0.0 and len(rows) > 1:  # db_bench's row at 0 stands for nothing
+        places -= 1
+    keep = (places >= 0) & (places < 10**7)
+    operations = np.zeros(int(places[keep].max()) + 1)
+    operations[places[keep]] = np.array([n for _, n in rows])[keep]
+    return operations
+
+
+def ks_distance(a: Floats, b: Floats) -> float:
+    """Largest difference between two distribution functions (Kolmogorov and Smirnov).
+
+    >>> ks_distance(np.array([1.0, 2.0]), np.array([1.0, 2.0])), ks_distance(np.array([1.0]), np.array([2.0]))
+    (0.0, 1.0)
+    """
+    below_a, below_b, _ = _distributions(a, b)
+    return float(np.abs(below_a - below_b).max())
+
+
+def area_distance(a: Floats, b: Floats) -> float:
+    """Area between the distribution functions of `a` and `b`, by the mean of `a`: how far values must be shifted on average.
+
+    >>> area_distance(np.array([10.0, 10.0]), np.array([11.0, 11.0]))
+    0.1
+    """
+    below_a, below_b, values = _distributions(a, b)
+    mean = float(a.mean())
+    return float((np.abs(below_a - below_b)[:-1] * np.diff(values)).sum()) / mean if mean > 0 else 0.0
+
+
+def cumulative_distance(a: Floats, b: Floats) -> float:
+    """Largest difference of the cumulative curves over their common seconds, by the total of `a` in them.
+
+    >>> cumulative_distance(np.array([10.0, 10.0]), np.array([5.0, 15.0]))
+    0.25
+    """
+    n = min(len(a), len(b))
+    total = float(a[:n].sum())
+    return float(np.abs(np.cumsum(a[:n]) - np.cumsum(b[:n])).max()) / total if total > 0 else 0.0
+
+
+def _distributions(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
+    values = np.unique(np.concatenate((a, b)))
+    below_a = np.searchsorted(np.sort(a), values, side="right") / len(a)
+    below_b = np.searchsorted(np.sort(b), values, side="right") / len(b)
+    return below_a, below_b, values
+
+
+def thinned(curve: Floats, most: int = 600) -> list[float]:
+    """At most `most` means of equal stretches, for drawing."""
+    step = -(-len(curve) // most)
+    if step <= 1:
+        return [float(v) for v in curve]
+    return [float(curve[i : i + step].mean()) for i in range(0, len(curve), step)]

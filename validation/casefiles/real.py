@@ -1,0 +1,187 @@
+"""What was measured in a case: from the case itself first, then from its logs and its series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
+from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.casefiles.curves import Floats, area_distance, cumulative_distance, ks_distance, read_series
+from lsmlab.validation.casefiles.values import flat, level_values, pair_values, stall_shares
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.jobs import LogJobs
+from lsmlab.validation.logs.history.summary import origin_us, summarise_log
+from lsmlab.validation.logs.history.tree import states, total
+from lsmlab.validation.logs.leveldb import is_leveldb_log, leveldb_values
+from lsmlab.validation.logs.reader import log_of
+from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.text import read_text_part
+
+_KNOWN: Final = 0.8
+"""Share of the time for which a level's size must be known to have a mean."""
+_STALLED: Final = 0.01
+"""A run that was held back for less than this share of its time has no dominant cause."""
+
+
+@dataclass(slots=True)
+class RealRun:
+    """The measured side of a case."""
+
+    values: dict[str, float]
+    noise: dict[str, float]
+    """Relative range over repeats, by name."""
+    repeats: int
+    """Runs that the values are means of; 1 if the case does not say."""
+    series: list[Floats] = field(default_factory=list)
+    dominant_cause: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
+    """Gather what is known. Raises InputError that names the file for series and logs that cannot be read."""
+    series = [read_series(path) for path in case.series]
+    duration_s = _duration(case, config, series)
+    runs = [_from_file(path, duration_s) for path in case.logs]
+    logged, noise = means_and_ranges(runs)
+    values = logged | _tables(case) | dict(case.measured)
+    if series:
+        rates = [float(s.mean()) for s in series]
+        values.setdefault("ops_per_s", float(np.mean(rates)))
+        if len(rates) > 1:
+            noise["ops_per_s"] = _range(rates)
+    if "duration_s" not in values and duration_s:
+        values["duration_s"] = duration_s
+    values |= {k: v for k, v in stall_shares(values, values.get("duration_s")).items() if k not in values}
+    noise |= dict(case.noise)
+    found = RealRun(values, noise, max(1, len(case.logs), len(series)), series)
+    found.dominant_cause = agreed_cause(values, runs)
+    if found.dominant_cause is None and dominant_cause(values) is not None:
+        found.notes.append("its repeats stalled for different causes most, so none is compared")
+    found.noise |= _curve_noise(series)
+    if case.logs and duration_s is None:
+        found.notes.append(
+            "the log was read to its end: the case gives no measured.duration_s, series or workload.duration"
+        )
+    return found
+
+
+def _duration(case: Case, config: Mapping[str, Any], series: Sequence[Floats]) -> float | None:
+    """Seconds of the measured interval."""
+    if "duration_s" in case.measured:
+        return case.measured["duration_s"]
+    if series:
+        return float(np.mean([len(s) for s in series]))
+    told = config["workload"].get("duration")
+    return parse_quantity(told, "seconds") or None if told is not None else None
+
+
+def _from_file(path: Path, until_s: float | None) -> dict[str, float]:
+    text, whole = read_text_part(path)
+    if is_leveldb_log(text):
+        return leveldb_values(text, until_s)
+    return _from_log(log_of(path, text, whole), until_s)
+
+
+def _from_log(log: RocksDbLog, until_s: float | None) -> dict[str, float]:
+    jobs = jobs_of(log)
+    summary = summarise_log(log, until_s, jobs=jobs)
+    left_out = ("levels", "pairs", "operations", "write_ops_per_s", "user_bytes_written")
+    values = flat({k: v for k, v in summary.items() if k not in left_out})
+    values |= level_values(summary["levels"]) | pair_values(summary["pairs"])
+    zero_us = origin_us(log)
+    return values | _mean_levels(jobs, zero_us, zero_us + round(summary["duration_s"] * 1e6))
+
+
+def _mean_levels(jobs: LogJobs, start_us: int, end_us: int) -> dict[str, float]:
+    """Bytes per level, averaged over time; without levels that held files which the log never saw."""
+    known: dict[int, int] = {}
+    weighted: dict[int, float] = {}
+    last_us = start_us
+    sizes: Sequence[int | None] = ()
+
+    def pass_by(until_us: int) -> None:
+        for level, size in enumerate(sizes):
+            if size is not None and until_us > last_us:
+                known[level] = known.get(level, 0) + until_us - last_us
+                weighted[level] = weighted.get(level, 0.0) + size * (until_us - last_us)
+
+    first_us = None
+    for job, trackers in states(jobs):
+        now_us = min(max(job.end_us or last_us, last_us), end_us)
+        first_us = now_us if first_us is None else first_us
+        pass_by(now_us)
+        last_us, sizes = now_us, total(trackers)[1]
+    pass_by(end_us)
+    # before the first commit of a fresh store every level is empty; while commits overlap, sizes are not known for a moment
+    length_us = end_us - (first_us or start_us)
+    return {
+        f"levels.{n}.mean_bytes": weighted[n] / known[n] * length_us / max(1, end_us - start_us)
+        for n in weighted
+        if known[n] > _KNOWN * length_us
+    }
+
+
+def _tables(case: Case) -> dict[str, float]:
+    """Tables under `measured`: levels, level_pairs, files_per_level."""
+    tables = case.tables or {}
+    try:
+        found = level_values(tables.get("levels", ())) | pair_values(tables.get("level_pairs", ()))
+        found |= {f"levels.{i}.files": float(n) for i, n in enumerate(tables.get("files_per_level", ()))}
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise InputError(f"{case.directory}: measured: a table of levels cannot be read ({error})") from None
+    return found
+
+
+def means_and_ranges(runs: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
+    """Mean of each number over the repeats that have it, and the range over that mean where there are several.
+
+    >>> means_and_ranges([{"a": 9.0}, {"a": 11.0}])
+    ({'a': 10.0}, {'a': 0.2})
+    """
+    means, ranges = {}, {}
+    for name in dict.fromkeys(name for run in runs for name in run):
+        found = [run[name] for run in runs if name in run]
+        means[name] = float(np.mean(found))
+        if len(found) > 1:
+            ranges[name] = _range(found)
+    return means, ranges
+
+
+def _range(values: Sequence[float]) -> float:
+    mean = float(np.mean(values))
+    return (max(values) - min(values)) / abs(mean) if mean else 0.0
+
+
+def dominant_cause(values: Mapping[str, float]) -> str | None:
+    """The cause with most stalled time, or most counts where times are not known; None for a run that hardly stalled."""
+    seconds = {k.removeprefix("stall_share."): v for k, v in values.items() if k.startswith("stall_share.")}
+    counts = {k.removeprefix("stall_count."): v for k, v in values.items() if k.startswith("stall_count.")}
+    fraction = values.get("stall_fraction", sum(seconds.values()))
+    known = seconds or counts
+    if fraction < _STALLED or not known or max(known.values()) <= 0:
+        return None
+    return max(known, key=lambda cause: known[cause])
+
+
+def agreed_cause(values: Mapping[str, float], repeats: Sequence[Mapping[str, float]]) -> str | None:
+    """The dominant cause, unless repeats that stalled differ about it: then the real store has no answer either."""
+    own = {dominant_cause({**run, **stall_shares(run, run.get("duration_s"))}) for run in repeats}
+    cause = dominant_cause(values)
+    return cause if len(own - {None}) <= 1 else None
+
+
+def _curve_noise(series: Sequence[Floats]) -> dict[str, float]:
+    """Distances between repeats: mean over their pairs."""
+    pairs = [(a, b) for i, a in enumerate(series) for b in series[i + 1 :]]
+    if not pairs:
+        return {}
+    return {
+        "throughput.ks": float(np.mean([ks_distance(a, b) for a, b in pairs])),
+        "throughput.area": float(np.mean([area_distance(a, b) for a, b in pairs])),
+        "throughput.cumulative": float(np.mean([cumulative_distance(a, b) for a, b in pairs])),
+    }

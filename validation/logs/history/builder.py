@@ -1,0 +1,316 @@
+"""The background jobs of a store, put together from its LOG.
+
+Most numbers stand in a LOG twice: in an event and in a line of text, or as a sum over the files that a job made. Each is
+taken from the witness that another one confirms; what no two agree on is counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs
+from lsmlab.validation.logs.history.moves import Moves
+from lsmlab.validation.logs.history.witness import (
+    Witness,
+    aborted,
+    agreed,
+    file_of,
+    listed_files,
+    megabytes_read,
+    records_told,
+)
+from lsmlab.validation.logs.records import (
+    DeletedLine,
+    DroppingLine,
+    Event,
+    InstalledLine,
+    JobLine,
+    MovedLine,
+    MovingLine,
+    Record,
+    ReleasedLine,
+    RocksDbLog,
+    StartSummary,
+)
+
+
+def jobs_of(log: RocksDbLog) -> LogJobs:
+    """Put the jobs of a log together."""
+    return _Builder(log.closing_us).build(log.records)
+
+
+class _Builder:
+    def __init__(self, closing_us: dict[int, int]) -> None:
+        self.closing_us = closing_us
+        self.released: set[int] = set()
+        self.result = LogJobs()
+        self.active: dict[tuple[int, int], list[LogJob]] = defaultdict(list)
+        self.by_thread: dict[tuple[int, str], LogJob] = {}
+        self.witness: dict[tuple[int, int], Witness] = defaultdict(Witness)
+        self.installed: dict[str, InstalledLine] = {}
+        self.places: dict[int, int] = {}
+        """Level of each file, as far as the log tells."""
+        self.moves = Moves(self.result, self.places)
+        self.summaries: dict[str, StartSummary] = {}
+        self.recovering = False
+        self.families: dict[str, None] = {}
+
+    def build(self, records: Iterable[Record]) -> LogJobs:
+        for record in records:
+            if isinstance(record, Event):
+                reader = _EVENTS.get(record.name)
+                if reader is not None:
+                    reader(self, record)
+            elif isinstance(record, JobLine):
+                self.witness[record.opening, record.job].hear(record)
+            elif isinstance(record, InstalledLine):
+                self.installed[record.thread] = record
+            elif isinstance(record, MovingLine):
+                self.moves.moving(record)
+            elif isinstance(record, MovedLine):
+                self.moves.moved(record)
+            elif isinstance(record, ReleasedLine):
+                self.released.add(record.file)
+            elif isinstance(record, DroppingLine):
+                self.moves.dropping(record)
+            elif isinstance(record, DeletedLine):
+                self.moves.deleted(record)
+            elif isinstance(record, StartSummary):
+                self.summaries[record.thread] = record
+                self._listed(record.inputs)
+        for jobs in self.active.values():
+            self.result.problems["unfinished"] += len(jobs)
+        self.result.jobs.sort(key=lambda j: (j.start_us, j.job))
+        self.result.families = list(self.families) or ["default"]
+        return self.result
+
+    def _listed(self, inputs: str) -> None:
+        """Rounded sizes of files that were made before the log began."""
+        for info in (file for level in listed_files(inputs) for file in level):
+            self.result.files.setdefault(info.number, info)
+
+    def _begin(self, event: Event, kind: str) -> LogJob:
+        told = self.witness.get((event.opening, event.job), Witness())
+        job = LogJob(event.job, kind, event.opening, event.thread, event.time_us, line=event.line)
+        job.column_family = str(event.data.get("cf_name") or told.family or "default")
+        self.families[job.column_family] = None
+        self.result.jobs.append(job)
+        self.active[event.opening, event.job].append(job)
+        before = self.by_thread.get((event.opening, event.thread)) if event.thread else None
+        if before is not None and before.status == "unfinished" and before.job != event.job:
+            self.result.problems["missing_ends"] += 1
+            self._forget(before)
+        self.by_thread[event.opening, event.thread] = job
+        return job
+
+    def _forget(self, job: LogJob) -> None:
+        running = self.active[job.opening, job.job]
+        if job in running:
+            running.remove(job)
+
+    def _flush_started(self, event: Event) -> None:
+        job = self._begin(event, "flush")
+        job.reason = str(event.data.get("flush_reason", ""))
+        job.output_level = 0
+        entries = event.whole("num_entries")
+        job.entries_in = (event.whole("total_num_input_entries") or 0) if entries is None else entries
+        job.deletes_in = event.whole("num_deletes") or 0
+        job.memtables = event.whole("num_memtables") or 1
+        job.payload_bytes = event.whole("total_data_size")
+
+    def _compaction_started(self, event: Event) -> None:
+        job = self._begin(event, "compaction")
+        job.reason = str(event.data.get("compaction_reason", ""))
+        score = event.data.get("score")
+        job.score = float(score) if isinstance(score, int | float) else 0.0
+        for name in event.data:
+            if name.startswith("files_L") and name[7:].isdigit():
+                job.inputs[int(name[7:])] = event.counts(name) or ()
+        job.read_bytes = event.whole("input_data_size") or 0
+        summary = self.summaries.pop(event.thread, None)
+        job.summary = summary.inputs if summary else ""
+        told = self.witness.get((event.opening, event.job))
+        if told is not None and told.level is not None:
+            job.output_level = told.level
+        self._inputs(job)
+
+    def _inputs(self, job: LogJob) -> None:
+        if not job.inputs and job.summary:  # the event is cut off or lost: the summary names the files without levels
+            listed = [tuple(f.number for f in level) for level in listed_files(job.summary)]
+            told = self.witness.get((job.opening, job.job), Witness())
+            job.inputs = dict(zip(told.inputs, listed, strict=False))
+        job.start_level = min(job.inputs, default=-1)
+        files = self.result.files
+        known = 0
+        exact = bool(job.inputs)
+        for level, numbers in job.inputs.items():
+            infos = [files[n] for n in numbers if n in files]
+            if len(infos) == len(numbers):
+                job.input_bytes[level] = sum(f.size_bytes for f in infos)
+                known += job.input_bytes[level]
+                exact &= all(f.exact for f in infos)
+            else:
+                exact = False
+        if exact and known != job.read_bytes:
+            self.result.problems["contradictions" if job.read_bytes else "unknown_numbers"] += 1
+            job.read_bytes = known
+        elif job.read_bytes and len(job.input_bytes) == len(job.inputs):
+            self._adjust(job, known)
+
+    @staticmethod
+    def _adjust(job: LogJob, known: int) -> None:
+        """Spread the rounding of sizes over the levels, so that they add up to the bytes read."""
+        if known:
+            scale = job.read_bytes / known
+            job.input_bytes = {level: round(size * scale) for level, size in job.input_bytes.items()}
+
+    def _created(self, event: Event) -> None:
+        number, size = event.whole("file_number"), event.whole("file_size")
+        told = self.witness.get((event.opening, event.job), Witness())
+        witness = told.generated.get(number or -1, (None, None))[1]
+        if number is not None and number in told.flushed:
+            witness = told.flushed[number][0]
+        if witness is not None and size != witness:
+            self.result.problems["contradictions"] += 1
+        if number is None:
+            self.result.problems["unknown_numbers"] += 1
+            return
+        info = file_of(event, number, size if size is not None else (witness or 0))
+        self.result.files[number] = info
+        family = str(event.data.get("cf_name") or "default")
+        self.families[family] = None
+        running = self.active.get((event.opening, event.job))
+        if running:
+            running[-1].outputs.append(info)
+            if running[-1].kind == "flush":
+                running[-1].column_family = family
+        elif self.recovering or event.job <= 1:
+            self._recovered(event, info, family)
+        else:
+            self.result.problems["orphan_files"] += 1
+
+    def _recovered(self, event: Event, info: LogFile, family: str) -> None:
+        job = LogJob(event.job, "recovery", event.opening, event.thread, event.time_us, event.time_us, family)
+        job.output_level, job.outputs, job.output_files, job.write_bytes = 0, [info], 1, info.size_bytes
+        job.entries_in = job.entries_out = info.entries or 0
+        job.reason, job.status, job.line = "Recovery", "ok", event.line
+        self.result.jobs.append(job)
+
+    def _ended(self, event: Event, kind: str) -> LogJob:
+        running = [j for j in self.active.get((event.opening, event.job), ()) if j.kind == kind]
+        if running:
+            job = running[-1]
+            self._forget(job)
+        else:
+            self.result.problems["missing_starts"] += 1
+            job = self._begin(event, kind)
+            self._forget(job)
+            told = self.witness.get((event.opening, event.job))
+            if told is not None:
+                job.start_us = told.first.time_us if told.first else job.start_us
+                job.output_level = told.level if told.level is not None else job.output_level
+        job.end_us, job.line, job.status = event.time_us, event.line, "ok"
+        job.lsm_state = event.counts("lsm_state")
+        return job
+
+    def _flush_finished(self, event: Event) -> None:
+        job = self._ended(event, "flush")
+        job.output_level = 0
+        job.immutables = event.whole("immutable_memtables")
+        _io_times(job, event)
+        told = self.witness.get((event.opening, event.job), Witness())
+        lost = [n for n in told.flushed if n not in self.result.files and told.flushed[n][0] > 0]
+        for number in lost:  # the event of a file is lost, but not the line
+            self.result.problems["contradictions"] += 1
+            self.result.files[number] = LogFile(number, told.flushed[number][0])
+            job.outputs.append(self.result.files[number])
+        job.output_files = len(job.outputs)
+        self.places.update((f.number, 0) for f in job.outputs)
+        job.write_bytes = sum(f.size_bytes for f in job.outputs)
+        job.entries_out = sum(f.entries or 0 for f in job.outputs)
+        if not job.outputs and not told.flushed:
+            self.result.problems["unknown_numbers"] += 1
+        closing = self.closing_us.get(event.opening)
+        late = closing is not None and event.time_us >= closing
+        if late and self.released and not any(f.number in self.released for f in job.outputs):
+            job.status = "aborted"
+        if any("OK" not in words for _, words in told.flushed.values()):
+            job.status = "aborted"
+
+    def _compaction_finished(self, event: Event) -> None:
+        job = self._ended(event, "compaction")
+        told = self.witness.get((event.opening, event.job), Witness())
+        line = self.installed.pop(event.thread, None)
+        if line is not None and abs(line.time_us - event.time_us) > 10**6:
+            line = None
+        if line is not None and aborted(job, event, line):
+            return
+        levels = [event.whole("output_level"), told.level]
+        job.output_level = self._agreed(levels, default=job.output_level)
+        job.output_files = self._agreed(
+            [event.whole("num_output_files"), len(job.outputs) or None, len(told.generated) or None]
+        )
+        self.places.update((f.number, job.output_level) for f in job.outputs)
+        sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in told.generated.values()) or None]
+        job.write_bytes = self._agreed([event.whole("total_output_size"), told.write_bytes, *sizes])
+        job.subcompactions = event.whole("num_subcompactions") or 1
+        told_in, told_out = records_told(line, event, job.subcompactions)
+        entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in told.generated.values()) or None]
+        job.entries_in = self._agreed([event.whole("num_input_records"), told_in])
+        job.entries_out = self._agreed([event.whole("num_output_records"), told_out, *entries])
+        wall, cpu = event.whole("compaction_time_micros"), event.whole("compaction_time_cpu_micros")
+        job.wall_s = wall / 1e6 if wall is not None else None
+        job.cpu_s = cpu / 1e6 if cpu is not None else None
+        _io_times(job, event)
+        if line is not None:
+            job.lsm_state = job.lsm_state or line.lsm_state
+            self._megabytes(job, line.text)
+
+    def _megabytes(self, job: LogJob, text: str) -> None:
+        """Bytes read by level from the rounded megabytes of the text, where files are not known."""
+        found = megabytes_read(text)
+        if found is None or len(job.input_bytes) == len(job.inputs) > 0:
+            return
+        above, same = found
+        if not job.read_bytes:
+            self.result.problems["unknown_numbers"] += 1
+            job.read_bytes = above + same
+        elif above + same:
+            above, same = (round(n * job.read_bytes / (above + same)) for n in (above, same))
+        start = job.start_level if job.start_level >= 0 else max(0, job.output_level - 1)
+        job.start_level = start
+        job.input_bytes = {job.output_level: same}
+        if start != job.output_level:
+            job.input_bytes[start] = above
+
+    def _agreed(self, witnesses: list[int | None], default: int = 0) -> int:
+        return agreed(witnesses, self.result.problems, default)
+
+    def _trivial_move(self, event: Event) -> None:
+        self.families[self.moves.trivial_move(event)] = None
+
+    def _recovery(self, event: Event) -> None:
+        self.recovering = event.name == "recovery_started"
+
+
+def _io_times(job: LogJob, event: Event) -> None:
+    """What report_bg_io_stats adds to the event of a job's end."""
+    sync, write = event.whole("file_fsync_nanos"), event.whole("file_write_nanos")
+    if sync is not None:
+        job.sync_s = sync / 1e9
+    if write is not None:
+        job.write_s = (write + (event.whole("file_prepare_write_nanos") or 0)) / 1e9
+
+
+_EVENTS: Final = {
+    "flush_started": _Builder._flush_started,
+    "flush_finished": _Builder._flush_finished,
+    "compaction_started": _Builder._compaction_started,
+    "compaction_finished": _Builder._compaction_finished,
+    "table_file_creation": _Builder._created,
+    "trivial_move": _Builder._trivial_move,
+    "recovery_started": _Builder._recovery,
+    "recovery_finished": _Builder._recovery,
+}

@@ -1,0 +1,178 @@
+"""Whether a log hangs together: what is missing from it shows in what is left.
+
+A commit states the files per level, a statistics table the number of jobs and bytes since the open, and stall counters the
+number of stall lines: each must follow from the records before it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
+from lsmlab.validation.logs.history.stalls import LogStalls
+from lsmlab.validation.logs.history.tree import commits
+from lsmlab.validation.logs.records import Event, RocksDbLog
+from lsmlab.validation.logs.stats import FamilyStats, StatsDump
+
+_GIB: Final = 2.0**30
+_ROUNDING_BYTES: Final = 0.0501 * _GIB
+"""The tables print GB with one digit."""
+_TOGETHER: Final = 24
+"""Most commits for which what one states may run ahead of the jobs: more than the background threads of any store here."""
+_RACE_US: Final = 2000
+"""A line this close to a dump may stand on either side of it."""
+
+
+def check_log(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> Counter[str]:
+    """How often something is missing or contradicts itself, by kind (`log_jobs.PROBLEMS`)."""
+    found = Counter(jobs.problems)
+    found["lsm_jumps"] += _jumps(log, jobs)
+    for dump in log.dumps:
+        if dump.time_us is not None and log.openings[dump.opening].version:
+            found["table_mismatches"] += _table_mismatches(dump, jobs)
+            found["stall_mismatches"] += _stall_mismatches(dump, stalls)
+    found["missing_stall_lines"] += _silent_stalls(log, stalls)
+    found["no_events"] += not any(isinstance(r, Event) for r in log.records)
+    if log.records:
+        found["no_beginning"] += not log.openings[0].version
+        found["no_end"] += max(0, len(log.openings) - log.shutdowns)
+    return Counter({kind: n for kind, n in found.items() if n})
+
+
+def _jumps(log: RocksDbLog, jobs: LogJobs) -> int:
+    """Commits whose files per level do not follow from the commit before."""
+    jumps = 0
+    by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
+    for job in commits(jobs):
+        if job.kind != "recovery":
+            by_store[job.opening, job.column_family].append(job)
+    recovered = Counter(job.opening for job in jobs.jobs if job.kind == "recovery")
+    families = Counter(opening for opening, _ in by_store)
+    for (opening, _), done in by_store.items():
+        known = log.openings[opening].sst_files if families[opening] == 1 else None
+        jumps += _jumps_of(done, None if known is None else known + recovered[opening])
+    return jumps
+
+
+def _jumps_of(done: Sequence[LogJob], files_before: int | None) -> int:
+    """Jumps among the commits of one column family; its first commit is checked against the files that the open found.
+
+    Jobs that commit together (RocksDB writes their edits in one go) each see the files of all: what a commit states may
+    run ahead of the jobs for a few commits. A commit that is missing shifts all that follow for good.
+    """
+    offsets: list[tuple[int, ...]] = []
+    sums: list[int] = []
+    for job in done:
+        width = max(len(sums), len(job.lsm_state or ()), job.output_level + 1)
+        sums += [0] * (width - len(sums))
+        for level, n in enumerate(_change(job, width)):
+            sums[level] += n
+        if job.lsm_state is not None:
+            stated = [*job.lsm_state, *[0] * (width - len(job.lsm_state))]
+            offset = [a - b for a, b in zip(stated, sums, strict=True)]
+            while offset and offset[-1] == 0:
+                offset.pop()
+            offsets.append(tuple(offset))
+    if not offsets:
+        return 0
+    baseline = min(offsets[:_TOGETHER], key=lambda o: (-offsets[:_TOGETHER].count(o), offsets.index(o)))
+    jumps = int(files_before is not None and sum(baseline) != files_before)
+    at = 0
+    while at < len(offsets):
+        if offsets[at] != baseline:
+            window = offsets[at : at + _TOGETHER]
+            if baseline in window:
+                at += window.index(baseline)
+            else:
+                jumps += 1
+                baseline = max(window, key=window.count)
+        at += 1
+    return jumps
+
+
+def _change(job: LogJob, levels: int) -> list[int]:
+    change = [0] * levels
+    if job.kind == "trivial_move":
+        change[job.output_level] += job.output_files
+        change[job.start_level] -= job.output_files
+        return change
+    if job.output_level >= 0:
+        change[job.output_level] += job.output_files
+    for level, files in job.inputs.items():
+        if level < levels:
+            change[level] -= len(files)
+    return change
+
+
+def _table_mismatches(dump: StatsDump, jobs: LogJobs) -> int:
+    return sum(_family_mismatch(family, name, dump, jobs) for name, family in dump.families.items())
+
+
+def _family_mismatch(family: FamilyStats, name: str, dump: StatsDump, jobs: LogJobs) -> int:
+    total = family.row("Sum")
+    if total is None or "Comp(cnt)" not in total or "Write(GB)" not in total:
+        return 0
+    end = dump.time_us or 0
+    mine = [
+        j
+        for j in jobs.jobs
+        if j.opening == dump.opening
+        and j.column_family == name
+        and j.kind not in ("trivial_move", "drop")
+        and j.start_us <= end
+    ]
+    sure = [j for j in mine if j.done and (j.end_us or 0) <= end - _RACE_US]
+    perhaps = len(mine) - len(sure)  # a job is counted before it commits, an aborted one as well
+    count, written = total["Comp(cnt)"], total["Write(GB)"] * _GIB
+    slack = _ROUNDING_BYTES * max(1, len(family.levels))
+    low, high = sum(j.write_bytes for j in sure), sum(j.write_bytes for j in mine)
+    recovered = sum(j.kind == "recovery" for j in sure)
+    fits = len(sure) - recovered <= count <= len(sure) + perhaps
+    fits &= low - slack - sum(j.write_bytes for j in sure if j.kind == "recovery") <= written <= high + slack
+    return not fits
+
+
+def _stall_mismatches(dump: StatsDump, stalls: LogStalls) -> int:
+    counted: Counter[str] = Counter()
+    for family in dump.families.values():
+        counted.update(family.stall_counts)
+    if not counted:
+        return 0
+    end = dump.time_us or 0
+    early: Counter[str] = Counter()
+    late: Counter[str] = Counter()
+    for time_us, opening, cause in stalls.lines:
+        if opening == dump.opening:
+            early[cause.value] += time_us <= end - _RACE_US
+            late[cause.value] += time_us <= end + _RACE_US
+    return any(not early[cause] <= n <= late[cause] for cause, n in counted.items())
+
+
+def _silent_stalls(log: RocksDbLog, stalls: LogStalls) -> int:
+    """Recomputes that print nothing although level 0 or the memtables are at their limit."""
+    if log.options.get("disable_auto_compactions", "0").strip() not in ("0", "false"):
+        return 0
+    slowdown, stop = (_option(log, f"level0_{kind}_writes_trigger") for kind in ("slowdown", "stop"))
+    memtables = _option(log, "max_write_buffer_number")
+    trigger = min((n for n in (slowdown, stop) if n is not None), default=None)
+    missing = 0
+    previous = None
+    for state in stalls.states:
+        recent, previous = previous, state
+        if recent is not None and recent.cause is not None and state.time_us - recent.time_us < _RACE_US:
+            continue  # another thread's recompute, which has its line, came between this commit and its event
+        closing = log.closing_us.get(state.opening)
+        if closing is not None and state.time_us >= closing:
+            continue
+        if state.cause is None and state.column_family == "default" and state.opening == 0:
+            full = state.l0_files is not None and trigger is not None and state.l0_files >= trigger
+            waiting = state.immutables is not None and memtables is not None and state.immutables >= memtables
+            missing += full or waiting
+    return missing
+
+
+def _option(log: RocksDbLog, name: str) -> int | None:
+    text = log.options.get(name, "").strip()
+    return int(text) if text.isdigit() and int(text) > 0 else None

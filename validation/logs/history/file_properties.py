@@ -1,0 +1,83 @@
+"""What the tables of a recorded store hold, as far as its LOG tells: RocksDB ranks files of mostly tombstones by it.
+
+A table's properties stand in the event of its creation. Files that are older than the LOG have none there: they are taken
+for puts like those of the LOG's other files, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from lsmlab.models.policies.rocksdb.levels import average_value, compensated_size
+from lsmlab.validation.logs.reader import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """Of one table (TableProperties). Bytes are those of keys and values before blocks are built."""
+
+    size_bytes: int
+    entries: int
+    deletions: int
+    raw_key_bytes: int
+    raw_value_bytes: int
+
+
+class StoreProperties:
+    """The accumulated totals of a store, and what they make of a new file's size (VersionStorageInfo)."""
+
+    def __init__(self, created: Iterable[Event]) -> None:
+        """`created`: the table_file_creation events of the LOG."""
+        self._known = {event.data["file_number"]: found for event in created if (found := _properties(event))}
+        self._deletes = any(p.deletions for p in self._known.values())
+        self._put, self._put_bytes = _mean_put(list(self._known.values()))
+        self._size = self._keys = self._values = self._puts = 0
+
+    def opened(self, number: int, size_bytes: int) -> None:
+        """A file came to the store: it counts from now on (UpdateAccumulatedStats)."""
+        found = self._of(number, size_bytes)
+        self._size += found.size_bytes
+        self._keys += found.raw_key_bytes
+        self._values += found.raw_value_bytes
+        self._puts += found.entries - found.deletions
+
+    def compensated_bytes(self, number: int, size_bytes: int) -> int:
+        """Size by which the file is ranked in the store as it is now (ComputeCompensatedSizes)."""
+        if not self._deletes:
+            return size_bytes
+        found = self._of(number, size_bytes)
+        mean = average_value(self._values, self._keys, self._puts, self._size)
+        return compensated_size(size_bytes, found.entries, found.deletions, mean)
+
+    def _of(self, number: int, size_bytes: int) -> Properties:
+        if number in self._known:
+            return self._known[number]
+        puts = round(size_bytes / self._put_bytes)
+        return Properties(size_bytes, puts, 0, round(puts * self._put[0]), round(puts * self._put[1]))
+
+
+def _properties(event: Event) -> Properties | None:
+    told = event.data.get("table_properties")
+    names = ("num_entries", "num_deletions", "raw_key_size", "raw_value_size")
+    if not isinstance(told, dict) or any(name not in told for name in names):
+        return None
+    return Properties(int(event.data["file_size"]), *(int(told[name]) for name in names))
+
+
+def _mean_put(files: list[Properties]) -> tuple[tuple[float, float], float]:
+    """Raw bytes of key and value of a put, and the bytes of the file that it takes.
+
+    Files of puts and tombstones in different proportions tell the two apart.
+    """
+    counts = np.array([(f.entries - f.deletions, f.deletions) for f in files], dtype=np.float64).reshape(-1, 2)
+    puts = counts[:, 0].sum()
+    if not puts:
+        return (0.0, 0.0), 1.0
+    key = sum(f.raw_key_bytes for f in files) / counts.sum()
+    value = sum(f.raw_value_bytes for f in files) / puts
+    sizes = np.array([f.size_bytes for f in files], dtype=np.float64)
+    used = counts if counts[:, 1].any() else counts[:, :1]
+    taken = np.linalg.lstsq(used, sizes, rcond=None)[0]
+    return (key, value), float(max(1.0, taken[0]))

@@ -1,0 +1,57 @@
+"""When each memtable was filled: from the switch before it to its own, and whether a stall held writers back meanwhile."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from lsmlab.validation.logs.history.jobs import LogJob
+from lsmlab.validation.logs.history.stalls import Stall, stalls_of
+from lsmlab.validation.logs.history.summary import origin_us
+from lsmlab.validation.logs.records import RocksDbLog, SwitchLine
+
+_NEAR_US: Final = 1000
+"""A flush that starts earlier than this before a switch does not belong to it."""
+
+
+class Fill(NamedTuple):
+    """What was written between two memtable switches; local time."""
+
+    start_us: int
+    end_us: int
+    entries: float
+
+
+def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
+    """The memtables of all stores, each with the flush that took it; several of one flush count as one."""
+    switches: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for record in log.records:
+        if isinstance(record, SwitchLine):
+            switches[record.opening, record.column_family].append(record.time_us)
+    by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
+    for job in flushes:
+        by_store[job.opening, job.column_family].append(job)
+    fills = []
+    for store, jobs in by_store.items():
+        times, used = switches.get(store, []), 0
+        since = max(origin_us(log), log.ready_us[store[0]])
+        for job in sorted(jobs, key=lambda j: j.start_us):
+            used += max(1, job.memtables)
+            full = times[used - 1] if used <= len(times) and times[used - 1] <= job.start_us + _NEAR_US else job.start_us
+            if full > since:
+                fills.append(Fill(since, full, float(job.entries_in)))
+                since = full
+    return fills
+
+
+def undisturbed(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:
+    """Those in which no stall held writers back."""
+    held = np.array([(s.start_us, s.end_us) for s in stalls], dtype=np.int64).reshape(-1, 2)
+    return [f for f in fills if f.entries and not ((held[:, 0] < f.end_us) & (held[:, 1] > f.start_us)).any()]
+
+
+def undisturbed_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
+    """The memtables of a log that were filled without a stall."""
+    return undisturbed(memtable_fills(log, flushes), stalls_of(log).intervals)

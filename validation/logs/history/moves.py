@@ -1,0 +1,73 @@
+"""Jobs that rewrite nothing: trivial moves, and FIFO's deletions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs
+from lsmlab.validation.logs.history.witness import agreed
+from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, MovedLine, MovingLine
+
+
+class Moves:
+    """Puts these jobs together; their lines precede and follow the event on its thread."""
+
+    def __init__(self, result: LogJobs, places: dict[int, int]) -> None:
+        self._result = result
+        self._places = places
+        """Level of each file, as far as the log tells; moves change it."""
+        self._moving: dict[str, list[MovingLine]] = defaultdict(list)
+        self._moves: dict[str, LogJob] = {}
+        self._dropping: dict[str, list[int]] = defaultdict(list)
+
+    def moving(self, line: MovingLine) -> None:
+        """A file is about to be moved."""
+        self._moving[line.thread].append(line)
+
+    def trivial_move(self, event: Event) -> str:
+        """Files were moved; returns their column family."""
+        moved = self._moving.pop(event.thread, [])
+        problems = self._result.problems
+        job = LogJob(event.job, "trivial_move", event.opening, event.thread, event.time_us, event.time_us)
+        job.column_family = moved[0].column_family if moved else str(event.data.get("cf_name", "default"))
+        files = {m.file: m for m in moved}
+        for m in moved:
+            self._result.files.setdefault(m.file, LogFile(m.file, m.size_bytes))
+        sizes = sum(m.size_bytes for m in moved) if moved else None
+        job.output_level = agreed(
+            [event.whole("destination_level"), moved[0].level if moved else None], problems, default=-1
+        )
+        job.moved_bytes = agreed([event.whole("total_files_size"), sizes], problems)
+        job.output_files = agreed([event.whole("files"), len(files) if moved else None], problems)
+        job.start_us = min([event.time_us, *(m.time_us for m in moved)])
+        before = [self._places[n] for n in files if n in self._places]
+        job.start_level = before[0] if before else max(0, job.output_level - 1)
+        job.inputs = {job.start_level: tuple(files)}
+        self._places.update(dict.fromkeys(files, job.output_level))
+        job.status, job.line = "ok", event.line
+        self._result.jobs.append(job)
+        self._moves[event.thread] = job
+        return job.column_family
+
+    def moved(self, line: MovedLine) -> None:
+        """The line after the event: it states the files per level."""
+        job = self._moves.pop(line.thread, None)
+        if job is None or (job.output_files, job.moved_bytes) != (line.files, line.size_bytes):
+            self._result.problems["missing_starts" if job is None else "contradictions"] += 1
+        if job is not None:
+            job.lsm_state = line.lsm_state
+
+    def dropping(self, line: DroppingLine) -> None:
+        """FIFO is about to throw a file away."""
+        self._dropping[line.thread].append(line.file)
+
+    def deleted(self, line: DeletedLine) -> None:
+        """FIFO threw files away; the job has no event of its own, and no number."""
+        numbers = self._dropping.pop(line.thread, [])
+        job = LogJob(-1, "drop", line.opening, line.thread, line.time_us, line.time_us, line.column_family)
+        job.inputs, job.start_level, job.status, job.line = {0: tuple(numbers)}, 0, "ok", line.line
+        if len(numbers) != line.files:
+            self._result.problems["contradictions"] += 1
+        known = [self._result.files[n].size_bytes for n in numbers if n in self._result.files]
+        job.moved_bytes, job.reason = sum(known), "FIFO"
+        self._result.jobs.append(job)

@@ -1,0 +1,220 @@
+"""What a LOG tells of summary.json: counts, bytes by level and stalls of a real run, in the simulator's own names.
+
+Origin of time: the moment when the first store in the log was ready for use (its "DB pointer" line; the version line where
+that is missing). db_bench begins to write within milliseconds of it. A run of db_bench goes on after the interval that it
+measures (it waits for nothing, but closes the store, prints statistics, or runs the next benchmark), so a comparison with its
+result must cut at the measured seconds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
+from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
+from lsmlab.validation.logs.history.tree import levels_at
+from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.stats import StatsDump
+from lsmlab.validation.logs.tables import summarise_tables
+
+_COVERED: float = 0.8
+"""A dump's cumulative stall stands for the run if it covers this share of it; else the stall lines do."""
+
+
+def origin_us(log: RocksDbLog) -> int:
+    """Local time in microseconds from which seconds are counted."""
+    if log.ready_us and log.ready_us[0]:
+        return log.ready_us[0]
+    return log.first_us or (log.records[0].time_us if log.records else 0)
+
+
+def summarise_log(
+    log: RocksDbLog, until_s: float | None = None, *, from_s: float | None = None,
+    jobs: LogJobs | None = None, stalls: LogStalls | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The names of summary.json that a LOG can tell, of what was committed from `from_s` to `until_s`.
+
+    Both in seconds after `origin_us`; None: from the beginning, to the end of the log. What a log cannot tell is left out:
+    latencies, device bytes, reads. Besides the simulator's names there are
+
+    `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by where they read and wrote
+    `stall_interval_seconds`  by cause, time between a line that slows or stops writers and the recompute that ends it
+    `stall_measured`      {seconds, uptime_s} of the last statistics dump within the interval: RocksDB's own cumulative stall
+
+    `stall_seconds` are the intervals, slowdowns scaled so that all causes add up to RocksDB's own sum where a dump tells it
+    (a slowed writer also works, so an interval is longer than the waits in it). `operations` (and `ops_per_s`) come from the
+    last dump within the interval and hold up to it: `operations_until_s`. Of db_bench's output, which has tables but no
+    events, the numbers are those of the last table (`log_tables`).
+    """
+    if not log.records and until_s is None and from_s is None and (tables := summarise_tables(log)) is not None:
+        return tables
+    zero = origin_us(log)
+    jobs = jobs_of(log) if jobs is None else jobs
+    stalls = stalls_of(log) if stalls is None else stalls
+    end_us = max([zero, log.last_us or 0, *(r.time_us for r in log.records[-1:])])
+    start = zero + round(from_s * 1e6) if from_s is not None else None
+    end = min(end_us, zero + round(until_s * 1e6)) if until_s is not None else end_us
+    inside = [
+        j
+        for j in jobs.jobs
+        if j.done and j.end_us is not None and j.end_us <= end and (start is None or j.end_us > start)
+    ]
+    duration_s = max(1e-6, (end - (start if start is not None else zero)) / 1e6)
+    return {
+        "duration_s": duration_s,
+        **_work(inside),
+        **_levels(jobs, inside, end),
+        **_stalls(log, stalls, start, end, duration_s),
+        **_operations(log, start, end, zero),
+    }
+
+
+def _work(inside: Sequence[LogJob]) -> dict[str, Any]:
+    flushes = [j for j in inside if j.kind == "flush"]
+    merges = [j for j in inside if j.kind == "compaction"]
+    flushed = sum(j.write_bytes for j in flushes)
+    written = sum(j.write_bytes for j in merges)
+    return {
+        "flush_count": len(flushes),
+        "flush_bytes": flushed,
+        "compaction_count": len(merges),
+        "trivial_move_count": sum(j.kind == "trivial_move" for j in inside),
+        "drop_count": sum(j.kind == "drop" for j in inside),
+        "recovery_count": sum(j.kind == "recovery" for j in inside),
+        "recovery_bytes": sum(j.write_bytes for j in inside if j.kind == "recovery"),
+        "compaction_read_bytes": sum(j.read_bytes for j in merges),
+        "compaction_write_bytes": written,
+        "write_amplification": (flushed + written) / flushed if flushed else None,
+        "entries_flushed": sum(j.entries_in for j in flushes),
+        "pairs": pair_rows(merges),
+    }
+
+
+def pair_rows(merges: Sequence[LogJob]) -> list[dict[str, Any]]:
+    """Compactions by start and output level: count, bytes read and written."""
+    pairs: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for job in merges:
+        row = pairs[job.start_level, job.output_level]
+        row[0] += 1
+        row[1] += job.read_bytes
+        row[2] += job.write_bytes
+    return [
+        {"start_level": a, "output_level": b, "jobs": n, "read_bytes": read, "write_bytes": written}
+        for (a, b), (n, read, written) in sorted(pairs.items())
+    ]
+
+
+def _levels(jobs: LogJobs, inside: Sequence[LogJob], end_us: int) -> dict[str, Any]:
+    counts, sizes = levels_at(jobs, end_us)
+    rows = []
+    for level in range(len(counts)):
+        row = {"level": level, "files": counts[level], "bytes": sizes[level], **level_work(inside, level)}
+        if level == 0 or row["files"] or row["write_bytes"] or row["moved_bytes"]:
+            rows.append(row)
+    known = [s for s in sizes if s is not None]
+    return {
+        "files_per_level": list(counts),
+        "levels": rows,
+        "live_bytes": sum(known) if len(known) == len(sizes) and sizes else None,
+    }
+
+
+def level_work(inside: Sequence[LogJob], level: int) -> dict[str, Any]:
+    """What jobs read and wrote with this output level (columns of RocksDB's table)."""
+    into = [j for j in inside if j.output_level == level and j.kind in ("compaction", "flush")]
+    merges = [j for j in into if j.kind == "compaction"]
+    same = [j.input_bytes.get(level) for j in merges]
+    read = sum(j.read_bytes for j in merges)
+    from_itself = sum(s or 0 for s in same)
+    known = all(j.input_bytes or not j.inputs for j in merges)
+    flushed = sum(j.write_bytes for j in into if j.kind == "flush")
+    written = sum(j.write_bytes for j in into)
+    above = read - from_itself
+    base = flushed if level == 0 else above
+    return {
+        "read_bytes": read,
+        "read_upper_bytes": above if known else None,
+        "read_output_bytes": from_itself if known else None,
+        "write_bytes": written,
+        "moved_bytes": sum(j.moved_bytes for j in inside if j.kind == "trivial_move" and j.output_level == level),
+        "w_amp": written / base if base and known else None,
+        "jobs": len(into),
+        "busy_s": sum(busy_s(j) for j in into),
+        "cpu_s": sum(j.cpu_s or 0.0 for j in into),
+        "entries_in": sum(j.entries_in for j in merges),
+        "entries_dropped": sum(j.entries_in - j.entries_out for j in merges),
+    }
+
+
+def busy_s(job: LogJob) -> float:
+    """Time that a job worked: a compaction's merge, otherwise from its start to its commit."""
+    if job.wall_s is not None:
+        return job.wall_s
+    return max(0, (job.end_us or job.start_us) - job.start_us) / 1e6
+
+
+def _stalls(log: RocksDbLog, stalls: LogStalls, start: int | None, end: int, duration_s: float) -> dict[str, Any]:
+    intervals = stalls.seconds(start, end)
+    measured = _measured_stall(log, start, end)
+    seconds = dict(intervals)
+    if measured is not None:
+        dump_end, total = measured
+        raw = stalls.seconds(start, dump_end)
+        stops = sum(s for cause, s in raw.items() if cause.endswith("stop"))
+        slow = sum(raw.values()) - stops
+        scale = min(1.0, max(0.0, total - stops) / slow) if slow > 0 else 1.0
+        seconds = {cause: s if cause.endswith("stop") else s * scale for cause, s in intervals.items()}
+    result: dict[str, Any] = {
+        "stall_seconds": seconds,
+        "stall_interval_seconds": intervals,
+        "stall_count": stalls.counts(start, end),
+        "stall_fraction": min(1.0, sum(seconds.values()) / duration_s),
+        "stall_measured": None,
+    }
+    if measured is not None:
+        dump_end, total = measured
+        covered = (dump_end - (start if start is not None else origin_us(log))) / 1e6
+        result["stall_measured"] = {"seconds": total, "until_s": covered}
+        if covered >= _COVERED * duration_s:
+            result["stall_fraction"] = min(1.0, total / covered)
+    inside = [s for s in stalls.intervals if s.end_us > (start or 0) and s.start_us < end]
+    result["longest_stall_s"] = max(((s.end_us - s.start_us) / 1e6 for s in inside), default=0.0)
+    return result
+
+
+def _measured_stall(log: RocksDbLog, start: int | None, end: int) -> tuple[int, float] | None:
+    """(time, cumulative stall in seconds) of the last dump before `end`, of a log of one open that begins at its open."""
+    dump = last_dump(log, end)
+    if dump is None or dump.time_us is None or "cumulative_stall_s" not in dump.db or len(log.openings) != 1:
+        return None
+    total = dump.db["cumulative_stall_s"]
+    if start is not None and (before := last_dump(log, start)) is not None:
+        total -= before.db.get("cumulative_stall_s", 0.0)
+    elif start is not None and start > origin_us(log) + 10**6:
+        return None
+    return dump.time_us, total
+
+
+def last_dump(log: RocksDbLog, end_us: int) -> StatsDump | None:
+    """The last statistics dump before a moment; None if there is none that says anything."""
+    found = [d for d in log.dumps if d.time_us is not None and d.time_us <= end_us and (d.uptime_s or 0) > 0.5]
+    return found[-1] if found else None
+
+
+def _operations(log: RocksDbLog, start: int | None, end: int, zero: int) -> dict[str, Any]:
+    dump = last_dump(log, end)
+    if dump is None or dump.time_us is None or start is not None or len(log.openings) != 1:
+        return {}
+    keys = dump.db.get("cumulative_keys") or dump.db.get("cumulative_writes")  # pipelined writes leave "writes" at 0
+    if not keys:
+        return {}
+    until_s = max(1e-6, (dump.time_us - zero) / 1e6)
+    return {
+        "operations": keys,
+        "operations_until_s": until_s,
+        "write_ops_per_s": keys / until_s,
+        "user_bytes_written": dump.db.get("cumulative_ingest_bytes"),
+    }

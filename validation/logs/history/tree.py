@@ -1,0 +1,101 @@
+"""Files and bytes per level over time, followed through the jobs of a LOG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
+
+
+@dataclass
+class LevelTracker:
+    """The files of one column family by level, as far as the log tells."""
+
+    files: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Size by number, by level."""
+    counts: tuple[int, ...] = ()
+    """Files per level as the last commit states them."""
+
+    def commit(self, job: LogJob) -> None:
+        """Take in what a job changed."""
+        sizes: dict[int, int] = {}
+        for level, numbers in job.inputs.items():
+            for number in numbers:
+                found = [level, *self.files] if level in self.files else list(self.files)
+                for place in found:
+                    size = self.files[place].pop(number, None)
+                    if size is not None:
+                        sizes[number] = size
+                        break
+        target = self.files.setdefault(max(0, job.output_level), {})
+        if job.kind == "drop":
+            width = max(len(self.counts), 1)
+            gone = sum(len(files) for files in job.inputs.values())
+            self.counts = tuple(max(0, n - gone * (level == 0)) for level, n in enumerate(self.counts or (0,) * width))
+            return
+        if job.kind == "trivial_move":
+            moved = [n for files in job.inputs.values() for n in files]
+            for number in moved:
+                target[number] = sizes.get(number, job.moved_bytes // max(1, len(moved)))
+        else:
+            target.update({f.number: f.size_bytes for f in job.outputs})
+        if job.lsm_state:
+            self.counts = job.lsm_state
+        else:
+            width = max(len(self.counts), job.output_level + 1, *(level + 1 for level in job.inputs), 1)
+            self.counts = tuple(len(self.files.get(level, ())) for level in range(width))
+
+    def sizes(self) -> tuple[int | None, ...]:
+        """Bytes per level; None where the store has files that the log never saw."""
+        return tuple(
+            sum(self.files.get(level, {}).values()) if len(self.files.get(level, {})) == count else None
+            for level, count in enumerate(self.counts)
+        )
+
+    def estimated_sizes(self) -> tuple[int, ...]:
+        """Bytes per level; files that the log never saw count as large as those that it did see, on the mean."""
+        known = [size for files in self.files.values() for size in files.values()]
+        mean = sum(known) / len(known) if known else 0.0
+        result = []
+        for level, count in enumerate(self.counts):
+            here = self.files.get(level, {})
+            result.append(round(sum(here.values()) + mean * max(0, count - len(here))))
+        return tuple(result)
+
+
+def commits(jobs: LogJobs) -> list[LogJob]:
+    """Jobs whose result became part of the store, in the order of their commits."""
+    done = [job for job in jobs.jobs if job.done and job.end_us is not None]
+    return sorted(done, key=lambda job: (job.end_us or 0, job.line))
+
+
+def states(jobs: LogJobs) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
+    """After each commit, the job and the trackers of all column families."""
+    trackers: dict[str, LevelTracker] = {}
+    for job in commits(jobs):
+        trackers.setdefault(job.column_family, LevelTracker()).commit(job)
+        yield job, trackers
+
+
+def levels_at(jobs: LogJobs, end_us: int) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """Files and bytes per level at a moment, summed over column families; bytes are None where they are not known."""
+    trackers: dict[str, LevelTracker] = {}
+    for job in commits(jobs):
+        if (job.end_us or 0) > end_us:
+            break
+        trackers.setdefault(job.column_family, LevelTracker()).commit(job)
+    return total(trackers)
+
+
+def total(trackers: dict[str, LevelTracker]) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """Files and bytes per level, summed over column families."""
+    width = max((len(t.counts) for t in trackers.values()), default=0)
+    counts = [0] * width
+    sizes: list[int | None] = [0] * width
+    for tracker in trackers.values():
+        for level, (count, size) in enumerate(zip(tracker.counts, tracker.sizes(), strict=True)):
+            counts[level] += count
+            known = sizes[level]
+            sizes[level] = None if known is None or size is None else known + size
+    return tuple(counts), tuple(sizes)

@@ -1,0 +1,137 @@
+"""What lines of text and table files say about a job beside its events, and which of several witnesses is believed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from lsmlab.validation.logs.history.jobs import LogFile, LogJob
+from lsmlab.validation.logs.records import Event, InstalledLine, JobLine, Record
+
+_INPUTS: Final = re.compile(r"(\d+)@(\d+)")
+_TO_LEVEL: Final = re.compile(r"files to L(\d+)")
+_COMPACTED: Final = re.compile(r"Compacted .*=> (\d+) bytes")
+_GENERATED: Final = re.compile(r"Generated table #(\d+): (\d+) keys, (\d+) bytes")
+_FLUSHED: Final = re.compile(r"Level-0 flush table #(\d+): (\d+) bytes (.*)")
+_RECORDS: Final = re.compile(r"records in: (\d+), records dropped: (\d+)")
+_LISTED: Final = re.compile(r"(\d+)\((\d+)([KMG]?B)\)")
+_MEGABYTES: Final = re.compile(r"MB in\(([\d.]+), ([\d.]+)")
+_ABORTED: Final = re.compile(
+    r"Shutdown in progress|Column family dropped|Corruption|IO error|Aborted|Incomplete|Busy|paused"
+)
+_UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+
+
+@dataclass(slots=True)
+class Witness:
+    """What the lines of text say about a job."""
+
+    first: Record | None = None
+    """The line that it began with."""
+    family: str = ""
+    level: int | None = None
+    """Output level."""
+    inputs: dict[int, int] = field(default_factory=dict)
+    """Number of input files by level."""
+    write_bytes: int | None = None
+    generated: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Entries and size of a compaction's output files, by number."""
+    flushed: dict[int, tuple[int, str]] = field(default_factory=dict)
+    """Size of a flush's file and how it went, by number."""
+
+    def hear(self, line: JobLine) -> None:
+        """Take in one line."""
+        text = line.text
+        if text.startswith(("Flushing", "Compacting")):
+            self.first, self.family = line, line.column_family
+        if text.startswith("Compact") and (found := _TO_LEVEL.search(text)):
+            self.level = int(found[1])
+            self.inputs = {int(level): int(n) for n, level in _INPUTS.findall(text)}
+        if found := _COMPACTED.match(text):
+            self.write_bytes = int(found[1])
+        elif found := _GENERATED.match(text):
+            self.generated[int(found[1])] = (int(found[2]), int(found[3]))
+        elif found := _FLUSHED.match(text):
+            self.flushed[int(found[1])] = (int(found[2]), found[3])
+
+
+def listed_files(inputs: str) -> list[list[LogFile]]:
+    """Files by input level of a compaction's summary, such as "[19(6632KB) 18(6632KB)], [12(8233KB)]": sizes are rounded."""
+    return [
+        [LogFile(int(number), int(size) * _UNITS[unit], exact=False) for number, size, unit in _LISTED.findall(part)]
+        for part in inputs.split("], ")
+    ]
+
+
+def megabytes_read(text: str) -> tuple[int, int] | None:
+    """Bytes read from the levels above and from the output level, of a "compacted to:" line: rounded to 0.1 MB."""
+    found = _MEGABYTES.search(text)
+    return (round(float(found[1]) * _UNITS["MB"]), round(float(found[2]) * _UNITS["MB"])) if found else None
+
+
+def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
+    """Whether a compaction's output was thrown away; then the job takes what the event says of it.
+
+    Its witnesses need not agree, since it may have stopped anywhere.
+    """
+    if not _ABORTED.search(line.text):
+        return False
+    job.status = "aborted"
+    job.output_level = event.whole("output_level") or job.output_level
+    job.output_files = event.whole("num_output_files") or len(job.outputs)
+    job.write_bytes = event.whole("total_output_size") or 0
+    job.entries_in = event.whole("num_input_records") or 0
+    job.entries_out = event.whole("num_output_records") or 0
+    job.wall_s = (event.whole("compaction_time_micros") or 0) / 1e6
+    return True
+
+
+def records_told(line: InstalledLine | None, event: Event, subcompactions: int) -> tuple[int | None, int | None]:
+    """Entries in and out as the line of text tells them; 6.4 leaves out one of each subcompaction but the first."""
+    found = _RECORDS.search(line.text) if line else None
+    if found is None:
+        return None, None
+    entries_in, entries_out = int(found[1]), int(found[1]) - int(found[2])
+    stated_in, stated_out = event.whole("num_input_records"), event.whole("num_output_records")
+    if stated_in is not None and 0 < stated_in - entries_in < subcompactions:
+        entries_in = stated_in
+    if stated_out is not None and 0 < stated_out - entries_out < subcompactions:
+        entries_out = stated_out
+    return entries_in, entries_out
+
+
+def agreed(witnesses: list[int | None], problems: Counter[str], default: int = 0) -> int:
+    """The number that most witnesses tell; the first of them where they all differ. What is wrong is counted."""
+    told = [n for n in witnesses if n is not None]
+    if not told:
+        problems["unknown_numbers"] += 1
+        return default
+    if len(set(told)) == 1:
+        return told[0]
+    problems["contradictions"] += 1
+    return Counter(told).most_common(1)[0][0]
+
+
+def file_of(event: Event, number: int, size: int) -> LogFile:
+    """The file of a table_file_creation event. 5.7 writes some properties as text, under names of their own."""
+    properties = event.data.get("table_properties")
+    told = properties if isinstance(properties, dict) else event.data
+
+    def whole(name: str) -> int | None:
+        value = told.get(name)
+        if isinstance(value, str) and value.isdigit():
+            return int(value)
+        return value if isinstance(value, int) else None
+
+    return LogFile(
+        number,
+        size,
+        whole("num_entries"),
+        whole("num_deletions") or whole("kDeletedKeys") or 0,
+        whole("raw_key_size") or 0,
+        whole("raw_value_size") or 0,
+        whole("data_size") or 0,
+        event.time_us,
+    )

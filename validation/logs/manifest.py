@@ -1,0 +1,76 @@
+"""A store's MANIFEST as `ldb manifest_dump --verbose --hex` prints it: the edits that make one version after another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.validation.logs.reader import read_text
+
+_ADDED: Final = re.compile(
+    r"AddFile: (\d+) (\d+) (\d+) '([0-9A-Fa-f]*)' seq:(\d+), type:\d+ \.\. '([0-9A-Fa-f]*)' seq:(\d+), type:\d+"
+)
+_DELETED: Final = re.compile(r"DeleteFile: (\d+) (\d+)")
+_LAST_SEQUENCE: Final = re.compile(r"LastSeq: (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class AddedFile:
+    """A file that an edit puts into a level."""
+
+    level: int
+    number: int
+    size_bytes: int
+    smallest: bytes
+    """Smallest user key."""
+    largest: bytes
+    """Largest user key."""
+    smallest_key_seqno: int
+    largest_key_seqno: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEdit:
+    """One edit: files taken out and files put in."""
+
+    added: tuple[AddedFile, ...]
+    deleted: tuple[tuple[int, int], ...]
+    """(level, file number)."""
+    last_sequence: int | None = None
+
+    @property
+    def changes_files(self) -> bool:
+        """Whether the edit makes the tree another one."""
+        return bool(self.added or self.deleted)
+
+    @property
+    def moved(self) -> frozenset[int]:
+        """Files that the edit only puts into another level (a trivial move)."""
+        gone = {number for _, number in self.deleted}
+        return frozenset(f.number for f in self.added if f.number in gone)
+
+
+def read_manifest(path: Path) -> list[VersionEdit]:
+    """Read a manifest dump, plain or compressed. Raises InputError if it holds no edit."""
+    edits = parse_manifest(read_text(path))
+    if not edits:
+        raise InputError(f"{path}: no VersionEdit in it; write it with `ldb manifest_dump --path=… --verbose --hex`")
+    return edits
+
+
+def parse_manifest(text: str) -> list[VersionEdit]:
+    """Edits in commit order, those that change no file included."""
+    edits = []
+    for block in text.split("VersionEdit {")[1:]:
+        body = block.split("\n}", 1)[0]
+        added = tuple(
+            AddedFile(int(a[1]), int(a[2]), int(a[3]), bytes.fromhex(a[4]), bytes.fromhex(a[6]), int(a[5]), int(a[7]))
+            for a in _ADDED.finditer(body)
+        )
+        deleted = tuple((int(d[1]), int(d[2])) for d in _DELETED.finditer(body))
+        last = _LAST_SEQUENCE.search(body)
+        edits.append(VersionEdit(added, deleted, int(last[1]) if last else None))
+    return edits

@@ -1,0 +1,294 @@
+"""RocksDB's information log (the LOG file): events, stall lines and options, as records in time order.
+
+Formats: rocksdb.md §9 (5.7 to 11.8). Lines written under the DB mutex reach the file late and carry their true time as
+"(Original Log Time …)"; records are sorted by it. JSON that the logger cut off is recovered field by field, because a
+strict parser would drop exactly the largest compactions. What cannot be read is counted (`RocksDbLog.troubles`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.validation.logs.clock import Clock
+from lsmlab.validation.logs.json_text import parse_event
+from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, read_line, split_line
+from lsmlab.validation.logs.records import (
+    Event,
+    IdlePick,
+    InstalledLine,
+    JobLine,
+    MovedLine,
+    MovingLine,
+    Opening,
+    Record,
+    ReleasedLine,
+    RocksDbLog,
+    StallLine,
+    StartSummary,
+    SwitchLine,
+)
+from lsmlab.validation.logs.stats import StatsReader
+from lsmlab.validation.logs.text import read_text, read_text_part
+
+_LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
+_OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
+_VERSION: Final = re.compile(r"RocksDB version: (\S+)")
+_SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
+_ZONE_STEP_US: Final = 900 * 10**6
+"""Time zones differ from UTC by multiples of a quarter of an hour."""
+_FARTHEST_ZONE_US: Final = 15 * 3600 * 10**6
+_CLOCK_SET_US: Final = 2 * 3600 * 10**6
+"""Most by which clocks are set forward or back for summer time."""
+_CLOCK_TOLERANCE_US: Final = 60 * 10**6
+"""An event's own time and its line's stamp differ by microseconds; lines from under the mutex come seconds later."""
+
+
+def read_log(path: Path) -> RocksDbLog:
+    """Read a LOG file, plain or compressed (.gz, .xz, .bz2). Raises InputError if it cannot be read or is no LOG."""
+    return log_of(path, *read_text_part(path))
+
+
+def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
+    """Read the text of a LOG file; `whole`: whether all of the file could be unpacked."""
+    log = parse_log(text.removesuffix("\n").split("\n"), str(path))
+    if not whole or (text and not text.endswith("\n")):
+        log.troubles["cut_input"] += 1
+    if not _tells_something(log):
+        reason = (
+            "it looks like LevelDB's, which has no events"
+            if _LEVELDB.search(text)
+            else "no version, event or statistics"
+        )
+        raise InputError(f"{path}: not a RocksDB LOG ({reason}); give the file LOG in the database's folder")
+    return log
+
+
+def _tells_something(log: RocksDbLog) -> bool:
+    """Whether a text is a RocksDB LOG, or a part of one, or db_bench's output."""
+    if log.version or any(isinstance(r, Event | StallLine | SwitchLine | JobLine) for r in log.records):
+        return True
+    return any(d.db or any(f.levels for f in d.families.values()) for d in log.dumps)
+
+
+def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
+    """Read the lines of a LOG. Lines that say nothing of interest are skipped."""
+    parser = _Parser(source)
+    number = 0
+    for number, text in enumerate(lines, 1):
+        parser.take(text, number)
+    parser.log.lines = number
+    return parser.finish()
+
+
+class _Parser:
+    """Reads a LOG line by line."""
+
+    def __init__(self, source: str) -> None:
+        self.log = RocksDbLog(source)
+        self.clock = Clock()
+        self.stats = StatsReader()
+        self.seen: set[int] = set()
+        self.zone_us: int | None = None
+        self.next_zone_us: int | None = None
+        """Where the clock seems to have been set to, until a second event confirms it."""
+        self.agreed_at = (0, 0)
+        """Records before, and time of, the last event whose line was right."""
+        self.opening = 0
+        self.skipping = False
+        """Inside a repeated dump, whose lines carry no stamp to be told by."""
+
+    def take(self, text: str, number: int) -> None:
+        """Read one line of the file."""
+        if "\0" in text:
+            text = text.replace("\0", "")
+        if "\ufffd" in text:
+            self.log.troubles["undecodable_lines"] += 1
+        parts = split_line(text, self.clock)
+        if len(parts) > 1:
+            self.log.troubles["joined_lines"] += 1
+        for part in parts:
+            self._line(part, number)
+
+    def finish(self) -> RocksDbLog:
+        """The log, once all lines are read."""
+        log = self.log
+        log.records.sort(key=lambda r: (r.time_us, r.line))
+        log.troubles["unreadable_stamps"] += self.clock.unreadable
+        log.troubles["backward_steps"] += self.clock.backwards
+        log.first_us, log.last_us = self.clock.first_us, self.clock.latest_us
+        log.dumps = self.stats.dumps
+        log.troubles["unreadable_rows"] += sum(d.unreadable for d in log.dumps)
+        log.troubles = type(log.troubles)({kind: n for kind, n in log.troubles.items() if n})
+        log.wrapped = self.clock.wrapped
+        bench = self.stats.bench
+        log.benchmarks, log.tickers, log.histograms = bench.benchmarks, bench.tickers, bench.histograms
+        log.bench_setup = bench.setup
+        log.version = log.version or log.bench_setup.get("RocksDB", "")
+        if not log.openings and (log.records or log.dumps):
+            self._opened(0, log.first_us or 0, "")
+        return log
+
+    def _line(self, line: Line, number: int) -> None:
+        log = self.log
+        message = line.message
+        at = message.find("EVENT_LOG_v1 ")
+        if at >= 0:
+            if not self._repeated(line):
+                self._event(message[at + 13 :], line, number)
+            return
+        if not line.stamped:
+            self._unstamped(line, number)
+            return
+        if "Options" in message:
+            self._option(message)
+            return
+        if self._mark(message, line, number):
+            return
+        record = read_line(message, line.time_us, line.thread, number, self.opening)
+        if record is not None:
+            if not self._repeated(line):
+                self._before(number)
+                log.records.append(record)
+        elif looks_damaged(message):
+            log.troubles["unreadable_lines"] += 1
+        elif self.clock.wrapped:
+            self._statistics(line, number)
+
+    def _unstamped(self, line: Line, number: int) -> None:
+        if self._statistics(line, number):
+            return
+        if "Options" in line.message or "RocksDB version" in line.message:
+            self._option(line.message)
+            self._mark(line.message, line, number)
+        elif looks_damaged(line.message):
+            self.log.troubles["unreadable_lines"] += 1
+
+    def _statistics(self, line: Line, number: int) -> bool:
+        if self.skipping:
+            return False
+        return self.stats.take(line.message, number, self.clock.last_us if self.clock.any else None, self.opening)
+
+    def _mark(self, message: str, line: Line, number: int) -> bool:
+        """Read a line that marks a moment in the store's life."""
+        if "RocksDB version" in message and (version := _VERSION.search(message)):
+            if not self._repeated(line):
+                self._opened(number, line.stated_us if line.stamped else line.time_us, version[1])
+            return True
+        if "DUMPING STATS" in message:
+            self.skipping = self._repeated(line)
+            if not self.skipping:
+                self.stats.begin(line.time_us, number, self.opening)
+            return True
+        if "DB pointer " in message:
+            if self.log.ready_us:
+                self.log.ready_us[-1] = line.time_us
+            return True
+        if message.startswith("SST files in ") and (files := _SST_FILES.search(message)) and self.log.openings:
+            opening = self.log.openings[-1]
+            opening.sst_files = (opening.sst_files or 0) + int(files[1])
+            return True
+        if "Shutdown: canceling" in message:
+            self.log.closing_us[self.opening] = line.time_us
+            return True
+        if "Shutdown complete" in message:
+            self.log.shutdowns += not self._repeated(line)
+            return True
+        return False
+
+    def _opened(self, number: int, time_us: int, version: str) -> None:
+        log = self.log
+        if version:
+            log.opens += 1
+            log.version = log.version or version
+        log.openings.append(Opening(number, time_us, version))
+        log.ready_us.append(time_us)
+        self.opening = len(log.openings) - 1
+
+    def _before(self, number: int) -> None:
+        """Records before the first version line belong to an open that began before the file did."""
+        if not self.log.openings:
+            self._opened(number, self.clock.first_us or 0, "")
+
+    def _option(self, message: str) -> None:
+        option = _OPTION.search(message) if self.log.opens <= 1 else None
+        if option:
+            self.log.options.setdefault(option[1], option[2].strip())
+
+    def _repeated(self, line: Line) -> bool:
+        """Whether this very line, stamp included, was read before."""
+        key = hash((line.time_us, line.thread, line.message))
+        if key in self.seen and (line.stamped or "time_micros" in line.message):
+            self.log.troubles["duplicate_lines"] += 1
+            return True
+        self.seen.add(key)
+        return False
+
+    def _event(self, text: str, line: Line, number: int) -> None:
+        data, complete = parse_event(text)
+        troubles = self.log.troubles
+        name, job = data.get("event"), data.get("job", -1)
+        if not complete:
+            troubles["cut_events"] += 1
+        if not isinstance(name, str) or not isinstance(job, int):
+            troubles["unreadable_events"] += 1
+            return
+        if name not in KNOWN_EVENTS:
+            troubles["unknown_events"] += 1
+        self._before(number)
+        time_us = self._event_time(data.get("time_micros"), line)
+        self.log.records.append(Event(time_us, line.thread, number, name, job, data, complete, opening=self.opening))
+
+    def _event_time(self, micros: Any, line: Line) -> int:
+        """Local time of an event: its own is finer than the line's stamp, but UTC."""
+        if not isinstance(micros, int) or not 0 < micros < 1 << 62:
+            self.log.troubles["unreadable_stamps"] += micros is not None
+            return line.time_us
+        if not line.stamped:
+            return micros + (self.zone_us or 0)
+        zone_us = round((line.time_us - micros) / _ZONE_STEP_US) * _ZONE_STEP_US
+        if self.zone_us is None:
+            if abs(zone_us) > _FARTHEST_ZONE_US:
+                self.log.troubles["unreadable_stamps"] += 1
+                return line.time_us
+            self.zone_us = zone_us
+        if line.stated_us != line.time_us and abs(line.stated_us - micros - self.zone_us) <= _CLOCK_TOLERANCE_US:
+            self.clock.confirm(line.stated_us)
+            return micros + self.zone_us
+        if abs(line.time_us - micros - self.zone_us) > _CLOCK_TOLERANCE_US:
+            self.log.troubles["unreadable_stamps"] += 1
+            return self._other_zone(line.time_us, micros, zone_us)
+        self.next_zone_us = None
+        self.agreed_at = (len(self.log.records), line.time_us)
+        return micros + self.zone_us
+
+    def _other_zone(self, line_us: int, micros: int, zone_us: int) -> int:
+        """Time of an event whose line is off: if two in a row are off by the same quarters of an hour, the clock was set."""
+        assert self.zone_us is not None
+        near = abs(line_us - micros - zone_us) <= _CLOCK_TOLERANCE_US and abs(zone_us - self.zone_us) <= _CLOCK_SET_US
+        if near and self.next_zone_us == zone_us:
+            self.log.troubles["unreadable_stamps"] -= 2
+            self._shift(zone_us - self.zone_us)
+            self.next_zone_us = None
+            return micros + self.zone_us
+        self.next_zone_us = zone_us if near else None
+        return micros + self.zone_us if near else line_us
+
+    def _shift(self, by_us: int) -> None:
+        """The clock was set by so much since the last event whose line was right: mend the records since then."""
+        self.clock.shift(by_us)
+        first, time_us = self.agreed_at
+        records = self.log.records
+        for i in range(first, len(records)):
+            if abs(records[i].time_us - by_us - time_us) < abs(records[i].time_us - time_us):
+                records[i] = replace(records[i], time_us=records[i].time_us - by_us)
+
+
+__all__ = [
+    "Event", "IdlePick", "InstalledLine", "JobLine", "MovedLine", "MovingLine", "Opening", "Record", "ReleasedLine",
+    "RocksDbLog", "StallLine", "StartSummary", "SwitchLine", "log_of", "parse_event", "parse_log", "read_log", "read_text",
+]  # fmt: skip

@@ -1,0 +1,267 @@
+"""RocksDB's statistics dumps: compaction tables, DB statistics and stall counters, from a LOG or db_bench's output.
+
+Formats: rocksdb.md §9.5 (5.7 to 11.8). Tables are read by header name, because versions add and insert columns.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lsmlab.validation.logs.bench import NUMBER, BenchReader
+
+_UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_COUNTS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+"""RocksDB prints counts of entries with decimal suffixes (util/string_util.cc:NumberToString)."""
+_SECTION: Final = re.compile(r"\*\* (DB Stats|Compaction Stats \[(.*?)\]|File Read Latency Histogram By Level.*?) \*\*")
+_UPTIME: Final = re.compile(rf"Uptime\(secs\): {NUMBER} total, {NUMBER} interval")
+_HEADER: Final = re.compile(r"(Level|Priority)\s+Files\s+Size.*")
+_ROW: Final = re.compile(r"(?:^|\s)(L\d+|Sum|Int|Low|High|User|Bottom)\s+(\d+/\d+\s.*)")
+_ROW_START: Final = re.compile(r"\s*(?:L\d+|Sum|Int|Low|High|User|Bottom)\s")
+_WRITES: Final = re.compile(
+    r"(Cumulative|Interval) writes: (\d+)([KMGT]?) writes, (\d+)([KMGT]?) keys, (\d+)([KMGT]?) (?:commit groups|batches), "
+    rf"{NUMBER} writes per (?:commit group|batch), ingest: {NUMBER} ([KMGT]?B), {NUMBER} MB/s"
+)
+_WAL: Final = re.compile(
+    r"(Cumulative|Interval) WAL: (\d+)([KMGT]?) writes, (\d+)([KMGT]?) syncs, "
+    rf"{NUMBER} writes per sync, written: {NUMBER} (?:([KMGT]?B)|MB)"
+)
+_STALL: Final = re.compile(rf"(Cumulative|Interval) stall: (\d+):(\d\d):{NUMBER} H:M:S, {NUMBER} percent")
+_FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative {NUMBER}, interval {NUMBER}")
+_COMPACTION: Final = re.compile(
+    rf"(Cumulative|Interval) compaction: {NUMBER} GB write, {NUMBER} MB/s write, {NUMBER} GB read, "
+    rf"{NUMBER} MB/s read, {NUMBER} seconds"
+)
+_OLD_STALLS: Final = re.compile(r"Stalls\(count\): (.*)")
+_NEW_STALLS: Final = re.compile(r"^(?:.*\s)?Write Stall \(count\): (.*)")
+_PENDING: Final = re.compile(r"Estimated pending compaction bytes: (\d+)")
+_OLD_COUNTS: Final = {
+    "level0_slowdown": "l0_slowdown",
+    "level0_numfiles": "l0_stop",
+    "stop for pending_compaction_bytes": "pending_stop",
+    "slowdown for pending_compaction_bytes": "pending_slowdown",
+    "memtable_compaction": "memtable_stop",
+    "memtable_slowdown": "memtable_slowdown",
+}
+_NEW_COUNTS: Final = {
+    "l0-file-count-limit-delays": "l0_slowdown",
+    "l0-file-count-limit-stops": "l0_stop",
+    "memtable-limit-delays": "memtable_slowdown",
+    "memtable-limit-stops": "memtable_stop",
+    "pending-compaction-bytes-delays": "pending_slowdown",
+    "pending-compaction-bytes-stops": "pending_stop",
+}
+
+
+@dataclass
+class FamilyStats:
+    """What a dump says about one column family, since the store was opened."""
+
+    levels: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of the table by level, by column name; "Level" is L0, L1, …, Sum or Int. Sizes in bytes."""
+    priorities: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of the table by thread priority: Low (compactions), High (flushes)."""
+    flush_bytes: float | None = None
+    """"Flush(GB): cumulative", printed to 0.001 GB."""
+    stall_counts: dict[str, int] = field(default_factory=dict)
+    """Cumulative stall counters, by cause as in summary.json."""
+    pending_bytes: int | None = None
+
+    def row(self, name: str) -> dict[str, Any] | None:
+        """Row of the table by level, such as "Sum"."""
+        return next((r for r in self.levels if r.get("Level") == name), None)
+
+
+@dataclass
+class StatsDump:
+    """One statistics dump, numbers since the store was opened unless they are called interval."""
+
+    time_us: int | None
+    """Of the stamped line before it; None in db_bench's output, which has no stamps."""
+    line: int
+    opening: int = 0
+    uptime_s: float | None = None
+    interval_s: float | None = None
+    db: dict[str, float] = field(default_factory=dict)
+    """cumulative_writes, …_keys, …_ingest_bytes, …_wal_bytes, …_stall_s, …_stall_percent; the same with interval_."""
+    families: dict[str, FamilyStats] = field(default_factory=dict)
+    unreadable: int = 0
+    """Rows that do not fit their header, and damaged lines."""
+
+
+class StatsReader:
+    """Reads the lines of statistics dumps, one after the other; whatever else the lines say is passed over."""
+
+    def __init__(self) -> None:
+        self.dumps: list[StatsDump] = []
+        self.bench = BenchReader()
+        """What db_bench says beside its statistics."""
+        self._dump: StatsDump | None = None
+        self._family: FamilyStats | None = None
+        self._header: list[str] = []
+        self._rows: list[dict[str, Any]] = []
+        self._loose = False
+        """The dump has no first line of its own: db_bench prints it so."""
+
+    def begin(self, time_us: int | None, line: int, opening: int, *, loose: bool = False) -> None:
+        """A dump's first line, "DUMPING STATS", was seen; or its first section, without that line."""
+        self._dump, self._loose = StatsDump(time_us, line, opening), loose
+        self.dumps.append(self._dump)
+        self._family, self._header = None, []
+
+    def take(self, text: str, line: int, time_us: int | None, opening: int) -> bool:
+        """Read one line; True if it belongs to a dump or to db_bench's results."""
+        for mark, reader in _READERS:
+            if mark in text:
+                if self._dump is None or (mark == "Stats" and self._complete()):
+                    self.begin(time_us, line, opening, loose=True)
+                return reader(self, text)
+        if self._header and (row := _ROW.search(text)):
+            self._row(row[1], row[2])
+            return True
+        if self._header and _ROW_START.match(text) and text.count(" ") > 10:
+            self._damaged()
+            return True
+        return self.bench.take(text)
+
+    def _complete(self) -> bool:
+        """Whether the current dump has all that one dump has, so that the next section begins a new one."""
+        dump = self._dump
+        return dump is not None and self._loose and "cumulative_stall_s" in dump.db and bool(dump.families)
+
+    def _section(self, text: str) -> bool:
+        found = _SECTION.search(text)
+        if not found:
+            return False
+        assert self._dump is not None
+        self._header = []
+        self._family = self._dump.families.setdefault(found[2], FamilyStats()) if found[2] is not None else None
+        return True
+
+    def _uptime(self, text: str) -> bool:
+        found = _UPTIME.search(text)
+        assert self._dump is not None
+        if not found:
+            return self._damaged()
+        if self._dump.uptime_s is None:
+            self._dump.uptime_s, self._dump.interval_s = float(found[1]), float(found[2])
+        return True
+
+    def _table(self, text: str) -> bool:
+        found = _HEADER.search(text)
+        if found and self._family is not None:
+            self._header = found[0].split()
+            rows = self._family.levels if found[1] == "Level" else self._family.priorities
+            self._rows = [] if rows else rows  # 6.x prints every table twice: the second is passed over
+        return bool(found)
+
+    def _row(self, name: str, rest: str) -> None:
+        assert self._dump is not None
+        cells = rest.split()
+        values: dict[str, Any] = {self._header[0]: name}
+        at = 0
+        try:
+            for column in self._header[1:]:
+                if column == "Size" and at + 1 < len(cells) and cells[at + 1] in _UNITS:
+                    values[column] = float(cells[at]) * _UNITS[cells[at + 1]]
+                    at += 2
+                    continue
+                values[column] = cells[at] if column == "Files" else _count(cells[at])
+                at += 1
+        except (IndexError, ValueError):
+            self._damaged()
+            return
+        if at != len(cells):
+            self._damaged()
+            return
+        if "Size(MB)" in values:
+            values["Size"] = values["Size(MB)"] * _UNITS["MB"]
+        self._rows.append(values)
+
+    def _db(self, text: str) -> bool:
+        assert self._dump is not None
+        db = self._dump.db
+        if found := _WRITES.search(text):
+            prefix = found[1].lower()
+            db[f"{prefix}_writes"] = int(found[2]) * _COUNTS[found[3]]
+            db[f"{prefix}_keys"] = int(found[4]) * _COUNTS[found[5]]
+            db[f"{prefix}_commit_groups"] = int(found[6]) * _COUNTS[found[7]]
+            db[f"{prefix}_ingest_bytes"] = float(found[9]) * _UNITS[found[10]]
+            db[f"{prefix}_ingest_bytes_per_s"] = float(found[11]) * _UNITS["MB"]
+        elif found := _WAL.search(text):
+            prefix = found[1].lower()
+            db[f"{prefix}_wal_writes"] = int(found[2]) * _COUNTS[found[3]]
+            db[f"{prefix}_wal_syncs"] = int(found[4]) * _COUNTS[found[5]]
+            db[f"{prefix}_wal_bytes"] = float(found[7]) * _UNITS[found[8] or "MB"]
+        elif found := _STALL.search(text):
+            prefix = found[1].lower()
+            db[f"{prefix}_stall_s"] = int(found[2]) * 3600 + int(found[3]) * 60 + float(found[4])
+            db[f"{prefix}_stall_percent"] = float(found[5])
+        elif found := _COMPACTION.search(text):
+            prefix = found[1].lower()
+            db[f"{prefix}_compaction_write_bytes"] = float(found[2]) * _UNITS["GB"]
+            db[f"{prefix}_compaction_read_bytes"] = float(found[4]) * _UNITS["GB"]
+            db[f"{prefix}_compaction_s"] = float(found[6])
+        elif not re.search(r"(?:Cumulative|Interval) (?:compaction|writes_|WAL_)", text):
+            return self._damaged()
+        return True
+
+    def _family_line(self, text: str) -> bool:
+        family = self._family or (next(iter(self._dump.families.values()), None) if self._dump else None)
+        if family is None:
+            return False
+        if found := _FLUSH.search(text):
+            family.flush_bytes = float(found[1]) * _UNITS["GB"]
+        elif found := _OLD_STALLS.search(text):
+            counts = {name: int(n) for n, name in re.findall(r"(\d+) ([\w ]+?)(?=,|$)", found[1])}
+            family.stall_counts = {ours: counts[theirs] for theirs, ours in _OLD_COUNTS.items() if theirs in counts}
+            self._unless_all(family.stall_counts)
+        elif found := _NEW_STALLS.search(text):
+            if "cf-l0" in text or "memtable-limit" in text:
+                counts = {name: int(n) for name, n in re.findall(r"([\w-]+): (\d+)", found[1])}
+                family.stall_counts = {ours: counts[theirs] for theirs, ours in _NEW_COUNTS.items() if theirs in counts}
+                self._unless_all(family.stall_counts)
+        elif found := _PENDING.search(text):
+            family.pending_bytes = int(found[1])
+        else:
+            return self._damaged()
+        return True
+
+    def _unless_all(self, counts: dict[str, int]) -> None:
+        if len(counts) < len(_OLD_COUNTS):
+            self._damaged()
+
+    def _damaged(self) -> bool:
+        assert self._dump is not None
+        self._dump.unreadable += 1
+        return True
+
+
+_READERS: Final = (
+    ("Stats", StatsReader._section),
+    ("Uptime(secs)", StatsReader._uptime),
+    ("Files   Size", StatsReader._table),
+    ("Cumulative ", StatsReader._db),
+    ("Interval ", StatsReader._db),
+    ("Flush(GB)", StatsReader._family_line),
+    ("Stalls(count)", StatsReader._family_line),
+    ("Write Stall (count)", StatsReader._family_line),
+    ("Estimated pending compaction bytes: ", StatsReader._family_line),
+)
+"""What marks a line, and how it is read."""
+
+
+def _count(text: str) -> float:
+    """A number with RocksDB's decimal suffix, such as 139K."""
+    suffix = text[-1:] if text[-1:] in _COUNTS else ""
+    return float(text.removesuffix(suffix) if suffix else text) * _COUNTS[suffix]
+
+
+def total_stalls(dump: StatsDump) -> dict[str, int]:
+    """Stall counters of a dump, summed over column families."""
+    result: dict[str, int] = {}
+    for family in dump.families.values():
+        for cause, count in family.stall_counts.items():
+            result[cause] = result.get(cause, 0) + count
+    return result

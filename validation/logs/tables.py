@@ -1,0 +1,121 @@
+"""The names of summary.json from statistics tables alone: what db_bench's output tells, which has no events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lsmlab.models.policies.decisions import StallCause
+from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
+
+_GIB: Final = 2.0**30
+
+
+def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
+    """What the last statistics dump says since the open, sizes rounded as RocksDB prints them; None without a table."""
+    told = [d for d in log.dumps if any(f.levels for f in d.families.values())]
+    if not told:
+        return None
+    dump = told[-1]
+    levels = _levels(dump)
+    uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
+    flushed = sum(_flushed(f) for f in dump.families.values())
+    written = sum(row["write_bytes"] for row in levels)
+    stalled = _stalled(log, dump)
+    result: dict[str, Any] = {
+        "duration_s": uptime or 1e-6,
+        "flush_count": None,
+        "flush_bytes": flushed,
+        "compaction_count": None,
+        "trivial_move_count": None,
+        "drop_count": None,
+        "compaction_read_bytes": sum(row["read_bytes"] for row in levels),
+        "compaction_write_bytes": max(0.0, written - flushed),
+        "write_amplification": written / flushed if flushed else None,
+        "pairs": [],
+        "files_per_level": _files(levels),
+        "levels": levels,
+        "live_bytes": sum(row["bytes"] for row in levels),
+        "stall_seconds": dict.fromkeys((cause.value for cause in StallCause), 0.0),
+        "stall_interval_seconds": dict.fromkeys((cause.value for cause in StallCause), 0.0),
+        "stall_count": {cause.value: total_stalls(dump).get(cause.value, 0) for cause in StallCause},
+        "stall_fraction": min(1.0, stalled / uptime) if stalled is not None and uptime else None,
+        "stall_measured": {"seconds": stalled, "until_s": uptime} if stalled is not None else None,
+        "longest_stall_s": None,
+        "counted_from": "tables",
+    }
+    high = [row for f in dump.families.values() for row in f.priorities if row.get("Priority") == "High"]
+    if high:  # flushes run in the high-priority pool (rocksdb.md §9.5)
+        result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
+        result["compaction_count"] = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
+    return result | _operations(log, dump, uptime)
+
+
+def _flushed(family: FamilyStats) -> float:
+    return family.flush_bytes or next(
+        (r.get("Write(GB)", 0.0) * _GIB for r in family.priorities if r.get("Priority") == "High"), 0.0
+    )
+
+
+def _stalled(log: RocksDbLog, dump: StatsDump) -> float | None:
+    if "cumulative_stall_s" in dump.db:
+        return dump.db["cumulative_stall_s"]
+    ticker = log.tickers.get("rocksdb.stall.micros")
+    return ticker / 1e6 if ticker is not None else None
+
+
+def _levels(dump: StatsDump) -> list[dict[str, Any]]:
+    rows: dict[int, dict[str, Any]] = {}
+    for family in dump.families.values():
+        for cells in family.levels:
+            name = str(cells.get("Level", ""))
+            if name[:1] == "L" and name[1:].isdigit():
+                _add(rows.setdefault(int(name[1:]), {"level": int(name[1:])}), cells)
+    for row in rows.values():
+        base = row["write_bytes"] if row["level"] == 0 else row["read_upper_bytes"]
+        row["w_amp"] = row["write_bytes"] / base if base else None
+    return [rows[level] for level in sorted(rows)]
+
+
+def _add(row: dict[str, Any], cells: Mapping[str, Any]) -> None:
+    amounts = {
+        "files": float(str(cells.get("Files", "0")).split("/")[0]),
+        "bytes": cells.get("Size", 0.0),
+        "read_bytes": cells.get("Read(GB)", 0.0) * _GIB,
+        "read_upper_bytes": cells.get("Rn(GB)", 0.0) * _GIB,
+        "read_output_bytes": cells.get("Rnp1(GB)", 0.0) * _GIB,
+        "write_bytes": cells.get("Write(GB)", 0.0) * _GIB,
+        "moved_bytes": cells.get("Moved(GB)", 0.0) * _GIB,
+        "jobs": cells.get("Comp(cnt)", 0.0),
+        "busy_s": cells.get("Comp(sec)", 0.0),
+        "cpu_s": cells.get("CompMergeCPU(sec)", 0.0),
+        "entries_in": cells.get("KeyIn", 0.0),
+        "entries_dropped": cells.get("KeyDrop", 0.0),
+    }
+    for name, amount in amounts.items():
+        whole = name in ("files", "jobs", "entries_in", "entries_dropped")
+        row[name] = row.get(name, 0) + (int(amount) if whole else amount)
+
+
+def _files(levels: list[dict[str, Any]]) -> list[int]:
+    counts = [0] * (max((row["level"] for row in levels), default=-1) + 1)
+    for row in levels:
+        counts[row["level"]] = row["files"]
+    return counts
+
+
+def _operations(log: RocksDbLog, dump: StatsDump, uptime_s: float) -> dict[str, Any]:
+    writes = (
+        dump.db.get("cumulative_keys")
+        or dump.db.get("cumulative_writes")
+        or log.tickers.get("rocksdb.number.keys.written")
+    )
+    if not writes or not uptime_s:
+        return {}
+    return {
+        "operations": writes,
+        "operations_until_s": uptime_s,
+        "write_ops_per_s": writes / uptime_s,
+        "user_bytes_written": dump.db.get("cumulative_ingest_bytes") or log.tickers.get("rocksdb.bytes.written"),
+    }

@@ -1,0 +1,199 @@
+"""Which edits of a MANIFEST became a version when, as far as a LOG tells it.
+
+Several commits may share one MANIFEST write and so one version, several versions may pass before a thread logs its own:
+the files per level that the log prints decide (rocksdb.md §0, §3.3, §6.6).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeGuard
+
+from lsmlab.validation.logs.manifest import VersionEdit
+from lsmlab.validation.logs.reader import Event, MovedLine, MovingLine, Record, ReleasedLine, RocksDbLog
+from lsmlab.validation.logs.records import DeletedLine, DroppingLine
+from lsmlab.validation.replays.steps import Commit
+
+FIRST_VERSION: Final = 2
+"""Version of a store that was just created; its first commit makes version 3."""
+_FINISHES: Final = ("flush_finished", "compaction_finished", "trivial_move")
+_SAME_WRITE_US: Final = 150  # less than a MANIFEST write with its fsync takes, more than a thread to wake up
+_MOST_GROUPED: Final = 8  # commits looked at for one MANIFEST write; more were never seen
+
+
+Moment = ReleasedLine | DeletedLine | Event
+"""What says in a LOG that something was committed."""
+
+
+@dataclass(slots=True)
+class TrivialMove:
+    """One trivial move: its lines and its event."""
+
+    picked_us: int
+    event: Event
+    files: frozenset[int]
+    lsm_state: tuple[int, ...]
+
+
+def trivial_moves(records: Sequence[Record]) -> dict[int, TrivialMove]:
+    """Trivial moves by job."""
+    waiting: dict[str, list[MovingLine]] = defaultdict(list)
+    latest: dict[str, TrivialMove] = {}
+    moves: dict[int, TrivialMove] = {}
+    for record in records:
+        if isinstance(record, MovingLine):
+            waiting[record.thread].append(record)
+        elif isinstance(record, Event) and record.name == "trivial_move":
+            lines = waiting.pop(record.thread, [])
+            files = frozenset(line.file for line in lines)
+            move = TrivialMove(min((x.time_us for x in lines), default=record.time_us), record, files, ())
+            moves[record.job] = latest[record.thread] = move
+        elif isinstance(record, MovedLine) and record.thread in latest:
+            latest.pop(record.thread).lsm_state = record.lsm_state
+    return moves
+
+
+@dataclass(slots=True)
+class Drop:
+    """Files that FIFO threw away: its lines, which are all that it logs."""
+
+    picked_us: int
+    line: DeletedLine
+    files: frozenset[int]
+
+
+def drops(records: Sequence[Record]) -> dict[DeletedLine, Drop]:
+    """FIFO's deletions by the line that ends them."""
+    waiting: dict[str, list[DroppingLine]] = defaultdict(list)
+    found: dict[DeletedLine, Drop] = {}
+    for record in records:
+        if isinstance(record, DroppingLine):
+            waiting[record.thread].append(record)
+        elif isinstance(record, DeletedLine):
+            lines = waiting.pop(record.thread, [])
+            files = frozenset(line.file for line in lines)
+            found[record] = Drop(min((x.time_us for x in lines), default=record.time_us), record, files)
+    return found
+
+
+class Committer:
+    """Finds which edits took effect with which finish event."""
+
+    def __init__(
+        self,
+        edits: Sequence[VersionEdit],
+        created: Mapping[int, Sequence[Event]],
+        moves: Mapping[int, TrivialMove],
+        num_levels: int,
+    ) -> None:
+        """`created` are the table_file_creation events by job, `moves` the trivial moves."""
+        self.edits = edits
+        self.moves = moves
+        self.counts = [0] * num_levels
+        self.done = 0
+        self.creator: dict[int, int] = {}
+        for job, events in created.items():
+            self.creator.update({event.data["file_number"]: job for event in events})
+        moved_by = {(m.event.data["destination_level"], m.files): job for job, m in moves.items()}
+        self.job_of_edit = [_job_of(edit, self.creator, moved_by) for edit in edits]
+        self.edit_of_job = {job: index for index, job in enumerate(self.job_of_edit)}
+        self.edit_of_drop = {frozenset(n for _, n in e.deleted): i for i, e in enumerate(edits) if not e.added}
+        self.drops: dict[DeletedLine, Drop] = {}
+
+    def commits(self, log: RocksDbLog) -> list[Commit]:
+        """Commits in time order: a flush's when its memtables are gone, any other's when its event is logged."""
+        self.drops = drops(log.records)
+        moments = [r for r in log.records if isinstance(r, ReleasedLine | DeletedLine) or _finishes(r)]
+        found: list[Commit] = []
+        version = FIRST_VERSION
+        for i, moment in enumerate(moments):
+            state = self._state(moment)
+            own = self._own(moment, moments[i + 1 :])
+            if own is None:
+                continue  # interrupted by closing the store
+            if isinstance(moment, ReleasedLine):
+                edits = self._apply(own, self._state_after(moment, moments[i + 1 :]))
+            elif isinstance(moment, Event) and moment.name == "flush_finished":
+                # a younger flush is committed later, by the thread of an older one
+                edits = range(0)
+            else:
+                edits = self._apply(own, state)
+            version += bool(edits)
+            commit = Commit(
+                moment.time_us, tuple(self.edits[e] for e in edits), tuple(self.job_of_edit[e] for e in edits), version
+            )
+            if isinstance(moment, ReleasedLine):
+                commit.released = 1
+            elif isinstance(moment, DeletedLine):
+                commit.recomputes, commit.thread = True, moment.thread
+                commit.since_us = self.drops[moment].picked_us
+            else:
+                move = self.moves.get(moment.job)
+                commit.recomputes, commit.thread, commit.lsm_state = True, moment.thread, state
+                commit.immutables = moment.data.get("immutable_memtables")
+                commit.since_us = move.picked_us if move else None
+            found.append(commit)
+        return found
+
+    def _own(self, moment: Moment, later: Sequence[Moment]) -> int | None:
+        """The edit that `moment` makes a version, the last one where a flush commits several."""
+        if isinstance(moment, Event):
+            return self.edit_of_job.get(moment.job)
+        if isinstance(moment, DeletedLine):
+            return self.edit_of_drop.get(self.drops[moment].files)
+        files = [moment.file]
+        for other in later:
+            if other.thread == moment.thread:
+                if not isinstance(other, ReleasedLine) or other.place == 1:
+                    break
+                files.append(other.file)
+        return max((self.edit_of_job[self.creator[f]] for f in files if f in self.creator), default=None)
+
+    def _state_after(self, released: ReleasedLine, later: Sequence[Moment]) -> tuple[int, ...]:
+        """Files per level that shows which other threads' edits were in the flush's MANIFEST write; empty if unknown.
+
+        That is the next state to be logged, if the flush's own thread logs it or nobody can have written in between.
+        """
+        other = next((m for m in later if not isinstance(m, ReleasedLine) or m.place == 1), None)
+        if isinstance(other, Event) and (
+            other.thread == released.thread or other.time_us - released.time_us < _SAME_WRITE_US
+        ):
+            return self._state(other)
+        return ()
+
+    def _state(self, moment: Moment) -> tuple[int, ...]:
+        if not isinstance(moment, Event):
+            return ()
+        move = self.moves.get(moment.job)
+        return move.lsm_state if move else tuple(moment.data.get("lsm_state", ()))
+
+    def _apply(self, own: int, state: tuple[int, ...]) -> range:
+        """Edits that are in force from now on and were not before: up to `own`, and on until `state` is reached."""
+        least = max(0, own + 1 - self.done)
+        tries = range(least, min(least + _MOST_GROUPED, len(self.edits) - self.done) + 1)
+        count = next((n for n in tries if not state or self._after(n) == state), least)
+        applied = range(self.done, self.done + count)
+        self.counts = list(self._after(count))
+        self.done += count
+        return applied
+
+    def _after(self, count: int) -> tuple[int, ...]:
+        counts = list(self.counts)
+        for edit in self.edits[self.done : self.done + count]:
+            for file in edit.added:
+                counts[file.level] += 1
+            for level, _ in edit.deleted:
+                counts[level] -= 1
+        return tuple(counts)
+
+
+def _finishes(record: Record) -> TypeGuard[Event]:
+    return isinstance(record, Event) and record.name in _FINISHES
+
+
+def _job_of(edit: VersionEdit, creator: dict[int, int], moved_by: dict[tuple[int, frozenset[int]], int]) -> int:
+    if edit.moved:
+        return moved_by.get((edit.added[0].level, edit.moved), -1)
+    return next((creator[file.number] for file in edit.added if file.number in creator), -1)

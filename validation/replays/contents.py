@@ -1,0 +1,133 @@
+"""What recorded files must contain: db_bench's keys flushed, merged, cut and packed by the model's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from lsmlab.models.engines.rocksdb import RocksDb
+from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
+from lsmlab.models.tree.blocks import BlockLayout
+from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.merge import unique_sorted
+from lsmlab.models.tree.sst import index_bytes
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.workloads.mt19937 import FillRandomKeys
+from lsmlab.validation.logs.reader import Event
+from lsmlab.validation.replays.checks import FLUSHES, INDEXES, OUTPUTS
+from lsmlab.validation.replays.recording import Workload
+from lsmlab.validation.replays.timeline import Timeline
+
+Answer = tuple[str, bool, str]
+"""Name of a check, whether the model gave the recorded answer, and what both said."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A merge between its pick and its commit."""
+
+    inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...]
+    context: CutContext
+
+
+class Contents:
+    """Gives every file of the replayed tree its exact keys, and says whether the recorded sizes follow from them."""
+
+    def __init__(self, workload: Workload, engine: RocksDb, timeline: Timeline) -> None:
+        self._workload = workload
+        self._engine = engine
+        self._timeline = timeline
+        self._stream = FillRandomKeys(workload.seed, 1, workload.num)
+        self._jobs: dict[int, _Job] = {}
+
+    def picked(
+        self,
+        job: int,
+        tree: Tree,
+        inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...],
+        output: int,
+        lo: int,
+        hi: int,
+    ) -> None:
+        """Keep what the cutting of a job's outputs depends on: the tree on which it was picked."""
+        engine = self._engine
+        parents = engine.grandparent_level(tree, output, lo, hi)
+        files: list[SortedFile] = []
+        if parents is not None:
+            first, last = tree.levels[parents].overlapping(lo, hi)
+            files = tree.levels[parents].files[first:last]
+        context = CutContext(
+            output_level=output,
+            target_bytes=engine.target_file_bytes(tree, output),
+            max_compaction_bytes=engine.options.max_compaction_bytes,
+            bottommost=not _deeper(tree, output, lo, hi),
+            grandparent_lo=np.array([f.lo for f in files], dtype=np.int64),
+            grandparent_hi=np.array([f.hi for f in files], dtype=np.int64),
+            grandparent_size=np.array([f.size_bytes for f in files], dtype=np.int64),
+        )
+        self._jobs[job] = _Job(inputs, context)
+
+    def committed(self, job: int, new: Sequence[SortedFile]) -> Iterator[Answer]:
+        """Fill in the keys of the files that a job adds, and compare what the log says of them."""
+        told = {event.data["file_number"]: event for event in self._timeline.created.get(job, ())}
+        merge = self._jobs.pop(job, None)
+        if merge is None:
+            yield from self._flushed(job, new, told)
+            return
+        keys = unique_sorted(np.concatenate([f.keys for _, files in merge.inputs for f in files]))
+        layout = self._layout(keys)
+        bounds = [0, *self._cuts(keys, layout, merge.context), len(keys)]
+        expected = list(pairwise(bounds))
+        for place, file in enumerate(sorted(new, key=lambda f: f.lo)):
+            start, end = expected[place] if place < len(expected) else (0, 0)
+            yield from self._compare(OUTPUTS, layout, keys, (start, end), told[file.number])
+            first, last = keys.searchsorted((file.lo, file.hi + 1))
+            _fill(file, keys[first:last])
+
+    def _flushed(self, job: int, new: Sequence[SortedFile], told: dict[int, Event]) -> Iterator[Answer]:
+        flush = self._timeline.flushes[job]
+        keys = unique_sorted(self._stream.take(int(flush.data["num_entries"])))
+        layout = self._layout(keys)
+        for file in new:
+            yield from self._compare(FLUSHES, layout, keys, (0, len(keys)), told[file.number])
+            _fill(file, keys)
+
+    def _layout(self, keys: KeyArray) -> BlockLayout:
+        return BlockLayout(keys, self._workload.key_size, self._workload.value_size, self._engine.block_format)
+
+    def _cuts(self, keys: KeyArray, layout: BlockLayout, context: CutContext) -> Sequence[int]:
+        cutter = self._engine.cutter
+        assert isinstance(cutter, RocksDbCutter)
+        most = 2 * context.target_bytes
+        return cutter.cuts_by_blocks(keys, context, lambda start: layout.finished(start, most))
+
+    def _compare(
+        self, check: str, layout: BlockLayout, keys: KeyArray, span: tuple[int, int], event: Event
+    ) -> Iterator[Answer]:
+        start, end = span
+        properties = event.data["table_properties"]
+        told = (properties["num_entries"], properties["data_size"])
+        expected = (end - start, layout.data_bytes(start, end))
+        number = event.data["file_number"]
+        yield check, told == expected, f"file {number}: log has {told} (entries, data bytes), model {expected}"
+        if told == expected:
+            index = index_bytes(keys, layout, start, end, self._workload.key_size, shorten_last=True)
+            size = properties["index_size"]
+            yield INDEXES, index == size, f"file {number}: log has {size}, model {index}"
+
+
+def _deeper(tree: Tree, output: int, lo: int, hi: int) -> bool:
+    """Whether a level below the output has a file in the range (RangeMightExistAfterSortedRun)."""
+    for level in tree.levels[output + 1 :]:
+        first, last = level.overlapping(lo, hi)
+        if last > first:
+            return True
+    return False
+
+
+def _fill(file: SortedFile, keys: KeyArray) -> None:
+    file.keys = keys
+    file.entries = float(len(keys))

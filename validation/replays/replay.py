@@ -1,0 +1,272 @@
+"""Replay a recorded run against the model's policies: the same tree, the same question, RocksDB's answer and ours.
+
+    python -m lsmlab.validation.replays.replay DIRECTORY [...]
+
+prints one table per recording (`validation/recordings/<name>`, or any directory of that shape). At each step of the
+timeline the tree is what the MANIFEST says, so a wrong answer shows once and does not spoil what follows
+(rocksdb.md §0).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick, RunningJob, StallInputs
+from lsmlab.models.tree.blocks import ID_BYTES
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+from lsmlab.validation.logs.history.file_properties import StoreProperties
+from lsmlab.validation.logs.manifest import AddedFile, VersionEdit
+from lsmlab.validation.replays.checks import (
+    FLUSHES,
+    IDLE,
+    IMMUTABLES,
+    INDEXES,
+    LINES,
+    MOVES,
+    OUTPUTS,
+    PENDING,
+    PICKS,
+    STATE,
+    Check,
+    ReplayResult,
+)
+from lsmlab.validation.replays.commits import FIRST_VERSION
+from lsmlab.validation.replays.contents import Contents
+from lsmlab.validation.replays.recording import Recording, load_recording
+from lsmlab.validation.replays.steps import Commit, Idle, Picked, Switch
+from lsmlab.validation.replays.timeline import Timeline, build_timeline
+
+MOST_HIDDEN_US: Final = 100_000
+"""How long after its pick a trivial move may log it: it waits for the DB mutex in between."""
+
+
+class Replay:
+    """The state of the recorded store as of one step, and the checks so far."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.engine = recording.engine()
+        self.tree = Tree(self.engine.options.num_levels)
+        self.timeline: Timeline = build_timeline(recording.log, recording.edits, self.tree.num_levels)
+        names = [PENDING, LINES, STATE, IMMUTABLES, PICKS, MOVES, IDLE]
+        if recording.workload is not None:
+            names += [FLUSHES, OUTPUTS, INDEXES]
+        self.checks = {name: Check(name) for name in names}
+        self.properties = StoreProperties(recording.log.events("table_file_creation"))
+        self.throttle = self.engine.throttle.initial()
+        self.immutables = 0
+        self.changed = False
+        self.version = FIRST_VERSION
+        self.waiting = {step.job: step for step in self.timeline.steps if isinstance(step, Picked)}
+        self.running: dict[int, RunningJob] = {}
+        self.inputs: dict[int, tuple[tuple[int, tuple[SortedFile, ...]], ...]] = {}
+        self.contents = Contents(recording.workload, self.engine, self.timeline) if recording.workload else None
+
+    def run(self) -> dict[str, Check]:
+        """Take every step once."""
+        for step in self.timeline.steps:
+            match step:
+                case Switch():
+                    self.immutables += 1
+                    self._recompute(step)
+                case Commit():
+                    self._commit(step)
+                case Picked():
+                    while step.job in self.waiting:
+                        self._take(self._ask(), step)
+                case Idle():
+                    pick = self._settle(step.time_us)
+                    self.checks[IDLE].note(isinstance(pick, DoNothing), f"at {step.time_us}: model picks {_show(pick)}")
+        return self.checks
+
+    # ---- stalls ----
+
+    def _recompute(self, step: Switch | Commit) -> None:
+        self.changed = False
+        pending = self.engine.picker.pending_bytes(self.tree)
+        inputs = StallInputs(self.immutables, self.engine.picker.stall_run_count(self.tree), pending,
+                             self.engine.bottommost_bytes(self.tree, pending))  # fmt: skip
+        self.throttle = self.engine.throttle.recompute(self.throttle, inputs)
+        told = step.line.text if step.line else None
+        expected = self.throttle.line.rstrip() if self.throttle.line else None
+        if told is not None or expected is not None:
+            self.checks[LINES].note(told == expected, f"at {step.time_us}: log {told!r}, model {expected!r}")
+        if step.line is not None and step.line.pending_bytes is not None:
+            told_pending = step.line.pending_bytes
+            self.checks[PENDING].note(
+                told_pending == pending, f"at {step.time_us}: log {told_pending}, model {pending}; {self._state()}"
+            )
+        if step.line is not None and step.line.rate_bytes_per_s is not None:  # go on from what really was
+            self.throttle = replace(self.throttle, rate_bytes_per_s=step.line.rate_bytes_per_s)
+
+    def _state(self) -> str:
+        return f"files {self.tree.files_per_level()}"
+
+    # ---- picks ----
+
+    def _ask(self) -> Pick:
+        return self.engine.picker.pick(self.tree, list(self.running.values()), 0.0)
+
+    def _settle(self, time_us: int) -> Pick:
+        """Take all picks that were made by now but logged later; the model's answer to what is left."""
+        while True:
+            pick = self._ask()
+            hidden = self._hidden(pick, time_us)
+            if hidden is None:
+                return pick
+            self._take(pick, hidden)
+
+    def _hidden(self, pick: Pick, time_us: int) -> Picked | None:
+        """The recorded pick that is the model's answer, made on this version but logged later.
+
+        A compaction names its version; a move may be any of the next that were logged.
+        """
+        if isinstance(pick, DoNothing):
+            return None
+        numbers = {number for files in _numbers(pick).values() for number in files}
+        for other in self.waiting.values():
+            if other.before_version is not None:
+                fits = other.before_version == self.version + 1
+            else:
+                fits = other.time_us - time_us <= MOST_HIDDEN_US
+            if fits and numbers == {number for files in other.files.values() for number in files}:
+                return other
+        return None
+
+    def _take(self, pick: Pick, step: Picked) -> None:
+        step = self._hidden(pick, step.time_us) or step
+        del self.waiting[step.job]
+        inputs = self._really_picked(step)
+        level = inputs[0][0]
+        same = (
+            isinstance(pick, Move if step.move else Merge)
+            and step.before_version in (None, self.version + 1)
+            and _numbers(pick) == _number_map(inputs)
+            and (step.output_level is None or pick.output_level == step.output_level)
+            and (step.move or pick.reason == step.reason)
+            and (step.score is None or float(f"{pick.score:.6g}") == step.score)
+        )
+        told = f"{_number_map(inputs)} to L{step.output_level}, score {step.score}"
+        self.checks[MOVES if step.move else PICKS].note(
+            same, f"job {step.job}: log {told}; model {_show(pick)}; {self._state()}"
+        )
+        if isinstance(pick, Merge | Move) and same and pick.cursor is not None:
+            self.tree.cursor[level] = pick.cursor
+        output = step.output_level
+        if output is None:  # never ended: it only keeps its inputs busy
+            output = pick.output_level if isinstance(pick, Merge | Move) else level + 1
+        for number, files in inputs:
+            self.tree.mark(number, files, True)
+        everything = [f for _, files in inputs for f in files]
+        lo, hi = min(f.lo for f in everything), max(f.hi for f in everything)
+        self.running[step.job] = RunningJob(level, output, lo, hi, intra_l0=output == 0)
+        self.inputs[step.job] = inputs
+        if self.contents is not None and not step.move:
+            self.contents.picked(step.job, self.tree, inputs, output, lo, hi)
+
+    def _really_picked(self, step: Picked) -> tuple[tuple[int, tuple[SortedFile, ...]], ...]:
+        """The recorded inputs as files of the tree; a move's level is where its files are."""
+        chosen = {number for numbers in step.files.values() for number in numbers}
+        levels: list[tuple[int, tuple[SortedFile, ...]]] = []
+        for level in range(self.tree.num_levels):
+            files = self.tree.l0 if level == 0 else self.tree.levels[level].files
+            taken = tuple(f for f in files if f.number in chosen)
+            if taken:
+                levels.append((level, taken))
+        if sum(len(files) for _, files in levels) != len(chosen):
+            raise InputError(f"job {step.job} of the LOG takes files that the MANIFEST does not have at that moment")
+        return tuple(levels)
+
+    # ---- commits ----
+
+    def _commit(self, step: Commit) -> None:
+        self.immutables -= step.released
+        self.changed = self.changed or step.released > 0 or bool(step.edits)
+        for job, edit in zip(step.jobs, step.edits, strict=True):
+            self._apply(job, edit)
+        if step.lsm_state:
+            told = list(step.lsm_state)
+            self.checks[STATE].note(
+                told == self.tree.files_per_level(), f"at {step.time_us}: log {told}, model {self._state()}"
+            )
+        if step.immutables is not None:
+            self.checks[IMMUTABLES].note(
+                step.immutables == self.immutables,
+                f"at {step.time_us}: log {step.immutables}, model {self.immutables}",
+            )
+        if step.recomputes and self.changed:
+            self._recompute(step)
+        self.version = step.version
+
+    def _apply(self, job: int, edit: VersionEdit) -> None:
+        gone: dict[int, list[SortedFile]] = {}
+        for level, number in edit.deleted:
+            files = self.tree.l0 if level == 0 else self.tree.levels[level].files
+            gone.setdefault(level, []).append(next(f for f in files if f.number == number))
+        known = {f.number: f for files in gone.values() for f in files}
+        for added in edit.added:
+            if added.number not in known:
+                self.properties.opened(added.number, added.size_bytes)
+        new = [known.get(added.number) or self._file(added) for added in edit.added]
+        if self.contents is not None and not edit.moved:
+            for name, same, explanation in self.contents.committed(job, new):
+                self.checks[name].note(same, f"job {job}: {explanation}")
+        by_level: dict[int, list[SortedFile]] = {}
+        for added, file in zip(edit.added, new, strict=True):
+            by_level.setdefault(added.level, []).append(file)
+        removed = [(level, files) for level, files in sorted(gone.items())]
+        added_files = [(level, sorted(files, key=lambda f: f.lo)) for level, files in sorted(by_level.items())]
+        self.running.pop(job, None)
+        self.inputs.pop(job, None)
+        self.tree.install(removed, added_files)
+
+    def _file(self, added: AddedFile) -> SortedFile:
+        lo, hi = (int.from_bytes(key[:ID_BYTES], "big") for key in (added.smallest, added.largest))
+        ranked = self.properties.compensated_bytes(added.number, added.size_bytes)
+        return SortedFile(added.number, lo, hi, added.size_bytes, compensated_bytes=ranked)
+
+
+def replay(recording: Recording) -> ReplayResult:
+    """Replay one recording. Raises InputError if LOG and MANIFEST do not fit together."""
+    return ReplayResult(recording.name, Replay(recording).run())
+
+
+def _number_map(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> dict[int, list[int]]:
+    return {level: sorted(f.number for f in files) for level, files in inputs}
+
+
+def _numbers(pick: Pick) -> dict[int, list[int]]:
+    return {} if isinstance(pick, DoNothing) else _number_map(pick.inputs)
+
+
+def _show(pick: Pick) -> str:
+    if not isinstance(pick, Merge | Move):
+        return "nothing"
+    verb = "moves" if isinstance(pick, Move) else "merges"
+    return f"{verb} {_numbers(pick)} to L{pick.output_level}, score {pick.score:.6g}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Command line: print a table per directory; 0 if every answer was RocksDB's, 1 if not, 2 for bad input."""
+    if not arguments:
+        sys.stderr.write("usage: python -m lsmlab.validation.replays.replay DIRECTORY [...]\n")
+        return 2
+    same = True
+    for directory in arguments:
+        try:
+            result = replay(load_recording(Path(directory)))
+        except InputError as error:
+            sys.stderr.write(f"{error}\n")
+            return 2
+        sys.stdout.write(result.table() + "\n")
+        same = same and all(check.matched == check.total for check in result.checks.values())
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

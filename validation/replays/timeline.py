@@ -1,0 +1,101 @@
+"""The order of what happened in a recorded store: memtable switches, picks and commits, each at its true place.
+
+A LOG alone does not tell it: a compaction logs its start after it has released the DB mutex. Order comes from original
+times, from the version that a compaction names as its base, and from the MANIFEST (rocksdb.md §0, §3.3, §6.6).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lsmlab.validation.logs.manifest import VersionEdit
+from lsmlab.validation.logs.reader import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
+from lsmlab.validation.replays.commits import Committer, TrivialMove, trivial_moves
+from lsmlab.validation.replays.steps import Commit, Idle, Picked, Step, Switch
+
+
+@dataclass
+class Timeline:
+    """The steps in order, and the parts of the log that a replay looks up by job."""
+
+    steps: list[Step] = field(default_factory=list)
+    stall_lines: int = 0
+    created: dict[int, list[Event]] = field(default_factory=dict)
+    """table_file_creation events by job."""
+    flushes: dict[int, Event] = field(default_factory=dict)
+    """flush_started events by job."""
+
+
+def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: int) -> Timeline:
+    """Put the records of `log` and the `edits` that change files in the order in which they took effect."""
+    timeline = Timeline()
+    created: dict[int, list[Event]] = defaultdict(list)
+    for event in log.events("table_file_creation"):
+        created[event.job].append(event)
+    timeline.created = dict(created)
+    timeline.flushes = {event.job: event for event in log.events("flush_started")}
+    moves = trivial_moves(log.records)
+    commits = Committer(edits, timeline.created, moves, num_levels).commits(log)
+    switches = [Switch(r.time_us, r.thread) for r in log.records if isinstance(r, SwitchLine)]
+    lines = [r for r in log.records if isinstance(r, StallLine)]
+    timeline.stall_lines = len(lines)
+    _give_lines([*switches, *(c for c in commits if c.recomputes)], lines)
+    picks = _picks(log, moves)
+    idle = [Idle(r.time_us) for r in log.records if isinstance(r, IdlePick)]
+    timeline.steps = _ordered([*switches, *commits, *idle], picks)
+    return timeline
+
+
+def _give_lines(steps: Sequence[Switch | Commit], lines: Sequence[StallLine]) -> None:
+    """Give each recompute the line that it printed: by its thread, before that thread's next recompute."""
+    by_thread: dict[str, list[Switch | Commit]] = defaultdict(list)
+    for step in sorted(steps, key=lambda s: s.time_us):
+        by_thread[step.thread].append(step)
+    for line in lines:
+        place = by_thread[line.thread]
+        before = [s for s in place if s.time_us <= line.time_us]
+        after = next((s for s in place if s.time_us > line.time_us), None)
+        if isinstance(after, Commit) and after.since_us is not None and line.time_us >= after.since_us:
+            after.time_us = line.time_us
+            after.line = line
+        elif before and before[-1].line is None:
+            before[-1].line = line
+            if isinstance(before[-1], Switch):  # logged without the DB mutex, done with it
+                before[-1].time_us = line.time_us
+
+
+def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[Picked]:
+    ends = {event.job: event for event in log.events("compaction_finished")}
+    summary: dict[str, StartSummary] = {}
+    picks = []
+    for record in log.records:
+        if isinstance(record, StartSummary):
+            summary[record.thread] = record
+        elif isinstance(record, Event) and record.name == "compaction_started":
+            start = summary.pop(record.thread, None)
+            end = ends.get(record.job)
+            files = {int(key[7:]): tuple(value) for key, value in record.data.items() if key.startswith("files_L")}
+            picks.append(
+                Picked(
+                    start.time_us if start else record.time_us, record.job, False,
+                    str(record.data.get("compaction_reason", "")), files,
+                    end.data.get("output_level") if end else None, record.data.get("score"),
+                    start.base_version + 1 if start else None,
+                )
+            )  # fmt: skip
+    for job, move in moves.items():
+        level = move.event.data["destination_level"]
+        picks.append(Picked(move.picked_us, job, True, "", {-1: tuple(sorted(move.files))}, level, None))
+    return picks
+
+
+def _ordered(steps: Sequence[Switch | Commit | Idle], picks: Sequence[Picked]) -> list[Step]:
+    """All steps by time, but each pick before the commit that ended the version it was made on."""
+    made = {step.version: step.time_us for step in steps if isinstance(step, Commit) and step.edits}
+    keyed: list[tuple[int, int, int, Step]] = [(step.time_us, 1, i, step) for i, step in enumerate(steps)]
+    for i, pick in enumerate(sorted(picks, key=lambda p: p.time_us)):
+        end_us = made.get(pick.before_version or -1)
+        keyed.append((pick.time_us if end_us is None else min(pick.time_us, end_us), 0, i, pick))
+    return [step for *_, step in sorted(keyed, key=lambda k: k[:3])]

@@ -1,0 +1,183 @@
+"""What one LOG is good for: its own run again, and other options or loads on the machine that it shows.
+
+An engineer has a LOG and no calibrated parameter set. `lsmlab import` infers store, load, device and processor from it;
+here its predictions are scored. A *rerun* takes everything from the LOG, with clients at full speed. A *what-if* takes
+device and processor from the LOG of one run and store and load from another run on the same machine. Nothing else is told
+but the number of cores and the kind of drive, which a LOG does not have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from lsmlab.sim.configuration.compose import literal
+from lsmlab.validation.casefiles.case import Case, find_cases, read_case
+from lsmlab.validation.casefiles.public.cases import public_cases
+from lsmlab.validation.importer.configuration import DRIVES, Inferred, held_back, infer
+from lsmlab.validation.importer.load import full_speed
+from lsmlab.validation.importer.reading import read
+from lsmlab.validation.importer.verb import summarised
+
+_WRITE_ONLY: Final = ("fillrandom", "overwrite", "deleterandom")
+"""Benchmarks that a LOG tells enough of: without RocksDB's statistics it tells neither reads nor what they cost."""
+_LIMITED: Final = "workload.benchmark_write_rate_limit"
+_JOBS: Final = re.compile(r"^throttled/(?P<cap>\w+)-(?P<size>\w+)-(?P<jobs>\d+)-(?P<device>\w+)$")
+_MACHINE: Final = ("host", "device")
+_KEPT: Final = (
+    "duration_s", "ops_per_s", "write_amplification", "stall_fraction", "device_bytes_written", "write_latency_s.p99",
+    "write_latency_s.p999",
+)  # fmt: skip
+"""What is scored: the numbers that a what-if is asked for."""
+
+
+class _Told(NamedTuple):
+    """What one LOG tells."""
+
+    found: Inferred
+    full_speed: tuple[str, Mapping[str, Any]]
+    """Its operations, one after the other: the workload's entry, and what it needs."""
+    saturated: bool
+    """Whether its clients wrote as fast as the store let them."""
+
+
+@cache
+def _read(log: Path, kind: str | None) -> _Told:
+    """Read once for reruns and what-ifs: the longest LOGs take seconds."""
+    reading = read(log)
+    _, workload, rates = summarised(reading)
+    return _Told(infer(reading, workload, rates, kind), full_speed(workload), held_back(reading, rates))
+
+
+@dataclass(frozen=True)
+class LogMachine:
+    """A case with a LOG, and what the LOG tells."""
+
+    case: Case
+
+    @property
+    def told(self) -> _Told:
+        """What its LOG tells, of the kind of drive that the case names if the importer knows it."""
+        kind = _chosen(self.case, "device")
+        return _read(self.case.logs[0], kind if kind in DRIVES else None)
+
+    @cached_property
+    def machine(self) -> list[str]:
+        """Overrides for host and device, with the cores that the case tells."""
+        found = self.told.found
+        cores = self.case.config()["host"]["cores"]
+        constants = found.parameters
+        return [
+            f"device={found.device_base}",
+            *_flat("device", {**constants.devices.get(found.device_base, {}), **found.device}),
+            f"host.cores={literal(cores)}",
+            *_flat("host", constants.host),
+        ]
+
+    def rerun(self) -> Case | None:
+        """The run again, from its LOG alone; None if its clients were not held back, so that full speed is another load."""
+        found, (entry, schedule), saturated = self.told
+        if not saturated:
+            return None
+        engine = {key: value for key, value in found.engine.items() if key not in ("options", "options_file")}
+        options = _flat("engine.options", found.engine["options"])
+        store = ["engine=rocksdb", *_flat("engine", engine), *options]
+        load = [f"workload={entry}", *_flat("workload", {**schedule, **found.load})]
+        return self._case(self.case, [*store, *self.machine, *load], "rerun")
+
+    def what_if(self, target: Case) -> Case:
+        """Another run on this machine: its store and load, and host and device from this LOG."""
+        own = [text for text in target.overrides if text.partition("=")[0].partition(".")[0] not in _MACHINE]
+        return self._case(target, [*own, *self.machine], self.case.name.rpartition("/")[2])
+
+    def _case(self, target: Case, overrides: Sequence[str], way: str) -> Case:
+        return replace(
+            target, name=f"{target.name} ({way})", source=f"{target.source}; machine from the LOG of {self.case.name}",
+            overrides=tuple(overrides), logs=(), series=(), tables=None,
+            measured={key: value for key, value in target.measured.items() if key in _KEPT},
+        )  # fmt: skip
+
+
+def reruns(own: Path, data: Path) -> Iterator[Case]:
+    """Reruns of the own recordings (calibration and test part) and of the throttled public runs, where they are."""
+    for case in [*_own(own), *_public(data)]:
+        if case.logs and _write_only(case) and not _limited(case) and (again := LogMachine(case).rerun()) is not None:
+            yield again
+
+
+def what_ifs(own: Path, data: Path) -> Iterator[Case]:
+    """Other options and loads on the machines of the own calibration runs, and other numbers of jobs in the public runs."""
+    for group in _groups([*_own(own)], _machine_of):
+        writing = [case for case in group if _write_only(case)]
+        source = next((case for case in writing if case.part == "calibration" and case.logs and not _limited(case)), None)
+        yield from _all_but(source, writing)
+    for group in _groups([c for c in _public(data) if _JOBS.match(c.name)], _session_of):
+        fewest = min(group, key=lambda case: int(_jobs(case)["jobs"]))
+        yield from _all_but(fewest if fewest.logs else None, group)
+
+
+def _all_but(case: Case | None, group: Sequence[Case]) -> Iterator[Case]:
+    if case is not None:
+        source = LogMachine(case)
+        yield from (source.what_if(target) for target in group if target is not case)
+
+
+def _own(directory: Path) -> Iterator[Case]:
+    if directory.is_dir():
+        cases = (read_case(path) for path in find_cases(directory))
+        yield from (case for case in cases if case.part != "quarantine" and case.measured)
+
+
+def _public(data: Path) -> Iterator[Case]:
+    if data.is_dir():
+        yield from public_cases(data, ("throttled",))
+
+
+def _groups(cases: Iterable[Case], key: Callable[[Case], tuple[str, ...]]) -> Iterator[list[Case]]:
+    """Cases with the same key, in their order; groups of one are left out."""
+    found: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        found.setdefault(key(case), []).append(case)
+    yield from (group for group in found.values() if len(group) > 1)
+
+
+def _machine_of(case: Case) -> tuple[str, ...]:
+    """The machine, the device and its limits."""
+    return tuple(text for text in case.overrides if text.startswith(("host.parameters", "device")))
+
+
+def _jobs(case: Case) -> Mapping[str, str]:
+    matched = _JOBS.match(case.name)
+    return matched.groupdict() if matched else {}
+
+
+def _session_of(case: Case) -> tuple[str, ...]:
+    """All of the name but the number of jobs."""
+    return tuple(value for key, value in _jobs(case).items() if key != "jobs")
+
+
+def _write_only(case: Case) -> bool:
+    return _chosen(case, "workload") in _WRITE_ONLY
+
+
+def _chosen(case: Case, group: str) -> str:
+    """The entry of a group that the case names."""
+    return next((text.partition("=")[2] for text in case.overrides if text.startswith(f"{group}=")), "")
+
+
+def _limited(case: Case) -> bool:
+    """Whether its clients write no faster than they are told to."""
+    return any(text.startswith(_LIMITED) for text in case.overrides)
+
+
+def _flat(place: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Overrides in the words of the command line."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{place}.{key}", value)
+        elif value is not None:
+            yield f"{place}.{key}={literal(value)}"

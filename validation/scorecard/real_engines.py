@@ -1,0 +1,265 @@
+"""Recorded runs of ADOC's and SILK's released code and of LevelDB as cases: ../shared/data/real_engines.
+
+Each run is a folder with its command, LOG, output and what its device was limited to (README of that folder); nothing of
+it is committed here. Any folder of that kind becomes a case, whatever its limits and load: flags of the command are the
+options of the store. The engines are those that model the released code, not the paper's rules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.validation.casefiles.case import Case, case_from_mapping
+from lsmlab.validation.casefiles.public.text import percentiles
+from lsmlab.validation.casefiles.real import means_and_ranges
+from lsmlab.validation.casefiles.values import SLOW_OPS
+from lsmlab.validation.logs.silk_driver import LEAST_LATENCY_S, WORKERS, block_read_s, offered_rates
+from lsmlab.validation.logs.text import read_text
+
+DATA: Final = Path("../shared/data/real_engines")
+"""Where the data lie beside a checkout."""
+STORES: Final = ("adoc", "silk", "leveldb")
+_REPEAT: Final = re.compile(r"_rep\d+$")
+_STALL: Final = re.compile(r"Cumulative stall: \S+ H:M:S, ([\d.]+) percent")
+_RATE: Final = re.compile(r"\bfillrandom +: +[\d.]+ micros/op (\d+) ops/sec ([\d.]+) seconds")
+_SECOND: Final = re.compile(r"^SEC,write,[\d.]+,(\d+)$", re.MULTILINE)
+_OPTIONS: Final = (
+    "write_buffer_size", "max_write_buffer_number", "max_bytes_for_level_base", "max_bytes_for_level_multiplier",
+    "target_file_size_base", "max_background_jobs", "max_background_flushes", "max_background_compactions", "block_size",
+    "bloom_bits", "cache_size", "level0_file_num_compaction_trigger", "level0_slowdown_writes_trigger",
+    "level0_stop_writes_trigger", "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit",
+    "max_subcompactions",
+)  # fmt: skip
+"""Flags of db_bench that are options under their own name."""
+_NOISE: Final = {
+    "adoc/base": 0.001, "adoc/ADOC": 0.03, "adoc/T": 0.08, "adoc/B": 0.20, "silk/off": 0.03, "silk/silk2": 0.10,
+    "silk/prio2": 0.10,
+}  # fmt: skip
+"""Range of ops/s between repeats of one command (README); of prio2 nothing is known: as silk2, the same thread rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One folder."""
+
+    store: str
+    directory: Path
+    flags: Mapping[str, str]
+    environment: Mapping[str, str]
+    limits: Mapping[str, Any]
+    cores: int
+    version: str
+
+    @property
+    def name(self) -> str:
+        """Such as "adoc/bw60_wb8_T", without the number of the repeat."""
+        return f"{self.store}/{_REPEAT.sub('', self.directory.name)}"
+
+    @property
+    def arm(self) -> str:
+        """The last word of the name: which of the policies were on."""
+        return self.name.rpartition("_")[2]
+
+    def text(self, name: str) -> str:
+        """A text file, plain or packed."""
+        path = self.directory / name
+        return read_text(path if path.is_file() else path.with_name(f"{name}.gz"))
+
+    @property
+    def device(self) -> dict[str, Any]:
+        """The machine's disk under the run's limits."""
+        caps = {"write_cap": self.limits.get("write_bps"), "read_cap": self.limits.get("read_bps")}
+        iops = {"iops_cap": self.limits.get("write_iops")}
+        return {"base": "nvme", **{key: int(v) for key, v in (caps | iops).items() if v}}
+
+
+def real_engine_cases(data: Path = DATA) -> Iterator[Case | tuple[str, str]]:
+    """A case per configuration, repeats together; (name, reason) where this version of LSMLab has no such engine.
+
+    Raises InputError if the data are not there, or a folder does not hold what it should.
+    """
+    groups: dict[str, list[_Run]] = {}
+    for run in _runs(data):
+        groups.setdefault(run.name, []).append(run)
+    for name, group in groups.items():
+        try:
+            yield _case(group, data)
+        except InputError as error:
+            yield name, str(error)
+
+
+def _runs(data: Path) -> Iterator[_Run]:
+    if not data.is_dir():
+        raise InputError(f"{data}: no such folder; the recorded engines belong into ../shared/data/real_engines")
+    for store in STORES:
+        for path in sorted((data / store).glob("*/command.txt")):
+            yield _read(store, path)
+
+
+def _read(store: str, path: Path) -> _Run:
+    first = path.read_text(encoding="utf-8").partition("\n")[0]
+    words = [w.partition("=") for w in shlex.split(first)]
+    try:
+        meta = json.loads((path.parent / "meta.json").read_text(encoding="utf-8"))
+        return _Run(
+            store, path.parent, {k[2:]: v for k, _, v in words if k.startswith("--")},
+            {k: v for k, e, v in words if e and not k.startswith("--")}, meta["device_limits"], meta["cores"], meta["version"],
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{path.parent / 'meta.json'}: cannot be read ({error})") from None
+
+
+def _case(group: list[_Run], data: Path) -> Case:
+    first = group[0]
+    measured, noise = means_and_ranges([_MEASURED[r.store](r) for r in group])
+    told = _NOISE.get(f"{first.store}/{first.arm}")
+    noise = {k: v for k, v in noise.items() if v} | ({"ops_per_s": told} if told is not None and len(group) == 1 else {})
+    logs = [str((r.directory / "LOG.gz").relative_to(data)) for r in group]
+    reports = [str(p.relative_to(data)) for r in group if (p := r.directory / "report.csv").is_file()]
+    mapping = {
+        "name": first.name,
+        "source": f"recorded run, {first.version}",
+        "host": {"parameters": "recording_vm", "cores": first.cores, **_build(first)},
+        **_CONFIGURATIONS[first.store](group),
+        "measured": measured,
+        "noise": noise,
+        "log": logs,
+        **({"series": reports} if reports else {}),
+    }
+    return case_from_mapping(mapping, data)
+
+
+_NO_CHECKSUM_INSTRUCTION: Final = "Fast CRC32 supported: Not supported"
+_CHECKSUM_BYTE: Final = "0.7ns"
+"""CPU per byte of CRC-32C by tables: what merges (compaction_time_cpu_micros, 0.69) and flushes ("Flush lasted …", 0.68) of
+the ADOC build take beyond recording_vm, per byte that they check or sum."""
+
+
+def _build(run: _Run) -> dict[str, str]:
+    """What the program that was recorded differs in from the one that recording_vm was fitted to."""
+    slow = run.store != "leveldb" and _NO_CHECKSUM_INSTRUCTION in run.text("LOG")
+    return {"checksum_byte": _CHECKSUM_BYTE} if slow else {}
+
+
+def _options(run: _Run) -> dict[str, Any]:
+    options: dict[str, Any] = {name: float(run.flags[name]) for name in _OPTIONS if name in run.flags}
+    options = {name: int(v) if v == int(v) else v for name, v in options.items()}
+    for flag in ("disable_wal", "use_direct_reads", "use_direct_io_for_flush_and_compaction"):
+        if flag in run.flags:
+            options[flag] = run.flags[flag] in ("1", "true")
+    return options
+
+
+def _adoc(group: list[_Run]) -> dict[str, Any]:
+    run = group[0]
+    threads, batch = (run.flags.get(name) == "true" for name in ("TEA_enable", "FEA_enable"))
+    engine = "adoc_code" if threads and batch else "adoc_code_t" if threads else "adoc_code_b" if batch else "rocksdb"
+    store: dict[str, Any] = {"engine": engine, "version": "7.7", "preset": "db_bench", "options": _options(run)}
+    if threads or batch:
+        store |= {
+            "tuner.least_batch": int(run.environment["ADOC_MIN_MEMTABLE"]),
+            "tuner.most_batch": int(run.flags["max_memtable_size"]),
+            "tuner.most_threads": int(run.flags["core_num"]),
+            "tuner.interval": f"{run.flags['DOTA_tuning_gap']}s",
+        }
+    workload = {
+        "base": "fillrandom", "key_size": int(run.flags["key_size"]), "value_size": int(run.flags["value_size"]),
+        "num": int(run.flags["num"]), "duration": f"{run.flags['duration']}s",
+    }  # fmt: skip
+    rate = run.flags.get("benchmark_write_rate_limit")
+    if rate:
+        workload["benchmark_write_rate_limit"] = int(rate)
+    return {"store": store, "device": run.device, "workload": workload}
+
+
+_SILK_KEY_BYTES: Final = 6
+"""The driver writes decimal keys: raw_average_key_size of the LOG less eight bytes of sequence number."""
+_FILLED: Final = ((1, 5, 3.3e6), (2, 46, 3.55e6), (3, 305, 3.54e6))
+"""(level, files, bytes of each) of the store that all SILK runs began with: lsm_state of the first flush, 1.26 GB in all."""
+
+
+def _silk(group: list[_Run]) -> dict[str, Any]:
+    run = group[0]
+    env, options = run.environment, _options(run)
+    store: dict[str, Any] = {"engine": "rocksdb", "version": "5.7", "preset": "db_bench", "options": options}
+    if env.get("SILK_OFF") != "1":
+        limited = run.flags.get("dynamic_compaction_rate") == "true"
+        store |= {
+            "engine": "silk_code", **({} if limited else {"scheduler": "silk_code_prio"}),
+            "scheduler.total_bandwidth": f"{env['SILK_T']}MB/s", "scheduler.pause_bandwidth": f"{env['SILK_PAUSE']}MB/s",
+            "scheduler.least_bandwidth": f"{env['SILK_FLOOR']}MB/s", "scheduler.hysteresis": f"{env['SILK_HYST']}MB/s",
+        }  # fmt: skip
+    writes = int(env.get("LP_WRITE_PCT", "50")) / 100
+    valley_rate, peak_rate = np.mean([offered_rates(r.text("stdout.txt"), env) for r in group], axis=0).tolist()
+    workload = {
+        "base": "peaks_valleys", "num": int(run.flags["num"]), "key_size": _SILK_KEY_BYTES,
+        "value_size": int(run.flags["value_size"]), "read": 1.0 - writes, "update": writes, "threads": WORKERS,
+        "queue_per_thread": True, "quiet": f"{env['LP_QUIET_S']}s", "valley": f"{env['LP_VALLEY_S']}s",
+        "valley_rate": valley_rate, "peak": f"{env['LP_PEAK_S']}s", "peak_rate": peak_rate,
+        "duration": f"{run.flags['duration']}s",
+    }  # fmt: skip
+    tree = [{"level": level, "size_bytes": size} for level, files, size in _FILLED for _ in range(files)]
+    return {"store": store, "device": run.device | _block_reads(group), "workload": workload, "initial_tree": tree}
+
+
+def _block_reads(group: list[_Run]) -> dict[str, str]:
+    """How long the disk took to read a block before the load began: another experiment used it too."""
+    found = [block_read_s(r.text("stdout.txt"), r.text("io_cpu.csv")) for r in group]
+    told = [seconds for seconds in found if seconds is not None]
+    return {"read_latency": f"{1e6 * float(np.mean(told)):.0f}us"} if told else {}
+
+
+def _leveldb(group: list[_Run]) -> dict[str, Any]:
+    run = group[0]
+    options = {name: int(run.flags[name]) for name in ("write_buffer_size", "bloom_bits", "cache_size") if name in run.flags}
+    if "max_file_size" in run.flags:
+        options["target_file_size_base"] = int(run.flags["max_file_size"])
+    workload = {
+        "base": "fillrandom", "key_size": 16, "value_size": int(run.flags["value_size"]), "num": int(run.flags["num"]),
+        "duration": f"{run.environment['LDB_WRITE_SECS']}s",
+    }  # fmt: skip
+    device = run.device | {"page_cache": "16GiB"}  # tables are written buffered and synced; reads come from memory
+    return {"store": {"engine": "leveldb", "options": options}, "device": device, "workload": workload}
+
+
+def _adoc_measured(run: _Run) -> dict[str, float]:
+    text = run.text("stdout.txt")
+    result = _RATE.search(text)
+    if result is None:
+        raise InputError(f"{run.directory}: no result line of fillrandom in stdout.txt")
+    return {"ops_per_s": float(result[1]), "duration_s": float(result[2]), **_latency_and_stalls(text)}
+
+
+def _silk_measured(run: _Run) -> dict[str, float]:
+    rows = [line.split(",")[1] for line in run.text("report.csv").splitlines()[1:]]
+    operations = [float(n) for n in rows]
+    text = run.text("stdout.txt")
+    rate = sum(operations) / len(operations)
+    told = {k: v for k, v in _latency_and_stalls(text).items() if "latency" not in k or v >= LEAST_LATENCY_S}
+    return {"ops_per_s": rate, "duration_s": float(run.flags["duration"]), **told}
+
+
+def _latency_and_stalls(text: str) -> dict[str, float]:
+    stalls = _STALL.findall(text)
+    writes = text.rpartition("Microseconds per write")[2]
+    found = {f"write_latency_s.{name}": value for name, value in percentiles(writes).items()}
+    return found | ({"stall_fraction": float(stalls[-1]) / 100.0} if stalls else {})
+
+
+def _leveldb_measured(run: _Run) -> dict[str, float]:
+    seconds = [int(n) for n in _SECOND.findall(run.text("stdout.txt"))]
+    length = float(run.environment["LDB_WRITE_SECS"])
+    slow = sum(n < SLOW_OPS for n in seconds) / max(1, len(seconds))
+    return {"ops_per_s": sum(seconds) / length, "duration_s": length, "slow_seconds": slow}
+
+
+_CONFIGURATIONS: Final = {"adoc": _adoc, "silk": _silk, "leveldb": _leveldb}
+_MEASURED: Final = {"adoc": _adoc_measured, "silk": _silk_measured, "leveldb": _leveldb_measured}

@@ -1,0 +1,190 @@
+"""The simulator against theory: amplification in closed form, garbage collection, queues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.devices.flash import greedy_write_amplification
+from lsmlab.sim.clients.latency import Undisturbed, waiting_mixture
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.machine.sojourn import mean_sojourn_s
+from lsmlab.sim.simulation import run
+from lsmlab.validation.scorecard.page_drive import measured_write_amplification
+
+
+@dataclass(frozen=True, slots=True)
+class TheoryCheck:
+    """One number that theory gives, beside the simulator's."""
+
+    name: str
+    expected: float
+    found: float
+    tolerance: float
+    """Relative."""
+    source: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two agree."""
+        return abs(self.found - self.expected) <= self.tolerance * abs(self.expected) + 1e-12
+
+    def as_json(self) -> dict[str, Any]:
+        """For the JSON document."""
+        return {
+            "expected": self.expected, "found": self.found, "tolerance": self.tolerance, "holds": self.holds,
+            "source": self.source,
+        }  # fmt: skip
+
+
+_SMALL: Final = (
+    "engine.version=7.8", "device=pmem", "host.cores=32", "workload.value_size=1000", "workload.num=40000",
+    "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=64MiB", "keys=exact", "workload.seed=1",
+    "workload.benchmark_write_rate_limit=1MB/s", "engine.options.max_bytes_for_level_base=1GiB",
+    "engine.options.max_compaction_bytes=100GiB",
+)  # fmt: skip
+"""A writer so slow that each compaction ends before the next flush: jobs follow each other as in a formula."""
+
+
+def all_checks() -> Iterator[TheoryCheck]:
+    """Every check, cheapest first."""
+    for checks in (_queues, _garbage_collection, _levelled, _universal, _fifo, _guide):
+        yield from checks()
+
+
+def _summary(*overrides: str) -> dict[str, Any]:
+    return run(compose([*overrides])).summary
+
+
+# --- amplification ---------------------------------------------------------------------------------------------------
+
+
+def merged_all(flushes: int, per_merge: int, first: int) -> float:
+    """W-Amp of a store that holds `flushes` memtables of distinct keys and merges everything whenever a merge is due.
+
+    The first merge is due after `first` flushes, each further one after `per_merge` more; merge number m writes what
+    has been flushed until then. So W-Amp = 1 + sum of those sizes by flushes.
+    """
+    written = sum(range(first, flushes + 1, per_merge))
+    return 1.0 + written / flushes
+
+
+def _levelled() -> Iterator[TheoryCheck]:
+    """One level below L0 and no duplicates: every compaction reads all of it."""
+    for trigger in (2, 4, 8):
+        found = _summary(
+            *_SMALL, "workload=filluniquerandom", "engine.options.num_levels=2",
+            f"engine.options.level0_file_num_compaction_trigger={trigger}",
+        )  # fmt: skip
+        expected = merged_all(found["flush_count"], trigger, trigger)
+        yield TheoryCheck(
+            f"levelled, one level, L0 trigger {trigger}: W-Amp", expected, found["write_amplification"], 0.01,
+            "sum over merges of what they hold",
+        )  # fmt: skip
+    found = _summary(
+        *_SMALL, "workload=overwrite", "workload.num=10000", "workload.writes=40000", "engine.options.num_levels=2"
+    )
+    yield TheoryCheck(
+        "levelled, one level, overwrites of 10,000 keys: W-Amp", _overwritten(found), found["write_amplification"], 0.02,
+        "each merge writes all keys once",
+    )  # fmt: skip
+
+
+def _overwritten(summary: dict[str, Any]) -> float:
+    """Every merge of a store that holds all of its keys writes each of them once."""
+    per_flush = summary["flush_bytes"] / summary["flush_count"]
+    whole = summary["levels"][-1]["bytes"]
+    return 1.0 + float(summary["compaction_count"] * whole / (summary["flush_count"] * per_flush))
+
+
+def _universal() -> Iterator[TheoryCheck]:
+    """With a size ratio without limit every compaction merges all runs, the merged one among them."""
+    for trigger in (3, 6):
+        found = _summary(
+            *_SMALL, "engine=universal", "workload=filluniquerandom",
+            f"engine.options.level0_file_num_compaction_trigger={trigger}",
+            "engine.options.compaction_options_universal.size_ratio=1000000",
+        )  # fmt: skip
+        expected = merged_all(found["flush_count"], trigger - 1, trigger)
+        yield TheoryCheck(
+            f"universal, full merges, trigger {trigger}: W-Amp", expected, found["write_amplification"], 0.01,
+            "sum over merges of what they hold",
+        )  # fmt: skip
+
+
+def _fifo() -> Iterator[TheoryCheck]:
+    """Nothing is merged, and the store stays below its limit by less than a file."""
+    options = "engine.options.compaction_options_fifo"
+    found = _summary(
+        *_SMALL, "engine=fifo", "workload=filluniquerandom", f"{options}.max_table_files_size=10MiB",
+        f"{options}.allow_compaction=false",
+    )  # fmt: skip
+    yield TheoryCheck("FIFO without merges: W-Amp", 1.0, found["write_amplification"], 0.0, "nothing is rewritten")
+    file = found["flush_bytes"] / found["flush_count"]
+    limit = 10 * 2**20
+    yield TheoryCheck(
+        "FIFO without merges: bytes kept", math.floor(limit / file) * file, found["live_bytes"], 1.01 * file / limit,
+        "limit less at most one file",
+    )  # fmt: skip
+
+
+def _guide() -> Iterator[TheoryCheck]:
+    """RocksDB's tuning guide: a level of fan-out T costs up to T + 1 writes per byte that enters it, on average about T/2 + 1.
+
+    A file meets T files below when its level is full and fewer before, and RocksDB picks the file that meets fewest; so
+    the estimate (T + 2) / 2 is an average with a wide tolerance, not a law.
+    """
+    for fanout in (4, 10):
+        found = _summary(
+            "engine.version=7.8", "device=samsung_970_pro", "workload=fillrandom", "workload.value_size=400", "workload.num=10M",
+            "engine.options.write_buffer_size=4MiB", "engine.options.target_file_size_base=4MiB",
+            "engine.options.max_bytes_for_level_base=16MiB", f"engine.options.max_bytes_for_level_multiplier={fanout}",
+            "workload.benchmark_write_rate_limit=20MB/s", "workload.duration=150s",
+        )  # fmt: skip
+        inner = [row for row in found["levels"][2:] if row["write_bytes"] > 0][:1]
+        for row in inner:
+            yield TheoryCheck(
+                f"levelled, fan-out {fanout}: W-Amp of L{row['level']}", (fanout + 2) / 2, row["w_amp"], 0.5,
+                "RocksDB tuning guide: half a full overlap on average",
+            )  # fmt: skip
+
+
+# --- devices and queues ------------------------------------------------------------------------------------------------
+
+
+def _garbage_collection() -> Iterator[TheoryCheck]:
+    """The closed form of greedy collection against a drive simulated page by page."""
+    for utilisation in (0.6, 0.75, 0.85):
+        yield TheoryCheck(
+            f"flash garbage collection at {utilisation:.0%} full: programmed by written",
+            measured_write_amplification(utilisation), greedy_write_amplification(utilisation), 0.04,
+            "greedy collection simulated page by page",
+        )  # fmt: skip
+
+
+_AS_EXPONENTIAL: Final = 0.67294
+"""Spread of a log-logistic time whose coefficient of variation is 1: tan(b)/b = 2 for b = spread times the root of 3."""
+
+
+def _queues() -> Iterator[TheoryCheck]:
+    """Waiting times against Pollaczek and Khinchine, shared cores against processor sharing."""
+    for name, spread, variation in (("M/D/1", 0.0, 0.0), ("M/G/1 with the variation of M/M/1", _AS_EXPONENTIAL, 1.0)):
+        for load in (0.3, 0.8):
+            _, rows = waiting_mixture(Undisturbed(1e6, 1e-3, spread), load, 1)
+            found = float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6
+            expected = load * (1.0 + variation) / (2.0 * (1.0 - load)) * 1e-3
+            yield TheoryCheck(f"{name} at load {load}: mean wait (s)", expected, found, 0.01, "Pollaczek and Khinchine")
+    for service in ("exponential", "constant"):
+        means = [mean_sojourn_s(service, 0.7, 6000, seed) for seed in range(10)]
+        yield TheoryCheck(
+            f"one shared core, {service} work at load 0.7: mean time (s)", 1.0 / 0.3, float(np.mean(means)),
+            _half_width(means), "M/G/1 processor sharing: 1 / (1 - load)",
+        )  # fmt: skip
+
+
+def _half_width(values: Sequence[float]) -> float:
+    """Relative half width of the 99 % interval of a mean of ten values."""
+    return float(3.25 * np.std(values, ddof=1) / math.sqrt(len(values)) / np.mean(values))
