@@ -39,7 +39,7 @@ CASES = (
     Case("hour", (*HOUR, "workload.duration=3600s"), 1.5, 0.6),
     Case("day", (*HOUR, "workload.duration=86400s"), 30.0),
     Case("load_a", LOAD_A, 5.0),
-    Case("load_a_4_regions", (*LOAD_A, "workload.regions=4"), 10.0),
+    Case("load_a_4_shards", (*LOAD_A, "workload.shards=4"), 10.0),
     Case("terabyte", (*LOAD_A, "workload.recordcount=5G"), 25.0),
     Case(
         "throttled_90s",

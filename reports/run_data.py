@@ -26,9 +26,9 @@ _TABLES: Final = {
         r"|level_bytes_\d+|option_\w+"
     ),
     "jobs.parquet": re.compile(
-        r"job|region|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes"
+        r"job|shard|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes"
     ),
-    "stalls.parquet": re.compile(r"cause|start_s|end_s|region|chain_jobs"),
+    "stalls.parquet": re.compile(r"cause|start_s|end_s|shard|chain_jobs"),
     "latency.parquet": re.compile(r"op|upper_s|count"),
 }
 """Tables of a run directory and the columns that pages are drawn from."""
@@ -45,7 +45,7 @@ class RunData:
     series: dict[str, Column]
     """Columns of series.parquet, one row per simulated second."""
     jobs: dict[str, Column]
-    """Columns of jobs.parquet, one row per job, by start time, and "key": the job's number among all regions."""
+    """Columns of jobs.parquet, one row per job, by start time, and "key": the job's number among all shards."""
     stalls: dict[str, Column]
     """Columns of stalls.parquet but the chain."""
     chain_ends: npt.NDArray[np.int64]
@@ -173,14 +173,14 @@ def _sorted_by(columns: dict[str, Column], key: str) -> dict[str, Column]:
 
 
 def _with_keys(jobs: dict[str, Column]) -> dict[str, Column]:
-    """Jobs are numbered within their region."""
+    """Jobs are numbered within their shard."""
     if len(jobs.get("job", ())):
-        jobs["key"] = _key(jobs.get("region", np.zeros(1)), jobs["job"])
+        jobs["key"] = _key(jobs.get("shard", np.zeros(1)), jobs["job"])
     return jobs
 
 
-def _key(region: Column, job: Column) -> npt.NDArray[np.int64]:
-    return region.astype(np.int64) * 2**32 + job.astype(np.int64)
+def _key(shard: Column, job: Column) -> npt.NDArray[np.int64]:
+    return shard.astype(np.int64) * 2**32 + job.astype(np.int64)
 
 
 def _chains(stalls: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -192,8 +192,8 @@ def _chains(stalls: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     lengths = np.nan_to_num(pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(float))
     ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     jobs = lists.flatten().to_numpy(zero_copy_only=False)
-    regions = stalls["region"].to_numpy() if "region" in stalls.column_names else np.zeros(len(lists))
-    return ends, _key(np.repeat(regions, np.diff(ends)), jobs)
+    shards = stalls["shard"].to_numpy() if "shard" in stalls.column_names else np.zeros(len(lists))
+    return ends, _key(np.repeat(shards, np.diff(ends)), jobs)
 
 
 def _histograms(latency: dict[str, Column]) -> dict[str, tuple[Floats, Floats]]:

@@ -39,7 +39,7 @@ class Fills:
         self._shares = [c.mix.writes * c.threads / total for c in writers]
         self._rngs = [np.random.default_rng(s) for s in seeds]
         self._streams: list[list[WriteStream]] = []
-        self.cursors = [workload.cursor(region) for region in range(len(seeds))]
+        self.cursors = [workload.cursor(shard) for shard in range(len(seeds))]
         for cursor in self.cursors:
             self._streams.append([c.start(sample, cursor) for c in writers])
 
@@ -70,14 +70,14 @@ class Phase:
         arrivals, keys, limiter, reads, self._preload_seed = seeds
         self.setup = set_up(config, env, np.random.default_rng(limiter), allowed, like)
         workload, self.machine = self.setup.workload, self.setup.machine
-        self.fills = Fills(workload, self.setup.sample, keys.spawn(workload.regions))
+        self.fills = Fills(workload, self.setup.sample, keys.spawn(workload.shards))
         levels, checks = self.setup.engine.options.num_levels, bool(config.get("checks", False))
         self.stores = [
             Store(
                 number, env, self.setup.engine, self.setup.content, self.machine, self.fills,
                 StoreRecorder(number, levels), np.random.default_rng(own), checks=checks,
             )
-            for number, own in enumerate(limiter.spawn(workload.regions))
+            for number, own in enumerate(limiter.spawn(workload.shards))
         ]  # fmt: skip
         self._arrivals_rng = np.random.default_rng(arrivals)
         self._reads_rng = np.random.default_rng(reads)

@@ -69,11 +69,11 @@ def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence
 
 def _shared_sample(sample: KeySample, measured: Workload, filling: Workload) -> KeySample:
     """The keys of the filling workload, coded as the measured one codes its own."""
-    if measured.regions != filling.regions:
-        raise InputError(f"prefill.regions: {filling.regions} must be workload.regions, {measured.regions}")
+    if measured.shards != filling.shards:
+        raise InputError(f"prefill.shards: {filling.shards} must be workload.shards, {measured.shards}")
     if measured.key_size != filling.key_size:
         raise InputError(f"prefill.key_size: {filling.key_size:g} must be workload.key_size, {measured.key_size:g}")
-    one = filling.region()
+    one = filling.shard()
     alike = one.key_order == sample.order
     ordered = alike and isinstance(one.key_order, Ordered)
     if not ordered and one.population != sample.population:

@@ -62,7 +62,7 @@ class Setup:
     shape: WriteShape
     machine: Machine
     device_setup: DeviceSetup
-    log_reaches_device: bool
+    wal_reaches_device: bool
     """Whether log bytes reach the device in any case (`ClientDemand` knows the others)."""
     keys: KeySettings
 
@@ -95,15 +95,15 @@ def set_up(
     return Setup(
         engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape,
         machine=make_machine(env, engine, workload, host, device_setup, limiter_rng), device_setup=device_setup,
-        log_reaches_device=_log_reaches_device(engine, workload), keys=keys,
+        wal_reaches_device=_wal_reaches_device(engine, workload), keys=keys,
     )  # fmt: skip
 
 
-def _log_reaches_device(engine: Engine, workload: Workload) -> bool:
+def _wal_reaches_device(engine: Engine, workload: Workload) -> bool:
     """Whether it does however soon it is deleted: because it is synced, or because files point to values in it."""
     options = engine.options
     synced = options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
-    return not options.disable_wal and (synced or engine.values_in_log)
+    return not options.disable_wal and (synced or engine.values_in_wal)
 
 
 def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:
@@ -142,7 +142,7 @@ def _shape(engine: Engine, workload: Workload) -> WriteShape:
     return WriteShape(
         batch_bytes=batch - deletes * value,
         user_bytes=key + (1.0 - deletes) * workload.value_bytes,
-        log_bytes=0.0 if options.disable_wal else batch + _WAL_HEADER_BYTES,
+        wal_bytes=0.0 if options.disable_wal else batch + _WAL_HEADER_BYTES,
         memtable_entries=engine.memtable_entries(key, value, deletes),
         key_bytes=key,
         value_bytes=value,
@@ -188,7 +188,7 @@ def _expected_writes(workload: Workload) -> float:
 
 def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     key, value = round(workload.key_size), workload.value_bytes
-    population = float(workload.region().population)
+    population = float(workload.shard().population)
     # most bytes live in the deepest level, which holds most of the keys that exist
     entries = population * (1.0 - np.exp(-1.0))
     block = engine.block_format

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-from lsmlab.models.policies.decisions import DoNothing, Drop, Link, Merge, Move, Pick, Picker, RunningJob
+from lsmlab.models.policies.decisions import Compaction, DoNothing, Drop, Link, Move, Pick, Picker, RunningJob
 from lsmlab.models.tree.files import NO_KEYS, Slice, SortedFile, slice_of
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Placement, Tree
@@ -128,9 +128,9 @@ def show_pick(pick: Pick) -> str:
     head = f"{type(pick).__name__.lower()} L{pick.start_level}->L{pick.output_level} {pick.reason} score={pick.score:.4g}"
     if pick.next_key is not None:
         head += f" next={pick.next_key}"
-    if isinstance(pick, Merge) and pick.cut_keys:
+    if isinstance(pick, Compaction) and pick.cut_keys:
         head += f" cut_at={','.join(map(str, pick.cut_keys))}"
-    if isinstance(pick, Merge) and pick.placement is not Placement.REPLACE:
+    if isinstance(pick, Compaction) and pick.placement is not Placement.REPLACE:
         head += f" {pick.placement.value}"
     return "\n".join([head, *files])
 
@@ -177,7 +177,7 @@ class PickerSession:
             self._start(pick)
         return "\n".join([*shown, "nothing"])
 
-    def _start(self, pick: Merge | Move | Drop | Link) -> None:
+    def _start(self, pick: Compaction | Move | Drop | Link) -> None:
         for level, files in pick.inputs:
             self.tree.mark(level, files, busy=True)
         if isinstance(pick, Drop):

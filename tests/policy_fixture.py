@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lsmlab.models.policies.decisions import NOTHING, DoNothing, Drop, Link, Merge, Pick, RunningJob, Scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Pick, RunningJob, Scope
 from lsmlab.models.policies.parts import Base
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.parts import leveled_picker
@@ -101,7 +101,7 @@ class StackingPicker(LeveledPicker):
         for level in range(tree.num_levels - 2, -1, -1):
             groups = [(0, (f,)) for f in tree.l0] if level == 0 else [(level, tuple(r.files)) for r in tree.runs(level)]
             if len(groups) >= self.most_runs and not any(f.busy for _, files in groups for f in files):
-                return Merge(level, level + 1, tuple(groups), "Tiering", placement=Placement.NEW_RUN)
+                return Compaction(level, level + 1, tuple(groups), "Tiering", placement=Placement.NEW_RUN)
         return NOTHING
 
 
@@ -132,7 +132,7 @@ class LinkingPicker(LeveledPicker):
         """Merge a ripe file; link a file of L1; else what RocksDB would do about L0."""
         for file in tree.levels[2]:
             if len(file.slices) >= self.threshold and not file.busy:
-                return Merge(2, 2, ((2, (file,)),), "SliceLinks")
+                return Compaction(2, 2, ((2, (file,)),), "SliceLinks")
         scores = self.scores(tree)
         below = tree.levels[2]
         if scores[1] >= 1 and len(below):

@@ -55,13 +55,13 @@ def write_run(
 
 _JOB_TYPES = {
     **dict.fromkeys(("job", "start_level", "output_level", "input_files", "input_files_output_level", "output_files",
-                     "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "region", "subcompactions"),
+                     "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "shard", "subcompactions"),
                     pa.int64()),
     **dict.fromkeys(("queued_s", "start_s", "end_s", "entries_in", "entries_out", "score", "cpu_s"), pa.float64()),
     "kind": pa.string(), "reason": pa.string(),
 }  # fmt: skip
 _STALL_TYPES = {
-    "stall": pa.int64(), "cause": pa.string(), "start_s": pa.float64(), "end_s": pa.float64(), "region": pa.int64(),
+    "stall": pa.int64(), "cause": pa.string(), "start_s": pa.float64(), "end_s": pa.float64(), "shard": pa.int64(),
     "chain_jobs": pa.list_(pa.int64()), "chain_levels": pa.int64(), "chain_bytes": pa.int64(),
 }  # fmt: skip
 
@@ -91,7 +91,7 @@ def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[s
             "input_files_output_level": files // 2,
             "output_files": files, "read_bytes": 0 if kind == "flush" else size, "read_bytes_output_level": size // 2,
             "write_bytes": int(size * 0.9), "entries_in": size / 100, "entries_out": size / 120, "score": 1.5,
-            "parent": len(rows) + 1 if rows else -1, "region": 0, "cpu_s": ran / 2, "subcompactions": 1,
+            "parent": len(rows) + 1 if rows else -1, "shard": 0, "cpu_s": ran / 2, "subcompactions": 1,
         })  # fmt: skip
     return rows
 
@@ -107,7 +107,7 @@ def _stalls(random: np.random.Generator, seconds: int, wanted: int, jobs: list[d
         chain = jobs[max(0, last - int(random.integers(1, 6))) : last]
         rows.append({
             "stall": number, "cause": str(random.choice(CAUSES, p=[0.35, 0.05, 0.02, 0.08, 0.38, 0.12])),
-            "start_s": float(start), "end_s": float(start) + length, "region": 0,
+            "start_s": float(start), "end_s": float(start) + length, "shard": 0,
             "chain_jobs": [job["job"] for job in chain],
             "chain_levels": len({job["start_level"] for job in chain}),
             "chain_bytes": sum(job["read_bytes"] + job["write_bytes"] for job in chain),

@@ -14,7 +14,7 @@ from typing import Any
 import lsmlab.sim.store.compacting
 import lsmlab.sim.store.flushing
 import numpy as np
-from lsmlab.models.policies.decisions import Merge
+from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.sim.store.store import Store
 
@@ -59,7 +59,7 @@ class Shadow:
             runs = [(k, self.memtables[id(k)]) for k in reversed(memtables)]
             self._note([file], runs)
 
-    def merged(self, pick: Merge, outputs: Sequence[SortedFile]) -> None:
+    def merged(self, pick: Compaction, outputs: Sequence[SortedFile]) -> None:
         """Files were merged, in the order in which the pick names them."""
         self._note(outputs, [run for _, files in pick.inputs for f in files for run in self._runs(f)])
 
@@ -119,7 +119,7 @@ def _position(keys: KeyArray, key: int) -> int | None:
 def shadowed(store: Store) -> Iterator[Shadow]:
     """Follow everything that happens to a store while the context lasts."""
     shadow = Shadow()
-    flush_work, merge_work = lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.merge_work
+    flush_work, compaction_work = lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.compaction_work
     memtables = store.memtables
     source, full, rest = memtables._source, memtables.full, memtables.rest
     fill, count = source.memtable, source.counted
@@ -152,15 +152,15 @@ def shadowed(store: Store) -> Iterator[Shadow]:
         shadow.flushed([m.keys for m in picked], work.file)
         return work
 
-    def merge(own: Store, pick: Merge) -> Any:
-        work = merge_work(own, pick)
+    def merge(own: Store, pick: Compaction) -> Any:
+        work = compaction_work(own, pick)
         shadow.merged(pick, work.outputs)
         return work
 
     source.memtable, source.counted = memtable, counted  # type: ignore[method-assign]
     memtables.full, memtables.rest = filled, emptied  # type: ignore[method-assign]
-    lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.merge_work = flush, merge
+    lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.compaction_work = flush, merge
     try:
         yield shadow
     finally:
-        lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.merge_work = flush_work, merge_work
+        lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.compaction_work = flush_work, compaction_work

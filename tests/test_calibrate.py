@@ -15,7 +15,7 @@ import pytest
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import StallCause
-from lsmlab.sim.clients.latency import Undisturbed
+from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.equations import equations_of
@@ -26,7 +26,7 @@ from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
 from lsmlab.validation.calibrate.verb import CASES, COMMAND, calibrate
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
-from lsmlab.validation.logs.history.fills import Fill, undisturbed
+from lsmlab.validation.logs.history.fills import Fill, unstalled
 from lsmlab.validation.logs.history.stalls import Stall
 from lsmlab.validation.logs.timings.jobs import Job
 
@@ -158,14 +158,14 @@ def a_histogram(times_us: np.ndarray) -> Histogram:
 
 
 def log_logistic(mean_us: float, spread: float, count: int) -> np.ndarray:
-    """Times of undisturbed writes."""
-    part = Undisturbed(1.0, mean_us, spread)
+    """Times of unstalled writes."""
+    part = Unstalled(1.0, mean_us, spread)
     return np.array([part.quantile(q) for q in (np.arange(count) + 0.5) / count])
 
 
 @pytest.mark.parametrize(("mean_us", "true"), [(1.4, 0.3), (1.6, 0.45), (4.0, 0.35)])
 def test_the_clock_of_whole_microseconds_is_taken_out(mean_us: float, true: float) -> None:
-    """Mean and spread of undisturbed writes come back from a histogram whose buckets are as wide as the times, with its tail."""
+    """Mean and spread of unstalled writes come back from a histogram whose buckets are as wide as the times, with its tail."""
     held_up = np.full(400, 50.0)
 
     found = short_writes(a_histogram(np.concatenate((log_logistic(mean_us, true, 200_000), held_up))))
@@ -199,7 +199,7 @@ def test_interruptions_come_back() -> None:
     assert np.abs(misses).max() < 0.08 / 0.2
 
 
-def test_the_time_of_a_write_is_that_of_undisturbed_memtables() -> None:
+def test_the_time_of_a_write_is_that_of_unstalled_memtables() -> None:
     """A run that stalled, and whose clients lost time besides, tells the cost of a write by the memtables between its stalls."""
     run = a_run("stalled", 200, 1, 0.1)
     slow = replace(run, operations=run.operations // 2)
@@ -210,7 +210,7 @@ def test_the_time_of_a_write_is_that_of_undisturbed_memtables() -> None:
     values = dict.fromkeys(equation.keys, 0.0) | {"host.write_op": TRUE["host.write_op"], "host.write_serial": 1.0}
     busy = sum(job.cpu_s for job in run.jobs) / run.jobs[-1].work_end_s
     assert equation.misses(values) * 0.08 == pytest.approx([0.0], abs=1e-6)
-    assert equation.misses(values | {"host.crowding": 0.5}) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
+    assert equation.misses(values | {"host.core_contention": 0.5}) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
 
 
 def test_a_fill_that_meets_a_stall_does_not_count() -> None:
@@ -218,7 +218,7 @@ def test_a_fill_that_meets_a_stall_does_not_count() -> None:
     memtables = [Fill(0, 100, 10.0), Fill(100, 200, 10.0), Fill(200, 300, 10.0)]
     stalls = [Stall(StallCause.L0_SLOWDOWN, 150, 160, 0)]
 
-    assert [memtables[0], memtables[2]] == undisturbed(memtables, stalls)
+    assert [memtables[0], memtables[2]] == unstalled(memtables, stalls)
 
 
 def test_writers_without_a_core_each_say_nothing() -> None:

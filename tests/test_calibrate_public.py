@@ -13,19 +13,19 @@ from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.public import sources
-from lsmlab.validation.calibrate.public_fits import Source, crowding_fit, linear
+from lsmlab.validation.calibrate.public_fits import Source, core_contention_fit, linear
 from lsmlab.validation.calibrate.public_machines import small_pc
 from lsmlab.validation.logs.timings import job_records
 from lsmlab.validation.logs.timings.job_records import (
     JobLog,
     busy_periods,
     commit_s,
+    compaction_costs,
     flush_costs,
     lone_syncs,
-    merge_costs,
     slower_than,
 )
-from lsmlab.validation.logs.timings.jobs import Job, merge_terms
+from lsmlab.validation.logs.timings.jobs import Job, compaction_terms
 
 
 def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:
@@ -110,24 +110,24 @@ def test_merges_in_one_thread_are_those_that_count() -> None:
     one = Job("compaction", 0.0, 1.0, 10.0, 100.0, output_bytes=1.0, wall_s=1.0, cpu_s=0.5, files=[(1.0, 1.0)])
     two = replace(one, cpu_s=0.9, parts=2)
 
-    assert [0.5] == merge_costs(job_log([one, two]))[1].tolist()
+    assert [0.5] == compaction_costs(job_log([one, two]))[1].tolist()
 
 
 def test_a_merge_of_eight_runs_compares_twice_more_than_one_of_two() -> None:
     """The heap of eight runs is two levels deeper than that of two: two more comparisons for every record."""
     two, eight = (Job(records=10.0, raw_bytes=100.0, runs=runs) for runs in (2, 8))
 
-    assert ((10.0, 100.0, 0.0), (10.0, 100.0, 20.0)) == (merge_terms(two), merge_terms(eight))
+    assert ((10.0, 100.0, 0.0), (10.0, 100.0, 20.0)) == (compaction_terms(two), compaction_terms(eight))
 
 
 def test_what_a_merge_drops_counts_for_a_share() -> None:
     """Of ten records six are written: the other four cost 0.22 of that each, and so do their bytes; all are compared."""
     merge = Job(records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
 
-    assert (6.88, 68.8, 20.0) == pytest.approx(merge_terms(merge))
+    assert (6.88, 68.8, 20.0) == pytest.approx(compaction_terms(merge))
 
 
-def test_crowding_is_what_costs_of_merges_leave() -> None:
+def test_core_contention_is_what_costs_of_merges_leave() -> None:
     """Merges that take 1.5 times the CPU that their records and runs explain were slowed down by half."""
     crowd = Job(records=10.0, raw_bytes=100.0, runs=8, cpu_s=1.5 * (10.0 + 20.0 * 0.5))
 
@@ -142,8 +142,8 @@ def test_copies_are_no_computing() -> None:
     merge = Job("compaction", 0.0, 1.0, 10.0, 5e7, output_bytes=2e8, wall_s=1.0, cpu_s=0.5, write_s=0.1)
     merge.files = [(0.5, 1e8), (1.0, 1e8)]
 
-    on_pmem = merge_costs(job_log([merge], io_statistics=True), 1e-9, 1e9)
-    on_disk = merge_costs(job_log([merge], io_statistics=True), 1e-9)
+    on_pmem = compaction_costs(job_log([merge], io_statistics=True), 1e-9, 1e9)
+    on_disk = compaction_costs(job_log([merge], io_statistics=True), 1e-9)
 
     assert [0.8, 0.65] == pytest.approx([on_pmem[1][0], on_disk[1][0]])
     assert [0.0, 2.0] == [on_pmem[0][0, 3], on_disk[0][0, 3]], "files that the merge slept for"
@@ -157,7 +157,7 @@ def test_an_fsync_beside_a_merge_is_not_alone() -> None:
     assert [[6e7, 0.1]] == lone_syncs(job_log([merge, *flushes])).tolist()
 
 
-def test_crowding_is_found_again() -> None:
+def test_core_contention_is_found_again() -> None:
     """Costs that grow by 5 % per further running thread, beside 1.4 others: a merge in one part and one in ten."""
     jobs = [
         Job(records=1e6, raw_bytes=1e9, cpu_s=1.0 + 0.05 * (parts + 1.4 - 1.0), parts=parts, kind="compaction")
@@ -165,7 +165,7 @@ def test_crowding_is_found_again() -> None:
     ]
     source = Source("throttled/x", "pmem", "", capped=False, statistics=False, log=job_log(jobs), output="")
 
-    assert [0.05] == pytest.approx(crowding_fit([source], np.array([1e-6, 0.0, 0.0])), rel=1e-6)
+    assert [0.05] == pytest.approx(core_contention_fit([source], np.array([1e-6, 0.0, 0.0])), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsmlab.models.errors import InputError
-from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered, Sharded
+from lsmlab.models.tree.key_order import Hashed, InsertRanges, KeyOrder, Ordered
 from lsmlab.models.tree.keys import KeySample, choose_rate
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, SequentialKeys, UniformKeys
 from lsmlab.models.workloads.hashes import fnv1a_64
@@ -104,7 +104,7 @@ def test_exact_uniform_keys_are_db_bench_s() -> None:
     assert [k << 1 for k in sorted({*one[51:].tolist(), *two[50:].tolist()})] == got[1].tolist()
 
 
-@pytest.mark.parametrize("order", [Ordered(), Hashed(), Sharded(10)])
+@pytest.mark.parametrize("order", [Ordered(), Hashed(), InsertRanges(10)])
 @pytest.mark.parametrize("rate", [1.0, 2.0**-5])
 def test_inserts_write_every_key_once(order: KeyOrder, rate: float) -> None:
     """Consecutive fills of inserts share no key and together are all keys, whatever the key order."""
@@ -118,17 +118,17 @@ def test_inserts_write_every_key_once(order: KeyOrder, rate: float) -> None:
 
 
 def test_sequential_fills_do_not_overlap() -> None:
-    """In key order each fill lies behind the one before; over shards each fill spans nearly the whole key space."""
+    """In key order each fill lies behind the one before; over ranges each fill spans nearly the whole key space."""
     rng = np.random.default_rng(1)
     ordered = SequentialKeys().start(KeySample(10_000), InsertCursor())
     first, second = ordered.distinct(100, rng), ordered.distinct(100, rng)
     assert (first[0], first[-1]) == (0, 198)
     assert (second[0], second[-1]) == (200, 398)
-    sharded = SequentialKeys().start(KeySample(10_000, order=Sharded(10)), InsertCursor())
-    assert [(shard * 1000 + i) << 1 for shard in range(10) for i in range(2)] == sharded.distinct(20, rng).tolist()
+    ranged = SequentialKeys().start(KeySample(10_000, order=InsertRanges(10)), InsertCursor())
+    assert [(start * 1000 + i) << 1 for start in range(10) for i in range(2)] == ranged.distinct(20, rng).tolist()
 
 
-@given(st.integers(1, 5000), st.sampled_from([Ordered(), Hashed(), Sharded(1), Sharded(7), Sharded(10_000)]))
+@given(st.integers(1, 5000), st.sampled_from([Ordered(), Hashed(), InsertRanges(1), InsertRanges(7), InsertRanges(10_000)]))
 def test_key_orders_are_bijections(size: int, order: KeyOrder) -> None:
     """Every key order gives each of `size` numbers a place of its own in [0, size)."""
     assert list(range(size)) == np.sort(order.place(np.arange(size), size)).tolist()

@@ -10,13 +10,13 @@ from lsmlab.models.workloads.arrivals import ClosedLoop, ConstantRate
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.group import WRITE, Group, start_group
 from lsmlab.sim.clients.sleeps import Sleeps
-from lsmlab.sim.clients.undisturbed import UndisturbedTally
+from lsmlab.sim.clients.unstalled import UnstalledTally
 from lsmlab.sim.clients.write_waits import WriteWaits
 from lsmlab.sim.store.recorder import CAUSES
 from lsmlab.sim.store.write_shape import WriteShape
 
 SHAPE = WriteShape(
-    batch_bytes=247, user_bytes=216, log_bytes=0, memtable_entries=1e4, key_bytes=16, value_bytes=200, delete_share=0
+    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, key_bytes=16, value_bytes=200, delete_share=0
 )
 
 
@@ -57,9 +57,9 @@ def test_an_open_loop_has_a_backlog_that_is_served_off() -> None:
     assert group.next_change_s(10.0) == 10.0
 
 
-def test_undisturbed_operations_are_counted_by_their_times() -> None:
+def test_unstalled_operations_are_counted_by_their_times() -> None:
     """A hundred writes, nine in ten of 2 us and one of 1 ms: two classes whose times are right to 2 %."""
-    tally = UndisturbedTally()
+    tally = UnstalledTally()
     tally.add(100.0, [(WRITE, 1.0)], [[(0.9, 2e-6), (0.1, 1e-3)]], 0.0, None)
 
     served = [s.operations for s in tally.of(WRITE, 0.3)]

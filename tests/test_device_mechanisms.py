@@ -299,7 +299,7 @@ def test_who_copies_to_persistent_memory_holds_a_core(name: str) -> None:
 def test_threads_that_copy_crowd_the_others() -> None:
     """A second of work takes 1.1 s beside a thread that copies all the while, with 10 % per further thread."""
     env = simpy.Environment()
-    cores = CoreStation(env, 4, crowding=0.1)
+    cores = CoreStation(env, 4, core_contention=0.1)
     cores.copying(1)
     env.run(cores.work(1.0))
     cores.copying(-1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import DoNothing, Drop, Merge, RunningJob
+from lsmlab.models.policies.decisions import Compaction, DoNothing, Drop, RunningJob
 from lsmlab.models.policies.rocksdb.fifo import FifoPicker
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
@@ -31,7 +31,7 @@ def sizes_after_flushes(picker: FifoPicker, flushes: int) -> list[list[int]]:
         tree.install((), [(0, [SortedFile(number, 0, 99, 100)])])
         while not isinstance(pick := picker.pick(tree, (), 0.0), DoNothing):
             merged = [SortedFile(-number, 0, 99, sum(f.size_bytes for f in pick.inputs[0][1]))]
-            tree.install(pick.inputs, [(0, merged)] if isinstance(pick, Merge) else ())
+            tree.install(pick.inputs, [(0, merged)] if isinstance(pick, Compaction) else ())
         states.append([f.size_bytes for f in tree.l0])
     return states
 
@@ -84,9 +84,9 @@ def test_merge_guard() -> None:
     """Files of 0.82 memtables merge from the trigger on; files of one whole memtable only twelve at a time."""
     small = FifoPicker(V98, allow_compaction=True, write_buffer_size=100)
     pick = small.pick(l0_tree([82] * 4), (), 0.0)
-    assert isinstance(pick, Merge)
+    assert isinstance(pick, Compaction)
     assert (pick.reason, pick.output_level, len(pick.inputs[0][1])) == ("FIFOReduceNumFiles", 0, 4)
-    merged = [isinstance(small.pick(l0_tree([100] * n), (), 0.0), Merge) for n in (4, 11, 12)]
+    merged = [isinstance(small.pick(l0_tree([100] * n), (), 0.0), Compaction) for n in (4, 11, 12)]
     assert merged == [False, False, True]
 
 
@@ -94,15 +94,15 @@ def test_merge_ends_before_a_merged_a_busy_or_one_file_too_many() -> None:
     """A merged file raises the work per file, a busy file ends the block, max_compaction_bytes limits it."""
     options: dict[str, Any] = {"allow_compaction": True, "write_buffer_size": 100}
     mixed = FifoPicker(V98, **options).pick(l0_tree([10] * 5 + [40, 40]), (), 0.0)
-    assert isinstance(mixed, Merge)
+    assert isinstance(mixed, Compaction)
     assert len(mixed.inputs[0][1]) == 5
     tree = l0_tree([10] * 7)
     tree.mark(0, [tree.l0[5]], busy=True)
     beside = FifoPicker(V98, **options).pick(tree, (RunningJob(0, 0, 0, 99, intra_l0=True),), 0.0)
-    assert isinstance(beside, Merge)
+    assert isinstance(beside, Compaction)
     assert len(beside.inputs[0][1]) == 5
     limited = FifoPicker(V98, max_compaction_bytes=40, **options).pick(l0_tree([10] * 9), (), 0.0)
-    assert isinstance(limited, Merge)
+    assert isinstance(limited, Compaction)
     assert len(limited.inputs[0][1]) == 4
 
 

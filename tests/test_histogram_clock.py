@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lsmlab.sim.clients.latency import QUANTILES, LatencyDistribution, Undisturbed
+from lsmlab.sim.clients.latency import QUANTILES, LatencyDistribution, Unstalled
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, printed_percentiles, seen_below
 
 
@@ -21,7 +21,7 @@ def test_a_constant_time_is_seen_as_one_of_two() -> None:
 def test_percentiles_are_those_of_a_clock_and_a_histogram() -> None:
     """Log-logistic writes and a few sleeps, read by a clock and counted as RocksDB does it: the same percentiles."""
     rng = np.random.default_rng(1)
-    part = Undisturbed(2e6, 1.6e-6, 0.36)
+    part = Unstalled(2e6, 1.6e-6, 0.36)
     pieces = np.array([(0.0, 4000.0, 1.0e-3, 1.1e-3)])
     uniform = rng.uniform(size=2_000_000)
     median = part.quantile(0.5)

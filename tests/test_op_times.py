@@ -16,10 +16,10 @@ from lsmlab.sim.clients.op_times import OpTimes, Parts
 from lsmlab.sim.store.write_shape import WriteShape
 
 HOST = Host(
-    cores=2, crowding=0.5, write_op=2e-6, switch=0.0, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6
+    cores=2, core_contention=0.5, write_op=2e-6, switch=0.0, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6
 )  # fmt: skip
 SHAPE = WriteShape(
-    batch_bytes=247, user_bytes=216, log_bytes=0, memtable_entries=1e4, key_bytes=16, value_bytes=200, delete_share=0
+    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, key_bytes=16, value_bytes=200, delete_share=0
 )
 
 
@@ -33,9 +33,9 @@ def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> Grou
 
 def times_of(wanted: float, host: Host = HOST) -> OpTimes:
     """On two cores that `wanted` threads want."""
-    slowdown = 1.0 + host.crowding * (min(wanted, 2.0) - 1.0)
+    slowdown = 1.0 + host.core_contention * (min(wanted, 2.0) - 1.0)
     cores = SimpleNamespace(
-        wanted=wanted, background=int(wanted), cores=2.0, slowdown=lambda n: 1.0 + host.crowding * (min(n, 2.0) - 1.0),
+        wanted=wanted, background=int(wanted), cores=2.0, slowdown=lambda n: 1.0 + host.core_contention * (min(n, 2.0) - 1.0),
         share=min(1.0, 2.0 / wanted) / slowdown,
     )  # fmt: skip
     machine: Any = SimpleNamespace(host=host, cores=cores)
@@ -61,7 +61,7 @@ def test_the_mean_is_what_the_cores_give(wanted: float) -> None:
 
 
 def test_with_cores_to_spare_nobody_waits() -> None:
-    """Two threads on two cores: writes take 3 us each (crowding), one in 667 is interrupted for 50 us."""
+    """Two threads on two cores: writes take 3 us each (core_contention), one in 667 is interrupted for 50 us."""
     parts = times_of(2.0).parts(0, a_group())
 
     assert [1.0 - 0.0015, 0.0015] == pytest.approx([share for share, _ in parts])
@@ -70,10 +70,10 @@ def test_with_cores_to_spare_nobody_waits() -> None:
 
 def test_who_finds_no_core_waits_for_up_to_a_slice() -> None:
     """Three threads on two cores: as many writes wait 1.5 ms on average as makes the mean half longer; five wait longer."""
-    undisturbed, _, waiting = times_of(3.0).parts(0, a_group())
+    unstalled, _, waiting = times_of(3.0).parts(0, a_group())
     _, _, crowded = times_of(6.0).parts(0, a_group())
 
-    assert waiting[1] - undisturbed[1] == pytest.approx(1.5e-3)
+    assert waiting[1] - unstalled[1] == pytest.approx(1.5e-3)
     assert waiting[0] == pytest.approx(0.5 * 3e-6 / 1.5e-3)
     assert crowded[1] > 2.9e-3
 

@@ -22,7 +22,7 @@ CASES = {
     "in order": (*SMALL, "prefill=fillseq", "prefill.num=100000", "workload.duration=3s"),
     "once each": (*SMALL, "prefill=filluniquerandom", "prefill.num=200000", "workload.duration=3s"),
     "universal": ("engine=universal", *FILLED, "workload.duration=3s"),
-    "several": (*FILLED, "workload.regions=3", "prefill.regions=3", "workload.duration=3s"),
+    "several": (*FILLED, "workload.shards=3", "prefill.shards=3", "workload.duration=3s"),
     "merged memtables": (*FILLED, "engine.options.min_write_buffer_number_to_merge=2", "workload.duration=2s"),
     "table": (*SMALL, TREE, "workload.duration=5s"),
 }
@@ -116,7 +116,7 @@ def test_a_table_of_files_is_what_the_store_starts_with(tmp_path: Path) -> None:
         ((*FILLED, TREE), "prefill: .* not both"),
         ((*FILLED, "prefill.key_size=20"), "prefill.key_size: 20 must be workload.key_size, 16"),
         ((*FILLED, "prefill.num=-1"), "prefill.num"),
-        ((*FILLED, "workload.regions=2"), "prefill.regions"),
+        ((*FILLED, "workload.shards=2"), "prefill.shards"),
         ((*SMALL, "prefill=ycsb_load"), "prefill"),
         ((*SMALL, "initial_tree=[{level:9,size_bytes:1MiB}]"), "level 9 does not exist"),
         ((*SMALL, "initial_tree=[{level:1}]"), r"initial_tree\[0\].size_bytes: a value is required"),

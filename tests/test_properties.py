@@ -41,7 +41,7 @@ WORKLOADS = st.fixed_dictionaries(
     {
         "value_size": st.sampled_from([20, 100, 1000]),
         "threads": st.integers(1, 8),
-        "regions": st.integers(1, 3),
+        "shards": st.integers(1, 3),
         "num": st.sampled_from([20_000, 400_000]),
         "benchmark_write_rate_limit": st.sampled_from([0, "5MB/s"]),
         "use_existing_db": st.booleans(),

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lsmlab.sim.clients.arrival_queue import ArrivalQueue
 from lsmlab.sim.clients.latency import (
     LatencyDistribution,
-    Undisturbed,
+    Unstalled,
     erlang_c,
     loglogistic_cdf,
     pieces_below,
     queue_pieces,
     waiting_mixture,
 )
-from lsmlab.sim.clients.line import Line
 from lsmlab.sim.machine.sojourn import mean_sojourn_s
 
 
@@ -43,7 +43,7 @@ def test_erlang_c() -> None:
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.9])
 def test_open_loop_waits_as_pollaczek_and_khinchine_say(load: float, spread: float, variation: float, name: str) -> None:
     """Mean wait of one thread is load·(1 + cv²)/(2(1 - load)) services."""
-    _, rows = waiting_mixture(Undisturbed(1e6, 1e-3, spread), load, 1)
+    _, rows = waiting_mixture(Unstalled(1e6, 1e-3, spread), load, 1)
     mean_wait_s = float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6
 
     expected = load * (1.0 + variation) / (2.0 * (1.0 - load)) * 1e-3
@@ -63,7 +63,7 @@ def test_short_operations_wait_behind_long_ones(load: float) -> None:
         waits[i] = wait_s
         wait_s += time_s
 
-    plain, rows = waiting_mixture(Undisturbed(1e6, 2e-6, 0.0), load, 1, square / (2.0 * mean_s))
+    plain, rows = waiting_mixture(Unstalled(1e6, 2e-6, 0.0), load, 1, square / (2.0 * mean_s))
 
     assert float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6 == pytest.approx(waits.mean(), rel=0.03)
     assert 1.0 - plain.count / 1e6 == pytest.approx((waits > 0.0).mean(), rel=0.01)
@@ -82,7 +82,7 @@ def test_a_line_needs_time_to_grow(busy_s: float, load: float) -> None:
         if now_s % (busy_s + quiet_s) < busy_s:
             waits.append(left_s)
         left_s += service_s
-    line, mean_s, steps = Line(), 0.0, 50
+    line, mean_s, steps = ArrivalQueue(), 0.0, 50
     for _ in range(3):
         mean_s = 0.0
         for _ in range(steps):
@@ -97,7 +97,7 @@ def test_a_line_needs_time_to_grow(busy_s: float, load: float) -> None:
 def test_a_line_in_equilibrium_stays() -> None:
     """After a long time, in one step or in many, it is as Pollaczek and Khinchine say, from above as from below."""
     for before_s in (0.0, 1.0):
-        once, often = Line(), Line()
+        once, often = ArrivalQueue(), ArrivalQueue()
         once.work_s = often.work_s = before_s
         once.advance(1e4, 0.7, 1e-4)
         for _ in range(100):
@@ -108,9 +108,9 @@ def test_a_line_in_equilibrium_stays() -> None:
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.36])
-def test_undisturbed_times_are_log_logistic(spread: float) -> None:
+def test_unstalled_times_are_log_logistic(spread: float) -> None:
     """A sample of the logistic distribution's logarithms has the mean, the spread, the variation and the quantiles."""
-    part = Undisturbed(1.0, 2e-6, spread)
+    part = Unstalled(1.0, 2e-6, spread)
     uniform = (np.arange(2_000_000) + 0.5) / 2_000_000
     times = np.array([part.quantile(0.5)]) * np.exp(spread * math.sqrt(3.0) / math.pi * np.log(uniform / (1.0 - uniform)))
 
@@ -165,7 +165,7 @@ def test_percentiles_are_ordered(
 ) -> None:
     """Whatever the mix of operations, percentiles rise and end at the maximum."""
     pieces = np.array([(0.0, n, d, d) for n, d in delayed]).reshape(-1, 4)
-    summary = LatencyDistribution([Undisturbed(count, mean_s, spread)], pieces).summary()
+    summary = LatencyDistribution([Unstalled(count, mean_s, spread)], pieces).summary()
     values = [summary[p] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")]
 
     assert sorted(values) == values

@@ -179,12 +179,12 @@ def test_a_second_between_two_gaps_is_a_dot() -> None:
     assert "lines" == line([1, 2], [1.0, 2.0], "P99", "#000000")["mode"]
 
 
-def test_jobs_of_regions_keep_apart(tmp_path: Path) -> None:
-    """Jobs are numbered within a region: a stall's chain means the jobs of its own region only."""
+def test_jobs_of_shards_keep_apart(tmp_path: Path) -> None:
+    """Jobs are numbered within a shard: a stall's chain means the jobs of its own shard only."""
     directory = write_run(tmp_path / "run", stalls=1, jobs=20)
     for name in ("jobs", "stalls"):
         table = pq.read_table(directory / f"{name}.parquet")
-        second = table.set_column(table.column_names.index("region"), "region", pa.array([1] * table.num_rows))
+        second = table.set_column(table.column_names.index("shard"), "shard", pa.array([1] * table.num_rows))
         pq.write_table(pa.concat_tables([table, second]), directory / f"{name}.parquet")
 
     data = load_run(directory)

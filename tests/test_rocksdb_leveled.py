@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lsmlab.models.policies.decisions import Merge, Move, Picker, RunningJob
+from lsmlab.models.policies.decisions import Compaction, Move, Picker, RunningJob
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules
 from lsmlab.models.policies.rocksdb.priority import SORTED_FILES, CompactionPri, PriorityLists, overlap_bytes
@@ -82,7 +82,7 @@ def test_picks_respect_what_runs(seed: int, version: Version, dynamic: bool, pri
     running: list[RunningJob] = []
     for _ in range(12):
         pick = picker.pick(tree, running, 0.0)
-        if not isinstance(pick, Merge | Move):
+        if not isinstance(pick, Compaction | Move):
             break
         files = [f for _, level in pick.inputs for f in level]
         assert not any(f.busy for f in files)
@@ -100,7 +100,7 @@ def test_merge_takes_all_that_overlaps(seed: int, version: Version, dynamic: boo
     tree = random_tree(seed)
     rules = LevelRules(version, max_bytes_for_level_base=300, level_compaction_dynamic_level_bytes=dynamic)
     pick = LeveledPicker(rules, max_compaction_bytes=2000).pick(tree, [], 0.0)
-    if not isinstance(pick, Merge | Move) or pick.output_level == 0:
+    if not isinstance(pick, Compaction | Move) or pick.output_level == 0:
         return
     chosen = {f.number for _, files in pick.inputs for f in files}
     start = pick.inputs[0][1]

@@ -78,7 +78,7 @@ CASES = {
     "universal": ("workload.duration=10s", "engine=universal"),
     "fifo": ("workload.duration=5s", "engine=fifo"),
     "dynamic": ("workload.duration=10s", "engine.options.level_compaction_dynamic_level_bytes=true"),
-    "regions": ("workload.duration=10s", "workload.regions=4", "device.write_cap=40MiB/s"),
+    "shards": ("workload.duration=10s", "workload.shards=4", "device.write_cap=40MiB/s"),
     "deletes": ("workload=deleterandom", "workload.duration=5s"),
     "mixed": ("workload=ycsb_a", "workload.recordcount=100000", "workload.duration=5s"),
 }

@@ -12,7 +12,7 @@ from lsmlab.models.devices.sharing import Service, share
 
 PIECE_BYTES = 128 * 2**10
 DRIVE = Service(
-    read_bandwidth=530e6, write_bandwidth=430e6, read_request_s=0.0, write_request_s=0.0, log_request_s=0.0,
+    read_bandwidth=530e6, write_bandwidth=430e6, read_request_s=0.0, write_request_s=0.0, wal_request_s=0.0,
     client_read_request_s=0.0, read_latency_s=0.0, write_latency_s=0.0, client_read_latency_s=110e-6,
     stream_read_bandwidth=530e6, stream_write_bandwidth=430e6, interleave_bytes=PIECE_BYTES,
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import DoNothing, Merge, Move, RunningJob
+from lsmlab.models.policies.decisions import Compaction, DoNothing, Move, RunningJob
 from lsmlab.models.policies.rocksdb.universal import UNLIMITED_BYTES, UniversalPicker, sorted_runs
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
@@ -45,7 +45,7 @@ def build_tree(num_levels: int, l0: list[int], levels: dict[int, int] | None = N
     return Tree(num_levels=num_levels, l0=files, levels=[Level(below.get(n, ())) for n in range(num_levels)])
 
 
-def apply(tree: Tree, pick: Merge, number: int) -> None:
+def apply(tree: Tree, pick: Compaction, number: int) -> None:
     """Replace the inputs by one file."""
     size = sum(f.size_bytes for _, group in pick.inputs for f in group)
     tree.install(pick.inputs, [(pick.output_level, [SortedFile(number, 0, 99, size)])])
@@ -57,7 +57,7 @@ def run_states(picker: UniversalPicker, wanted: int, only: str | None) -> list[s
     while len(states) < wanted and number < 10_000:
         number += 1
         tree.install((), [(0, [SortedFile(number, 0, 99, 1)])])
-        while len(states) < wanted and isinstance(pick := picker.pick(tree, (), 0.0), Merge):
+        while len(states) < wanted and isinstance(pick := picker.pick(tree, (), 0.0), Compaction):
             if only not in (None, LETTER[pick.reason]):
                 break  # run number: not part of the example
             number += 1
@@ -90,7 +90,7 @@ def test_output_above_an_occupied_first_level_is_l0() -> None:
     """When level 1 is occupied, merges of newer runs pile up in level 0, as one file of unlimited size."""
     tree = build_tree(3, [1, 1, 1, 1], {1: 1000, 2: 100_000})
     pick = UniversalPicker(V78, num_levels=3).pick(tree, (), 0.0)
-    assert isinstance(pick, Merge)
+    assert isinstance(pick, Compaction)
     assert (pick.output_level, pick.max_output_bytes, pick.reason) == (0, UNLIMITED_BYTES, "UniversalSizeRatio")
     assert pick.inputs == ((0, tuple(tree.l0)),)
 
@@ -99,7 +99,7 @@ def test_full_merge_lists_every_level_once() -> None:
     """The inputs of a size amplification job: all of L0 newest first, then each level; the output is the last level."""
     tree = build_tree(7, [3, 3, 3], {5: 5, 6: 6})
     pick = UniversalPicker(V78).pick(tree, (), 0.0)
-    assert isinstance(pick, Merge)
+    assert isinstance(pick, Compaction)
     assert [level for level, _ in pick.inputs] == [0, 5, 6]
     assert (tuple(tree.l0), 0, 6, None) == (
         pick.inputs[0][1],
@@ -121,7 +121,7 @@ def test_score_counts_free_runs_and_stalls_count_all() -> None:
         0.75,
     )
     pick = picker.pick(tree, (), 0.0)
-    assert isinstance(pick, Merge)
+    assert isinstance(pick, Compaction)
     assert (len(pick.inputs[0][1]), pick.output_level, picker.pending_bytes(tree)) == (2, 0, 0)
 
 
@@ -130,7 +130,7 @@ def test_merge_beside_a_busy_run_ends_before_it() -> None:
     tree = build_tree(7, [1, 1, 1, 1], {6: 100})
     tree.mark(6, tree.levels[6].files, busy=True)
     pick = UniversalPicker(V78).pick(tree, (RunningJob(0, 6, 0, 99),), 0.0)
-    assert isinstance(pick, Merge)
+    assert isinstance(pick, Compaction)
     assert pick.output_level == 5
     blocked = UniversalPicker(V78).pick(tree, (RunningJob(0, 5, 0, 99),), 0.0)
     assert DoNothing() == blocked
@@ -143,7 +143,7 @@ def test_busy_run_in_front_of_the_oldest(version: Version, expected: int | None)
     tree.mark(0, [tree.l0[2]], busy=True)
     picker = UniversalPicker(version, max_merge_width=1)
     pick = picker.pick(tree, (), 0.0)
-    assert expected == (len([f for _, g in pick.inputs for f in g]) if isinstance(pick, Merge) else None)
+    assert expected == (len([f for _, g in pick.inputs for f in g]) if isinstance(pick, Compaction) else None)
 
 
 def test_run_limit_of_max_read_amp() -> None:
@@ -164,7 +164,7 @@ def test_periodic_takes_all_free_runs_to_the_last_level() -> None:
     assert (False, DoNothing()) == (picker.needs_compaction(tree, 100.0), picker.pick(tree, (), 100.0))
     tree.mark(0, [tree.l0[0]], busy=True)
     pick = picker.pick(tree, (), 101.0)
-    assert isinstance(pick, Merge)
+    assert isinstance(pick, Compaction)
     assert (picker.needs_compaction(tree, 101.0), pick.reason, pick.output_level) == (True, "PeriodicCompaction", 6)
     assert [len(group) for _, group in pick.inputs] == [1, 1]
 
@@ -177,9 +177,9 @@ def test_trivial_move_of_disjoint_runs() -> None:
     move = UniversalPicker(V78, allow_trivial_move=True).pick(tree, (), 0.0)
     assert isinstance(move, Move)
     assert (((0, tuple(l0)),), 6) == (move.inputs, move.output_level)
-    assert isinstance(UniversalPicker(V78).pick(tree, (), 0.0), Merge)
+    assert isinstance(UniversalPicker(V78).pick(tree, (), 0.0), Compaction)
     l0[3].hi = 1000
-    assert isinstance(UniversalPicker(V78, allow_trivial_move=True).pick(tree, (), 0.0), Merge)
+    assert isinstance(UniversalPicker(V78, allow_trivial_move=True).pick(tree, (), 0.0), Compaction)
 
 
 def test_compression_size_percent() -> None:
@@ -189,7 +189,7 @@ def test_compression_size_percent() -> None:
     for percent in (-1, 95, 96, 97):
         picker = UniversalPicker(V78, compression_size_percent=percent)
         pick = picker.pick(tree, (), 0.0)
-        assert isinstance(pick, Merge)
+        assert isinstance(pick, Compaction)
         answers.append(picker.compresses(tree, pick))
     assert answers == [True, False, False, True]
 

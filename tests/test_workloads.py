@@ -58,12 +58,12 @@ def test_configuration_lists_every_key_and_builds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_every_workload_takes_a_duration_and_regions(name: str) -> None:
-    """`duration` and `regions` reach the workload; each region has its share of the keys."""
-    workload = make_workload(configuration(name, duration="90s", regions=4))
+def test_every_workload_takes_a_duration_and_shards(name: str) -> None:
+    """`duration` and `shards` reach the workload; each shard has its share of the keys."""
+    workload = make_workload(configuration(name, duration="90s", shards=4))
     assert workload.duration_s == 90.0
-    assert workload.region().population == math.ceil(workload.population / 4)
-    assert workload.region().preload_keys == math.ceil(workload.preload_keys / 4)
+    assert workload.shard().population == math.ceil(workload.population / 4)
+    assert workload.shard().preload_keys == math.ceil(workload.preload_keys / 4)
 
 
 def test_fillrandom_flags() -> None:
@@ -145,7 +145,7 @@ def test_ycsb_load_then_insert(exact: bool) -> None:
     loaded = make_workload(configuration("ycsb_load", recordcount="100k"))
     sample = loaded.sample(20_000, 400, exact)
     keys, _ = loaded.clients[0].start(sample, loaded.cursor()).fill(100_000, RNG(1))
-    assert keys.tolist() == loaded.region().sample(20_000, 400, exact).codes().tolist()
+    assert keys.tolist() == loaded.shard().sample(20_000, 400, exact).codes().tolist()
     latest = make_workload(configuration("ycsb_d", recordcount="100k", operationcount="200k"))
     sample = latest.sample(20_000, 400, exact)
     there = latest.preloaded(sample)
@@ -223,7 +223,7 @@ def test_only_workloads_can_be_named(values: dict[str, Any]) -> None:
         ("fillrandom", {"num": 0}, r"workload\.num: 0 is out of range"),
         ("fillrandom", {"value_size": "1 parsec"}, r"workload\.value_size: .*unit 'parsec'"),
         ("filluniquerandom", {"threads": 2}, r"workload: threads: .* one thread"),
-        ("fillrandom", {"num": 100, "regions": 101}, r"workload: regions: .*100 keys"),
+        ("fillrandom", {"num": 100, "shards": 101}, r"workload: shards: .*100 keys"),
         ("fillrandom", {"value_size_distribution_type": "uniform", "value_size_min": "1GB"}, r"workload: value_size_min"),
         ("ycsb_a", {"readproportion": 0, "updateproportion": 0}, r"workload: readproportion"),
         ("ycsb_a", {"operationcount": None}, r"workload: duration: a value is required"),
@@ -292,9 +292,9 @@ def test_mix_must_sum_to_one() -> None:
     assert (mix.gets, mix.writes) == (1.0, 0.5)
 
 
-def test_regions_draw_differently_in_exact_runs() -> None:
-    """Two regions of an exact run do not write the same sequence."""
+def test_shards_draw_differently_in_exact_runs() -> None:
+    """Two shards of an exact run do not write the same sequence."""
     chooser = UniformKeys(seed=1)
     sample = KeySample(10_000)
-    one, two = (chooser.start(sample, InsertCursor(region=r)).distinct(100, RNG(1)) for r in (0, 1))
+    one, two = (chooser.start(sample, InsertCursor(shard=r)).distinct(100, RNG(1)) for r in (0, 1))
     assert one.tolist() != two.tolist()

@@ -18,7 +18,7 @@ class Host:
     """
 
     cores: float = quantity("count", 16, low=0.1)
-    crowding: float = quantity("ratio", 0.0, high=1.0)
+    core_contention: float = quantity("ratio", 0.0, high=1.0)
     """By how much each further running thread makes the work of all longer: clock, caches and memory are shared."""
     time_slice: float = quantity("seconds", 3e-3)
     """How long a thread waits for a core where all are taken: a client's for up to as long, a job's that slept for a request
@@ -33,14 +33,14 @@ class Host:
     """Further cost of a write per byte of key and value."""
     write_depth: float = quantity("seconds", 0.0)
     """Further cost of a write for each doubling of its memtable beyond 64 MiB of keys and values (`depth`)."""
-    log_op: float = quantity("seconds", 0.0)
+    wal_op: float = quantity("seconds", 0.0)
     """Further core time of one write if it goes to the log: a record in the page cache by a system call (§2.1)."""
     statistics_op: float = quantity("seconds", 0.0)
     """Further core time of one write if the store keeps statistics: tickers and the histogram of write times."""
     write_serial: float = quantity("ratio", 0.74, high=1.0)
     """Share of a write that only one thread at a time can do (log, group leadership); the rest runs in parallel."""
     write_spread: float = quantity("ratio", 0.45, high=0.8)
-    """Standard deviation of the logarithm of an undisturbed write's time, which is log-logistic (sim/clients/latency.py)."""
+    """Standard deviation of the logarithm of an unstalled write's time, which is log-logistic (sim/clients/latency.py)."""
     read_op: float = quantity("seconds", 1.5e-6)
     """CPU of a point read apart from the files it probes."""
     read_run: float = quantity("seconds", 0.6e-6)
@@ -48,7 +48,7 @@ class Host:
     read_block: float = quantity("seconds", 2.0e-6)
     """CPU per data block searched: checksum, decompression, binary search."""
     read_spread: float = quantity("ratio", 0.45, high=0.8)
-    """Standard deviation of the logarithm of an undisturbed read's time."""
+    """Standard deviation of the logarithm of an unstalled read's time."""
     table_open: float = quantity("seconds", 37e-6)
     """CPU of opening a table that a read finds closed: system calls, its mapping, faults on footer, index, filter and block."""
     scan_entry: float = quantity("seconds", 0.3e-6)
@@ -85,7 +85,7 @@ class Host:
     """Wall time to delete one input file, without its pages in memory."""
     unlink_byte: float = quantity("seconds", 1.0e-10)
     """Further time per byte of a deleted file that is in the page cache: its pages are freed one by one."""
-    unlink_log_byte: float = quantity("seconds", 2.5e-10)
+    unlink_wal_byte: float = quantity("seconds", 2.5e-10)
     """The same of a deleted write-ahead log, whose pages are dirty. The flush keeps its slot meanwhile."""
     switch: float = quantity("seconds", 0.3e-3)
     """Wall time for which a memtable switch holds the write group leader."""

@@ -139,7 +139,7 @@ class Cloud:
             write_bandwidth=write,
             read_request_s=self._operations_s(read_bytes, read_iops, read),
             write_request_s=write_request_s,
-            log_request_s=write_request_s,
+            wal_request_s=write_request_s,
             client_read_request_s=self._operations_s(client_bytes, read_iops, read),
             read_latency_s=self.read_latency,
             write_latency_s=self.write_latency,

@@ -217,7 +217,7 @@ class FlashDrive:
             write_bandwidth=write_bandwidth,
             read_request_s=request_s(self.read_iops, self.read_bandwidth),
             write_request_s=request_s(self.write_iops, self.write_bandwidth) * amplification,
-            log_request_s=request_s(self.write_iops, self.write_bandwidth) * amplification,
+            wal_request_s=request_s(self.write_iops, self.write_bandwidth) * amplification,
             client_read_request_s=request_s(self.read_iops, self.read_bandwidth),
             read_latency_s=self.read_latency if stream is None else stream,
             write_latency_s=self.write_latency,

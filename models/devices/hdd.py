@@ -69,7 +69,7 @@ class Hdd:
             write_bandwidth=self.write_bandwidth,
             read_request_s=per_request_s,
             write_request_s=per_request_s,
-            log_request_s=visit_s if streams else 0.0,
+            wal_request_s=visit_s if streams else 0.0,
             client_read_request_s=visit_s,
             read_latency_s=0.0,  # the arm's time is all there is
             write_latency_s=0.0,

@@ -119,7 +119,7 @@ class Pmem:
             write_bandwidth=_by_threads(write, writers) * scale * write_share,
             read_request_s=0.0,
             write_request_s=0.0,
-            log_request_s=0.0,
+            wal_request_s=0.0,
             client_read_request_s=0.0,
             read_latency_s=self.read_latency,
             write_latency_s=self.write_latency,

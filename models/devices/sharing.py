@@ -33,7 +33,7 @@ class Service(NamedTuple):
     """Time of the medium that one background read request costs beside its transfer."""
     write_request_s: float
     """The same of one background write request."""
-    log_request_s: float
+    wal_request_s: float
     """The same of one log write (of `write_request_bytes`)."""
     client_read_request_s: float
     """The same of one client read."""
@@ -83,7 +83,7 @@ class _Costs(NamedTuple):
     write_own: float
     read_byte_s: float
     write_byte_s: float
-    log_byte_s: float
+    wal_byte_s: float
     client_s: float
     """One client read."""
     client_depth: float
@@ -102,7 +102,7 @@ def _costs(s: Service, load: Load) -> _Costs:
         min(write_own, load.write_limit_bytes_per_s),
         1.0 / s.read_bandwidth + s.read_request_s / read_bytes,
         1.0 / s.write_bandwidth + s.write_request_s / write_bytes,
-        1.0 / s.write_bandwidth + s.log_request_s / write_bytes,
+        1.0 / s.write_bandwidth + s.wal_request_s / write_bytes,
         s.client_read_request_s + client_bytes / s.read_bandwidth,
         load.client_read_depth if load.client_read_depth > 1.0 else 1.0,
         2.0 - s.contention,
@@ -122,12 +122,12 @@ def share(service: Service, load: Load) -> Grant:
     idle_s += max(load.client_read_bytes, service.unit_bytes) / service.stream_read_bandwidth
     wait = _waiting(service, load, c)
     reading = min(wanted, depth / idle_s)
-    read_rate, write_rate, log_rate, served, used = _divide(c, load, reading)
+    read_rate, write_rate, wal_rate, served, used = _divide(c, load, reading)
     latency_s = idle_s
     if wanted > 0.0:
         served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
         if served < 0.99 * reading:  # what waiting clients leave goes to the others, who then delay them more
-            read_rate, write_rate, log_rate, served, used = _divide(c, load, served)
+            read_rate, write_rate, wal_rate, served, used = _divide(c, load, served)
             served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
         free = 1.0 - (used + served * c.client_s) / capacity
         queued_s = (used * wait.piece_s + served * c.client_s * c.client_s) / capacity / 2.0 / max(free, 1e-12)
@@ -140,7 +140,7 @@ def share(service: Service, load: Load) -> Grant:
         write_bytes_per_s=write_rate,
         client_read_share=served / wanted if wanted > 0.0 else 1.0,
         client_read_latency_s=latency_s,
-        client_write_share=log_rate / log if log > 0.0 else 1.0,
+        client_write_share=wal_rate / log if log > 0.0 else 1.0,
         utilisation=min(1.0, (used + served * c.client_s) / capacity),
     )
 
@@ -156,14 +156,14 @@ def _divide(c: _Costs, load: Load, reading: float) -> tuple[float, float, float,
     if writers:
         writes.append((float(writers), c.write_own * c.write_byte_s))
     if log > 0.0:
-        writes.append((1.0, log * c.log_byte_s))
+        writes.append((1.0, log * c.wal_byte_s))
     read_level, write_level = _levels(reads, writes, c.capacity)
     read_rate = min(c.read_own, read_level / c.read_byte_s) if readers else 0.0
     write_rate = min(c.write_own, write_level / c.write_byte_s) if writers else 0.0
-    log_rate = min(log, write_level / c.log_byte_s)
+    wal_rate = min(log, write_level / c.wal_byte_s)
     served = min(reading, read_level * c.client_depth / c.client_s)
-    used = readers * read_rate * c.read_byte_s + writers * write_rate * c.write_byte_s + log_rate * c.log_byte_s
-    return read_rate, write_rate, log_rate, served, used
+    used = readers * read_rate * c.read_byte_s + writers * write_rate * c.write_byte_s + wal_rate * c.wal_byte_s
+    return read_rate, write_rate, wal_rate, served, used
 
 
 def _levels(

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.decisions import Cutter, Merge, Picker, Throttle
+from lsmlab.models.policies.decisions import Compaction, Cutter, Picker, Throttle
 from lsmlab.models.policies.flush_rules import KeepsHotKeys
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
@@ -40,7 +40,7 @@ class Engine(Protocol):
 
     hot_keys: KeepsHotKeys | None
     """The picker, if it leaves hot keys of a full memtable in memory (TRIAD)."""
-    values_in_log: bool
+    values_in_wal: bool
     """Whether files of L0 hold offsets into the log instead of values (TRIAD)."""
     table_reads: TableReads
     """How tables are read."""
@@ -78,7 +78,7 @@ class Engine(Protocol):
     def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
         """The level whose files guide the cutting of outputs; None if none does."""
 
-    def subcompaction_bounds(self, tree: Tree, pick: Merge, keys: KeyArray) -> Sequence[int]:
+    def subcompaction_bounds(self, tree: Tree, pick: Compaction, keys: KeyArray) -> Sequence[int]:
         """Ascending positions in the merged `keys` at which the job is split into parallel parts."""
 
     def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:

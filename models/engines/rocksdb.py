@@ -11,8 +11,8 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import CompactionStyle, Compression, RocksDbOptions, resolve_options
-from lsmlab.models.policies.decisions import Cutter, InspectsKeys, Merge, Picker, SizesFiles, Throttle
-from lsmlab.models.policies.flush_rules import hot_keys, values_in_log
+from lsmlab.models.policies.decisions import Compaction, Cutter, InspectsKeys, Picker, SizesFiles, Throttle
+from lsmlab.models.policies.flush_rules import hot_keys, values_in_wal
 from lsmlab.models.policies.optional import FlushesSingly, PlacesFlushes
 from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.rocksdb.cutter import subcompaction_cuts
@@ -115,7 +115,7 @@ class RocksDb:
         self._sizes_files = picker if isinstance(picker, SizesFiles) else None
         self._inspects_keys = cutter if isinstance(cutter, InspectsKeys) else None
         self.hot_keys = hot_keys(picker)
-        self.values_in_log = values_in_log(picker)
+        self.values_in_wal = values_in_wal(picker)
         if isinstance(self.throttle, FlushesSingly):
             self.flushes_one_memtable = self.throttle.flushes_one_memtable
 
@@ -179,7 +179,7 @@ class RocksDb:
         """The level whose files guide the cutting of outputs (§6.3); None if none does."""
         return self.cutter.guide_level(tree, output_level, lo, hi)
 
-    def subcompaction_bounds(self, tree: Tree, pick: Merge, keys: KeyArray) -> Sequence[int]:
+    def subcompaction_bounds(self, tree: Tree, pick: Compaction, keys: KeyArray) -> Sequence[int]:
         """Positions at which a job is split into parallel parts (§6.1)."""
         most = self.options.max_subcompactions
         if most <= 1 or pick.output_level == 0 or (self._levelled and pick.start_level != 0) or len(keys) < 2:

@@ -52,7 +52,7 @@ NOTHING: Final = DoNothing()
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class Compaction:
     """Read the inputs, keep the newest version of each key, write new files to `output_level`."""
 
     start_level: int
@@ -115,14 +115,14 @@ class Link:
     next_key: int | None = None
 
 
-Pick = DoNothing | Merge | Move | Drop | Link
+Pick = DoNothing | Compaction | Move | Drop | Link
 
 
 def is_deep(pick: Pick) -> bool:
     """Whether a scheduler may hold the job back: it does not relieve L0."""
-    if isinstance(pick, Merge) and pick.deferrable is not None:
+    if isinstance(pick, Compaction) and pick.deferrable is not None:
         return pick.deferrable
-    return isinstance(pick, Merge | Move | Link) and pick.start_level > 0
+    return isinstance(pick, Compaction | Move | Link) and pick.start_level > 0
 
 
 def in_scope(pick: Pick, scope: Scope) -> Pick:

@@ -25,17 +25,17 @@ class KeepsHotKeys(Protocol):
 
 
 @runtime_checkable
-class UsesLog(Protocol):
+class UsesWal(Protocol):
     """A picker whose L0 files may hold offsets into the log instead of values (TRIAD)."""
 
     @property
-    def values_in_log(self) -> bool:
+    def values_in_wal(self) -> bool:
         """Whether they do: flushes write keys and offsets, compactions of L0 read values from the log."""
 
 
-def values_in_log(picker: object) -> bool:
+def values_in_wal(picker: object) -> bool:
     """Whether L0 files of this picker's store hold offsets into the log."""
-    return isinstance(picker, UsesLog) and picker.values_in_log
+    return isinstance(picker, UsesWal) and picker.values_in_wal
 
 
 def hot_keys(picker: object) -> KeepsHotKeys | None:

@@ -46,7 +46,7 @@ class SortedFile:
     """Simulated time at which the file was written."""
     busy: bool = False
     """True while a job has the file as an input."""
-    log_bytes: float = 0.0
+    wal_bytes: float = 0.0
     """Of a file of L0 with offsets instead of values: bytes of the log that holds the values, kept for it."""
     slices: tuple[Slice, ...] = ()
     """Parts of frozen files that are to be merged into this one, oldest first; all are newer than the file's own keys."""
@@ -56,12 +56,12 @@ class SortedFile:
     """Of a frozen file: slices of it that have not been merged yet."""
 
     @property
-    def merge_bytes(self) -> int:
+    def compaction_bytes(self) -> int:
         """What a merge of the file reads: itself and its slices."""
         return self.size_bytes + sum(s.size_bytes for s in self.slices) if self.slices else self.size_bytes
 
     @property
-    def merge_entries(self) -> float:
+    def compaction_entries(self) -> float:
         """Entries that a merge of the file reads."""
         return self.entries + sum(s.entries for s in self.slices) if self.slices else self.entries
 

@@ -1,4 +1,4 @@
-"""How key numbers map to places in the key order: in order, hashed, or hash-sharded."""
+"""How key numbers map to places in the key order: in order, hashed, or range-partitioned."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ class Hashed:
 
 
 @dataclass(frozen=True, slots=True)
-class Sharded:
-    """`shards` key ranges, each written in order, taken in turn: a hash-sharded sequential key (hash(k) mod shards, k).
+class InsertRanges:
+    """`ranges` key ranges, each written in order, taken in turn: a range-partitioned sequential key (hash(k) mod ranges, k).
 
-    A hash spreads consecutive keys over the shards evenly up to noise; taking the shards in turn leaves the noise out.
+    A hash spreads consecutive keys over the ranges evenly up to noise; taking the ranges in turn leaves the noise out.
     """
 
-    shards: int
+    ranges: int
 
     def place(self, numbers: Int64Array, size: int) -> Int64Array:
-        """Place (number mod shards) · size / shards + number / shards, for as many shards as `size` has room for."""
-        shards = min(self.shards, size)
-        full, rest = divmod(size, shards)
-        shard = numbers % shards
-        return shard * full + np.minimum(shard, rest) + numbers // shards
+        """Place (number mod ranges) · size / ranges + number / ranges, for as many ranges as `size` has room for."""
+        ranges = min(self.ranges, size)
+        full, rest = divmod(size, ranges)
+        range_ = numbers % ranges
+        return range_ * full + np.minimum(range_, rest) + numbers // ranges
 
 
 def _permute(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:

@@ -110,7 +110,7 @@ class Tree:
     def live_entries(self) -> float:
         """Entries that a merge of everything would read."""
         frozen = sum(f.entries for f in self.frozen.values())
-        return sum(f.merge_entries for f in self.files()) - frozen
+        return sum(f.compaction_entries for f in self.files()) - frozen
 
     def last_nonempty_level(self) -> int:
         """Deepest level that holds a file; 0 for an empty tree."""

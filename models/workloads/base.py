@@ -150,7 +150,7 @@ class WriteStream:
 class Workload:
     """What is asked of a store.
 
-    Populations, operations and rates are totals over all regions; each region is a tree of its own that holds an equal
+    Populations, operations and rates are totals over all shards; each shard is a tree of its own that holds an equal
     part of the keys and gets an equal part of the operations.
     """
 
@@ -164,16 +164,16 @@ class Workload:
     """Keys 0 … preload_keys - 1 are in the store when the run starts."""
     duration_s: float | None = None
     """Simulated length, or None to run until the operations are done."""
-    regions: int = 1
+    shards: int = 1
     key_order: KeyOrder = field(default_factory=Ordered)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.regions <= 1000:
-            raise InputError(f"regions: {self.regions} is out of range; it must be between 1 and 1000")
+        if not 1 <= self.shards <= 1000:
+            raise InputError(f"shards: {self.shards} is out of range; it must be between 1 and 1000")
         if not 1 <= self.population <= MOST_KEYS:
             raise InputError(f"a key space of {self.population} keys is out of range; it must have 1 to 2^60")
-        if self.regions > self.population:
-            raise InputError(f"regions: {self.regions} trees cannot share a key space of {self.population} keys")
+        if self.shards > self.population:
+            raise InputError(f"shards: {self.shards} trees cannot share a key space of {self.population} keys")
         if self.duration_s is None and all(c.operations is None for c in self.clients if not c.background):
             raise InputError("duration: a value is required where no number of operations ends the run")
 
@@ -192,29 +192,29 @@ class Workload:
         """Whether any client writes."""
         return any(c.mix.writes > 0 for c in self.clients)
 
-    def region(self) -> Workload:
-        """The key space and the preloaded keys of one region. Clients, with their operations and rates, stay totals."""
-        n = self.regions
+    def shard(self) -> Workload:
+        """The key space and the preloaded keys of one shard. Clients, with their operations and rates, stay totals."""
+        n = self.shards
         if n == 1:
             return self
-        return replace(self, regions=1, population=-(-self.population // n), preload_keys=-(-self.preload_keys // n))
+        return replace(self, shards=1, population=-(-self.population // n), preload_keys=-(-self.preload_keys // n))
 
     def sample(self, entries_per_file: float, samples_per_file: float, exact: bool = False) -> KeySample:
         """The keys that a run carries in each of its trees, with room for about `samples_per_file` in a file."""
-        one = self.region()
+        one = self.shard()
         rate = 1.0 if exact else choose_rate(entries_per_file, samples_per_file, one.population)
         stride = round(1 / rate)
         choosers = [k for c in self.clients if c.mix.writes for k in (c.write_keys, c.insert_keys)]
         hot = reduce(np.union1d, [k.hot_numbers(one.population, stride) for k in choosers], np.empty(0, dtype=np.int64))
         return KeySample(one.population, rate, self.key_order, hot)
 
-    def cursor(self, region: int = 0) -> InsertCursor:
-        """A fresh insert cursor for tree number `region`: the first key after the preloaded ones."""
-        return InsertCursor(float(self.region().preload_keys), region)
+    def cursor(self, shard: int = 0) -> InsertCursor:
+        """A fresh insert cursor for tree number `shard`: the first key after the preloaded ones."""
+        return InsertCursor(float(self.shard().preload_keys), shard)
 
     def preloaded(self, sample: KeySample) -> KeyArray:
         """Codes of the keys that each tree holds when the run starts."""
-        return sample.codes(0, self.region().preload_keys)
+        return sample.codes(0, self.shard().preload_keys)
 
 
 def fill_together(

@@ -27,7 +27,7 @@ class InsertCursor:
     """The number of the next key to be inserted into one tree; all choosers of that tree share it."""
 
     number: float = 0.0
-    region: int = 0
+    shard: int = 0
     """Which tree: choosers with a seed of their own draw differently in each."""
 
 
@@ -150,7 +150,7 @@ class UniformKeys:
         """State for one tree."""
         items = share_of(sample.population, self.share)
         if sample.exact and self.seed is not None:
-            first = self.first_thread + cursor.region * self.threads
+            first = self.first_thread + cursor.shard * self.threads
             threads = [FillRandomKeys(self.seed, first + i, items) for i in range(self.threads)]
             return _DbBenchState(sample, threads, items)
         return _UniformState(sample, items)
@@ -242,7 +242,7 @@ class SequentialKeys:
     """Keys in the order of their numbers, from the insert cursor on: fillseq, and every insert.
 
     The key order decides where they fall: at the end (`Ordered`), anywhere (`Hashed`: filluniquerandom, YCSB's
-    inserts), or at the end of each shard (`Sharded`).
+    inserts), or at the end of each key range (`InsertRanges`).
     """
 
     repeats: float = 1.0

@@ -42,7 +42,7 @@ class DbBench:
     value_size_max: float = quantity("bytes", 102_400.0)
     seed: int = quantity("count", 0)
     """Seed of the keys in an exact run. 0, which db_bench replaces by the clock, stands for itself."""
-    regions: int = quantity("count", 1, low=1, high=1000)
+    shards: int = quantity("count", 1, low=1, high=1000)
     """Independent trees over one device. Not a db_bench flag: totals stay what they are and are shared out."""
 
     def values(self) -> ValueSizes:
@@ -72,7 +72,7 @@ class DbBench:
             population=self.num,
             preload_keys=self.num if preload else 0,
             duration_s=self.duration or None,
-            regions=self.regions,
+            shards=self.shards,
         )
 
 

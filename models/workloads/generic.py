@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered, Sharded
+from lsmlab.models.tree.key_order import Hashed, InsertRanges, KeyOrder, Ordered
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import (
     DAY_S,
@@ -51,8 +51,8 @@ class InsertKeys(Enum):
     """To the end of the key space."""
     HASHED = "hashed"
     """Anywhere."""
-    SHARDED = "sharded"
-    """To the end of one shard after the other."""
+    RANGES = "ranges"
+    """To the end of one key range after the other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +82,11 @@ class MixedWorkload:
     hot_operations: float = quantity("ratio", 0.8, high=1.0)
     """Share of the operations that go there."""
     insert_keys: InsertKeys = InsertKeys.HASHED
-    shards: int = quantity("count", 16, low=1)
+    insert_ranges: int = quantity("count", 16, low=1)
     threads: int = quantity("count", 16, low=1, high=10_000)
     """Client threads."""
     sync: bool = False
-    regions: int = quantity("count", 1, low=1, high=1000)
+    shards: int = quantity("count", 1, low=1, high=1000)
 
     def keys(self) -> Chooser:
         """The key chooser, over the preloaded keys."""
@@ -104,7 +104,7 @@ class MixedWorkload:
     def order(self) -> KeyOrder:
         """The key order."""
         orders: dict[InsertKeys, KeyOrder] = {
-            InsertKeys.ORDERED: Ordered(), InsertKeys.HASHED: Hashed(), InsertKeys.SHARDED: Sharded(self.shards),
+            InsertKeys.ORDERED: Ordered(), InsertKeys.HASHED: Hashed(), InsertKeys.RANGES: InsertRanges(self.insert_ranges),
         }  # fmt: skip
         # without inserts the order only says whether popular keys lie side by side: as the distribution's name says
         return orders[self.insert_keys] if self.insert else Ordered()
@@ -130,7 +130,7 @@ class MixedWorkload:
         values = ParetoSize(k=self.value_k, sigma=self.value_sigma) if self.value_sigma else FixedSize(self.value_size)
         return Workload(
             clients.name, (clients,), self.key_size, values, population=self.num,
-            preload_keys=round(self.num * self.preload), duration_s=duration_s, regions=self.regions,
+            preload_keys=round(self.num * self.preload), duration_s=duration_s, shards=self.shards,
             key_order=self.order(),
         )  # fmt: skip
 

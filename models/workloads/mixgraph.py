@@ -108,6 +108,6 @@ class MixGraph(DbBench):
             client_work=DRAWING if self.key_dist_a and self.key_dist_b else 0.0,
         )  # fmt: skip
         if isinstance(keys, RangedKeys):
-            keys.range_size(self.num // self.regions)  # refuses more ranges than keys
+            keys.range_size(self.num // self.shards)  # refuses more ranges than keys
         workload = self.make("mixgraph", clients, preload=self.use_existing_db)
         return replace(workload, population=2 * self.num) if signed else workload

@@ -89,7 +89,7 @@ class Ycsb:
     """Whether the records are there at the start. If not, uniform requests ask for what has been inserted; without
     inserts, for any record, which may not have been written yet."""
     duration: float | None = quantity("seconds", None)
-    regions: int = quantity("count", 1, low=1, high=1000)
+    shards: int = quantity("count", 1, low=1, high=1000)
 
     def mix(self) -> Mix:
         """Fractions that sum to 1."""
@@ -159,5 +159,5 @@ class Ycsb:
         return Workload(
             self.name, (clients,), self.key_size, FixedSize(size), population=population,
             preload_keys=self.recordcount if self.loaded and not self.load else 0, duration_s=self.duration or None,
-            regions=self.regions, key_order=order,
+            shards=self.shards, key_order=order,
         )  # fmt: skip

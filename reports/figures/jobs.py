@@ -160,16 +160,16 @@ def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
         return [0] * len(rows) if values is None else values[rows].tolist()
 
     names = ("job", "kind", "start_level", "output_level", "start_s", "end_s", "queued_s", "read_bytes", "write_bytes",
-             "reason", "input_files", "input_files_output_level", "output_files", "region", "key")  # fmt: skip
-    many = bool(run.jobs["region"].any()) if "region" in run.jobs else False
+             "reason", "input_files", "input_files_output_level", "output_files", "shard", "key")  # fmt: skip
+    many = bool(run.jobs["shard"].any()) if "shard" in run.jobs else False
     details = []
-    for job, kind, low, high, start, end, queued, read, wrote, reason, files, below, out, region, key in zip(
+    for job, kind, low, high, start, end, queued, read, wrote, reason, files, below, out, shard, key in zip(
         *map(column, names), strict=True
     ):
         levels = f"memtable→L{int(high)}" if kind == "flush" else f"L{int(low)}→L{int(high)}"
         inputs = f"{int(files)} + {int(below)}" if below else f"{int(files)}"
         details.append([
-            f"{int(region)}.{int(job)}" if many else str(int(job)),
+            f"{int(shard)}.{int(job)}" if many else str(int(job)),
             f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}",
             numbers.seconds(end - start), numbers.seconds(max(0.0, start - queued)), numbers.size(read),
             numbers.size(wrote), f"{inputs} → {int(out)} files", int(key),

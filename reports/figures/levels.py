@@ -30,11 +30,11 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
         traces += _steps(timeline, files, "files in level 0", level_color(0), 2.0)
         traces += _steps(timeline, waiting, "memtables waiting for flush", STALLS["memtable_stop"], 1.4)
     highest = float(np.nanmax(files, initial=0.0))
-    regions = int(number(run.summary, "regions") or 1)
+    shards = int(number(run.summary, "shards") or 1)
     triggers = [
         Mark(value, f"{name} trigger: {value:.0f}", TRIGGERS[name], "y2")
         for name, option in _L0_TRIGGERS
-        if regions == 1
+        if shards == 1
         and (value := run.option(option)) is not None
         and 0 < value < max(4 * highest, 24)  # "never" is a huge number
     ]
@@ -45,8 +45,8 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
             "At the lowest line the store starts to compact level 0, at the next it slows writers, at the highest it"
             " stops them."
         )
-    elif regions > 1:
-        caption += f" Both are sums over {regions} regions; the triggers hold for each region by itself."
+    elif shards > 1:
+        caption += f" Both are sums over {shards} shards; the triggers hold for each shard by itself."
     return Figure(
         "l0-files", "Level 0 against its triggers", caption, traces,
         {"xaxis": time_axis(), "yaxis": BANDS_AXIS, **marks(triggers),

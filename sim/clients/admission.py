@@ -35,7 +35,7 @@ class Admission:
     @property
     def held(self) -> bool:
         """Whether nobody can append to the log (`Journal.locked`), or an OPTIONS file is written (`OptionsFile`)."""
-        locked = self._journal is not None and self._journal.locked and self._shape.log_bytes > 0.0
+        locked = self._journal is not None and self._journal.locked and self._shape.wal_bytes > 0.0
         return locked or any(store.options_file.holds_writers for store in self._stores)
 
     def decide(self, held: bool) -> float:

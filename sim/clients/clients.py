@@ -50,7 +50,7 @@ class ClientLoad:
         clients = setup.workload.clients
         synced = stores[0].options.sync or any(c.sync for c in clients)
         device = machine.device
-        sync_s = device.device.fsync_s(device.state) if synced and shape.log_bytes > 0.0 else 0.0
+        sync_s = device.device.fsync_s(device.state) if synced and shape.wal_bytes > 0.0 else 0.0
         self.groups = [start_group(c, until_s, rng, shape) for c in clients]
         self.waits = WriteWaits(self.groups, machine.host)
         self._last_s = 0.0
@@ -60,7 +60,7 @@ class ClientLoad:
         self._times = OpTimes(machine, shape, self._filling, reads, sync_s)
         self._admission = Admission(stores, self.groups, machine, shape, self._times)
         self._demand = ClientDemand(
-            machine, self._times, shape, self._filling, len(stores), setup.log_reaches_device
+            machine, self._times, shape, self._filling, len(stores), setup.wal_reaches_device
         )
         self._alarm = Alarm(env, self._wake)
         self._planning = False
@@ -140,7 +140,7 @@ class ClientLoad:
         self._planning = True  # a switch recomputes stalls, which would plan again for each store
         for number, entries in self._filling.switched(self._written):
             self.waits.add_switch(self.env.now)
-            self.stores[number].switch_memtable(entries, entries * self.shape.log_bytes)
+            self.stores[number].switch_memtable(entries, entries * self.shape.wal_bytes)
             kept = self.stores[number].memtables.kept.entries
             if kept > 0.0:
                 self._filling.keep(number, kept)

@@ -15,15 +15,15 @@ class ClientDemand:
     """Tells the machine how many threads compute, what they read, and what of the log reaches the device."""
 
     def __init__(
-        self, machine: Machine, times: OpTimes, shape: WriteShape, filling: Filling, stores: int, log_reaches_device: bool
+        self, machine: Machine, times: OpTimes, shape: WriteShape, filling: Filling, stores: int, wal_reaches_device: bool
     ) -> None:  # fmt: skip
-        """`log_reaches_device`: however long a log lives, since it is synced or holds values."""
+        """`wal_reaches_device`: however long a log lives, since it is synced or holds values."""
         self._machine = machine
         self._times = times
-        self._log_bytes = shape.log_bytes
+        self._wal_bytes = shape.wal_bytes
         self._filling = filling
         self._stores = stores
-        self._log_reaches_device = log_reaches_device
+        self._wal_reaches_device = wal_reaches_device
         self.device_bytes_per_s = 0.0
         """What clients move on the device now."""
 
@@ -41,20 +41,20 @@ class ClientDemand:
                     threads = max(threads, group.spec.threads)
             group.runnable = min(group.spec.threads, group.served_rate * busy_s)
             runnable += group.runnable
-        log = writes_per_s(groups) * self._log_bytes
+        log = writes_per_s(groups) * self._wal_bytes
         self._machine.cores.set_clients(runnable)
-        self._machine.logs_on_device = self._log_lives_long(log)
-        logged = log if self._machine.logs_on_device else 0.0
+        self._machine.wals_on_device = self._wal_lives_long(log)
+        logged = log if self._machine.wals_on_device else 0.0
         request_bytes = read_bytes / read_iops if read_iops > 0.0 else self._times.block_bytes
         self.device_bytes_per_s = read_bytes + logged
         self._machine.device.set_clients(read_iops, request_bytes, max(1.0, threads), logged)
 
-    def _log_lives_long(self, log_bytes_per_s: float) -> bool:
+    def _wal_lives_long(self, wal_bytes_per_s: float) -> bool:
         """Whether log bytes reach the device: at once if they are synced, else if the log outlives the kernel's patience.
 
         A log is deleted once its memtable is flushed; dirty pages of a deleted file are never written.
         """
-        if self._log_reaches_device or log_bytes_per_s <= 0.0:
-            return self._log_reaches_device
-        life_s = self._filling.entries * self._log_bytes * self._stores / log_bytes_per_s
+        if self._wal_reaches_device or wal_bytes_per_s <= 0.0:
+            return self._wal_reaches_device
+        life_s = self._filling.entries * self._wal_bytes * self._stores / wal_bytes_per_s
         return life_s > self._machine.host.dirty_expire

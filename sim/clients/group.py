@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
+from lsmlab.sim.clients.arrival_queue import ArrivalQueue
 from lsmlab.sim.clients.latency import Pieces
-from lsmlab.sim.clients.line import Line
-from lsmlab.sim.clients.undisturbed import UndisturbedTally
+from lsmlab.sim.clients.unstalled import UnstalledTally
 from lsmlab.sim.machine.queues import TICK_S
 from lsmlab.sim.store.write_shape import WriteShape
 
@@ -74,9 +74,9 @@ class Group:
     read_pieces: Pieces = field(default_factory=Pieces)
     residual_s: float = 0.0
     """Open loop: what is left of an operation in progress when another arrives, on average over time; as planned."""
-    line: Line = field(default_factory=Line)
+    queue: ArrivalQueue = field(default_factory=ArrivalQueue)
     """Open loop: the line that chance makes before the threads, beside `backlog`."""
-    undisturbed: UndisturbedTally = field(default_factory=UndisturbedTally)
+    unstalled: UnstalledTally = field(default_factory=UnstalledTally)
     kinds: tuple[tuple[int, float], ...] = field(init=False)
     """What the group does: (WRITE, READ or SCAN, how many of them per operation), those above 0."""
 
@@ -121,14 +121,14 @@ class Group:
         utilisation = 0.0
         if not self.closed:
             used = min(1.0, self.served_rate / self.capacity)
-            utilisation = self.line.advance(elapsed_s, used, self.residual_s / self.servers)
+            utilisation = self.queue.advance(elapsed_s, used, self.residual_s / self.servers)
             self.arrived += self.arriving * elapsed_s
             self.backlog = max(0.0, self.arrived - self.served)
             if self.backlog <= self.capacity * TICK_S:
                 self.backlog = 0.0
         if done > 0.0 and self.backlog <= OPS_EPSILON:
             residual_s = None if self.closed else self.residual_s
-            self.undisturbed.add(done, self.kinds, self.times, utilisation, residual_s)
+            self.unstalled.add(done, self.kinds, self.times, utilisation, residual_s)
         return done
 
     def next_change_s(self, now_s: float) -> float:

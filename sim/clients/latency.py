@@ -1,8 +1,8 @@
 """Latency of every operation from two curves, without simulating operations (DESIGN §5).
 
-Clients produce *pieces*: a number of operations whose extra delay (waiting, on top of an undisturbed operation) rises
+Clients produce *pieces*: a number of operations whose extra delay (waiting, on top of an unstalled operation) rises
 or falls linearly from one value to another, with the moment at which they completed. Percentiles follow from pieces
-exactly; the undisturbed time has a log-logistic distribution of measured spread: around its middle it looks like a
+exactly; the unstalled time has a log-logistic distribution of measured spread: around its middle it looks like a
 lognormal one, but as db_bench's histograms show it has the tails of a power of time. Of 3.6 million recorded writes of
 1.5 us on average 0.45 % were seen to take more than 4 us, and 0.09 % between 6 and 22 us (validation/cases, rate80_bw80).
 With a spread of 0.36 this distribution shows 0.30 and 0.05 %, a lognormal one of the same spread 0.07 and 0.001 %.
@@ -104,7 +104,7 @@ def ramps(start: Floats, slope: Floats, x: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Undisturbed:
+class Unstalled:
     """Operations that waited for nothing: how many, and how long one takes."""
 
     count: float
@@ -129,14 +129,14 @@ class Undisturbed:
 class LatencyDistribution:
     """The distribution of one kind of operation over a run or a second of it."""
 
-    def __init__(self, undisturbed: list[Undisturbed], pieces: Floats) -> None:
-        """`undisturbed` may hold several stretches with different means; pieces shift by the overall mean."""
-        plain = sum(u.count for u in undisturbed)
-        mean_s = sum(u.count * u.mean_s for u in undisturbed) / plain if plain > 0 else 0.0
+    def __init__(self, unstalled: list[Unstalled], pieces: Floats) -> None:
+        """`unstalled` may hold several stretches with different means; pieces shift by the overall mean."""
+        plain = sum(u.count for u in unstalled)
+        mean_s = sum(u.count * u.mean_s for u in unstalled) / plain if plain > 0 else 0.0
         delayed = float(pieces[:, 1].sum()) if len(pieces) else 0.0
         self.count = plain + delayed
         self._plain = np.zeros_like(EDGES)
-        for part in undisturbed:
+        for part in unstalled:
             if part.count > 0:
                 self._plain += part.count * loglogistic_cdf(EDGES, part.mean_s, part.spread)
         below = pieces_below(pieces, EDGES, mean_s) + self._plain
@@ -146,7 +146,7 @@ class LatencyDistribution:
         if self.count > 0:
             extra = float((pieces[:, 1] * 0.5 * (pieces[:, 2] + pieces[:, 3])).sum()) if len(pieces) else 0.0
             self.mean_s = mean_s + extra / self.count
-            self.max_s = max((u.quantile(1.0 - 0.5 / max(1.0, u.count)) for u in undisturbed if u.count > 0), default=0.0)
+            self.max_s = max((u.quantile(1.0 - 0.5 / max(1.0, u.count)) for u in unstalled if u.count > 0), default=0.0)
             if len(pieces):
                 self.max_s = max(self.max_s, float(pieces[:, 2:].max()) + mean_s)
 
@@ -154,7 +154,7 @@ class LatencyDistribution:
         """Latency in seconds that a fraction `q` of the operations does not exceed; 0 for no operations."""
         return _quantile(self._below, q * self.count)
 
-    def undisturbed_quantiles(self) -> dict[str, float]:
+    def unstalled_quantiles(self) -> dict[str, float]:
         """Percentiles in seconds of operations that waited for nothing; "max" is their P99.99."""
         result = {name: _quantile(self._plain, q * float(self._plain[-1])) for name, q in QUANTILES.items()}
         return {**result, "max": result["p9999"]}
@@ -238,8 +238,8 @@ class _inverse:  # noqa: N801 - used as a function that is set up once
 
 
 def waiting_mixture(
-    part: Undisturbed, utilisation: float, threads: int, residual_s: float | None = None
-) -> tuple[Undisturbed, Floats]:
+    part: Unstalled, utilisation: float, threads: int, residual_s: float | None = None
+) -> tuple[Unstalled, Floats]:
     """Split operations of an open loop into those served at once and those that found all threads busy.
 
     Poisson arrivals: the share that waits is Erlang's C, the mean wait of those that do is R / (threads · (1 - utilisation))
@@ -258,7 +258,7 @@ def waiting_mixture(
     bounds = -np.log1p(-steps) * mean_wait_s
     counts = np.diff(steps) * share * part.count
     rows = np.column_stack((np.full(len(counts), -1.0), counts, bounds[:-1], bounds[1:]))
-    return Undisturbed(part.count - float(counts.sum()), part.mean_s, part.spread), rows
+    return Unstalled(part.count - float(counts.sum()), part.mean_s, part.spread), rows
 
 
 def erlang_c(servers: int, utilisation: float) -> float:

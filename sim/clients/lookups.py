@@ -27,7 +27,7 @@ class Lookups:
     """Share of lookups that found their key in a file."""
     in_memory: float
     """Share found in a memtable."""
-    in_log: float = 0.0
+    in_wal: float = 0.0
     """Share found in a file of L0 that holds an offset: the value is one more read away, in the log."""
     searched: Sequence[Searched] = ()
     """Tables that were searched, filters included."""
@@ -36,7 +36,7 @@ class Lookups:
 def look_up(store: Store, codes: KeyArray) -> Lookups:
     """Look for sorted codes in a store's memtables and files, newest first."""
     missing = np.ones(len(codes), dtype=np.bool_)
-    in_log = 0
+    in_wal = 0
     missing &= ~_contains(store.memtables.kept.keys, codes)
     for memtable in reversed(store.immutables):
         missing &= ~_contains(memtable.keys, codes)
@@ -47,7 +47,7 @@ def look_up(store: Store, codes: KeyArray) -> Lookups:
         probed.append((1, int(covered.sum())))
         here = covered & _contains(file.keys, codes)
         missing &= ~here
-        in_log += int(here.sum()) if file.log_bytes else 0
+        in_wal += int(here.sum()) if file.wal_bytes else 0
     in_slices = 0
     for level in range(1, store.tree.num_levels):
         for run in store.tree.runs(level):
@@ -57,7 +57,7 @@ def look_up(store: Store, codes: KeyArray) -> Lookups:
     probed.append((len(store.tree.frozen), in_slices))
     n = len(codes)
     return Lookups(
-        sum(count for _, count in probed) / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_log / n,
+        sum(count for _, count in probed) / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n,
         [Searched(tables, count / n) for tables, count in probed if tables],
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from lsmlab.models.costs.host import Host, depth
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
-from lsmlab.sim.clients.latency import Undisturbed
+from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.write_shape import WriteShape
 
@@ -45,12 +45,12 @@ class OpTimes:
         self._read_costs: Sequence[ReadCost] = ()
         self.sync_s = sync_s
         host = machine.host
-        logged = host.log_op if shape.log_bytes > 0.0 else 0.0
+        logged = host.wal_op if shape.wal_bytes > 0.0 else 0.0
         counted = host.statistics_op if shape.statistics else 0.0
         self._write_cpu_s = host.write_op + host.write_byte * shape.user_bytes + logged + counted
         self._user_bytes = shape.user_bytes
         self._square_ratios = [
-            1.0 + Undisturbed(1.0, 1.0, spread).variation for spread in (host.write_spread, host.read_spread)
+            1.0 + Unstalled(1.0, 1.0, spread).variation for spread in (host.write_spread, host.read_spread)
         ]
         """Mean square of a write's and a read's time by the square of its mean."""
 
@@ -120,7 +120,7 @@ class OpTimes:
         return 1.0 + min(1.0, max(0.0, beyond))
 
     def parts(self, kind: int, group: Group) -> Parts:
-        """The operation's parts: with and without the device, undisturbed, interrupted, and waiting for a core."""
+        """The operation's parts: with and without the device, unstalled, interrupted, and waiting for a core."""
         computing = self._computing(self.cpu_s(kind) + self.client_s(group), group)
         found: Parts = []
         for away, fixed_s in self._places(kind):

@@ -76,7 +76,7 @@ class TreeReads:
         self._choosers: list[list[ChooserState]] = [
             [c.read_keys.start(setup.sample, cursor) for c in self._readers] for cursor in cursors
         ]
-        population = float(setup.workload.region().population)
+        population = float(setup.workload.shard().population)
         self.entries_per_block = expected_entries_per_block(
             round(setup.workload.key_size), setup.workload.value_bytes, population=population, entries=population,
             block_format=setup.engine.block_format,
@@ -122,7 +122,7 @@ class TreeReads:
 
     def _hit_rate(self) -> float:
         options = self._setup.engine.options
-        share = options.cache_size / self._setup.workload.regions
+        share = options.cache_size / self._setup.workload.shards
         capacity = cached_blocks(share, options.block_size)
         rates = [lru_hit_rate(p, capacity) for p in self._popularity]
         weights = [c.threads for c in self._readers]
@@ -134,7 +134,7 @@ class TreeReads:
         store = self._stores[int(self._rng.integers(len(self._stores)))]
         self.lookups = found = look_up(store, np.sort(self.sample_codes(store.number)))
         extra = found.runs - found.found  # runs probed in vain
-        blocks = found.found + found.in_log + self._false_positive * extra
+        blocks = found.found + found.in_wal + self._false_positive * extra
         self._block_sum += blocks
         self._block_weight += 1.0
         self._tables = _table_count(store.tree)

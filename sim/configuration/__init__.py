@@ -2,5 +2,5 @@
 
 - One: compose; RocksDB's own files: options_input; constants of a machine: parameters.
 - Many: combinations.
-- What is wrong with one, in a line: messages.
+- Errors of a composition in one line: messages. Keys that have new names: old_names.
 """

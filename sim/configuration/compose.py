@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
+from lsmlab.sim.configuration.old_names import new_name, rename_keys
 from lsmlab.sim.configuration.parameters import apply_parameters
 
 _CONFIG_MODULE: Final = "lsmlab.configs"
@@ -69,7 +70,8 @@ class Composer:
         except Exception as error:
             raise self.translated(error, overrides) from error
         check_keys(config)
-        apply_parameters(config, device, map(override_key, overrides), folders)
+        rename_keys(config)
+        apply_parameters(config, device, map(override_key, prepare(overrides)), folders)
         check(config)
         return Composition(config, run_dir, sweep_dir)
 
@@ -129,6 +131,8 @@ def prepare(overrides: Sequence[str]) -> list[str]:
     prepared = []
     for text in overrides:
         key, equals, value = text.partition("=")
+        bare = key.lstrip("+~")
+        key = key.removesuffix(bare) + new_name(bare)
         if key == "prefill":  # the `workload` group once more, under another name
             key = "workload@prefill"
         if key.lstrip("+") == "engine.version" and "'" not in value and '"' not in value:

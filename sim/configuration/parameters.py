@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
+from lsmlab.sim.configuration.old_names import new_name
 
 _PLACES: Final = ("host", "devices")
 _KEYS: Final = ("version", "description", "provenance", "host", "devices", "standard_errors", "model_errors")
@@ -61,11 +62,12 @@ def _read(name: str, path: Path) -> ParameterSet:
         raise InputError(f"{path}: must be a mapping with the keys {', '.join(_KEYS)}")
     for key in sorted(map(str, content.keys() - _KEYS)):
         raise InputError(f"{path}: {key}: no such key; a parameter set has {', '.join(_KEYS)}")
-    host = _mapping(content, "host", path)
+    host = _host_keys(_mapping(content, "host", path))
     devices = {str(k): _mapping({k: v}, k, path, "devices.") for k, v in _mapping(content, "devices", path).items()}
     errors = _mapping(content, "standard_errors", path)
     flat = {
-        f"host.{k}": _number(v, f"{path}: standard_errors.host.{k}") for k, v in _mapping(errors, "host", path).items()
+        f"host.{k}": _number(v, f"{path}: standard_errors.host.{k}")
+        for k, v in _host_keys(_mapping(errors, "host", path)).items()
     }
     for device, values in _mapping(errors, "devices", path).items():
         for key, value in _mapping({device: values}, device, path, "standard_errors.devices.").items():
@@ -75,6 +77,11 @@ def _read(name: str, path: Path) -> ParameterSet:
     if not isinstance(version, int):
         raise InputError(f"{path}: version: {version!r} must be a whole number")
     return ParameterSet(name, version, host, devices, flat, model)
+
+
+def _host_keys(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by the present names of their keys."""
+    return {new_name(f"host.{key}").removeprefix("host."): value for key, value in values.items()}
 
 
 def _mapping(content: Mapping[str, Any], key: str, path: Path, where: str = "") -> Mapping[str, Any]:

@@ -13,16 +13,16 @@ class CoreStation:
     """The host's cores, shared by background threads and clients; a thread never runs faster than one core."""
 
     def __init__(
-        self, env: simpy.Environment, cores: float, most_threads: float = math.inf, crowding: float = 0.0
+        self, env: simpy.Environment, cores: float, most_threads: float = math.inf, core_contention: float = 0.0
     ) -> None:
         """`most_threads`: how many threads the run can have; if each always finds a core, there is nothing to share.
 
-        `crowding`: by how much each further running thread makes the work of all longer (`Host.crowding`).
+        `core_contention`: by how much each further running thread makes the work of all longer (`Host.core_contention`).
         """
         self._env = env
         self.cores = cores
-        self._crowding = crowding
-        self._plenty = most_threads <= cores and crowding == 0.0
+        self._core_contention = core_contention
+        self._plenty = most_threads <= cores and core_contention == 0.0
         self._queue = SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
@@ -76,8 +76,8 @@ class CoreStation:
         return min(1.0, max(0.0, self.wanted - self.cores + 1.0))
 
     def slowdown(self, wanted: float) -> float:
-        """How much longer a thread computes on a core of its own where so many want one (`crowding`)."""
-        return 1.0 + self._crowding * (min(wanted, self.cores) - 1.0) if wanted > 1.0 and not self._plenty else 1.0
+        """How much longer a thread computes on a core of its own where so many want one (`core_contention`)."""
+        return 1.0 + self._core_contention * (min(wanted, self.cores) - 1.0) if wanted > 1.0 and not self._plenty else 1.0
 
     def settle(self) -> None:
         """Bring the accounts up to now."""

@@ -79,7 +79,7 @@ class Machine:
         afterwards."""
         self.limits_reads = False
         """Whether background reads pass the limiter as well."""
-        self.logs_on_device = False
+        self.wals_on_device = False
         """Whether log bytes reach the device before their log is deleted."""
 
     def run_parts(
@@ -210,10 +210,10 @@ class Machine:
                 yield self.device.write(PAGE_BYTES, consumer)
             self.device.count_small(writes=count)
 
-    def unlink(self, count: int, cached_bytes: float = 0.0, log_bytes: float = 0.0) -> Events:
+    def unlink(self, count: int, cached_bytes: float = 0.0, wal_bytes: float = 0.0) -> Events:
         """Delete obsolete files; the job keeps its slot meanwhile. `cached_bytes`: of them in the page cache."""
         host = self.host
-        cost = count * host.unlink + cached_bytes * host.unlink_byte + log_bytes * host.unlink_log_byte
+        cost = count * host.unlink + cached_bytes * host.unlink_byte + wal_bytes * host.unlink_wal_byte
         if cost > 0:
             yield self.env.timeout(cost)
 
@@ -221,12 +221,12 @@ class Machine:
         """A file is gone: its pages are free and the device is told (TRIM)."""
         self.cache.deleted(file)
         self.device.trim(file.size_bytes)
-        if file.log_bytes:
-            self.log_deleted(file.log_bytes)
+        if file.wal_bytes:
+            self.wal_deleted(file.wal_bytes)
         if self.device.discards_per_file:
             self.device.count_small(writes=self.device.discards_per_file)
 
-    def log_deleted(self, log_bytes: float) -> None:
+    def wal_deleted(self, wal_bytes: float) -> None:
         """A write-ahead log is gone with its memtable."""
-        if self.logs_on_device:
-            self.device.trim(log_bytes)
+        if self.wals_on_device:
+            self.device.trim(wal_bytes)

@@ -45,7 +45,7 @@ def make_machine(
         in_order=style.whole_files and _write_cap_binds(device),
     )  # fmt: skip
     machine = Machine(
-        env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.crowding),
+        env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
         PageCache(device.page_cache_bytes), host, style,
         LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
         None if direct_writes else _journal(env, station, device),
@@ -109,4 +109,4 @@ def _most_threads(engine: Engine, workload: Workload) -> float:
         return math.inf  # it may start more
     flushes, compactions = engine.scheduler().most_jobs()
     per_tree = flushes + compactions * engine.options.max_subcompactions
-    return sum(c.threads for c in workload.clients) + workload.regions * per_tree
+    return sum(c.threads for c in workload.clients) + workload.shards * per_tree

@@ -28,7 +28,7 @@ class PageCache:
     def missing_bytes(self, files: Sequence[SortedFile]) -> int:
         """Bytes of `files` and their slices that a merge gets from the device; the files are in the cache afterwards."""
         if self.room_bytes <= 0:
-            return sum(f.merge_bytes for f in files)
+            return sum(f.compaction_bytes for f in files)
         missing = sum(s.size_bytes for f in files for s in f.slices if id(s.source) not in self._files)
         for file in files:
             if id(file) in self._files:

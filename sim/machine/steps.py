@@ -81,7 +81,7 @@ def with_point_reads(steps: Sequence[Step], count: float) -> list[Step]:
     return [replace(step, point_reads=count / len(steps)) for step in steps]
 
 
-def merge_steps(
+def compaction_steps(
     runs: Sequence[Sequence[float]], read_bytes: float, cpu_s: float, write_bytes: float, *, readahead_bytes: float,
     piece_bytes: float,
 ) -> list[Step]:  # fmt: skip

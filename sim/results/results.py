@@ -112,7 +112,7 @@ def collect(
         "engine": setup.engine.name,
         "engine_version": str(setup.engine.version),
         "workload": setup.workload.name,
-        "regions": setup.workload.regions,
+        "shards": setup.workload.shards,
         "options": _plain(setup.engine.options),
         "notes": list(setup.engine.notes),
         "seed": config.get("seed", 1),
@@ -137,7 +137,7 @@ def _series(
     table: Table = {"t_s": seconds[1:]}
     table |= client_series(clients, seconds)
     for name, (distribution, pieces), ops in (("write", writes, "write_ops"), ("read", reads, "read_ops")):
-        plain = distribution.undisturbed_quantiles() if distribution else dict.fromkeys((*QUANTILES, "max"), 0.0)
+        plain = distribution.unstalled_quantiles() if distribution else dict.fromkeys((*QUANTILES, "max"), 0.0)
         timed = pieces[pieces[:, 0] >= 0.0]
         columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, plain)
         for suffix, values in columns.items():

@@ -74,14 +74,14 @@ def waiting_pieces(group: Group, seconds: Floats) -> Floats:
     return queue_pieces(curve[:, 0], curve[:, 1], curve[:, 2], seconds)
 
 
-def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, undisturbed: Mapping[str, float]) -> dict[str, Floats]:
+def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, unstalled: Mapping[str, float]) -> dict[str, Floats]:
     """Percentiles (names of `latency.QUANTILES`) and maximum of each second.
 
-    `undisturbed` are the same for operations that waited for nothing. Delays are long against an undisturbed
-    operation, so within a second the undisturbed ones rank first.
+    `unstalled` are the same for operations that waited for nothing. Delays are long against an unstalled
+    operation, so within a second the unstalled ones rank first.
     """
     n = len(seconds) - 1
-    result = {name: np.where(ops > 0, value, 0.0) for name, value in undisturbed.items()}
+    result = {name: np.where(ops > 0, value, 0.0) for name, value in unstalled.items()}
     if not len(pieces):
         return result
     second = np.clip(np.searchsorted(seconds, pieces[:, 0], side="right") - 1, 0, n - 1)
@@ -93,7 +93,7 @@ def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, undisturbed: M
     every = np.maximum(ops, total)
     cumulative = np.cumsum(count)
     before = np.concatenate(([0.0], np.cumsum(total)[:-1]))
-    usual_s = undisturbed["p50"]
+    usual_s = unstalled["p50"]
     for name, q in QUANTILES.items():
         rank = q * every - (every - total)
         touched = (rank > 0) & (total > 0)

@@ -13,7 +13,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
-from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Undisturbed, waiting_mixture
+from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.results.chains import Chain
 from lsmlab.sim.results.level_tables import compaction_stats, level_rows
 from lsmlab.sim.results.series import waiting_pieces
@@ -31,31 +31,31 @@ def latency_of(
 ) -> tuple[LatencyDistribution | None, Floats]:
     """Distribution of writes or reads (`kinds`: WRITE; READ and SCAN) over the run, and its pieces; None if there were none."""
     spread = host.write_spread if WRITE in kinds else host.read_spread
-    undisturbed: list[Undisturbed] = []
+    unstalled: list[Unstalled] = []
     tables: list[Floats] = []
     for group in clients.groups:
         share = sum(group.shares[k] for k in kinds)
         if share == 0.0:
             continue
         pieces = _group_pieces(group, kinds, seconds, share)
-        counted = [found for kind in kinds for found in group.undisturbed.of(kind, spread)]
+        counted = [found for kind in kinds for found in group.unstalled.of(kind, spread)]
         total = group.served * share
         plain = sum(u.count for u, _, _ in counted)
         excess = plain + float(pieces[:, 1].sum()) - total
         scale = max(0.0, 1.0 - excess / plain) if plain > 0 else 0.0
         for part, busy, residual_s in counted:
-            scaled = Undisturbed(part.count * scale, part.mean_s, part.spread)
+            scaled = Unstalled(part.count * scale, part.mean_s, part.spread)
             if group.closed:
-                undisturbed.append(scaled)
+                unstalled.append(scaled)
             else:
                 plain_part, waiting = waiting_mixture(scaled, busy, group.servers, residual_s)
-                undisturbed.append(plain_part)
+                unstalled.append(plain_part)
                 tables.append(waiting)
         tables.append(pieces)
-    if not undisturbed and not tables:
+    if not unstalled and not tables:
         return None, np.empty((0, 4))
     pieces = np.concatenate(tables) if tables else np.empty((0, 4))
-    distribution = LatencyDistribution(undisturbed, pieces)
+    distribution = LatencyDistribution(unstalled, pieces)
     return (distribution if distribution.count > 0 else None), pieces
 
 
@@ -236,7 +236,7 @@ def stall_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "cause": np.array([r["cause"] for r in rows], dtype=str),
         "start_s": np.array([r["start_s"] for r in rows], dtype=np.float64),
         "end_s": np.array([r["end_s"] for r in rows], dtype=np.float64),
-        "region": np.array([r["region"] for r in rows], dtype=np.int64),
+        "shard": np.array([r["shard"] for r in rows], dtype=np.int64),
         "chain_jobs": [np.array(r["chain_jobs"], dtype=np.int64) for r in rows],
         "chain_levels": np.array([r["chain_levels"] for r in rows], dtype=np.int64),
         "chain_bytes": np.array([r["chain_bytes"] for r in rows], dtype=np.int64),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from lsmlab.models.policies.decisions import NOTHING, DoNothing, Drop, Link, Merge, Move, Pick, is_deep
+from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Move, Pick, is_deep
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.job_context import JobContext
-from lsmlab.sim.store.job_records import discarded_record, edit_record, merge_record
+from lsmlab.sim.store.job_records import compaction_job_record, discarded_record, edit_record
 from lsmlab.sim.store.jobs import Job, Work, running_job
 from lsmlab.sim.store.purge import Obsolete
-from lsmlab.sim.store.work import CompactionWork, merge_work
+from lsmlab.sim.store.work import CompactionWork, compaction_work
 
 
 class Compacting:
@@ -31,10 +31,10 @@ class Compacting:
         if job is None:
             self._leave(view, worked=False)
             return
-        if isinstance(job.pick, Merge):
-            work = merge_work(store, job.pick)
+        if isinstance(job.pick, Compaction):
+            work = compaction_work(store, job.pick)
             store.purge.begin(job.number)
-            yield from self._merge(job, work)
+            yield from self._compact(job, work)
             if job.gate is not None and job.gate.discarded:
                 store.purge.end(job.number)
                 self._note_discarded(job)
@@ -42,7 +42,7 @@ class Compacting:
             job.gate = None  # from here on it can neither be halted nor given up
             merged_s = store.env.now
             yield from store.manifest.commit()
-            self._commit_merge(job, work, merged_s)
+            self._commit_compaction(job, work, merged_s)
             store.recorder.running(store.env.now, compactions=-1)
             gone = store.purge.end(job.number)
             yield from store.machine.unlink(*gone)
@@ -170,7 +170,7 @@ class Compacting:
 
     # --- work and commit ----------------------------------------------------------------------------------------------
 
-    def _merge(self, job: Job, work: CompactionWork) -> Events:
+    def _compact(self, job: Job, work: CompactionWork) -> Events:
         store = self._store
         machine = store.machine
         store.recorder.running(store.env.now, compactions=1)
@@ -189,20 +189,20 @@ class Compacting:
             gate.threads = 1
             yield from gate.wait()
 
-    def _commit_merge(self, job: Job, work: CompactionWork, merged_s: float) -> None:
+    def _commit_compaction(self, job: Job, work: CompactionWork, merged_s: float) -> None:
         store, pick = self._store, job.pick
-        assert isinstance(pick, Merge)
+        assert isinstance(pick, Compaction)
         del self.jobs[job.number]
         self._remember_round_robin(pick)
         cached_bytes = store.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
         gone = store.tree.install(pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
-        logs = [f.log_bytes for f in gone if f.log_bytes]
+        logs = [f.wal_bytes for f in gone if f.wal_bytes]
         store.purge.retire(Obsolete(len(gone) + len(logs), cached_bytes, sum(logs)))
         for file in gone:
             store.machine.deleted(file)
         for file in work.outputs:
             store.machine.cache.wrote(file)
-        store.recorder.job(merge_record(job, pick, work, store.number, merged_s, store.env.now))
+        store.recorder.job(compaction_job_record(job, pick, work, store.number, merged_s, store.env.now))
         store.install_after(job.number, job.engine)
 
     def _commit_edit(self, job: Job, pick: Move | Drop | Link) -> None:

@@ -56,16 +56,16 @@ class Flushing:
         yield from machine.run_steps(work.steps, Consumer.FLUSH, priority)
         yield from machine.finish_files(1)
         flush.file = work.file
-        log_bytes = sum(m.log_bytes for m in picked)
-        if work.file is not None and store.engine.values_in_log:
-            work.file.log_bytes, log_bytes = log_bytes, 0.0  # it lives as long as the file
+        wal_bytes = sum(m.wal_bytes for m in picked)
+        if work.file is not None and store.engine.values_in_wal:
+            work.file.wal_bytes, wal_bytes = wal_bytes, 0.0  # it lives as long as the file
         flush.record = self._record(view, parent, start_s, work, picked)
         flush.finished = True
         if self._flushes[0] is flush:
             yield from store.manifest.commit()
             self._commit(view.job, engine)
         gone = store.purge.end(view.job)
-        yield from machine.unlink(gone.files + 1, gone.cached_bytes, gone.log_bytes + log_bytes)
+        yield from machine.unlink(gone.files + 1, gone.cached_bytes, gone.wal_bytes + wal_bytes)
         store.recorder.running(env.now, flushes=-1)
         self._leave(view)
 
@@ -96,8 +96,8 @@ class Flushing:
             flush = self._flushes.pop(0)
             for memtable in flush.memtables:
                 store.immutables.remove(memtable)
-                if flush.file is None or not flush.file.log_bytes:
-                    store.machine.log_deleted(memtable.log_bytes)
+                if flush.file is None or not flush.file.wal_bytes:
+                    store.machine.wal_deleted(memtable.wal_bytes)
             record = flush.record
             assert record is not None
             if flush.file is not None:
@@ -117,5 +117,5 @@ class Flushing:
             input_files_output_level=0, output_files=int(file is not None), read_bytes=0,
             read_bytes_output_level=0, write_bytes=file.size_bytes if file is not None else 0,
             entries_in=sum(m.entries for m in picked), entries_out=file.entries if file is not None else 0.0,
-            score=0.0, parent=parent, region=store.number, cpu_s=work.cpu_s, subcompactions=1, pool=view.pool.value,
+            score=0.0, parent=parent, shard=store.number, cpu_s=work.cpu_s, subcompactions=1, pool=view.pool.value,
         )  # fmt: skip

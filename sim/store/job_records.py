@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lsmlab.models.policies.decisions import Drop, Link, Merge, Move
+from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.store.jobs import Job
 from lsmlab.sim.store.recorder import JobRecord
 from lsmlab.sim.store.work import CompactionWork
 
 
-def merge_record(job: Job, pick: Merge, work: CompactionWork, region: int, merged_s: float, end_s: float) -> JobRecord:
+def compaction_job_record(
+    job: Job, pick: Compaction, work: CompactionWork, shard: int, merged_s: float, end_s: float
+) -> JobRecord:  # fmt: skip
     """A merge that has committed."""
     same = [files for level, files in pick.inputs if level == pick.output_level]
     same_bytes = sum(f.size_bytes for files in same for f in files) if pick.output_level != pick.start_level else 0
@@ -22,15 +24,15 @@ def merge_record(job: Job, pick: Merge, work: CompactionWork, region: int, merge
         end_s=end_s, input_files=sum(len(files) for _, files in pick.inputs) - same_count,
         input_files_output_level=same_count, output_files=len(work.outputs), read_bytes=work.input_bytes,
         read_bytes_output_level=same_bytes, write_bytes=work.output_bytes, entries_in=work.entries_in,
-        entries_out=work.entries_out, score=pick.score, parent=job.parent, region=region, cpu_s=work.cpu_s,
+        entries_out=work.entries_out, score=pick.score, parent=job.parent, shard=shard, cpu_s=work.cpu_s,
         subcompactions=len(work.parts), halted_s=job.halted_s, pool=job.view.pool.value,
     )  # fmt: skip
 
 
-def discarded_record(job: Job, region: int, end_s: float) -> JobRecord:
+def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
     """A merge that was given up: its I/O is spent, its entries are where they were."""
     pick, gate = job.pick, job.gate
-    assert isinstance(pick, Merge)
+    assert isinstance(pick, Compaction)
     assert gate is not None
     return JobRecord(
         job=job.number, kind="discarded", reason=pick.reason, start_level=pick.start_level,
@@ -38,12 +40,12 @@ def discarded_record(job: Job, region: int, end_s: float) -> JobRecord:
         end_s=end_s, input_files=sum(len(files) for _, files in pick.inputs), input_files_output_level=0,
         output_files=0, read_bytes=round(gate.read_bytes), read_bytes_output_level=0,
         write_bytes=round(gate.write_bytes), entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent,
-        region=region, cpu_s=0.0, subcompactions=1, halted_s=job.halted_s, pool=job.view.pool.value,
+        shard=shard, cpu_s=0.0, subcompactions=1, halted_s=job.halted_s, pool=job.view.pool.value,
     )  # fmt: skip
 
 
 def edit_record(
-    job: Job, pick: Move | Drop | Link, files: Sequence[SortedFile], region: int, end_s: float
+    job: Job, pick: Move | Drop | Link, files: Sequence[SortedFile], shard: int, end_s: float
 ) -> JobRecord:
     """A job that only changed metadata."""
     moves = not isinstance(pick, Drop)
@@ -54,6 +56,6 @@ def edit_record(
         output_level=-1 if isinstance(pick, Drop) else pick.output_level, queued_s=job.start_s, start_s=job.start_s,
         merged_s=job.start_s, end_s=end_s, input_files=len(files), input_files_output_level=0,
         output_files=len(files) if moves else 0, read_bytes=0, read_bytes_output_level=0, write_bytes=0,
-        entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent, region=region, cpu_s=0.0,
+        entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent, shard=shard, cpu_s=0.0,
         subcompactions=1, moved_bytes=sum(f.size_bytes for f in files) if moves else 0, pool=job.view.pool.value,
     )  # fmt: skip

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.policies.decisions import Drop, Link, Merge, Move, RunningJob
+from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move, RunningJob
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.sim.machine.gate import Gate
 
-Work = Merge | Move | Drop | Link
+Work = Compaction | Move | Drop | Link
 """A pick that is a job."""
 
 

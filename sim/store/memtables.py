@@ -33,7 +33,7 @@ class Memtable:
     entries: float
     keys: KeyArray
     tombstones: Tombstones
-    log_bytes: float
+    wal_bytes: float
     """Write-ahead log kept alive for it."""
     in_progress: bool = False
     done: bool = False
@@ -59,7 +59,7 @@ class Memtables:
         self._sample = sample
         self.kept = Kept()
 
-    def full(self, entries: float, log_bytes: float, hot_keys: KeepsHotKeys | None) -> Memtable | None:
+    def full(self, entries: float, wal_bytes: float, hot_keys: KeepsHotKeys | None) -> Memtable | None:
         """What is to be flushed of a memtable that took `entries` writes; None if all of it stays in memory.
 
         `hot_keys` says which keys stay; None: none does.
@@ -67,7 +67,7 @@ class Memtables:
         """
         if hot_keys is None and not len(self.kept.keys):
             keys, tombstones = self._source.memtable(self._number, entries)
-            return Memtable(entries, keys, tombstones, log_bytes)
+            return Memtable(entries, keys, tombstones, wal_bytes)
         before = self.kept
         new, flags, updates = self._source.counted(self._number, entries)
         keys, tombstones = merge_runs([(new, flags), (before.keys, before.tombstones)])
@@ -81,7 +81,7 @@ class Memtables:
             return None
         cold = ~hot
         written = float((updates * weights)[cold].sum())
-        logged = log_bytes * (1.0 + before.entries / entries)
+        logged = wal_bytes * (1.0 + before.entries / entries)
         return Memtable(written, keys[cold], _flags(tombstones, cold), logged)
 
     def rest(self, entries: float) -> Memtable | None:

@@ -17,7 +17,7 @@ class Obsolete(NamedTuple):
     files: int = 0
     cached_bytes: float = 0.0
     """Bytes of them in the page cache."""
-    log_bytes: float = 0.0
+    wal_bytes: float = 0.0
     """Bytes of logs that go with them."""
 
 
@@ -50,5 +50,5 @@ class Purge:
         free = [files for version, files in self._waiting if version <= oldest]
         self._waiting = [entry for entry in self._waiting if entry[0] > oldest]
         return Obsolete(
-            sum(f.files for f in free), sum(f.cached_bytes for f in free), sum(f.log_bytes for f in free)
+            sum(f.files for f in free), sum(f.cached_bytes for f in free), sum(f.wal_bytes for f in free)
         )

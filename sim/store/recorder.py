@@ -47,7 +47,7 @@ class JobRecord:
     score: float
     parent: int
     """The job whose end made this one start; -1 if a memtable switch did."""
-    region: int
+    shard: int
     cpu_s: float
     subcompactions: int
     moved_bytes: int = 0
@@ -67,7 +67,7 @@ class StallInterval:
     cause: StallCause
     start_s: float
     end_s: float
-    region: int
+    shard: int
     ended_by: int = -1
     """Job whose end let writers go on; -1 if none did."""
 
@@ -77,8 +77,8 @@ class StoreRecorder:
 
     STATE_WIDTH: Final = 7
 
-    def __init__(self, region: int, num_levels: int) -> None:
-        self.region = region
+    def __init__(self, shard: int, num_levels: int) -> None:
+        self.shard = shard
         self.num_levels = num_levels
         self.jobs: list[JobRecord] = []
         self.stalls: list[StallInterval] = []
@@ -116,7 +116,7 @@ class StoreRecorder:
         if current is not None and not (blocked and current.cause.stops and cause is None):
             self._close(now_s, -1)
         if cause is not None and (self._open is None):
-            self._open = StallInterval(cause, now_s, now_s, self.region)
+            self._open = StallInterval(cause, now_s, now_s, self.shard)
 
     def unblocked(self, now_s: float, job: int) -> None:
         """Stopped writers were signalled at the end of `job`."""

@@ -89,9 +89,9 @@ class Store:
 
     # --- what clients and the tuner do --------------------------------------------------------------------------------
 
-    def switch_memtable(self, entries: float, log_bytes: float) -> None:
+    def switch_memtable(self, entries: float, wal_bytes: float) -> None:
         """The active memtable, which took `entries` writes, becomes immutable (SwitchMemtable), hot keys apart."""
-        memtable = self.memtables.full(entries, log_bytes, self.engine.hot_keys)
+        memtable = self.memtables.full(entries, wal_bytes, self.engine.hot_keys)
         if memtable is None:
             return
         self.memtables_full += bool(self.immutables)

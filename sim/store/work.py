@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import effort
-from lsmlab.models.policies.decisions import CutContext, Merge
+from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
@@ -18,9 +18,9 @@ from lsmlab.sim.machine.steps import (
     BUFFER_BYTES,
     PIECES_PER_BURST,
     Step,
+    compaction_steps,
     even_steps,
     flush_steps,
-    merge_steps,
     with_file_ends,
     with_halts,
     with_point_reads,
@@ -63,8 +63,8 @@ def flush_work(store: JobContext, keys: KeyArray, tombstones: Tombstones, entrie
     Where values stay in the log, the file holds keys and offsets.
     """
     content, host = store.content, store.machine.host
-    in_log = store.engine.values_in_log
-    stream, entries = content.offsets(keys) if in_log else content.stream(keys, tombstones)
+    in_wal = store.engine.values_in_wal
+    stream, entries = content.offsets(keys) if in_wal else content.stream(keys, tombstones)
     files = content.files(stream, entries, tombstones, (), store.file_numbers, store.env.now)
     if files and store.engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
@@ -88,15 +88,15 @@ def _keep_versions(content: Content, file: SortedFile, entries: float, data_byte
     file.entries = entries
 
 
-def merge_work(store: JobContext, pick: Merge) -> CompactionWork:
+def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
     """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
     content, tree, host = store.content, store.tree, store.machine.host
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
     stream, entries = content.stream(keys, tombstones)
-    input_bytes = sum(f.merge_bytes for f in inputs)
-    entries_in = sum(f.merge_entries for f in inputs)
+    input_bytes = sum(f.compaction_bytes for f in inputs)
+    entries_in = sum(f.compaction_entries for f in inputs)
     bounds = store.engine.subcompaction_bounds(tree, pick, keys)
     outputs: list[SortedFile] = []
     groups: list[list[SortedFile]] = []
@@ -112,7 +112,7 @@ def merge_work(store: JobContext, pick: Merge) -> CompactionWork:
     missing = store.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
     total = sum(f.size_bytes for f in outputs)
-    cpu_s = _merge_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
+    cpu_s = _compaction_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
     cpu_s += (input_bytes + total) * host.checksum_byte
     if store.machine.sleeps_in_fsync:
         cpu_s += len(outputs) * host.cold_start
@@ -123,20 +123,20 @@ def merge_work(store: JobContext, pick: Merge) -> CompactionWork:
     if store.scheduler.preemptive:
         whole = store.machine.style.whole_files
         parts = [with_halts(steps, store.scheduler.chunk_bytes, whole_files=whole) for steps in parts]
-    from_log = _values_from_log(store, inputs)
-    if from_log:
-        input_bytes += round(from_log * content.entry.put)
-        parts = [with_point_reads(p, s * from_log) for p, s in zip(parts, _shares(groups, total), strict=True)]
+    from_wal = _values_from_wal(store, inputs)
+    if from_wal:
+        input_bytes += round(from_wal * content.entry.put)
+        parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, _shares(groups, total), strict=True)]
     return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum(f.entries for f in outputs), cpu_s)
 
 
-def _values_from_log(store: JobContext, inputs: Sequence[SortedFile]) -> float:
+def _values_from_wal(store: JobContext, inputs: Sequence[SortedFile]) -> float:
     """Values of L0 files that have to be read from logs on the device, one by one (TRIAD).
 
     Logs are young: they are in memory where the page cache has room for all of them.
     """
-    pending = [f for f in inputs if f.log_bytes]
-    if not pending or store.machine.cache.room_bytes >= sum(f.log_bytes for f in store.tree.l0):
+    pending = [f for f in inputs if f.wal_bytes]
+    if not pending or store.machine.cache.room_bytes >= sum(f.wal_bytes for f in store.tree.l0):
         return 0.0
     return sum(f.entries for f in pending)
 
@@ -159,20 +159,20 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
     return sum(f.deletions for f in files) / entries if entries else 0.0
 
 
-def _merge_cpu_s(store: JobContext, pick: Merge, runs: int, entries_in: float, entries_merged: float) -> float:
+def _compaction_cpu_s(store: JobContext, pick: Compaction, runs: int, entries_in: float, entries_out: float) -> float:
     host = store.machine.host
     deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
     raw = store.content.raw_bytes(entries_in, deletions)
     plain = entries_in * host.compaction_record + raw * host.compaction_byte
-    plain *= effort(entries_in, entries_merged, host.compaction_dropped)
+    plain *= effort(entries_in, entries_out, host.compaction_dropped)
     plain += entries_in * host.compaction_compare * math.log2(max(runs, 2) / 2.0)
     if store.engine.inspects_keys(pick.output_level):
-        plain += entries_merged * host.overlap_check
+        plain += entries_out * host.overlap_check
     return plain + store.engine.compression_cpu_s(host, raw, raw)
 
 
-def _cuts(store: JobContext, pick: Merge, part: MergedStream) -> Sequence[int]:
-    """Where outputs end: at the job's own borders (`Merge.cut_keys`), and where the cutter says between two of them."""
+def _cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
+    """Where outputs end: at the job's own borders (`Compaction.cut_keys`), and where the cutter says between two of them."""
     if pick.output_level == 0:
         return ()  # an L0 output is never split
     if not pick.cut_keys:
@@ -185,7 +185,7 @@ def _cuts(store: JobContext, pick: Merge, part: MergedStream) -> Sequence[int]:
     return cuts[1:]
 
 
-def _cutter_cuts(store: JobContext, pick: Merge, part: MergedStream) -> Sequence[int]:
+def _cutter_cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
     engine, tree = store.engine, store.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
     grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
@@ -219,7 +219,7 @@ def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
     return True
 
 
-def _runs(pick: Merge) -> list[list[int]]:
+def _runs(pick: Compaction) -> list[list[int]]:
     """Sizes of the inputs as they are read: files of L0 and slices side by side, those of a run one after the other."""
     runs: list[list[int]] = []
     for level, files in pick.inputs:
@@ -238,7 +238,7 @@ def _steps(
     if piece is not None:
         sizes = [[share * size for size in run] for run in runs]
         ahead = store.machine.style.readahead_bytes
-        steps = merge_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
+        steps = compaction_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
         return with_file_ends(steps, [f.size_bytes for f in files])
     if size == 0:
         return [Step(read_bytes, cpu_s, 0.0)]

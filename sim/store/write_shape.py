@@ -13,7 +13,7 @@ class WriteShape:
     """Write-batch bytes per write: what the delay bucket counts."""
     user_bytes: float
     """Key and value bytes per write."""
-    log_bytes: float
+    wal_bytes: float
     """Bytes per write in the log file; 0 without a log."""
     memtable_entries: float
     """Writes that fill a memtable, as the store was opened."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick
+from lsmlab.models.policies.decisions import Compaction, DoNothing, Move, Pick
 from lsmlab.models.policies.lazy_leveling.picker import LazyLevelingPicker
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import merge_files
@@ -52,7 +52,7 @@ class Steps:
         return " / ".join(level or "-" for level in levels)
 
     def _do(self, pick: Pick) -> None:
-        assert isinstance(pick, Merge | Move)
+        assert isinstance(pick, Compaction | Move)
         size = sum(f.size_bytes for _, files in pick.inputs for f in files)
         if isinstance(pick, Move):
             self.tree.install(pick.inputs, [(pick.output_level, pick.inputs[0][1])])

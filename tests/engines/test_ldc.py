@@ -53,7 +53,7 @@ def paced(engine: str) -> Result:
     return result(f"engine={engine}", *PACED)
 
 
-def deep_merges(of: Result) -> np.ndarray:
+def deep_compactions(of: Result) -> np.ndarray:
     """Which jobs rewrote files below L1."""
     return (np.asarray(of.jobs["kind"]) == "compaction") & (np.asarray(of.jobs["output_level"]) >= 2)
 
@@ -77,8 +77,8 @@ def test_compaction_io_is_about_halved() -> None:
 def test_jobs_are_small() -> None:
     """A merge of UDC reads a file and the fan-out times as much below it; one of LDC a file and its slices, about 2b."""
     udc, ldc = result("engine=leveldb", *FULL), result("engine=ldc", *FULL)
-    udc_read = np.asarray(udc.jobs["read_bytes"])[deep_merges(udc)].mean() / FILE_BYTES
-    ldc_read = np.asarray(ldc.jobs["read_bytes"])[deep_merges(ldc)].mean() / FILE_BYTES
+    udc_read = np.asarray(udc.jobs["read_bytes"])[deep_compactions(udc)].mean() / FILE_BYTES
+    ldc_read = np.asarray(ldc.jobs["read_bytes"])[deep_compactions(ldc)].mean() / FILE_BYTES
 
     assert udc_read == pytest.approx(FANOUT + 1, rel=0.3)
     assert ldc_read == pytest.approx(2.0, rel=0.3)
@@ -179,7 +179,7 @@ def test_slices_are_read_with_their_file() -> None:
     (part,) = file.slices
     cache = PageCache(10_000)
 
-    assert file.merge_bytes == PageCache(0).missing_bytes([file]) == file.size_bytes + part.size_bytes
+    assert file.compaction_bytes == PageCache(0).missing_bytes([file]) == file.size_bytes + part.size_bytes
     cache.wrote(file)
     assert part.size_bytes == cache.missing_bytes([file])
     cache.wrote(part.source)

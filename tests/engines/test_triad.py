@@ -25,7 +25,7 @@ COMMON = (
 SKEWED = ("workload.distribution=scrambled_zipfian",)
 HOTSPOT = ("workload.distribution=hotspot", "workload.hot_keys=0.002", "workload.hot_operations=0.8")
 OFF = (
-    "engine.picker.hot_keys=false", "engine.picker.deferred_l0=false", "engine.picker.log_as_l0=false",
+    "engine.picker.hot_keys=false", "engine.picker.deferred_l0=false", "engine.picker.wal_as_l0=false",
 )  # fmt: skip
 """The host alone."""
 
@@ -41,7 +41,7 @@ def result(*overrides: str) -> Result:
     return run(configuration(*COMMON, *overrides))
 
 
-def l0_merges(of: Result) -> np.ndarray:
+def l0_compactions(of: Result) -> np.ndarray:
     """Which jobs are compactions from L0 into a level below."""
     return (np.asarray(of.jobs["kind"]) == "compaction") & (of.jobs["start_level"] == 0) & (of.jobs["output_level"] > 0)
 
@@ -94,8 +94,8 @@ def test_deferred_l0_waits_for_more_files_where_keys_differ() -> None:
     """Uniform keys: every L0 compaction takes at least seven files, n_max + 1; without the rule some take four."""
     deferred, plain = result(*only("deferred_l0")), result(*OFF)
 
-    assert deferred.jobs["input_files"][l0_merges(deferred)].min() >= 7
-    assert plain.jobs["input_files"][l0_merges(plain)].min() == 4
+    assert deferred.jobs["input_files"][l0_compactions(deferred)].min() >= 7
+    assert plain.jobs["input_files"][l0_compactions(plain)].min() == 4
 
 
 def test_l0_with_many_duplicates_does_not_wait() -> None:
@@ -103,7 +103,7 @@ def test_l0_with_many_duplicates_does_not_wait() -> None:
     hotspot = ("workload.distribution=hotspot", "workload.hot_keys=0.005", "workload.hot_operations=0.95")
     deferred = result(*hotspot, *only("deferred_l0"))
 
-    assert deferred.jobs["input_files"][l0_merges(deferred)].min() < 7
+    assert deferred.jobs["input_files"][l0_compactions(deferred)].min() < 7
 
 
 def test_the_log_as_l0_saves_the_values_of_flushes_and_reads_them_later() -> None:
@@ -112,21 +112,21 @@ def test_the_log_as_l0_saves_the_values_of_flushes_and_reads_them_later() -> Non
     Without a cap, in which waiting and reading would overlap; a read of the device takes 80 us.
     """
     free = "device.write_cap=null"
-    in_log, plain = result(free, *only("log_as_l0")), result(free, *OFF)
-    per_entry = in_log.summary["flush_bytes"] / in_log.jobs["entries_out"][np.asarray(in_log.jobs["kind"]) == "flush"].sum()
+    in_wal, plain = result(free, *only("wal_as_l0")), result(free, *OFF)
+    per_entry = in_wal.summary["flush_bytes"] / in_wal.jobs["entries_out"][np.asarray(in_wal.jobs["kind"]) == "flush"].sum()
 
     assert 20.0 < per_entry < 60.0
-    assert in_log.summary["flush_bytes"] < 0.06 * plain.summary["flush_bytes"]
-    assert in_log.summary["compaction_write_bytes"] > 0.5 * plain.summary["compaction_write_bytes"]
-    flushed = in_log.jobs["entries_out"][np.asarray(in_log.jobs["kind"]) == "flush"].sum()
-    assert _l0_merging_s(in_log) - _l0_merging_s(plain) == pytest.approx(80e-6 * flushed, rel=0.5)
+    assert in_wal.summary["flush_bytes"] < 0.06 * plain.summary["flush_bytes"]
+    assert in_wal.summary["compaction_write_bytes"] > 0.5 * plain.summary["compaction_write_bytes"]
+    flushed = in_wal.jobs["entries_out"][np.asarray(in_wal.jobs["kind"]) == "flush"].sum()
+    assert _l0_merging_s(in_wal) - _l0_merging_s(plain) == pytest.approx(80e-6 * flushed, rel=0.5)
 
 
 def _l0_merging_s(of: Result) -> float:
-    return float((of.jobs["end_s"] - of.jobs["start_s"])[l0_merges(of)].sum())
+    return float((of.jobs["end_s"] - of.jobs["start_s"])[l0_compactions(of)].sum())
 
 
-@pytest.mark.parametrize("technique", ["hot_keys", "deferred_l0", "log_as_l0"])
+@pytest.mark.parametrize("technique", ["hot_keys", "deferred_l0", "wal_as_l0"])
 def test_the_newest_version_is_found(technique: str) -> None:
     """Exact keys under skew: every key that was ever written is found in its newest version."""
     config = configuration(*COMMON, *SKEWED, *only(technique), "workload.num=20000", "workload.duration=15s", "keys=exact")
@@ -147,4 +147,4 @@ def test_triad_postpones_and_the_backlog_comes_back() -> None:
     deferred, plain = result(*only("deferred_l0")), result(*OFF)
 
     assert np.mean(deferred.series["l0_files"]) > np.mean(plain.series["l0_files"])
-    assert deferred.jobs["write_bytes"][l0_merges(deferred)].mean() > plain.jobs["write_bytes"][l0_merges(plain)].mean()
+    assert deferred.jobs["write_bytes"][l0_compactions(deferred)].mean() > plain.jobs["write_bytes"][l0_compactions(plain)].mean()

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from engine_goldens import engine_of
-from lsmlab.models.policies.decisions import DoNothing, Merge
+from lsmlab.models.policies.decisions import Compaction, DoNothing
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.vlsm.picker import GOOD
 from lsmlab.models.tree.files import SortedFile
@@ -23,7 +23,7 @@ from running import configuration
 
 MIB = 1 << 20
 COMMON = (
-    "experiment=vlsm_run_a", "workload.recordcount=5M", "workload.regions=1", "workload.readproportion=0",
+    "experiment=vlsm_run_a", "workload.recordcount=5M", "workload.shards=1", "workload.readproportion=0",
     "workload.updateproportion=1", "workload.target=null", "workload.operationcount=null", "workload.duration=60s",
     "keys.samples_per_file=256",
 )  # fmt: skip
@@ -80,7 +80,7 @@ def moved_bytes(engine: str, tree: Tree, level: int, file_mib: int, batch_mib: i
     moved = 0
     for _ in range(batch_mib // file_mib):
         pick = picker.pick_level(tree, (), level)
-        assert isinstance(pick, Merge)
+        assert isinstance(pick, Compaction)
         for number, files in pick.inputs:
             tree.mark(number, files, busy=True)
             moved += sum(f.size_bytes for f in files) if number == pick.output_level else 0

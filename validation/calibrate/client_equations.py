@@ -13,7 +13,7 @@ from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.logs.history.fills import Fill
 
-_WRITE_KEYS: Final = ("host.write_op", "host.write_byte", "host.log_op", "host.write_serial", "host.crowding")
+_WRITE_KEYS: Final = ("host.write_op", "host.write_byte", "host.wal_op", "host.write_serial", "host.core_contention")
 _FEWEST_FILLS: Final = 8
 """Memtables of a run from which its writes' time is taken."""
 
@@ -71,8 +71,8 @@ def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
 
 
 def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
-    """Time per write where it takes `per_op_s`, beside `jobs`. Writes through the log cost `log_op` more."""
-    cpu_s = values["host.write_op"] + values["host.write_byte"] * run.entry_bytes + values["host.log_op"] * run.logged
+    """Time per write where it takes `per_op_s`, beside `jobs`. Writes through the log cost `wal_op` more."""
+    cpu_s = values["host.write_op"] + values["host.write_byte"] * run.entry_bytes + values["host.wal_op"] * run.logged
     if run.threads == 1:
         return cpu_s * _slower(values, run, jobs, 1.0)
     clients = min(float(run.threads), cpu_s / per_op_s)
@@ -83,7 +83,7 @@ def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients
     """How much longer computing takes a client, on average, where `clients` of them want a core (`CoreStation`)."""
     shares, threads = jobs
     wanted, cores = clients + threads, run.cores
-    crowd = 1.0 + values["host.crowding"] * np.clip(np.minimum(wanted, cores) - 1.0, 0.0, None)
+    crowd = 1.0 + values["host.core_contention"] * np.clip(np.minimum(wanted, cores) - 1.0, 0.0, None)
     return float((shares * np.maximum(1.0, wanted / cores) * crowd).sum())
 
 
@@ -188,7 +188,7 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
         return np.array(found)
 
     keys = (
-        "host.read_op", "host.read_run", "host.read_block", "device.read_latency", "host.crowding",
+        "host.read_op", "host.read_run", "host.read_block", "device.read_latency", "host.core_contention",
         "device.read_bandwidth", "device.write_bandwidth",
     )  # fmt: skip
     return Equation("time of reads", misses, [run.name for _, run, _ in rows], keys) if rows else None

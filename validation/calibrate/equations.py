@@ -15,8 +15,8 @@ from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Equation
 
 _ALL: Final[Sequence[Callable[[Sequence[RecordedRun]], Equation | None]]] = (
-    jobs.merge_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.starts, jobs.deletions,
-    jobs.crowding, clients.fills, clients.writes, short.spread, short.interruptions, clients.sleeps, clients.read_cpu,
+    jobs.compaction_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.starts, jobs.deletions,
+    jobs.core_contention, clients.fills, clients.writes, short.spread, short.interruptions, clients.sleeps, clients.read_cpu,
     clients.read_waits, clients.requests,
 )  # fmt: skip
 

@@ -21,14 +21,14 @@ from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 PART: Final = "calibration"
 _HOST_WIDTHS: Final[Mapping[str, float]] = {
     "write_op": 0.5, "write_byte": 1.0, "write_serial": 0.3, "write_spread": 0.5, "sleep_penalty": 1.0,
-    "log_op": 1.0, "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
+    "wal_op": 1.0, "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
     "compaction_record": 0.5, "compaction_byte": 0.5, "compaction_compare": 1.0, "job_start": 1.5, "file_overhead": 1.0,
-    "unlink": 2.0, "sleep_step": 0.1, "crowding": 1.0, "time_slice": 0.5,
+    "unlink": 2.0, "sleep_step": 0.1, "core_contention": 1.0, "time_slice": 0.5,
     "interrupt_every": 1.5, "interrupt": 1.0,
 }  # fmt: skip
 """How far a constant of configs/host/default.yaml may be off on another machine: standard deviation of its logarithm."""
 _HOST_STARTS: Final[Mapping[str, float]] = {
-    "log_op": 2e-6, "write_byte": 0.5e-9, "sleep_penalty": 20e-6, "crowding": 0.1, "compaction_compare": 20e-9,
+    "wal_op": 2e-6, "write_byte": 0.5e-9, "sleep_penalty": 20e-6, "core_contention": 0.1, "compaction_compare": 20e-9,
     "interrupt_every": 4e-3, "interrupt": 20e-6,
 }  # fmt: skip
 """Priors of constants that the default sets to 0: a system call; copying at 2 GB/s; caches of a core filled again; 10 %
@@ -127,7 +127,7 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
 
 
 def _high(key: str) -> float:
-    return 1.0 if key in ("write_serial", "crowding") else float("inf")
+    return 1.0 if key in ("write_serial", "core_contention") else float("inf")
 
 
 def _record_block(case: Case) -> Mapping[str, Any]:

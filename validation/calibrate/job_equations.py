@@ -14,7 +14,7 @@ import numpy as np
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
 from lsmlab.validation.calibrate.terms import linear
-from lsmlab.validation.logs.timings.jobs import Job, merge_terms
+from lsmlab.validation.logs.timings.jobs import Job, compaction_terms
 
 WRITE_REQUEST_BYTES: Final = 2.0**20
 """writable_file_max_buffer_size, options.h."""
@@ -26,7 +26,7 @@ _SOON_S: Final = 0.05
 """A compaction that starts later than this after another job's end was not waiting for a thread."""
 
 
-def merge_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
+def compaction_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     """CPU time of merges, by records, bytes and comparisons in the heap of merged runs."""
     jobs = [(run, job) for run in runs for job in run.of("compaction") if job.cpu_s > 0 and job.records > 0]
     return _job_cpu("CPU of merges", jobs, ("host.compaction_record", "host.compaction_byte", "host.compaction_compare"))
@@ -39,7 +39,7 @@ def flush_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _job_cpu(name: str, jobs: Sequence[tuple[RecordedRun, Job]], keys: Sequence[str]) -> Equation | None:
-    counts = np.array([merge_terms(job) for _, job in jobs]).reshape(-1, 3).T
+    counts = np.array([compaction_terms(job) for _, job in jobs]).reshape(-1, 3).T
     terms = list(zip(keys, counts, strict=False))  # flushes merge nothing, and tell nothing of what they drop
     return linear(name, terms, [job.cpu_s for _, job in jobs], [run.name for run, _ in jobs], 0.15)
 
@@ -114,10 +114,10 @@ def deletions(runs: Sequence[RecordedRun]) -> Equation | None:
     return linear("deletions", [("host.unlink", ones)], [w for w, _ in positive], [n for _, n in positive], 1.0)
 
 
-def crowding(runs: Sequence[RecordedRun]) -> Equation | None:
+def core_contention(runs: Sequence[RecordedRun]) -> Equation | None:
     """How much longer jobs take than their computing, by the threads beside them (`CoreStation`).
 
-    With n threads that want a core, computing takes max(1, n / cores) as long, and 1 + crowding (min(n, cores) - 1)
+    With n threads that want a core, computing takes max(1, n / cores) as long, and 1 + core_contention (min(n, cores) - 1)
     times that. A thread that has slept for a request waits for a slice where all cores are taken. Clients of a run want one
     core each while no stall holds them.
     """
@@ -142,9 +142,9 @@ def crowding(runs: Sequence[RecordedRun]) -> Equation | None:
             woken.append(sleeps * float(share @ (threads > cores)))
             names.append(run.name)
     terms = [
-        ("host.crowding", np.array(crowded)), ("host.time_slice", np.array(woken)), ("device.write_bandwidth", np.array(written)),
-        ("device.read_bandwidth", np.array(read)), ("device.write_latency", np.array(requests)),
-        ("device.read_latency", np.array(read_requests)),
+        ("host.core_contention", np.array(crowded)), ("host.time_slice", np.array(woken)),
+        ("device.write_bandwidth", np.array(written)), ("device.read_bandwidth", np.array(read)),
+        ("device.write_latency", np.array(requests)), ("device.read_latency", np.array(read_requests)),
     ]  # fmt: skip
     return linear("waits of jobs for cores", terms, extra, names, 0.5)
 

@@ -13,7 +13,7 @@ from typing import Final
 FOLDER: Final = Path(__file__).parents[2] / "configs" / "parameters"
 _ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-_NUMBERS: Final = ("cores", "crowding", "serial", "spread", "slc_cache")
+_NUMBERS: Final = ("cores", "core_contention", "serial", "spread", "slc_cache")
 """Constants without a unit, by the end of their names."""
 
 SILENT: Final = "assumption: the runs say next to nothing; "

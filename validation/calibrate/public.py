@@ -35,13 +35,13 @@ _FIXED: Final = {
     "cores": 40.0,
     "job_start": 1e-4,
     "file_overhead": 1.5e-4,
-    "unlink_log_byte": 2.5e-10,
+    "unlink_wal_byte": 2.5e-10,
 }
 _SOURCES: Final = {
     "cores": "devices.md §5 [M4]",
     "job_start": "time from a flush commit to the compaction_started event that it causes, LOGs of 6.4: 0.1 ms",
     "file_overhead": "time from the last table_file_creation to compaction_finished on PM, per output file",
-    "unlink_log_byte": 'from "Try to delete WAL files" to the next flush of the same thread, LOGs of 6.4: 16 ms per 64 MB',
+    "unlink_wal_byte": 'from "Try to delete WAL files" to the next flush of the same thread, LOGs of 6.4: 16 ms per 64 MB',
     "compaction_record": "fit to compaction_time_cpu_micros of 6.11, values of 100 and 1000 B; on PM, and of 6.4 there, to "
     "merges' time less the copies to it",
     "compaction_byte": "as compaction_record",
@@ -49,7 +49,7 @@ _SOURCES: Final = {
     "cold_start": "as compaction_record, by output files, on devices that a merge sleeps for",
     "flush_record": "fit to flush time less fsync, 6.4 (1000 B) and 6.11 on PM (100 and 1000 B)",
     "flush_byte": "as flush_record",
-    "crowding": "CPU per record of L0 to L1 merges in 8 and more parts against merges in one, 6.4 on PM with 2 jobs",
+    "core_contention": "CPU per record of L0 to L1 merges in 8 and more parts against merges in one, 6.4 on PM with 2 jobs",
     "write_op": "fit to the histograms of 6.4, writes of 1016 B below 580 us; the cost per byte cannot be told from it",
     "sleep_penalty": "as write_op: how much slower writes are, on average, per sleep of a delayed writer",
     "statistics_op": "as write_op: YCSB's loads kept statistics, fillrandom did not",
@@ -141,16 +141,16 @@ def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
 def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: float, reading: float) -> _Fit:
     """Constants of the processor; `awake`: runs whose threads copy to the device themselves."""
     host = _Fit()
-    relative = fits.merge_fit(used, stream, reading, 0.0)[:3]
-    host.take(("crowding",), fits.jackknife(lambda left: fits.crowding_fit(left, relative), awake))
-    crowding = host.values["crowding"]
-    merge = fits.jackknife(lambda left: fits.merge_fit(left, stream, reading, crowding), used)
+    relative = fits.compaction_fit(used, stream, reading, 0.0)[:3]
+    host.take(("core_contention",), fits.jackknife(lambda left: fits.core_contention_fit(left, relative), awake))
+    core_contention = host.values["core_contention"]
+    merge = fits.jackknife(lambda left: fits.compaction_fit(left, stream, reading, core_contention), used)
     host.take(("compaction_record", "compaction_byte", "compaction_compare", "cold_start"), merge)
     timed = [s for s in used if s.log.io_statistics or (fits.mean_sync_s(s.output) and s.device == fits.SYNCHRONOUS)]
-    host.take(("flush_record", "flush_byte"), fits.jackknife(lambda left: fits.flush_fit(left, crowding), timed))
+    host.take(("flush_record", "flush_byte"), fits.jackknife(lambda left: fits.flush_fit(left, core_contention), timed))
     writers = [s for s in used if s.name.startswith(("throttled", "ycsb"))]
     host.take(("write_op", "sleep_penalty", "statistics_op"), fits.jackknife(fits.write_fit, writers))
-    beside = writers[0].crowded(crowding)
+    beside = writers[0].crowded(core_contention)
     for name in ("write_op", "statistics_op"):
         host.values[name] /= beside
         host.errors[name] /= beside

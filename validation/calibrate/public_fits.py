@@ -38,9 +38,9 @@ class Source:
     output: str
     """What db_bench printed."""
 
-    def crowded(self, crowding: float) -> float:
+    def crowded(self, core_contention: float) -> float:
         """How much longer than alone its threads compute; hardly any two of them meet where the client is limited."""
-        return 1.0 if self.name.startswith("rate-limited") else 1.0 + crowding * _BESIDE
+        return 1.0 if self.name.startswith("rate-limited") else 1.0 + core_contention * _BESIDE
 
 
 def linear(x: Array, y: Array) -> Array:
@@ -68,11 +68,11 @@ def _stack(parts: Sequence[tuple[Array, Array]]) -> Array:
     return linear(np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]))
 
 
-def merge_fit(used: Sequence[Source], copy_bytes_per_s: float, read_byte_s: float, crowding: float) -> Array:
+def compaction_fit(used: Sequence[Source], copy_bytes_per_s: float, read_byte_s: float, core_contention: float) -> Array:
     """CPU of a merge per record, byte of key and value, record and doubling of its runs beyond two, and file slept for."""
     copies = {True: copy_bytes_per_s, False: None}
-    found = [(s, records.merge_costs(s.log, read_byte_s, copies[s.device == SYNCHRONOUS])) for s in used]
-    return _stack([(x, y / s.crowded(crowding)) for s, (x, y) in found])
+    found = [(s, records.compaction_costs(s.log, read_byte_s, copies[s.device == SYNCHRONOUS])) for s in used]
+    return _stack([(x, y / s.crowded(core_contention)) for s, (x, y) in found])
 
 
 def read_fit(used: Sequence[Source], copy_bytes_per_s: float) -> float:
@@ -86,10 +86,10 @@ def stream_fit(used: Sequence[Source]) -> float:
     return float(np.median(rows[:, 0] / rows[:, 1]))
 
 
-def flush_fit(used: Sequence[Source], crowding: float) -> Array:
+def flush_fit(used: Sequence[Source], core_contention: float) -> Array:
     """CPU of a flush per record and per byte of key and value."""
     found = [(s, records.flush_costs(s.log, mean_sync_s(s.output))) for s in used]
-    return _stack([(x, y / s.crowded(crowding)) for s, (x, y) in found])
+    return _stack([(x, y / s.crowded(core_contention)) for s, (x, y) in found])
 
 
 def mean_sync_s(output: str) -> float | None:
@@ -104,10 +104,10 @@ def deletion_fit(used: Sequence[Source]) -> Array:
     return np.array([np.median(rows[:, 1] / rows[:, 0])])
 
 
-def crowding_fit(used: Sequence[Source], costs: Array) -> Array:
+def core_contention_fit(used: Sequence[Source], costs: Array) -> Array:
     """By how much a further running thread slows the others: merges in many parts against merges in one.
 
-    `costs`: of a merge (`merge_fit`); merges in many parts are those of L0, which have more runs. Only where threads never
+    `costs`: of a merge (`compaction_fit`); merges in many parts are those of L0, which have more runs. Only where threads never
     sleep do so many of them run as there are parts: on a block device most wait for the disk.
     """
     found = []
@@ -122,7 +122,7 @@ def crowding_fit(used: Sequence[Source], costs: Array) -> Array:
 
 
 def write_fit(used: Sequence[Source]) -> Array:
-    """Time of an undisturbed write, what each sleep of a delayed writer costs in slower writes afterwards, statistics."""
+    """Time of an unstalled write, what each sleep of a delayed writer costs in slower writes afterwards, statistics."""
     rows = []
     for source in used:
         buckets = write_buckets(source.output)
@@ -144,7 +144,7 @@ def bandwidth(source: Source, host: dict[str, float], commit_s: float, read_byte
 
     Totals, not the typical period: a device's slow moments are part of what it can sustain.
     """
-    crowded = source.crowded(host["crowding"])
+    crowded = source.crowded(host["core_contention"])
     flush = [host["flush_record"] * crowded, host["flush_byte"] * crowded]
     periods = records.busy_periods(source.log, flush, read_byte_s)
     return records.bandwidth(periods, commit_s)

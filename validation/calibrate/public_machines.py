@@ -25,7 +25,7 @@ from lsmlab.validation.calibrate.public_fits import linear
 from lsmlab.validation.casefiles.public.cases import CALIBRATION, SETS, public_cases
 from lsmlab.validation.casefiles.public.rows import DATA
 from lsmlab.validation.logs.history.builder import jobs_of
-from lsmlab.validation.logs.history.fills import undisturbed_fills
+from lsmlab.validation.logs.history.fills import unstalled_fills
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.text import read_text_part
 from lsmlab.validation.logs.timings import job_records as records
@@ -43,7 +43,7 @@ _ROUNDS: Final = 4
 _SUSTAINED_SPREAD: Final = 45.0 * 2**20
 """Standard deviation of the eight 300-s tests of this drive (2 MiB writes by 1 to 32 jobs, no fsync) whose cache was used
 up from the start: 704 to 828 MiB/s (fio output of mdcallag/mytools bench/arc/dec25.fio.300secs/ser7)."""
-_UNDISTURBED: Final = 0.1
+_UNSTALLED: Final = 0.1
 """Quantile of commits that waited for nobody: with 13 jobs most do."""
 
 
@@ -60,10 +60,10 @@ def desktop(data: Path) -> SetText:
         entry = work["key_size"] + work["value_size"]
         if path in index:
             logs.append((mapping["device"]["base"], records.job_log(data / index[path], entry)))
-            fills += [(entry, depth(n * entry), per_s) for n, per_s in _undisturbed(data / index[path])]
+            fills += [(entry, depth(n * entry), per_s) for n, per_s in _unstalled(data / index[path])]
     if not logs:
         raise InputError(f"{data}: no LOG of a calibration run of the desktop there")
-    merges = [records.merge_costs(log) for _, log in logs]
+    merges = [records.compaction_costs(log) for _, log in logs]
     cost = linear(np.concatenate([x[:, :3] for x, _ in merges]), np.concatenate([y for _, y in merges]))
     write = linear(np.array([(1.0, size, doublings) for size, doublings, _ in fills]), np.array([s for *_, s in fills]))
     host = {
@@ -77,7 +77,7 @@ def desktop(data: Path) -> SetText:
     for device, log in logs:
         grouped[device].append(log)
     for device, group in sorted(grouped.items()):
-        commits = [records.commit_s(log, _UNDISTURBED) for log in group]
+        commits = [records.commit_s(log, _UNSTALLED) for log in group]
         commit = float(np.min(commits))
         periods = [records.busy_periods(log, (0.34e-6, 0.9e-9)) for log in group]
         logs_of = np.log([records.bandwidth(found, commit) for found in periods])
@@ -96,10 +96,10 @@ def desktop(data: Path) -> SetText:
     )  # fmt: skip
 
 
-def _undisturbed(path: Path) -> list[tuple[float, float]]:
+def _unstalled(path: Path) -> list[tuple[float, float]]:
     """(entries, seconds per entry) of the memtables of a LOG that were filled without a stall."""
     log = log_of(path, *read_text_part(path))
-    fills = undisturbed_fills(log, jobs_of(log).done("flush"))
+    fills = unstalled_fills(log, jobs_of(log).done("flush"))
     return [(f.entries, (f.end_us - f.start_us) / 1e6 / f.entries) for f in fills]
 
 

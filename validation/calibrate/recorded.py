@@ -14,7 +14,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.logs.history.builder import jobs_of
-from lsmlab.validation.logs.history.fills import Fill, undisturbed_fills
+from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.logs.timings.jobs import Job, read_jobs
@@ -143,7 +143,7 @@ def _fills(path: Path, text: str, jobs: Sequence[Job]) -> list[Fill]:
         return []
     first_s = min(job.start_s for job in jobs if job.kind == "flush")
     shift_us = min(flush.start_us for flush in flushes) - round(1e6 * first_s)
-    return [Fill(f.start_us - shift_us, f.end_us - shift_us, f.entries) for f in undisturbed_fills(log, flushes)]
+    return [Fill(f.start_us - shift_us, f.end_us - shift_us, f.entries) for f in unstalled_fills(log, flushes)]
 
 
 def _entry_bytes(config: Mapping[str, Any]) -> float:

@@ -16,11 +16,11 @@ VERSION: Final = 2
 """Of the fitted sets: 1 held the defaults."""
 _SOURCES: Final[Mapping[str, str]] = {
     "host.cores": "the recordings' own note of the machine",
-    "host.crowding": "time of jobs beyond their computing, reading and writing, by threads beside them",
-    "host.time_slice": "as crowding, by requests after which all cores were taken",
+    "host.core_contention": "time of jobs beyond their computing, reading and writing, by threads beside them",
+    "host.time_slice": "as core_contention, by requests after which all cores were taken",
     "host.write_op": "time of memtables that were filled without a stall, and seconds outside stalls, per write",
     "host.write_byte": "as write_op, by size of the value",
-    "host.log_op": "as write_op, with the log against without",
+    "host.wal_op": "as write_op, with the log against without",
     "host.write_serial": "as write_op, several threads against one",
     "host.write_spread": "histograms of writes up to 10 us, as the clock of whole microseconds shows them",
     "host.interrupt_every": "computing of writes by those that took 22 to 170 us",

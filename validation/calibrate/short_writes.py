@@ -13,14 +13,14 @@ from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, seen_below
 from scipy.optimize import minimize
 
-_UNDISTURBED_US: Final = 10
+_UNSTALLED_US: Final = 10
 """Writes up to here were computing and nothing else."""
 _INTERRUPTED_US: Final = (22.0, 170.0)
 """What took longer than the one was held up, what took less than the other did not wait for a core or the DB mutex."""
 
 
 def spread(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Standard deviation of the logarithm of a single thread's undisturbed writes."""
+    """Standard deviation of the logarithm of a single thread's unstalled writes."""
     used = _single_writers(runs)
     measured = np.array([short_writes(run.histograms["write"])[1] for run in used])
 
@@ -69,7 +69,7 @@ def short_writes(histogram: Histogram) -> tuple[float, float]:
     bounds = [b for b in bucket_bounds() if b <= max(counts)]
     seen = np.array([counts.get(b, 0) for b in bounds], dtype=np.float64)
     median = bounds[int(np.searchsorted(np.cumsum(seen), 0.5 * histogram.count))]
-    last = 1 + max(i for i, b in enumerate(bounds) if b <= max(_UNDISTURBED_US, 4 * median))
+    last = 1 + max(i for i, b in enumerate(bounds) if b <= max(_UNSTALLED_US, 4 * median))
     bounds, seen = bounds[:last], seen[:last]
 
     def unlikely(theta: Array) -> float:

@@ -15,7 +15,7 @@ from lsmlab.sim.configuration.compose import compose, literal
 from lsmlab.sim.configuration.options_input import options_overrides
 
 _SHARED_FLAGS: Final = (
-    "key_size", "value_size", "value_size_distribution_type", "value_size_min", "value_size_max", "num", "regions",
+    "key_size", "value_size", "value_size_distribution_type", "value_size_min", "value_size_max", "num", "shards",
 )  # fmt: skip
 """What a prefill takes from the workload where it does not say it itself: flags of one invocation of db_bench."""
 

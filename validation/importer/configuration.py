@@ -14,7 +14,7 @@ from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.load import full_speed, load_of, operations, schedule
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.importer.tables import log_is_used
+from lsmlab.validation.importer.tables import wal_is_used
 from lsmlab.validation.importer.workload import InferredWorkload
 
 NAME: Final = "imported"
@@ -116,7 +116,7 @@ def _experiment(reading: Reading, found: Inferred, name: str, entry: str, own: M
 def _engine(reading: Reading, rates: InferredRates, notes: list[str]) -> dict[str, Any]:
     told = reading.options.overrides if reading.options is not None else {}
     options = _nested({name: plain(value) for name, value in told.items()})
-    if log_is_used(reading) is False:
+    if wal_is_used(reading) is False:
         options["disable_wal"] = True
         notes.append("engine.options.disable_wal: the log's statistics show no bytes in the write-ahead log")
     limit = rates.get("device.write_limit")

@@ -26,9 +26,9 @@ _FLUSH_CPU: Final = re.compile(r"Flush lasted (\d+) microseconds, and (\d+) cpu 
 
 
 def infer_rates(
-    reading: Reading, key_bytes: float | None, value_bytes: float | None, log_bytes_per_s: Floats
+    reading: Reading, key_bytes: float | None, value_bytes: float | None, wal_bytes_per_s: Floats
 ) -> InferredRates:
-    """Fit what the job records tell. `log_bytes_per_s`: what the log brings to the device, by second from the origin on."""
+    """Fit what the job records tell. `wal_bytes_per_s`: what the log brings to the device, by second from the origin on."""
     found = InferredRates()
     entry = (key_bytes or 0.0) + (value_bytes or 0.0)
     merges = [j for j in reading.jobs.done("compaction") if j.cpu_s and j.entries_in]
@@ -42,7 +42,7 @@ def infer_rates(
     fixed_costs(found, reading)
     _streams(found, reading)
     fsync_rates(found, reading, entry)
-    throughput(found, reading, log_bytes_per_s)
+    throughput(found, reading, wal_bytes_per_s)
     return found
 
 

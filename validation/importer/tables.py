@@ -60,7 +60,7 @@ def job_records(reading: Reading) -> list[JobRecord]:
             read_bytes_output_level=job.input_bytes.get(job.output_level, 0), write_bytes=job.write_bytes,
             entries_in=float(job.entries_in), entries_out=float(job.entries_out), score=job.score,
             parent=before.job if follows and before is not None and before.job != job.job else -1,
-            region=job.opening * len(names) + names.index(job.column_family), cpu_s=job.cpu_s or 0.0,
+            shard=job.opening * len(names) + names.index(job.column_family), cpu_s=job.cpu_s or 0.0,
             subcompactions=job.subcompactions, moved_bytes=job.moved_bytes,
         )  # fmt: skip
         records.append(record)
@@ -106,8 +106,8 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
                 start_s, end_s = reading.seconds(stall.start_us), reading.seconds(stall.end_us)
                 at = bisect.bisect_left(ends, (end_s - _COMMIT_S, -1))
                 ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + _COMMIT_S else -1
-                region = mine[ended_by].region if ended_by in mine else 0
-                intervals.append(StallInterval(stall.cause, start_s, end_s, region, ended_by))
+                shard = mine[ended_by].shard if ended_by in mine else 0
+                intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by))
         found += zip(intervals, chains(intervals, list(mine.values())), strict=True)
     return sorted(found, key=lambda pair: pair[0].start_s)
 
@@ -145,11 +145,11 @@ def _lengths(workload: InferredWorkload) -> Floats:
 
 def log_writes(reading: Reading, workload: InferredWorkload) -> bool:
     """Whether writes went to a write-ahead log: its statistics say so, or say nothing at all."""
-    told = log_is_used(reading)
+    told = wal_is_used(reading)
     return bool(workload.writes) if told is None else told
 
 
-def log_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
+def wal_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
     """Whether the log's bytes are written before the log is deleted: it is synced, or older than dirty pages may get.
 
     A log lives about twice as long as its memtable is filled.
@@ -161,7 +161,7 @@ def log_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
     return 2.0 * float(np.median([end - start for start, end, _ in workload.fills])) >= Host().dirty_expire
 
 
-def log_is_used(reading: Reading) -> bool | None:
+def wal_is_used(reading: Reading) -> bool | None:
     """Whether the statistics show bytes in the write-ahead log; None if there are none of a store that was written to."""
     told = [
         dump.db["cumulative_wal_bytes"] > 0

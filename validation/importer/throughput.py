@@ -28,10 +28,10 @@ _P5_TO_P95: Final = 3.29
 """Standard deviations between the 5 % and the 95 % quantile of a normal distribution."""
 
 
-def throughput(found: InferredRates, reading: Reading, log_bytes_per_s: Floats) -> None:
+def throughput(found: InferredRates, reading: Reading, wal_bytes_per_s: Floats) -> None:
     """Add device.write_limit where writes ran against one, else device.write_bandwidth if no fsync told it; reads.
 
-    `log_bytes_per_s`: what the write-ahead log brings to the device, by second from the origin on.
+    `wal_bytes_per_s`: what the write-ahead log brings to the device, by second from the origin on.
     """
     jobs = [j for j in reading.jobs.done("flush", "compaction") if j.write_bytes]
     if not jobs:
@@ -41,7 +41,7 @@ def throughput(found: InferredRates, reading: Reading, log_bytes_per_s: Floats) 
     edges = grid(float(end.max()))
     busy = spread(start, end, end - start, edges) / edges[1]  # jobs at work at a time
     written = spread(start, end, np.array([float(j.write_bytes) for j in jobs]), edges) / edges[1]
-    written[: len(log_bytes_per_s)] += log_bytes_per_s[: len(written)]
+    written[: len(wal_bytes_per_s)] += wal_bytes_per_s[: len(written)]
     means, jobs_at_work = _windows(written, busy, max(1, round(_WINDOW_S / float(edges[1]))))
     limited = len(means) >= _FEWEST_WINDOWS and _limit(found, means, jobs_at_work, _waiting_share(reading, jobs))
     read = spread(start, end, np.array([float(j.read_bytes) for j in jobs]), edges) / edges[1]

@@ -18,7 +18,7 @@ from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, p
 from lsmlab.validation.importer.estimates import InferredRates
 from lsmlab.validation.importer.rates import infer_rates
 from lsmlab.validation.importer.reading import Reading, families, read
-from lsmlab.validation.importer.tables import log_reaches_device, write_tables
+from lsmlab.validation.importer.tables import wal_reaches_device, write_tables
 from lsmlab.validation.importer.text import import_text
 from lsmlab.validation.importer.workload import InferredWorkload, infer_workload
 from lsmlab.validation.importer.write_cost import write_cost
@@ -70,7 +70,7 @@ def summarised(reading: Reading) -> tuple[dict[str, Any], InferredWorkload, Infe
     """summary.json of an imported log, and what was inferred from it."""
     workload = infer_workload(reading)
     entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
-    logged = workload.rate_per_s * (entry if log_reaches_device(reading, workload) else 0.0)
+    logged = workload.rate_per_s * (entry if wal_reaches_device(reading, workload) else 0.0)
     rates = infer_rates(reading, workload.key_bytes, workload.value_bytes, logged)
     stalled = reading.summary.get("stall_fraction") or 0.0
     write_cost(rates, reading, workload.threads or 1, stalled)

@@ -8,7 +8,7 @@ import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.logs.history.fills import undisturbed
+from lsmlab.validation.logs.history.fills import unstalled
 
 _FEWEST: Final = 8
 """Memtables from which the cost is taken."""
@@ -26,7 +26,7 @@ def write_cost(found: InferredRates, reading: Reading, threads: int, stalled: fl
     Clients that never wait for the store may be idle: then a write costs at most what they take for it, which says
     something only if it is less than usual.
     """
-    fills = undisturbed(reading.fills, reading.stalls.intervals)
+    fills = unstalled(reading.fills, reading.stalls.intervals)
     free = np.array([(f.end_us - f.start_us) / 1e6 / f.entries for f in fills])
     if len(free) < _FEWEST:
         return
@@ -45,7 +45,7 @@ def write_cost(found: InferredRates, reading: Reading, threads: int, stalled: fl
 
 
 def _sleep_penalty(found: InferredRates, reading: Reading, per_entry_s: float, entries: float, threads: int) -> None:
-    """Add host.sleep_penalty: how much longer writes take outside of stalls than undisturbed ones, per sleep.
+    """Add host.sleep_penalty: how much longer writes take outside of stalls than unstalled ones, per sleep.
 
     Sleeps are not counted anywhere: their number is the time in slowdowns over the length of one. Only of a single writer
     is it known that it did nothing else.
@@ -58,5 +58,5 @@ def _sleep_penalty(found: InferredRates, reading: Reading, per_entry_s: float, e
     writing_s = (1.0 - stalled_s) * told["duration_s"]
     penalty_s = (writing_s - entries * per_entry_s) / sleeps
     if penalty_s > 0:
-        basis = "time outside of stalls beyond that of undisturbed writes, per sleep of a delayed writer"
+        basis = "time outside of stalls beyond that of unstalled writes, per sleep of a delayed writer"
         found.estimates.append(Estimate("host.sleep_penalty", penalty_s, None, "s", "estimate", basis))

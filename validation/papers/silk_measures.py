@@ -11,7 +11,7 @@ from lsmlab.validation.papers.claim import Measure, Outcome
 from numpy.typing import NDArray
 
 SPIKE_S: Final = 0.01
-"""A second whose P99 is above has a spike: an order above undisturbed operations, two below the spikes in the paper."""
+"""A second whose P99 is above has a spike: an order above unstalled operations, two below the spikes in the paper."""
 
 
 def ratio(measure: Callable[[Outcome], float], above: str, below: str) -> Measure:

@@ -13,7 +13,7 @@ def run(name: str, experiment: str, *overrides: str) -> Setting:
 
 
 _AT: Final = ("engine=rocksdb_at", "engine.version=5.9")  # the first release that tunes its limiter
-_TRIAD: Final = ("engine=triad", "engine.picker.log_as_l0=false")  # the log is off in SILK's measurements
+_TRIAD: Final = ("engine=triad", "engine.picker.wal_as_l0=false")  # the log is off in SILK's measurements
 _ONLY_BANDWIDTH: Final = ("engine/scheduler=silk_bandwidth",)
 _ONLY_PRIORITIES: Final = ("engine/scheduler=silk_priorities",)
 

@@ -95,7 +95,7 @@ RUN_A: Final = (
 QUEUE: Final = "a stall as long as its chain holds up everything that arrives meanwhile; vLSM's chains are some 120 MB, not GBs"
 ROOM: Final = (
     "vLSM sustains 1.6 times RocksDB-IO's rate, with a queue of 36 files before its memtables, so that at 95 % of either rate "
-    "it never stalls and its P99 is an undisturbed write: the ratio says how long RocksDB-IO stalls, four regions one after "
+    "it never stalls and its P99 is an unstalled write: the ratio says how long RocksDB-IO stalls, four shards one after "
     "the other."
 )
 NEVER: Final = (
@@ -118,7 +118,7 @@ def _latency_claims() -> tuple[Claim, ...]:
     return (
         Claim("vlsm.load_a.p99_write", "Load A, RocksDB-IO / vLSM", 5.2, (4.15, 6.25), 1.0, load, write_load, QUEUE, rule,
               EFFECT),
-        Claim("vlsm.load_a.p99_write_8mb", "Load A, 4 regions, S_M = 8 MB, RocksDB-IO / vLSM", 4.23, (3.42, 5.04), 1.0, load,
+        Claim("vlsm.load_a.p99_write_8mb", "Load A, 4 shards, S_M = 8 MB, RocksDB-IO / vLSM", 4.23, (3.42, 5.04), 1.0, load,
               write_load, QUEUE, rule, EFFECT),
         Claim("vlsm.load_a.p99_write_own_rates", "Load A, each at its own rate, RocksDB-IO / vLSM", 5.2, (4.15, 6.25), 1.0,
               (IO_LOAD, VLSM_LOAD_OWN), p99("write", IO_LOAD.name, VLSM_LOAD_OWN.name), QUEUE,
@@ -133,8 +133,8 @@ def _latency_claims() -> tuple[Claim, ...]:
         Claim("vlsm.slsm.run_a.p99_read", "Run A, reads, RocksDB-IO / sLSM", 12.5, (9.6, 15.4), 1.0, run, read_run, QUEUE, RUN_A,
               EFFECT),
         Claim("vlsm.rocksdb.p99_at_60", "Load A, RocksDB-IO at 60 % of its rate, s", "seconds", (1.0, 10.0), 1e-3, (IO_LOAD_60,),
-              p99_s("write", IO_LOAD_60.name), "the chain of one region stops the writers of all",
-              "Each region's chain stops the writers for 9 s; four regions one after the other queue up what arrives in up to "
+              p99_s("write", IO_LOAD_60.name), "the chain of one shard stops the writers of all",
+              "Each shard's chain stops the writers for 9 s; four shards one after the other queue up what arrives in up to "
               "40 s.",
               STATED),
         Claim("vlsm.read_only.p99_read", "reads alone, vLSM / RocksDB-IO", "no difference", (0.75, 1.25), 1.0,
@@ -169,13 +169,13 @@ def _stall_claims() -> tuple[Claim, ...]:
               "order of 1 s"),
         Claim("vlsm.rocksdb.longest_stall_s", "Load A, RocksDB-IO, s", "4 to 5", (3.0, 6.25), 0.0, (IO_LOAD,),
               of(IO_LOAD.name, longest_s), "a batch of 256 MB through every level, one file at a time",
-              "3 GB written at 330 MB/s are 9 s for one region, 13 s where two stall one after the other. 40 % of the time at 4 "
-              "to 5 s for each 256 MB of a region would be four regions that never stall together.", "25 %"),
+              "3 GB written at 330 MB/s are 9 s for one shard, 13 s where two stall one after the other. 40 % of the time at 4 "
+              "to 5 s for each 256 MB of a shard would be four shards that never stall together.", "25 %"),
         Claim("vlsm.rocksdb.stall_flat", "stalled time, Load A at full speed, SST 8 MB / 64 MB, same |L0| and |L1|", "flat",
               (0.75, 1.25), 1.0, (IO_LOAD_8, IO_PROFILE), ratio(IO_LOAD_8.name, IO_PROFILE.name, stalled_s),
               "the batch is |L0|, whatever the SST size",
-              "It is flat region by region: their stalls add up to 2,440 s with 8 MB and 2,530 s with 64 MB. But clients of all "
-              "regions wait for one, and those of large memtables stall together more often: 2,150 s against 1,350 s in "
+              "It is flat shard by shard: their stalls add up to 2,440 s with 8 MB and 2,530 s with 64 MB. But clients of all "
+              "shards wait for one, and those of large memtables stall together more often: 2,150 s against 1,350 s in "
               "which nobody writes.", STATED),
         Claim("vlsm.stall_length_by_sst", "longest stall, S_M = 64 MB / 8 MB", "grows with S_M", (2.0, 16.0), 1.0,
               (VLSM_8, VLSM_64), ratio(VLSM_64.name, VLSM_8.name, longest_s), "one S_M goes through each level",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import DoNothing, Merge, Move, Pick, RunningJob, StallInputs
+from lsmlab.models.policies.decisions import Compaction, DoNothing, Move, Pick, RunningJob, StallInputs
 from lsmlab.models.tree.blocks import ID_BYTES
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -144,7 +144,7 @@ class Replay:
         inputs = self._really_picked(step)
         level = inputs[0][0]
         same = (
-            isinstance(pick, Move if step.move else Merge)
+            isinstance(pick, Move if step.move else Compaction)
             and step.before_version in (None, self.version + 1)
             and _numbers(pick) == _number_map(inputs)
             and (step.output_level is None or pick.output_level == step.output_level)
@@ -155,11 +155,11 @@ class Replay:
         self.checks[MOVES if step.move else PICKS].note(
             same, f"job {step.job}: log {told}; model {_show(pick)}; {self._state()}"
         )
-        if isinstance(pick, Merge | Move) and same and pick.cursor is not None:
+        if isinstance(pick, Compaction | Move) and same and pick.cursor is not None:
             self.tree.cursor[level] = pick.cursor
         output = step.output_level
         if output is None:  # never ended: it only keeps its inputs busy
-            output = pick.output_level if isinstance(pick, Merge | Move) else level + 1
+            output = pick.output_level if isinstance(pick, Compaction | Move) else level + 1
         for number, files in inputs:
             self.tree.mark(number, files, True)
         everything = [f for _, files in inputs for f in files]
@@ -245,7 +245,7 @@ def _numbers(pick: Pick) -> dict[int, list[int]]:
 
 
 def _show(pick: Pick) -> str:
-    if not isinstance(pick, Merge | Move):
+    if not isinstance(pick, Compaction | Move):
         return "nothing"
     verb = "moves" if isinstance(pick, Move) else "merges"
     return f"{verb} {_numbers(pick)} to L{pick.output_level}, score {pick.score:.6g}"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.devices.flash import greedy_write_amplification
-from lsmlab.sim.clients.latency import Undisturbed, waiting_mixture
+from lsmlab.sim.clients.latency import Unstalled, waiting_mixture
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.machine.sojourn import mean_sojourn_s
 from lsmlab.sim.simulation import run
@@ -62,13 +62,13 @@ def _summary(*overrides: str) -> dict[str, Any]:
 # --- amplification ---------------------------------------------------------------------------------------------------
 
 
-def merged_all(flushes: int, per_merge: int, first: int) -> float:
+def merged_all(flushes: int, per_compaction: int, first: int) -> float:
     """W-Amp of a store that holds `flushes` memtables of distinct keys and merges everything whenever a merge is due.
 
-    The first merge is due after `first` flushes, each further one after `per_merge` more; merge number m writes what
+    The first merge is due after `first` flushes, each further one after `per_compaction` more; merge number m writes what
     has been flushed until then. So W-Amp = 1 + sum of those sizes by flushes.
     """
-    written = sum(range(first, flushes + 1, per_merge))
+    written = sum(range(first, flushes + 1, per_compaction))
     return 1.0 + written / flushes
 
 
@@ -173,7 +173,7 @@ def _queues() -> Iterator[TheoryCheck]:
     """Waiting times against Pollaczek and Khinchine, shared cores against processor sharing."""
     for name, spread, variation in (("M/D/1", 0.0, 0.0), ("M/G/1 with the variation of M/M/1", _AS_EXPONENTIAL, 1.0)):
         for load in (0.3, 0.8):
-            _, rows = waiting_mixture(Undisturbed(1e6, 1e-3, spread), load, 1)
+            _, rows = waiting_mixture(Unstalled(1e6, 1e-3, spread), load, 1)
             found = float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6
             expected = load * (1.0 + variation) / (2.0 * (1.0 - load)) * 1e-3
             yield TheoryCheck(f"{name} at load {load}: mean wait (s)", expected, found, 0.01, "Pollaczek and Khinchine")

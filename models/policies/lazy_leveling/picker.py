@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
@@ -54,9 +54,9 @@ class LazyLevelingPicker:
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:  # noqa: ARG002
         """Move a last level that has outgrown its place; else merge the runs of L0, and of all full levels below it."""
         grown = in_scope(self._grow(tree), scope)
-        return in_scope(self._merge(tree), scope) if grown is NOTHING else grown
+        return in_scope(self._compact(tree), scope) if grown is NOTHING else grown
 
-    def _merge(self, tree: Tree) -> Pick:
+    def _compact(self, tree: Tree) -> Pick:
         """§4.2: what arrives at a full level takes its runs along, so that everything is written once, where it stays.
 
         One merge at a time: all begin in L0, where a lookup looks first, and nothing may pass what one still holds there.
@@ -71,7 +71,7 @@ class LazyLevelingPicker:
                 placement = Placement.REPLACE
                 break
             output += 1
-        return Merge(0, output, tuple(inputs), "LevelFull", self.scores(tree)[0], placement=placement)
+        return Compaction(0, output, tuple(inputs), "LevelFull", self.scores(tree)[0], placement=placement)
 
     def _most_runs(self, level: int, last: int) -> int:
         """Runs that leave no room for one more: K = T - 1, and Z in the last level."""

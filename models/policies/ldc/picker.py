@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import NOTHING, Link, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.policies.leveldb.picker import (
     ORDERS,
     LevelDbPicker,
@@ -150,9 +150,9 @@ class LdcPicker(LevelDbPicker):
         return _merged(level, run.files[int(run.links.argmax())], "AllLinked", score)
 
 
-def _merged(level: int, file: SortedFile, reason: str, score: float) -> Merge:
+def _merged(level: int, file: SortedFile, reason: str, score: float) -> Compaction:
     """D3: a file and its slices are rewritten within their level. In L1 that is what links from L0 wait for."""
-    return Merge(level, level, ((level, (file,)),), reason, score, deferrable=level > 1)
+    return Compaction(level, level, ((level, (file,)),), reason, score, deferrable=level > 1)
 
 
 # --- the threshold that adapts itself ---------------------------------------------------------------------------------

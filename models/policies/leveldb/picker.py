@@ -12,7 +12,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.rocksdb.levels import LevelRules
 from lsmlab.models.policies.rocksdb.parts import level_rules
@@ -193,7 +193,7 @@ class LevelDbPicker:
         if len(upper) == 1 and not lower and self._grandparents(tree, level, lo, hi) <= self._most_grandparents:
             return Move(level, level + 1, ((level, upper),), reason, score, next_key=next_key)
         inputs = ((level, upper), (level + 1, lower)) if lower else ((level, upper),)
-        return Merge(level, level + 1, inputs, reason, score, next_key=next_key)
+        return Compaction(level, level + 1, inputs, reason, score, next_key=next_key)
 
     def _grown(self, tree: Tree, level: int, upper: Files, lower: Files) -> Files:
         """Further files of the upper level, where they add none of the lower one."""

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Merge, Pick, RunningJob, Scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Pick, RunningJob, Scope
 from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.pebblesdb.guards import GuardedLevel, Guards
 from lsmlab.models.tree.files import KeyArray, SortedFile
@@ -150,24 +150,24 @@ class PebblesPicker:
         inputs = self._inputs(tree, level)
         if not self._is_horizontal(tree, level):
             return self._vertical(tree, level, inputs, "GuardFull")
-        return self._merge(tree, level, level, inputs, "GuardFullHorizontal")
+        return self._compact(tree, level, level, inputs, "GuardFullHorizontal")
 
     def _vertical(
         self, tree: Tree, level: int, inputs: list[tuple[int, tuple[SortedFile, ...]]], reason: str
-    ) -> Merge:
+    ) -> Compaction:
         """Append to the guards of the next level. Its own files are left alone, but where guards were inserted."""
         below = self.guards.levels(tree)[level + 1]
         moved = {id(f) for guard in below.straddled.nonzero()[0].tolist() for f in below.of(guard)}
-        return self._merge(tree, level, level + 1, [*inputs, *((level + 1, r) for r in below.by_run(moved))], reason)
+        return self._compact(tree, level, level + 1, [*inputs, *((level + 1, r) for r in below.by_run(moved))], reason)
 
-    def _merge(
+    def _compact(
         self, tree: Tree, level: int, output: int, inputs: Sequence[tuple[int, tuple[SortedFile, ...]]], reason: str
-    ) -> Merge:
+    ) -> Compaction:
         lo = min(f.lo for _, files in inputs for f in files)
         hi = max(f.hi for _, files in inputs for f in files)
         guards = self.guards.keys(tree, output)
         borders = guards[guards.searchsorted(lo, side="right") : guards.searchsorted(hi, side="right")]
-        return Merge(
+        return Compaction(
             level, output, tuple(inputs), reason, self.scores(tree)[level], cut_keys=tuple(borders.tolist()),
             max_output_bytes=self._size(self.settings.file_sizes, level), placement=Placement.SETTLE,
         )  # fmt: skip

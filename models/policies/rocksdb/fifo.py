@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import NOTHING, Drop, Merge, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Drop, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -98,7 +98,7 @@ class FifoPicker:
         level = tree.last_nonempty_level() if self.version >= _DRAINS_LEVELS_SINCE else 0
         excess = tree.total_bytes() - self.max_table_files_size
         if level == 0 and excess <= 0:
-            return self._merge(tree, now_s)
+            return self._compact(tree, now_s)
         if not alone:
             return NOTHING
         dropped = self._by_size(tree, level, excess)
@@ -128,7 +128,7 @@ class FifoPicker:
                 break
         return taken
 
-    def _merge(self, tree: Tree, now_s: float) -> Pick:
+    def _compact(self, tree: Tree, now_s: float) -> Pick:
         """Newest files, as long as the work per file that disappears does not rise (FindIntraL0Compaction)."""
         l0 = tree.l0
         if not self.allow_compaction or not l0 or l0[0].busy:
@@ -144,7 +144,7 @@ class FifoPicker:
         if end < self.level0_file_num_compaction_trigger or per_file >= int(_MERGE_FACTOR * self.write_buffer_size):
             return NOTHING
         score = self._score(tree, now_s)
-        return Merge(0, 0, ((0, tuple(l0[:end])),), "FIFOReduceNumFiles", score, max_output_bytes=_UNLIMITED_BYTES)
+        return Compaction(0, 0, ((0, tuple(l0[:end])),), "FIFOReduceNumFiles", score, max_output_bytes=_UNLIMITED_BYTES)
 
     def _drop(self, tree: Tree, level: int, files: Sequence[SortedFile], reason: str, now_s: float) -> Drop:
         return Drop(((level, tuple(files)),), reason, self._score(tree, now_s))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope
 from lsmlab.models.policies.rocksdb import l0
 from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, span
 from lsmlab.models.policies.rocksdb.levels import CoveredMemo, LevelRules, Targets, bottommost_bytes, order_by_score
@@ -120,7 +120,7 @@ class LeveledPicker:
         if seed is None:
             return NOTHING
         if seed.output == 0:
-            return Merge(0, 0, ((0, tuple(seed.files)),), seed.reason, seed.score, seed.cursor)
+            return Compaction(0, 0, ((0, tuple(seed.files)),), seed.reason, seed.score, seed.cursor)
         if seed.level == 0 and not seed.known_disjoint:
             seed.files = l0.closure(tree.l0, *span(seed.files))
             if any(f.busy for f in seed.files):
@@ -235,7 +235,7 @@ class LeveledPicker:
         if b == a and self._is_trivial_move(tree, targets, seed):
             return Move(start, output, ((start, files),), seed.reason, seed.score, seed.cursor, next_key)
         inputs = ((start, files), (output, tuple(below.files[a:b]))) if b > a else ((start, files),)
-        return Merge(start, output, inputs, seed.reason, seed.score, seed.cursor, next_key=next_key)
+        return Compaction(start, output, inputs, seed.reason, seed.score, seed.cursor, next_key=next_key)
 
     def _is_trivial_move(self, tree: Tree, targets: Targets, seed: Seed) -> bool:
         """Whether inputs without output-level files can move (Compaction::IsTrivialMove, §5.8)."""

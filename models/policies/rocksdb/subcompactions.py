@@ -27,7 +27,7 @@ def subcompaction_cuts(
 ) -> list[int]:
     """Ascending positions in `keys`, the job's merged keys, at which a further part begins; empty = one part.
 
-    Only jobs from L0 to a deeper level are split. `inputs` is `Merge.inputs` with the output level last.
+    Only jobs from L0 to a deeper level are split. `inputs` is `Compaction.inputs` with the output level last.
     """
     bounds = subcompaction_keys(inputs, max_subcompactions, target_file_bytes, version)
     positions = sorted({int(keys.searchsorted(key, side="left")) for key in bounds})

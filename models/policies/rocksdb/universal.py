@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -108,7 +108,7 @@ class UniversalPicker:
         free += sum(len(level) > 0 and not level.files[0].busy for level in tree.levels[1:])
         return free / self.level0_file_num_compaction_trigger
 
-    def compresses(self, tree: Tree, pick: Merge) -> bool:
+    def compresses(self, tree: Tree, pick: Compaction) -> bool:
         """Whether outputs of `pick`, just chosen on `tree`, are compressed (compression_size_percent, §1.6)."""
         if self.compression_size_percent < 0 or pick.reason not in ("UniversalSizeRatio", "UniversalSortedRunNum"):
             return True
@@ -271,7 +271,7 @@ class UniversalPicker:
         lo, hi = min(f.lo for f in files), max(f.hi for f in files)
         return output > 0 and any(j.output_level == output and j.lo <= hi and lo <= j.hi for j in running)
 
-    def _job(self, tree: Tree, runs: Sequence[SortedRun], span: tuple[int, int], reason: str) -> Merge | Move:
+    def _job(self, tree: Tree, runs: Sequence[SortedRun], span: tuple[int, int], reason: str) -> Compaction | Move:
         start, end = span
         output, first = self.output_level(runs, end), runs[start].level
         inputs: dict[int, tuple[SortedFile, ...]] = {}
@@ -283,7 +283,7 @@ class UniversalPicker:
             return Move(first, output, moved, reason, score)
         full = True if reason in ("UniversalSizeAmplification", "PeriodicCompaction") else None
         size_limit = UNLIMITED_BYTES if output == 0 else None
-        return Merge(first, output, groups, reason, score, max_output_bytes=size_limit, deferrable=full)
+        return Compaction(first, output, groups, reason, score, max_output_bytes=size_limit, deferrable=full)
 
 
 def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope
 from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.rocksdb.inputs import Seed
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
@@ -45,7 +45,7 @@ class Triad:
     """"entries": writes that the memtable took; "keys": the distinct keys in it."""
     least_cold: float = quantity("count", 100)
     """If fewer entries would be flushed, nothing is."""
-    log_as_l0: bool = True
+    wal_as_l0: bool = True
     """Files of L0 hold offsets into the log; values are read from there when L0 is compacted."""
 
     def __post_init__(self) -> None:
@@ -62,26 +62,26 @@ class Triad:
         """Offsets need a log that they point into, and are not rewritten within L0."""
         if base.options.compaction_style is not CompactionStyle.LEVEL:
             return f"triad defers compactions from L0 to L1, which {base.options.compaction_style.value} has not"
-        if self.log_as_l0 and base.options.disable_wal:
+        if self.wal_as_l0 and base.options.disable_wal:
             return (
-                "log_as_l0 keeps values in the log, and engine.options.disable_wal is true; set "
-                "engine.picker.log_as_l0 to false"
+                "wal_as_l0 keeps values in the log, and engine.options.disable_wal is true; set "
+                "engine.picker.wal_as_l0 to false"
             )
-        if self.log_as_l0 and base.version >= (9, 0):
-            return "log_as_l0 goes with releases before 9.0, whose pickers do not merge L0 files by their size"
+        if self.wal_as_l0 and base.version >= (9, 0):
+            return "wal_as_l0 goes with releases before 9.0, whose pickers do not merge L0 files by their size"
         return None
 
 
 @dataclass
 class TriadPicker(LeveledPicker):
-    """Implements `decisions.Picker`, `decisions.KeepsHotKeys` and `decisions.UsesLog`."""
+    """Implements `decisions.Picker`, `decisions.KeepsHotKeys` and `decisions.UsesWal`."""
 
     triad: Triad = Triad()
 
     @property
-    def values_in_log(self) -> bool:
+    def values_in_wal(self) -> bool:
         """Whether files of L0 hold offsets instead of values."""
-        return self.triad.log_as_l0
+        return self.triad.wal_as_l0
 
     @property
     def keeps_hot_keys(self) -> bool:
@@ -91,7 +91,7 @@ class TriadPicker(LeveledPicker):
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
         """RocksDB's pick; nothing at all if that is L0 and L0 is to wait (the code gives up the whole pick)."""
         pick = super().pick(tree, running, now_s, scope)
-        leaves_l0 = isinstance(pick, Merge | Move) and pick.start_level == 0 and pick.output_level > 0
+        leaves_l0 = isinstance(pick, Compaction | Move) and pick.start_level == 0 and pick.output_level > 0
         return NOTHING if leaves_l0 and self._waits(tree.l0) else pick
 
     def _waits(self, l0: Sequence[SortedFile]) -> bool:
@@ -100,7 +100,7 @@ class TriadPicker(LeveledPicker):
 
     def _intra_l0(self, tree: Tree, score: float) -> Seed | None:
         """None where files hold offsets: they would be copied, and the logs stay."""
-        return None if self.values_in_log else super()._intra_l0(tree, score)
+        return None if self.values_in_wal else super()._intra_l0(tree, score)
 
     def hot(self, updates: Floats, keys: Floats, entries: float) -> Marks:
         """Keys updated at least as often as the average one, the most updated first, up to the cap.

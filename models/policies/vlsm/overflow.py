@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Link, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.parts import leveled_picker
@@ -56,7 +56,7 @@ class OverflowPicker(LeveledPicker):
             if not due[level]:
                 continue
             pick = self.pick_level(tree, running, level)
-            if isinstance(pick, Merge | Move) and not self._has_room(tree, running, pick):
+            if isinstance(pick, Compaction | Move) and not self._has_room(tree, running, pick):
                 due[pick.output_level] = True
                 continue
             if level == 0 and pick is NOTHING:  # blocked by locks, as in RocksDB
@@ -65,7 +65,7 @@ class OverflowPicker(LeveledPicker):
             found = found if pick is NOTHING else pick
         return found
 
-    def _has_room(self, tree: Tree, running: Sequence[RunningJob], pick: Merge | Move) -> bool:
+    def _has_room(self, tree: Tree, running: Sequence[RunningJob], pick: Compaction | Move) -> bool:
         """Whether the output level can take what comes from above; an empty one takes a batch of any size."""
         level = pick.output_level
         if level in (pick.start_level, tree.num_levels - 1):
@@ -76,6 +76,6 @@ class OverflowPicker(LeveledPicker):
         return held == 0 or held + incoming_bytes(pick) <= limit
 
 
-def incoming_bytes(pick: Merge | Move | Link) -> int:
+def incoming_bytes(pick: Compaction | Move | Link) -> int:
     """Bytes that a job brings into its output level from above."""
     return sum(f.size_bytes for level, files in pick.inputs if level != pick.output_level for f in files)

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Merge, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, span
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
@@ -133,11 +133,11 @@ class VlsmPicker(OverflowPicker):
         urgent = [True, lacks_room and bool(tree.l0), *(False for _ in scores[2:]), False]
         for level in range(tree.num_levels - 1):
             pick = self.pick_level(tree, running, level) if due[level] else NOTHING
-            if isinstance(pick, Merge | Move) and not self._has_room(tree, running, pick):
+            if isinstance(pick, Compaction | Move) and not self._has_room(tree, running, pick):
                 due[level + 1] = True
                 urgent[level + 1] |= urgent[level]
                 continue
-            if isinstance(pick, Merge) and urgent[level]:
+            if isinstance(pick, Compaction) and urgent[level]:
                 pick = replace(pick, deferrable=False)
             pick = in_scope(pick, scope)
             if pick is not NOTHING:
@@ -169,7 +169,7 @@ class VlsmPicker(OverflowPicker):
         if not files and oldest.size_bytes <= self.unit_bytes and self._is_free(tree, oldest, 2):
             return Move(0, 1, ((0, (oldest,)),), "LevelL0FilesNum", score)
         inputs = ((0, (oldest,)), (1, files)) if files else ((0, (oldest,)),)
-        return Merge(0, 1, inputs, "LevelL0FilesNum", score)
+        return Compaction(0, 1, inputs, "LevelL0FilesNum", score)
 
     def _from_l1(self, tree: Tree, running: Sequence[RunningJob]) -> Pick:
         """R5: good files by least overlap per byte until S_M is reached, then poor ones in the same order."""
@@ -196,7 +196,7 @@ class VlsmPicker(OverflowPicker):
         files = tuple(level.files[i] for i in sorted(taken))
         if not count[taken].any() and self._may_move(tree, level, taken):
             return Move(1, 2, ((1, files),), reason, score)
-        return _merge(files, below, reason, score)
+        return _compact(files, below, reason, score)
 
     def good(self, level: Level, below: Level) -> NDArray[np.bool_]:
         """Which files of L1 are good: their overlap with L2 as it is now does not exceed f. Shape (files,)."""
@@ -231,7 +231,7 @@ def overlaps(level: Level, below: Level) -> tuple[NDArray[np.int64], NDArray[np.
     return end - first, before[end] - before[first]
 
 
-def _merge(files: tuple[SortedFile, ...], below: Level, reason: str, score: float) -> Merge:
+def _compact(files: tuple[SortedFile, ...], below: Level, reason: str, score: float) -> Compaction:
     """One job of separate ranges (§3.3 R5): outputs end where files of L2 that are no inputs lie between two of them."""
     joined: dict[int, SortedFile] = {}
     cut_keys: list[int] = []
@@ -243,4 +243,4 @@ def _merge(files: tuple[SortedFile, ...], below: Level, reason: str, score: floa
         done = max(done, b)
         joined.update((i, below.files[i]) for i in range(a, b))
     inputs = ((1, files), (2, tuple(joined.values()))) if joined else ((1, files),)
-    return Merge(1, 2, inputs, reason, score, cut_keys=tuple(cut_keys))
+    return Compaction(1, 2, inputs, reason, score, cut_keys=tuple(cut_keys))

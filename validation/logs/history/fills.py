@@ -46,12 +46,12 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     return fills
 
 
-def undisturbed(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:
+def unstalled(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:
     """Those in which no stall held writers back."""
     held = np.array([(s.start_us, s.end_us) for s in stalls], dtype=np.int64).reshape(-1, 2)
     return [f for f in fills if f.entries and not ((held[:, 0] < f.end_us) & (held[:, 1] > f.start_us)).any()]
 
 
-def undisturbed_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
+def unstalled_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     """The memtables of a log that were filled without a stall."""
-    return undisturbed(memtable_fills(log, flushes), stalls_of(log).intervals)
+    return unstalled(memtable_fills(log, flushes), stalls_of(log).intervals)

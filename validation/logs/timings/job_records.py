@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.text import read_text_part
-from lsmlab.validation.logs.timings.jobs import Job, merge_terms, read_jobs
+from lsmlab.validation.logs.timings.jobs import Job, compaction_terms, read_jobs
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -68,7 +68,7 @@ def _deletions(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]
     return found
 
 
-def merge_costs(log: JobLog, read_byte_s: float = 0.0, copy_bytes_per_s: float | None = None) -> tuple[Array, Array]:
+def compaction_costs(log: JobLog, read_byte_s: float = 0.0, copy_bytes_per_s: float | None = None) -> tuple[Array, Array]:
     """Records, raw bytes, comparisons in the heap of runs and files slept for, and CPU seconds, of merges in one thread.
 
     `read_byte_s`: see `computing_s`. `copy_bytes_per_s`: of a device to which the merging thread copies itself (persistent
@@ -79,10 +79,10 @@ def merge_costs(log: JobLog, read_byte_s: float = 0.0, copy_bytes_per_s: float |
         if job.kind != "compaction" or job.parts != 1 or not job.cpu_s:
             continue
         if copy_bytes_per_s is None:
-            rows.append((*merge_terms(job), float(len(job.files)), computing_s(log, job, read_byte_s)))
+            rows.append((*compaction_terms(job), float(len(job.files)), computing_s(log, job, read_byte_s)))
         else:
             busy_s = job.wall_s if log.io_statistics else job.cpu_s
-            rows.append((*merge_terms(job), 0.0, busy_s - job.output_bytes / copy_bytes_per_s))
+            rows.append((*compaction_terms(job), 0.0, busy_s - job.output_bytes / copy_bytes_per_s))
     table = np.array(rows)
     return table[:, :4], table[:, 4]
 
@@ -120,8 +120,8 @@ def lone_syncs(log: JobLog) -> Array:
 
 
 def slower_than(costs: Array, jobs: Sequence[Job]) -> float:
-    """CPU of these merges, by what the costs of `merge_terms` say."""
-    expected = np.array([merge_terms(job) for job in jobs]) @ costs
+    """CPU of these merges, by what the costs of `compaction_terms` say."""
+    expected = np.array([compaction_terms(job) for job in jobs]) @ costs
     return float(sum(job.cpu_s for job in jobs) / expected.sum())
 
 

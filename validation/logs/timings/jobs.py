@@ -72,7 +72,7 @@ class Job:
         return sum(size for _, size in self.files)
 
 
-def merge_terms(job: Job) -> tuple[float, float, float]:
+def compaction_terms(job: Job) -> tuple[float, float, float]:
     """What a merge's CPU is made of: records, raw bytes, and records times the doublings of its runs beyond two.
 
     Records that it dropped count for `Host.compaction_dropped`, and so do their bytes.

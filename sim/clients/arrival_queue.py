@@ -11,7 +11,7 @@ _SAME: Final = 1e-3
 """Share of the equilibrium, or of R, within which a line is there."""
 
 
-class Line:
+class ArrivalQueue:
     """Mean work in the line before each thread, V, followed through time.
 
     In equilibrium V = rho R / (1 - rho), with the threads' utilisation rho and what is left of an operation in progress, R

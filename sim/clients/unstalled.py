@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from lsmlab.sim.clients.latency import Undisturbed
+from lsmlab.sim.clients.latency import Unstalled
 
 _TIMES_PER_OCTAVE: Final = 16
 """Buckets of times: a percentile is right to 2 % of its value."""
@@ -17,14 +17,14 @@ _UTILISATIONS: Final = 20.0
 class Served(NamedTuple):
     """Alike operations, and the line in front of the threads that served them."""
 
-    operations: Undisturbed
+    operations: Unstalled
     utilisation: float
     """Of threads that make a line as long."""
     residual_s: float
     """What was left of the operation in progress there."""
 
 
-class UndisturbedTally:
+class UnstalledTally:
     """How many operations of each kind took how long."""
 
     __slots__ = ("_counts",)
@@ -52,7 +52,7 @@ class UndisturbedTally:
     def of(self, kind: int, spread: float) -> list[Served]:
         """All operations of a kind; `spread` is the standard deviation of the logarithm of their times."""
         return [
-            Served(Undisturbed(count, _time_s(mean), spread), busy / _UTILISATIONS, _time_s(residual))
+            Served(Unstalled(count, _time_s(mean), spread), busy / _UTILISATIONS, _time_s(residual))
             for (k, mean, busy, residual), count in self._counts.items()
             if k == kind
         ]
