@@ -158,7 +158,7 @@ def test_seeks_link_or_merge() -> None:
     merged = show_pick(picker.pick(tree, running, 0.0))
     tree.exhausted = [(1, four)]
 
-    assert "merge L1->L1 SeekCompaction score=0\n  L1: 5" == merged
+    assert "compaction L1->L1 SeekCompaction score=0\n  L1: 5" == merged
     assert "link L1->L2 SeekCompaction score=0 next=100\n  L1: 4\n  L2: 3 2" == show_pick(picker.pick(tree, running, 0.0))
 
 

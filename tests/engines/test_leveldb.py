@@ -148,7 +148,7 @@ def test_what_has_used_up_its_seeks_is_compacted_last() -> None:
     tree.levels[1].mark(tree.levels[1].files, True)
 
     assert "nothing" == quiet
-    assert "merge L0->L1 SeekCompaction score=0 next=41\n  L0: 9 8\n  L1: 5" == sought
+    assert "compaction L0->L1 SeekCompaction score=0 next=41\n  L0: 9 8\n  L1: 5" == sought
     assert needed
     assert "nothing" == show_pick(picker.pick(tree, running, 0.0))
 
