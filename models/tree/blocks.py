@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 
 ID_BYTES: Final = 8
-"""Bytes of a db_bench key that hold the key id; shorter keys hold as many as they have."""
+"""Bytes of the key id at the start of a db_bench key; a shorter key has only as many."""
 BLOCK_TRAILER_BYTES: Final = 5
 """Compression type and checksum behind every block."""
 RESTART_BYTES: Final = 4
@@ -26,18 +26,18 @@ RESTART_BYTES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class BlockFormat:
-    """The table options that decide where a data block ends (defaults: BlockBasedTableOptions)."""
+    """Table options that set the end of a data block (defaults: BlockBasedTableOptions)."""
 
     block_size: int = 4096
     """Target bytes of a data block before compression."""
     deviation_percent: int = 10
-    """block_size_deviation: a block this much below its target may be closed early."""
+    """block_size_deviation: a block may close early once it is within this percentage of its target."""
     restart_interval: int = 16
     """Entries from one full key to the next."""
 
     @property
     def early_bytes(self) -> int:
-        """A block above this closes rather than grow beyond `block_size`."""
+        """Size in bytes above which a block closes if the next entry would take it beyond `block_size`."""
         return -(-self.block_size * (100 - self.deviation_percent) // 100)
 
 
@@ -60,10 +60,10 @@ def shared_prefix_bytes(ids: IntArray, key_size: int) -> IntArray:
 
 
 class BlockLayout:
-    """Block ends for every possible block start of one sorted run, so that the run can be cut into files anywhere.
+    """Block ends for every possible block start of one sorted run, so that a cutter may cut the run into files anywhere.
 
-    A block's extent depends on its first entry alone: the k-th entry of a block is a restart if k is a multiple of the
-    restart interval. `next_start[i]` is the first entry behind a block that begins with entry i.
+    The end of a block depends on its first entry alone: the k-th entry of a block is a restart point if k is a multiple
+    of the restart interval. `next_start[i]` is the first entry after a block that begins with entry i.
     """
 
     __slots__ = ("_count", "_format", "_plain", "_restart", "_steps", "next_start")
@@ -71,7 +71,7 @@ class BlockLayout:
     def __init__(
         self, ids: IntArray, key_size: int, value_size: int | IntArray, block_format: BlockFormat = DEFAULT_FORMAT
     ) -> None:
-        """Lay out `ids` (ascending, distinct); `value_size` is one number or one per entry."""
+        """Lay out `ids` (ascending, distinct); `value_size` is one number of bytes, or one per entry."""
         n = len(ids)
         internal = key_size + SEQNO_BYTES
         values = np.asarray(value_size, dtype=np.int64)
@@ -85,7 +85,7 @@ class BlockLayout:
         self._format = block_format
         self._plain = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(plain)))
         self._restart = _strided_sums(extra, interval)
-        # What RocksDB assumes the next entry adds: the whole key, and four bytes for the shared length.
+        # RocksDB's estimate of the next entry: the whole key, and four bytes for the shared length.
         self._steps = np.broadcast_to(internal + 4 + varint_length(internal) + value_bytes, (n,))
         self.next_start: IntArray = np.empty(0, dtype=np.int64)
         if n:
@@ -99,29 +99,29 @@ class BlockLayout:
         return self._estimate(start, end - start) + BLOCK_TRAILER_BYTES
 
     def starts(self, start: int, end: int, most: int | None = None) -> IntArray:
-        """First entries of the blocks of a file that holds entries [start, end); of the first `most` blocks if given."""
-        follow = memoryview(self.next_start.data)
-        found: list[int] = []
-        at = start
+        """First entries of the blocks of a file with entries [start, end); of the first `most` blocks if given."""
+        next_start = memoryview(self.next_start.data)
+        begins: list[int] = []
+        entry = start
         limit = end - start if most is None else most
-        while at < end and len(found) < limit:
-            found.append(at)
-            at = follow[at]
-        return np.array(found, dtype=np.int64)
+        while entry < end and len(begins) < limit:
+            begins.append(entry)
+            entry = next_start[entry]
+        return np.array(begins, dtype=np.int64)
 
     def data_bytes(self, start: int, end: int) -> int:
-        """`data_size` of a file that holds entries [start, end): the sum of its blocks, in bytes."""
+        """Compute `data_size` of a file with entries [start, end): the sum of its blocks, in bytes."""
         begins = self.starts(start, end)
         if not len(begins):
             return 0
         return int(self.block_bytes(begins, np.append(begins[1:], end)).sum())
 
     def finished(self, start: int, limit_bytes: int | None = None) -> tuple[IntArray, IntArray]:
-        """Say what a growing file that begins at `start` has written: (first, size_bytes), both shape (blocks,).
+        """Compute the size of a growing file that begins at `start`: (first, size_bytes), both of shape (blocks,).
 
-        Before entry i is added, the file holds `size_bytes[k]` for the last k with first[k] <= i, and nothing if there
-        is none. A block is written out when the entry behind it arrives, so it counts from one entry later on. The
-        last block of the run is never finished so. With `limit_bytes` the answer may end once that is reached.
+        Before the builder adds entry i, the file has `size_bytes[k]` for the last k with first[k] <= i, or 0 bytes
+        without one. The builder writes a block when the next entry arrives, so the block counts one entry later. The
+        last block of the run is left out. With `limit_bytes` the arrays may end once the file has that size.
         """
         most = self._count if limit_bytes is None else limit_bytes // self._format.early_bytes + 2
         begins = self.starts(start, self._count, most)
@@ -131,7 +131,7 @@ class BlockLayout:
         return first, np.cumsum(self.block_bytes(begins, ends))
 
     def _estimate(self, start: IntArray, count: IntArray) -> IntArray:
-        """BlockBuilder::CurrentSizeEstimate of the block that holds `count` entries from `start`."""
+        """Compute BlockBuilder::CurrentSizeEstimate of the block with `count` entries from `start`, in bytes."""
         interval = self._format.restart_interval
         restarts = (count + (interval - 1)) // interval
         entries = self._plain[start + count] - self._plain[start]
@@ -140,7 +140,7 @@ class BlockLayout:
         return result
 
     def _closes(self, start: IntArray, count: IntArray) -> NDArray[np.bool_]:
-        """Whether the block [start, start + count) is closed before the next entry (the run's end closes it too)."""
+        """Return whether the block [start, start + count) closes before the next entry; the end of the run closes it too."""
         form = self._format
         ahead = start + count
         at_end = ahead >= self._count
@@ -153,11 +153,11 @@ class BlockLayout:
         return result
 
     def _near(self, start: IntArray, count: IntArray) -> NDArray[np.bool_]:
-        """Whether the block may be closed, whatever comes next."""
+        """Return whether the block is large enough to close before some next entry."""
         return (start + count >= self._count) | (self._estimate(start, count) > self._format.early_bytes)
 
     def _find_ends(self, plain: IntArray, extra: IntArray, *, constant: bool) -> IntArray:
-        """First entry behind the block of each start, between the fewest and the most entries a block holds."""
+        """First entry after the block of each start; the search runs from the fewest to the most entries of a block."""
         form = self._format
         early = self._threshold(1) if constant else form.early_bytes
         per_restart = int(extra.max()) + RESTART_BYTES
@@ -167,13 +167,13 @@ class BlockLayout:
         return self._ends_of_equal(max(1, low), high) if constant else self._ends_of_mixed(max(1, low), high)
 
     def _threshold(self, count: int) -> int:
-        """Size from which a block of `count` entries closes, where all values have one size."""
+        """Size in bytes from which a block of `count` entries closes, where all values have one size."""
         form = self._format
         room = form.block_size - int(self._steps[0]) - RESTART_BYTES * (count % form.restart_interval == 0)
         return min(form.block_size, max(form.early_bytes, room) + 1)
 
     def _ends_of_equal(self, low: int, high: int) -> IntArray:
-        """One value size: "closed" stays true as a block grows, so counting the sizes that are not closed finds it."""
+        """Count, per start, the block sizes that stay open: with one value size, a closed block stays closed as it grows."""
         n, interval = self._count, self._format.restart_interval
         plain, restart = self._plain, self._restart
         end = np.arange(low, n + low, dtype=np.int64)
@@ -190,7 +190,7 @@ class BlockLayout:
         return np.minimum(end, n)
 
     def _ends_of_mixed(self, low: int, high: int) -> IntArray:
-        """Many value sizes: a small entry may still fit where a large one does not, so look ahead one by one."""
+        """Search each block's end entry by entry: with mixed value sizes a small entry may fit after a large one did not."""
         n = self._count
         start = np.arange(n, dtype=np.int64)
         count = _first_true(self._near, start, np.minimum(low, n - start), np.minimum(high, n - start))
@@ -204,7 +204,7 @@ class BlockLayout:
 def _first_true(
     test: Callable[[IntArray, IntArray], NDArray[np.bool_]], start: IntArray, low: IntArray, high: IntArray
 ) -> IntArray:
-    """Smallest count in [low, high] for which `test(start, count)` holds; `test(start, high)` is taken to hold."""
+    """Find the smallest count in [low, high] for which `test(start, count)` is true; `test(start, high)` must be."""
     while bool((low < high).any()):
         middle = (low + high) >> 1
         holds = test(start, middle)
@@ -214,7 +214,7 @@ def _first_true(
 
 
 def _strided_sums(values: IntArray, stride: int) -> IntArray:
-    """Array s of length n + 2·stride with s[i + stride] = values[i] + s[i]; values are 0 beyond their end."""
+    """Compute s of length n + 2·stride with s[i + stride] = values[i] + s[i]; values are 0 beyond their end."""
     n = len(values)
     rows = -(-n // stride) + 2
     padded = np.zeros((rows, stride), dtype=np.int64)
@@ -223,6 +223,6 @@ def _strided_sums(values: IntArray, stride: int) -> IntArray:
 
 
 def _varint_lengths(values: IntArray) -> IntArray:
-    """`varint_length` of each value (below 2^28)."""
+    """Compute `varint_length` of each value (below 2^28)."""
     result: IntArray = 1 + (values >= 1 << 7).astype(np.int64) + (values >= 1 << 14) + (values >= 1 << 21)
     return result

@@ -1,4 +1,4 @@
-"""What keys weigh: entries and bytes that the carried keys stand for."""
+"""Entries and bytes that the carried keys of a run represent, and files of the right size from them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 
 class KeyWeights(Protocol):
-    """How many entries each carried key stands for (`lsmlab.models.tree.keys.KeySample`)."""
+    """Entries per carried key (`lsmlab.models.tree.keys.KeySample`)."""
 
     def weights(self, codes: KeyArray) -> NDArray[np.float64] | float:
-        """One number for all keys, or an array of shape (len(codes),)."""
+        """Return one number for all keys, or an array of shape (len(codes),)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +26,29 @@ class EntryBytes:
     put: float
     """Data-block bytes of a put, compressed if the store compresses."""
     tombstone: Callable[[], float]
-    """Data-block bytes of a delete. Worked out when asked, as `offset`: it takes up to 0.2 s, and few runs need it."""
+    """Data-block bytes of a delete. Computed on demand, as `offset`: it takes up to 0.2 s, and few runs need it."""
     tail: float
     """Index and filter bytes per entry."""
     fixed: float
     """Footer, properties and metaindex per file (about 970 B)."""
     raw_put: float
-    """Uncompressed key and value bytes of a put: what compaction CPU has to move."""
+    """Uncompressed key and value bytes of a put, which the CPU of a compaction copies."""
     raw_tombstone: float
-    """The same of a delete: its key."""
+    """Uncompressed bytes of a delete: its key."""
     offset: Callable[[], float]
-    """Data-block bytes of an entry with an offset into the log in place of its value."""
+    """Data-block bytes of an entry with an offset into the WAL in place of its value."""
 
 
 class Content:
-    """Turns key arrays into files with sizes. One per run: every store of the run shares it."""
+    """Converter from key arrays to files with sizes. One per run: all shards share it."""
 
     def __init__(
         self, sample: KeyWeights, entry: EntryBytes, values: Any = None, mean_value_bytes: float = 0.0
     ) -> None:
-        """`values.of(codes)` gives value sizes where they vary with the key; None where all puts are alike."""
+        """Take the carried keys and the bytes per entry.
+
+        `values.of(codes)` gives value sizes in bytes where they vary with the key; None where all puts have one size.
+        """
         self.sample = sample
         self.entry = entry
         self._values = values
@@ -54,7 +57,7 @@ class Content:
         self._uniform: float | None = float(weight) if values is None and np.ndim(weight) == 0 else None
 
     def entries(self, keys: KeyArray) -> float:
-        """Entries that `keys` stand for."""
+        """Entries that `keys` represent."""
         if self._uniform is not None:
             return len(keys) * self._uniform
         weights = self.sample.weights(keys)
@@ -65,7 +68,7 @@ class Content:
         return (entries - deletions) * self.entry.raw_put + deletions * self.entry.raw_tombstone
 
     def stream(self, keys: KeyArray, tombstones: Tombstones) -> tuple[MergedStream, NDArray[np.float64]]:
-        """The merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,)."""
+        """Return the merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,)."""
         n = len(keys)
         if self._uniform is not None and tombstones is None:
             steps = np.arange(n + 1, dtype=np.float64)
@@ -85,13 +88,13 @@ class Content:
         return MergedStream(keys, data), entries
 
     def offsets(self, keys: KeyArray) -> tuple[MergedStream, NDArray[np.float64]]:
-        """Like `stream`, for entries that hold offsets into the log instead of values."""
+        """Return the same as `stream` for entries that hold offsets into the WAL instead of values."""
         entries = np.zeros(len(keys) + 1)
         np.cumsum(np.broadcast_to(np.asarray(self.sample.weights(keys), dtype=np.float64), keys.shape), out=entries[1:])
         return MergedStream(keys, entries * self.entry.offset()), entries
 
     def total_bytes(self, keys: KeyArray) -> int:
-        """Size of one file that would hold puts of all `keys`."""
+        """Size in bytes of one file with puts of all `keys`."""
         if self._uniform is not None:
             entries = len(keys) * self._uniform
             return self.file_bytes(entries, entries * self.entry.put)
@@ -99,7 +102,7 @@ class Content:
         return self.file_bytes(float(counts[-1]), float(stream.cumulative_bytes[-1]))
 
     def file_bytes(self, entries: float, data_bytes: float) -> int:
-        """Size of a file that holds `entries` in `data_bytes` of blocks."""
+        """Size in bytes of a file with `entries` in `data_bytes` of blocks."""
         return max(1, round(data_bytes + entries * self.entry.tail + self.entry.fixed))
 
     def files(
@@ -111,7 +114,7 @@ class Content:
         numbers: Iterator[int],
         now_s: float,
     ) -> list[SortedFile]:
-        """Files that end at `cuts` (ascending positions; 0 and the end are implied)."""
+        """Cut the stream into files that end at `cuts` (ascending positions; 0 and the end are implied)."""
         keys = stream.keys
         n = len(keys)
         files: list[SortedFile] = []

@@ -1,4 +1,4 @@
-"""Sorted files: what a store's tree is made of."""
+"""SST files, and slices of them."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 KeyArray = NDArray[np.int64]
-"""Key codes in ascending order. A code is a key's place in the key order, so that codes compare as keys do."""
+"""Key codes in ascending order. A code is a key's place in the key order: codes compare as keys do."""
 
 NO_KEYS: Final[KeyArray] = np.empty(0, dtype=np.int64)
 
 
 @dataclass(slots=True, eq=False)
 class SortedFile:
-    """One SST: an immutable sorted run of distinct keys, and the one mutable mark that says whether a job holds it.
+    """SST file: an immutable sorted run of distinct keys, with a mutable mark for the job that has it as an input.
 
     `keys` are the keys that the simulation carries: all of them in an exact run, a sample in a sampled one (see
-    `lsmlab.models.tree.keys`), none where only the bounds are known (a tree read from a MANIFEST). `entries` counts
-    what the keys stand for, so it is the real store's entry count and need not equal `len(keys)`.
+    `lsmlab.models.tree.keys`), none where only the bounds are given (a tree read from a MANIFEST). `entries` is the
+    entry count of the real store's file and need not equal `len(keys)`.
     """
 
     number: int
-    """File number, from the store's one counter; newer files have higher numbers."""
+    """File number, from the shard's counter; newer files have higher numbers."""
     lo: int
     """Smallest key code."""
     hi: int
@@ -35,11 +35,11 @@ class SortedFile:
     """Entries (puts and tombstones) that the file holds."""
     keys: KeyArray = field(default_factory=lambda: NO_KEYS)
     tombstones: NDArray[np.bool_] | None = None
-    """Which of `keys` are deletes; None when none is."""
+    """Mask of the deletes among `keys`; None without deletes."""
     deletions: float = 0.0
     """Entries that are tombstones."""
     compensated_bytes: int = -1
-    """Size by which RocksDB ranks the file (`comp(f)`, rocksdb.md §4.3); equals `size_bytes` without tombstones."""
+    """RocksDB's compensated file size (`comp(f)`, rocksdb.md §4.3); equals `size_bytes` without tombstones."""
     smallest_seqno: int = 0
     largest_seqno: int = 0
     created_s: float = 0.0
@@ -47,22 +47,22 @@ class SortedFile:
     busy: bool = False
     """True while a job has the file as an input."""
     wal_bytes: float = 0.0
-    """Of a file of L0 with offsets instead of values: bytes of the log that holds the values, kept for it."""
+    """Bytes of the WAL that the store keeps for an L0 file with offsets instead of values; 0 for any other file."""
     slices: tuple[Slice, ...] = ()
-    """Parts of frozen files that are to be merged into this one, oldest first; all are newer than the file's own keys."""
+    """Parts of frozen files that the next compaction merges into this file, oldest first; newer than the file's own keys."""
     seeks: float = 0.0
-    """Lookups that searched the file in vain since it came to its level; kept for engines that ask (`CountsSeeks`)."""
+    """Lookups that missed in the file since it came to its level; counted only for `CountsSeeks` pickers."""
     live_slices: int = 0
-    """Of a frozen file: slices of it that have not been merged yet."""
+    """Slices of a frozen file that no compaction has merged yet."""
 
     @property
     def compaction_bytes(self) -> int:
-        """What a merge of the file reads: itself and its slices."""
+        """Bytes that a compaction of the file reads: the file and its slices."""
         return self.size_bytes + sum(s.size_bytes for s in self.slices) if self.slices else self.size_bytes
 
     @property
     def compaction_entries(self) -> float:
-        """Entries that a merge of the file reads."""
+        """Entries that a compaction of the file reads: the file's and its slices'."""
         return self.entries + sum(s.entries for s in self.slices) if self.slices else self.entries
 
     def __post_init__(self) -> None:
@@ -89,11 +89,11 @@ class Slice:
     tombstones: NDArray[np.bool_] | None
     entries: float
     size_bytes: int
-    """Its share of the source's bytes."""
+    """The slice's share of the source's bytes."""
 
 
 def slice_of(source: SortedFile, start: int, end: int) -> Slice:
-    """The part of a file that holds its carried keys [start, end)."""
+    """Return the slice of a file with its carried keys [start, end)."""
     share = (end - start) / len(source.keys)
     return Slice(
         source, int(source.keys[start]), int(source.keys[end - 1]), source.keys[start:end],

@@ -1,4 +1,4 @@
-"""How key numbers map to places in the key order: in order, hashed, or range-partitioned."""
+"""Key orders: maps from key numbers to places in the key order (in order, hashed or range-partitioned)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ODD_3: Final = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio
 
 
 class KeyOrder(Protocol):
-    """Gives every key number (the order in which keys are first written) a place in the key order."""
+    """Map from key numbers (the order in which keys are first written) to places in the key order."""
 
     def place(self, numbers: Int64Array, size: int) -> Int64Array:
-        """Places of `numbers`, each in [0, size); a bijection of [0, size), of the same shape."""
+        """Return the places of `numbers`, each in [0, size): a bijection of [0, size). Same shape as `numbers`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,20 @@ class Ordered:
     """Keys are numbered in key order (db_bench's keys, YCSB `insertorder=ordered`)."""
 
     def place(self, numbers: Int64Array, size: int) -> Int64Array:  # noqa: ARG002 - the protocol's signature
-        """`numbers` themselves."""
+        """Return `numbers`."""
         return numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """Keys are hashes of their numbers, so that insertions fall anywhere (YCSB `insertorder=hashed`).
+    """Keys are hashes of their numbers: insertions spread over the whole key space (YCSB `insertorder=hashed`).
 
-    A pseudo-random permutation: multiply-xorshift rounds are bijections of b-bit words, and words at or above `size`
-    are sent round again until they fall below it.
+    The map is a pseudo-random permutation: multiply-xorshift rounds are bijections of b-bit words, and a word at or
+    above `size` goes through the rounds again until it is below.
     """
 
     def place(self, numbers: Int64Array, size: int) -> Int64Array:
-        """A fixed pseudo-random permutation of [0, size)."""
+        """Return places by a fixed pseudo-random permutation of [0, size)."""
         if size <= 2:
             return numbers
         words = numbers.astype(np.uint64)
@@ -55,15 +55,15 @@ class Hashed:
 
 @dataclass(frozen=True, slots=True)
 class InsertRanges:
-    """`ranges` key ranges, each written in order, taken in turn: a range-partitioned sequential key (hash(k) mod ranges, k).
+    """Keys in `ranges` key ranges, each written in order, round robin: range-partitioned (hash(k) mod ranges, k).
 
-    A hash spreads consecutive keys over the ranges evenly up to noise; taking the ranges in turn leaves the noise out.
+    A hash spreads consecutive keys over the ranges evenly up to noise; the round robin leaves the noise out.
     """
 
     ranges: int
 
     def place(self, numbers: Int64Array, size: int) -> Int64Array:
-        """Place (number mod ranges) · size / ranges + number / ranges, for as many ranges as `size` has room for."""
+        """Return (number mod ranges) · size / ranges + number / ranges, with at most `size` ranges."""
         ranges = min(self.ranges, size)
         full, rest = divmod(size, ranges)
         range_ = numbers % ranges

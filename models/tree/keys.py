@@ -1,9 +1,9 @@
-"""Key codes, and which keys a run carries: all of them, or a sample with weights.
+"""Key codes, and the keys that a run carries: all of them, or a sample with weights.
 
-A code is an int64: a key's place in the key order, shifted left by one, with bit 0 set for a *hot* key, one that is
-carried by itself with weight 1. All other keys are *cold*: `stride` adjacent key numbers form a group that stands or
-falls together, is carried as one code and weighs as much as all of them. Codes compare as keys do, and distances
-between codes are distances in the real key space whatever the rate.
+A code is an int64: a key's place in the key order, shifted left by one. Bit 0 is set for a *hot* key, which has a code
+of its own and weight 1. All other keys are *cold*: `stride` adjacent key numbers form a group with one code, which is
+written and deleted as a whole and weighs as much as all its keys. Codes compare as keys do, and distances between
+codes are distances in the real key space at every sampling rate.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 
 def choose_rate(entries_per_file: float, samples_per_file: float, population: int) -> float:
-    """The sampling rate 2^-s at which a file of `entries_per_file` keeps about `samples_per_file` keys.
+    """Choose the sampling rate 2^-s at which a file of `entries_per_file` has about `samples_per_file` keys.
 
-    A population smaller than a file counts in its place, so that even the smallest store keeps that many keys.
-    Between 250 and 1000 keys per file cost less than 1 % of accuracy (measured on a prototype, lessons.md §5).
+    A population smaller than `entries_per_file` replaces it, so that the smallest store has that many keys too.
+    Between 250 and 1,000 keys per file cost less than 1 % of accuracy (measured on a prototype, lessons.md §5).
     """
     if samples_per_file < 1:
         raise InputError(f"keys.samples_per_file: {samples_per_file} must be at least 1")
@@ -33,30 +33,30 @@ def choose_rate(entries_per_file: float, samples_per_file: float, population: in
 
 @dataclass(frozen=True, eq=False)
 class KeySample:
-    """The keys that a run carries.
+    """Sample of the keys of a run.
 
     `rate` is 1 (exact: every key, weight 1) or a negative power of two. `hot` holds the numbers of the hot keys.
     The weights of all keys sum to `population` exactly.
     """
 
     population: int
-    """Keys that the workload can write; numbers beyond it are valid and share the places of earlier ones."""
+    """Number of keys that the workload can write; key numbers beyond it are valid and reuse the places of earlier ones."""
     rate: float = 1.0
     order: KeyOrder = field(default_factory=Ordered)
     hot: KeyArray = field(default_factory=lambda: NO_KEYS)
-    """Key numbers that are carried by themselves, ascending, distinct and below `population`."""
+    """Key numbers with a code of their own, ascending, distinct and below `population`."""
     shift: int = field(init=False)
     """log2 of `stride`."""
     cells: int = field(init=False)
     """Groups of cold keys: the number of sampled keys."""
     weight: float = field(init=False)
-    """Real keys that one cold code stands for."""
+    """Real keys per cold code."""
     hot_codes: KeyArray = field(init=False, repr=False)
     """Codes of `hot`, in the same order."""
 
     def __post_init__(self) -> None:
         if self.population < 1:
-            raise InputError(f"a key space of {self.population} keys; there must be at least 1")
+            raise InputError(f"a key space of {self.population} keys is empty; give the workload at least 1 key")
         shift = -math.log2(self.rate) if self.rate > 0 else -1.0
         if shift < 0 or shift != int(shift):
             raise InputError(f"keys.rate: {self.rate} must be 1 or a negative power of two, such as 0.0078125 (1/128)")
@@ -71,22 +71,22 @@ class KeySample:
 
     @property
     def exact(self) -> bool:
-        """Whether every key is carried."""
+        """Return whether the run carries every key."""
         return self.shift == 0
 
     @property
     def stride(self) -> int:
-        """Adjacent key numbers that make one group."""
+        """Adjacent key numbers per group."""
         return 1 << self.shift
 
     def weights(self, codes: KeyArray) -> NDArray[np.float64] | float:
-        """Real keys that each code stands for: one number for all where no key is hot, else shape (len(codes),)."""
+        """Real keys per code: one number for all codes without hot keys, else an array of shape (len(codes),)."""
         if not len(self.hot):
             return self.weight
         return np.where(codes & 1, 1.0, self.weight)
 
     def entries(self, codes: KeyArray) -> float:
-        """Real keys that `codes` stand for together."""
+        """Sum of the real keys of `codes`."""
         if not len(self.hot):
             return len(codes) * self.weight
         hot = int(np.count_nonzero(codes & 1))
@@ -95,8 +95,8 @@ class KeySample:
     def group_codes(self, groups: KeyArray) -> KeyArray:
         """Codes of groups of cold keys, in the order given.
 
-        Groups at or beyond `cells` (inserts past `population`) go to the key order's end where it is `Ordered`, and
-        otherwise between the keys that are there, as long as the stride leaves room (an exact run overwrites).
+        Groups at or beyond `cells` (inserts past `population`) go to the end of an `Ordered` key order, and otherwise
+        between existing keys while the stride leaves room (an exact run overwrites).
         """
         if isinstance(self.order, Ordered):
             return groups << (self.shift + 1)
@@ -106,7 +106,7 @@ class KeySample:
         return self.order.place(groups, self.cells) << (self.shift + 1)
 
     def number_codes(self, numbers: KeyArray) -> KeyArray:
-        """Codes of single keys by their numbers, in the order given: the hot code if carried, else the group's."""
+        """Codes of single keys by number, in the order given: the key's own code if it is hot, else its group's."""
         codes = self.group_codes(numbers >> self.shift)
         if len(self.hot):
             at = np.minimum(self.hot.searchsorted(numbers), len(self.hot) - 1)
@@ -117,8 +117,8 @@ class KeySample:
     def codes(self, first: int = 0, stop: int | None = None) -> KeyArray:
         """Distinct codes of the keys numbered first … stop - 1 (all by default), in key order.
 
-        A group belongs to the range that holds its first key; the very first group is always kept, so that a non-empty
-        range from 0 is never empty.
+        A group belongs to the range that contains its first key; a range from 0 always includes the first group, so a
+        non-empty range has at least one code.
         """
         stop = self.population if stop is None else stop
         if stop <= first:

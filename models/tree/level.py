@@ -1,4 +1,4 @@
-"""One level of disjoint files, held as arrays so that thousands of files cost little."""
+"""Sorted run of a level: disjoint files in key order, mirrored in arrays so that thousands of files cost little."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class Level:
-    """The files of one level >= 1, disjoint and in key order, mirrored in arrays that are spliced in place.
+    """Files of one level >= 1, disjoint and in key order, mirrored in arrays that `splice` changes in place.
 
-    With no snapshots two files of a level never share a user key, so RocksDB's "clean cut" of a range is the range
+    Without snapshots two files of a level never share a user key, so RocksDB's "clean cut" of a range is the range
     itself and needs no code here.
 
-    Arrays (`lo`, `hi`, `size`, `busy`, `compensated`, `links`) are views of length `len(level)` into growing buffers: read
-    them, never keep them across a change of the level, and change busy marks through `mark` only.
+    The arrays `lo`, `hi`, `size`, `busy`, `compensated` and `links` are views of length `len(level)` into growing
+    buffers. Do not write to them or keep them across a change of the level; set busy marks through `mark` only.
     """
 
     __slots__ = (
@@ -82,12 +82,12 @@ class Level:
 
     @property
     def links(self) -> NDArray[np.int64]:
-        """Slices that wait to be merged into each file. Shape (n,)."""
+        """Number of slices that the next compaction of each file merges into it. Shape (n,)."""
         return self._links[: self._n]
 
     @property
     def busy(self) -> NDArray[np.bool_]:
-        """Which files a running job holds. Shape (n,)."""
+        """Mask of the files that are inputs of a running job. Shape (n,)."""
         return self._busy[: self._n]
 
     @property
@@ -97,7 +97,7 @@ class Level:
 
     @property
     def free_compensated_bytes(self) -> int:
-        """Compensated bytes of the files that no job holds."""
+        """Compensated bytes of the files that are not inputs of a running job."""
         return self._comp_bytes - self._busy_bytes
 
     @property
@@ -106,7 +106,7 @@ class Level:
         return self._comp_bytes
 
     def overlapping(self, lo: int, hi: int) -> tuple[int, int]:
-        """Index range [i, j) of the files that share a key with [lo, hi] (both inclusive)."""
+        """Index range [i, j) of the files whose key range overlaps [lo, hi] (both inclusive)."""
         n = self._n
         if n == 0:
             return 0, 0
@@ -115,7 +115,7 @@ class Level:
         return (i, j) if j > i else (i, i)
 
     def responsible(self, lo: int, hi: int) -> tuple[int, int]:
-        """Index range [i, j) of the files responsible for [lo, hi]; the level must hold a file.
+        """Index range [i, j) of the files responsible for [lo, hi]; the level must not be empty.
 
         Each file is responsible from just above its left neighbour's largest key to its own; the first reaches down to
         the smallest key there is, the last up to the largest (engines.md §6.2 D2).
@@ -125,20 +125,20 @@ class Level:
         return min(i, last), min(j, last) + 1
 
     def holds(self, file: SortedFile) -> bool:
-        """Whether `file` is in this level."""
+        """Return whether `file` is in this run."""
         i = int(self._lo[: self._n].searchsorted(file.lo, side="left"))
         return i < self._n and self.files[i] is file
 
     def any_busy(self, i: int, j: int) -> bool:
-        """Whether a job holds any file of [i, j)."""
-        return bool(np.count_nonzero(self._busy[i:j]))  # a third of what any() takes on few files
+        """Return whether any of the files [i, j) is an input of a running job."""
+        return bool(np.count_nonzero(self._busy[i:j]))  # takes a third of the time of any() on few files
 
     def bytes_of(self, i: int, j: int) -> int:
         """Bytes of the files [i, j)."""
         return int(self._size[i:j].sum())
 
     def mark(self, files: Sequence[SortedFile], busy: bool) -> None:
-        """Set the busy mark of `files`, which must be files of this level."""
+        """Set the busy mark of `files`, which must be files of this run."""
         for index, file in zip(self._places(files), files, strict=True):
             if file.busy != busy:
                 self._busy[index] = busy
@@ -146,18 +146,18 @@ class Level:
                 self._busy_bytes += file.compensated_bytes if busy else -file.compensated_bytes
 
     def note_links(self, i: int, j: int) -> None:
-        """The files [i, j) have got slices."""
+        """Update `links` after the files [i, j) have received slices."""
         self._links[i:j] = [len(f.slices) for f in self.files[i:j]]
 
     def index(self, file: SortedFile) -> int:
-        """Position of `file`; ValueError if this level does not hold it."""
+        """Return the position of `file`; raise ValueError if it is not in this run."""
         i = int(self._lo[: self._n].searchsorted(file.lo, side="left"))
         if i >= self._n or self.files[i] is not file:
             raise ValueError(f"{file!r} is not in this level")
         return i
 
     def _places(self, files: Sequence[SortedFile]) -> Sequence[int]:
-        """Position of each of `files`; one search finds neighbours, as the inputs of a merge are."""
+        """Positions of `files`; neighbours, as the inputs of a compaction mostly are, take one search."""
         if not files:
             return ()
         first = self.index(files[0])
@@ -166,10 +166,10 @@ class Level:
         return [self.index(file) for file in files]
 
     def remove(self, files: Sequence[SortedFile]) -> None:
-        """Take `files` out, by contiguous runs."""
+        """Remove `files`, one contiguous range at a time."""
         indices = sorted(self._places(files))
         end = len(indices)
-        while end > 0:  # from the back, so that earlier indices stay true
+        while end > 0:  # from the back, so that earlier indices stay valid
             start = end - 1
             while start > 0 and indices[start - 1] == indices[start] - 1:
                 start -= 1
@@ -177,7 +177,7 @@ class Level:
             end = start
 
     def insert(self, files: Sequence[SortedFile]) -> None:
-        """Put in `files`, ascending and disjoint from each other and from what is here, by contiguous runs."""
+        """Insert `files`, ascending and disjoint from each other and from this run's, one contiguous range at a time."""
         start = 0
         while start < len(files):
             at = int(self._lo[: self._n].searchsorted(files[start].lo, side="left"))
@@ -189,7 +189,7 @@ class Level:
             start = end
 
     def splice(self, i: int, j: int, new: Sequence[SortedFile]) -> None:
-        """Replace files [i, j) by `new`, in place. Costs a memory move, not a rebuild."""
+        """Replace the files [i, j) by `new` in place: a memory move instead of a rebuild of the arrays."""
         old_n, delta = self._n, len(new) - (j - i)
         n = old_n + delta
         for file in self.files[i:j]:

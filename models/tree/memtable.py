@@ -1,4 +1,4 @@
-"""Bytes of a put on its way to the memtable, and how much a memtable holds.
+"""Bytes of a put in the write batch, the WAL and the memtable, and the capacity of a memtable in entries.
 
 Rules: rocksdb.md §2.1 (sizes), §2.2 (`MemTable::ShouldFlushNow`, `Arena`). Checked against flush_started
 events of RocksDB 6.4, 6.10, 6.11 and 7.8: the predicted entry count is within 0.01 %.
@@ -11,13 +11,13 @@ from typing import Final
 from lsmlab.models.version import Version
 
 SEQNO_BYTES: Final = 8
-"""Sequence number and type, which every internal key carries behind the user key (`dbformat.h`)."""
+"""Sequence number and type, which follow the user key in every internal key (`dbformat.h`)."""
 
 _POINTER_BYTES: Final = 8
 _MAX_HEIGHT: Final = 12  # InlineSkipList: kMaxHeight; a node has h levels with probability (3/4)·4^-(h-1)
 _BRANCHING: Final = 4
 _INLINE_BYTES: Final = 2048  # Arena::kInlineSize: part of the arena object, used before the first block
-_HEAD_BYTES: Final = 672  # of it: head node (96) and insertion hints (240) of the two skip lists, of puts and of ranges
+_HEAD_BYTES: Final = 672  # of these: head node (96) and insertion hints (240) of two skip lists, for points and for ranges
 _BATCH_HEADER_BYTES: Final = 12  # WriteBatch: 8 B sequence number, 4 B count
 _MIN_ARENA_BLOCK: Final = 4096  # Arena::kMinBlockSize; derived sizes are rounded up to it
 _ARENA_BLOCK_CAP: Final = 1 << 20  # cap of the derived arena_block_size since 6.18 (RocksDB pull request 7907)
@@ -29,34 +29,34 @@ _ALIGNED_16_SINCE: Final = Version(5, 8)  # 5.7 aligns to 8 B; entry counts of 6
 
 
 def varint_length(value: int) -> int:
-    """Bytes of `value` as a varint: 1 below 128, 2 below 16384 and so on."""
+    """Bytes of `value` as a varint: 1 below 128, 2 below 16,384 and so on."""
     return max(1, -(-value.bit_length() // 7))
 
 
 def batch_bytes(key_size: int, value_size: int, *, puts: int = 1) -> int:
-    """Bytes of a write batch of `puts` puts: the unit of the write-delay bucket, the WAL tickers and LOG "ingest"."""
+    """Bytes of a write batch of `puts` puts: the unit of WriteController's delay credit, the WAL tickers and LOG "ingest"."""
     one = 1 + varint_length(key_size) + key_size + varint_length(value_size) + value_size
     return _BATCH_HEADER_BYTES + puts * one
 
 
 def encoded_entry_bytes(key_size: int, value_size: int, *, protection_bytes: int = 0) -> int:
-    """Bytes of one entry in the memtable without its skip-list node: what `total_data_size` in the LOG adds up."""
+    """Bytes of one entry in the memtable without its skip-list node: the summand of `total_data_size` in the LOG."""
     internal = key_size + SEQNO_BYTES
     return varint_length(internal) + internal + varint_length(value_size) + value_size + protection_bytes
 
 
 def total_data_size(entries: int, key_size: int, value_size: int) -> int:
-    """`total_data_size` of flush_started for `entries` puts of one size, in bytes."""
+    """Compute `total_data_size` of flush_started for `entries` puts of one size, in bytes."""
     return entries * encoded_entry_bytes(key_size, value_size)
 
 
 def arena_alignment(version: Version) -> int:
-    """Boundary in bytes on which the arena places nodes: max_align_t, or a pointer up to 5.7."""
+    """Alignment of nodes in the arena, in bytes: max_align_t, or that of a pointer up to 5.7."""
     return 16 if version >= _ALIGNED_16_SINCE else _POINTER_BYTES
 
 
 def default_arena_block_size(write_buffer_size: int, version: Version) -> int:
-    """arena_block_size that RocksDB derives from 0: an eighth of the buffer, since 6.18 at most 1 MiB, in bytes."""
+    """Compute the arena_block_size that RocksDB derives from 0: an eighth of the buffer, since 6.18 at most 1 MiB. Bytes."""
     block = write_buffer_size // 8
     if version >= _CAPPED_SINCE:
         block = min(block, _ARENA_BLOCK_CAP)
@@ -86,18 +86,18 @@ def memtable_capacity(
 ) -> int:
     """Arena bytes that entries fill before the memtable counts as full (`ShouldFlushNow`).
 
-    `arena_block_size` 0 derives it as RocksDB does. `block_slack_bytes` is what malloc_usable_size reports beyond the
-    request for one block: 4080 for 1 MiB blocks of glibc (mapped), 0 for jemalloc and for small blocks; it matters from
-    write buffers of about 150 MiB, where it saves a block. The entry that overshoots is not counted.
+    `arena_block_size` 0 derives the block size as RocksDB does. `block_slack_bytes` is the excess of malloc_usable_size
+    over the request for one block: 4080 for 1 MiB blocks of glibc (mapped), 0 for jemalloc and for small blocks. The
+    slack matters from write buffers of about 150 MiB, where it saves a block. The entry that overshoots is not counted.
     """
     block = arena_block_size or default_arena_block_size(write_buffer_size, version)
-    # Integers, in tenths: allocated + block < write buffer + 0.6 block is RocksDB's test for "room for one more block".
+    # In integer tenths: RocksDB allocates one more block while allocated + block < write buffer + 0.6 block.
     blocks = 1
     allocated = _INLINE_BYTES + block + block_slack_bytes
     while 10 * (allocated + block) < 10 * write_buffer_size + 6 * block:
         blocks += 1
         allocated += block + block_slack_bytes
-    if 10 * allocated > 10 * write_buffer_size + 6 * block:  # full as soon as that block was allocated
+    if 10 * allocated > 10 * write_buffer_size + 6 * block:  # the last block alone makes the memtable full
         return (blocks - 1) * block + _INLINE_BYTES
     return blocks * block - block // 4
 
@@ -111,11 +111,11 @@ def memtable_entries(
     arena_block_size: int = 0,
     block_slack_bytes: int = 0,
 ) -> float:
-    """Estimate how many puts of one size fill a memtable.
+    """Estimate the number of puts of one size that fill a memtable.
 
-    That is `memtable_capacity` over `mean_node_bytes`, and the few entries that fit into the arena object itself, less
-    half an entry lost at the end of each block. An entry above a quarter of the arena block gets a block of its own,
-    so the memtable is full when their sum is.
+    The estimate is `memtable_capacity` over `mean_node_bytes`, plus the few entries that fit into the arena object
+    itself, less half an entry lost at the end of each block. An entry above a quarter of the arena block gets a block
+    of its own, so the sum of these blocks fills the memtable.
     """
     block = arena_block_size or default_arena_block_size(write_buffer_size, version)
     size = mean_node_bytes(key_size, value_size, version=version)
@@ -131,8 +131,8 @@ def memtable_entries(
 def leveldb_memtable_entries(write_buffer_size: int, key_size: int, value_size: int) -> float:
     """Puts of one size after which LevelDB's memtable is larger than `write_buffer_size` (db/skiplist.h, util/arena.cc).
 
-    The arena is followed entry by entry, with the heights of the skip list evenly spread in their true proportions, over
-    the first `_LEVELDB_ENTRIES`; further ones cost as much. Rules: rocksdb_universal_fifo_leveldb.md §3.2.
+    Simulates the arena for the first `_LEVELDB_ENTRIES` entries, with skip-list heights in their expected proportions,
+    and extrapolates the mean cost per entry beyond. Rules: rocksdb_universal_fifo_leveldb.md §3.2.
     """
     encoded = encoded_entry_bytes(key_size, value_size)
     used = left = count = 0
@@ -141,7 +141,7 @@ def leveldb_memtable_entries(write_buffer_size: int, key_size: int, value_size: 
         while height < _MAX_HEIGHT and (count * _GOLDEN) % 1.0 < _BRANCHING**-height:
             height += 1
         node = _POINTER_BYTES * (1 + height)
-        # the entry is not aligned, its node is: aligning may cost a few bytes of the block
+        # LevelDB aligns the node but not the entry: the alignment may waste a few bytes of the block
         for size, aligned in ((encoded, False), (node, True)):
             need = size + (left % _POINTER_BYTES if aligned else 0)
             if need <= left:

@@ -1,4 +1,4 @@
-"""Merging sorted files: the newest version of each key survives (rocksdb.md §6.2, no snapshots)."""
+"""K-way merge of sorted runs: keeps the newest version of each key (rocksdb.md §6.2, no snapshots)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Tombstones = NDArray[np.bool_] | None
 
 @dataclass(frozen=True, slots=True)
 class MergedStream:
-    """The merged, de-duplicated keys of a job with the cumulative size of what precedes each."""
+    """Output of a job's k-way merge: its distinct keys, and the cumulative size of the entries before each."""
 
     keys: KeyArray
     """Ascending. Shape (n,)."""
     cumulative_bytes: NDArray[np.float64]
-    """Data bytes of the first i entries; in an exact run, of the blocks finished by then. Shape (n + 1,)."""
+    """Data bytes of the first i entries; in an exact run, of the blocks complete at that point. Shape (n + 1,)."""
 
 
 def unique_sorted(keys: KeyArray) -> KeyArray:
@@ -35,7 +35,7 @@ def unique_sorted(keys: KeyArray) -> KeyArray:
 
 
 def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, Tombstones]:
-    """Merge sorted runs given newest first; of equal keys the newest wins, tombstone or not."""
+    """Merge sorted runs, newest first; of equal keys the newest stays, put or tombstone."""
     runs = [run for run in runs if len(run[0])]
     if not runs:
         return NO_KEYS, None
@@ -55,7 +55,7 @@ def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, T
 
 
 def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[KeyArray, Tombstones]:
-    """Merge the inputs of a job, given as (level, files) newest first; a file's slices are newer than its own keys."""
+    """Merge the inputs of a job, (level, files) newest first; the slices of a file are newer than its own keys."""
     runs: list[tuple[KeyArray, Tombstones]] = []
     for _, files in inputs:
         for file in files:
@@ -68,10 +68,10 @@ def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[Key
 def drop_dead_tombstones(
     keys: KeyArray, tombstones: Tombstones, tree: Tree, output_level: int, inputs: Sequence[SortedFile]
 ) -> tuple[KeyArray, Tombstones]:
-    """Drop tombstones that no older file can need: those whose key lies in no file of the output level or below.
+    """Drop tombstones whose key is in the range of no other file of the output level or below.
 
-    The job's own `inputs` do not count: where a level is one run, they are all that could hold the key there. Not applied
-    to intra-L0 outputs (`CompactionIterator`, KeyNotExistsBeyondOutputLevel).
+    The job's own `inputs` do not count as other files. Intra-L0 outputs keep their tombstones (`CompactionIterator`,
+    KeyNotExistsBeyondOutputLevel).
     """
     if tombstones is None or output_level == 0:
         return keys, tombstones

@@ -1,4 +1,4 @@
-"""Size of a sorted file: exact where the keys are known, expected where only their density is.
+"""Size of an SST file: exact from its keys, expected from the density of its keys in the key space.
 
 Rules: rocksdb.md §6.4 and, for index and filter, `ShortenedIndexBuilder` and `FilterBitsBuilder`; no compression.
 """
@@ -25,7 +25,7 @@ from lsmlab.models.tree.memtable import SEQNO_BYTES, varint_length
 DEFAULT_FORMAT_VERSION: Final = 5
 """format_version of BlockBasedTableOptions from 6.x to 10.x."""
 TAIL_BYTES: Final = 970
-"""Properties, metaindex and footer of a file: 965 to 975 B in the recorded files, whatever their size (§6.4)."""
+"""Properties, metaindex and footer of a file: 965 to 975 B in the recorded files, at every file size (§6.4)."""
 _USER_KEY_INDEX_SINCE: Final = 3  # format_version from which index keys carry no sequence number
 _DELTA_INDEX_SINCE: Final = 4  # format_version from which index values carry no length of their own
 _FAST_BLOOM_SINCE: Final = 5  # format_version from which FastLocalBloom replaces the legacy full filter
@@ -36,7 +36,7 @@ _BLOOM_METADATA_BYTES: Final = 5
 def bloom_filter_bytes(entries: float, bits_per_key: float, *, format_version: int = DEFAULT_FORMAT_VERSION) -> int:
     """Bytes of a full Bloom filter: whole cache lines and five bytes of metadata; 0 without a filter.
 
-    The legacy filter (format_version below 5) takes an odd number of lines.
+    The legacy filter (format_version below 5) has an odd number of cache lines.
     """
     if bits_per_key <= 0 or entries <= 0:
         return 0
@@ -56,11 +56,11 @@ def index_bytes(
     format_version: int = DEFAULT_FORMAT_VERSION,
     shorten_last: bool = False,
 ) -> int:
-    """Bytes of the index block of a file that holds entries [start, end) of a layout of `ids`.
+    """Bytes of the index block of a file with entries [start, end) of a layout of `ids`.
 
-    One entry per data block: the shortest key between the block's last key and the next one's first, and the block's
-    handle (offset and size as varints). The last key is whole, or one byte with kShortenSeparatorsAndSuccessor
-    (`shorten_last`), which db_bench sets.
+    The index has one entry per data block: the shortest key between the last key of the block and the first key of the
+    next block, and the block's handle (offset and size as varints). The last index key is a whole key, or one byte
+    with kShortenSeparatorsAndSuccessor (`shorten_last`), which db_bench sets.
     """
     begins = layout.starts(start, end)
     if not len(begins):
@@ -84,7 +84,7 @@ def file_bytes(
     bits_per_key: float = 0.0,
     format_version: int = DEFAULT_FORMAT_VERSION,
 ) -> int:
-    """File size of entries [start, end): exact but for the few bytes by which `TAIL_BYTES` varies."""
+    """Size in bytes of a file with entries [start, end): exact up to the few bytes by which `TAIL_BYTES` varies."""
     filter_size = bloom_filter_bytes(end - start, bits_per_key, format_version=format_version)
     index = index_bytes(ids, layout, start, end, key_size, format_version=format_version)
     return layout.data_bytes(start, end) + index + filter_size + TAIL_BYTES
@@ -99,12 +99,12 @@ def expected_entry_bytes(
     entries: float,
     block_format: BlockFormat = DEFAULT_FORMAT,
 ) -> float:
-    """Data-block bytes per entry to expect of a file whose keys are `entries` random ones of `population` ids.
+    """Expected data-block bytes per entry of a file whose keys are `entries` random ones of `population` ids.
 
     Only the density entries/population matters: for a file of a level >= 1 pass the level's entries and the whole key
-    space. 121.3 B for 16 B keys and 100 B values, half a million of a million keys. Exact in expectation: blocks are
-    independent, so it is mean block bytes over mean entries per block (renewal theorem), with the entries of a block
-    found from the distribution of their shared bytes.
+    space. Example: 121.3 B for 16 B keys and 100 B values, half a million of a million keys. The result is exact in
+    expectation: blocks are independent, so it is mean block bytes over mean entries per block (renewal theorem), with
+    the entries of a block from the distribution of their shared bytes.
     """
     return _expected_block(key_size, value_size, _density(population, entries), block_format)[2]
 
@@ -117,7 +117,7 @@ def expected_entries_per_block(
     entries: float,
     block_format: BlockFormat = DEFAULT_FORMAT,
 ) -> float:
-    """Entries of a data block to expect, under the assumptions of `expected_entry_bytes`."""
+    """Expected entries of a data block, under the assumptions of `expected_entry_bytes`."""
     return _expected_block(key_size, value_size, _density(population, entries), block_format)[0]
 
 
@@ -132,7 +132,7 @@ def expected_file_bytes(
     block_format: BlockFormat = DEFAULT_FORMAT,
     format_version: int = DEFAULT_FORMAT_VERSION,
 ) -> float:
-    """File size to expect of `file_entries` entries at the density entries/population: data, index, filter, tail."""
+    """Expected size in bytes of a file of `file_entries` at density entries/population: data, index, filter, tail."""
     density = _density(population, entries)
     per_block, block_size, entry = _expected_block(key_size, value_size, density, block_format)
     blocks = max(1.0, file_entries / per_block)
@@ -153,7 +153,7 @@ def _expected_block(
     internal = key_size + SEQNO_BYTES
     value = value_size + varint_length(int(value_size))
     full = 1 + varint_length(internal) + internal + value
-    ahead = internal + 4 + varint_length(internal) + value  # what RocksDB assumes that the next entry adds
+    ahead = internal + 4 + varint_length(internal) + value  # RocksDB's estimate of the next entry
     saved = _saving_distribution(key_size, density)
     open_ = np.ones(1)  # probability that the block is still open, by the bytes saved so far
     mean_entries = mean_bytes = 0.0
@@ -174,11 +174,11 @@ def _expected_block(
 
 
 def _saving_distribution(key_size: int, density: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """P(an entry is s bytes shorter than a full key) for s = 0, 1, …: its shared prefix, and a shorter varint."""
+    """Compute P(an entry is s bytes shorter than with a full key), s = 0, 1, …: shared prefix and a shorter varint."""
     held = min(ID_BYTES, key_size)
     internal = key_size + SEQNO_BYTES
     mean_gap = _mean_gap(density)
-    # P(at least held - b bytes shared) = E[(1 - gap/256^b)+]: no multiple of 256^b lies between the two ids.
+    # P(at least held - b bytes shared) = E[(1 - gap/256^b)+]: no multiple of 256^b is between the two ids.
     at_least = [1.0] + [1 - mean_gap(256.0**b) / 256.0**b for b in range(held - 1, 0, -1)] + [0.0]
     saved = np.zeros(held + 2)
     for shared in range(held):
@@ -188,7 +188,7 @@ def _saving_distribution(key_size: int, density: float) -> np.ndarray[tuple[int]
 
 
 def _mean_gap(density: float) -> Callable[[float], float]:
-    """E[min(gap, c)] as a function of c, for the gap between neighbours of a random subset of that density."""
+    """Return E[min(gap, c)] as a function of c, for the gap between neighbours of a random subset of that density."""
     if density >= 1.0:
         return lambda c: min(1.0, c)
     log_absent = float(np.log1p(-density))
@@ -196,10 +196,10 @@ def _mean_gap(density: float) -> Callable[[float], float]:
 
 
 def _separator_bytes(ids: IntArray, begins: IntArray, key_size: int) -> IntArray:
-    """Length of the key that the index puts between each block and the one before it.
+    """Bytes of the separator key in the index between each block and the block before.
 
-    FindShortestSeparator raises the first byte that differs and drops what follows. (It may reach the next block's
-    byte: a prefix of that block's first key is still below it.)
+    FindShortestSeparator increments the first byte that differs and drops the bytes after. (The byte may then equal
+    the next block's: a prefix of that block's first key still sorts below it.)
     """
     result: IntArray = shared_prefix_bytes(ids, key_size)[begins] + 1
     return result
@@ -208,7 +208,7 @@ def _separator_bytes(ids: IntArray, begins: IntArray, key_size: int) -> IntArray
 def _expected_index_entry(
     key_size: int, density: float, block_size: float, blocks: float, format_version: int
 ) -> float:
-    """Mean bytes of an index entry, its restart included."""
+    """Mean bytes of an index entry, its restart point included."""
     held = min(ID_BYTES, key_size)
     mean_gap = _mean_gap(density)
     shared = sum(1 - mean_gap(256.0**b) / 256.0**b for b in range(1, held))

@@ -1,4 +1,4 @@
-"""The LSM-tree that policies look at: L0 newest first, then levels of sorted runs of disjoint files."""
+"""LSM-tree of a shard: L0 newest first, then levels of sorted runs of disjoint files."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from lsmlab.models.tree.level import Level
 
 
 class Placement(Enum):
-    """Where new files go in their level (`Tree.install`)."""
+    """Target run of new files in their level (`Tree.install`)."""
 
     REPLACE = "replace"
-    """Into the run that the edit takes files of that level from; into the oldest run if it takes none."""
+    """The run from which the edit removes files of that level; the oldest run if the edit removes none."""
     NEW_RUN = "new_run"
-    """Into a run of their own, the newest of the level (tiering)."""
+    """A new run, the newest of the level (tiering)."""
     SETTLE = "settle"
-    """Each into the oldest run above which nothing overlaps it (guards: as many runs as files overlap)."""
+    """For each file, the oldest run such that no newer run overlaps the file (guards: runs only where files overlap)."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Tree:
-    """All files of one store.
+    """All files of one shard.
 
-    Policies read it and never change it; the simulation changes it through `mark`, `install`, `link` and `restamp`.
+    Policies only read a tree; the simulation changes it through `mark`, `install`, `link` and `restamp`.
     """
 
     num_levels: int = 7
     l0: list[SortedFile] = field(default_factory=list)
     """Level 0, newest first; files may overlap."""
     levels: list[Level] = field(default_factory=list)
-    """`levels[i]` is the oldest run of level i for i >= 1, in a levelled store the only one; `levels[0]` is an unused
+    """Oldest run of each level >= 1, the only run of a level under levelled compaction; `levels[0]` is an unused
     placeholder, so that indices are level numbers."""
     newer: list[list[Level]] = field(default_factory=list)
     """Per level: further runs, newest first, none of them empty. A newer run may overlap an older one."""
     frozen: dict[int, SortedFile] = field(default_factory=dict)
-    """By number: files in no level any more, of which slices still wait to be merged (`link`)."""
+    """Frozen files by number: in no level, with slices that no compaction has merged yet (`link`)."""
     linked_bytes: int = 0
-    """Of these slices."""
+    """Bytes of these slices."""
     cursor: list[int] = field(default_factory=list)
     """Per level: position in the level's priority list from which the next pick of this version starts (§5.4)."""
     round_robin_key: list[int] = field(default_factory=list)
     """Per level: smallest key after the last compacted file (kRoundRobin, LevelDB); survives versions."""
     exhausted: list[tuple[int, SortedFile]] = field(default_factory=list)
-    """(level, file) of those whose allowance of seeks is used up, as of the last look; some may be gone by now."""
+    """(level, file) of the files that had used up their allowed seeks at the last check; some may be deleted since."""
     version: int = 0
-    """Counts installs."""
+    """Number of installs."""
 
     def __post_init__(self) -> None:
         if not self.levels:
@@ -56,7 +56,7 @@ class Tree:
         self.cursor = [0] * self.num_levels
         self.round_robin_key = [-1] * self.num_levels
 
-    # --- questions --------------------------------------------------------------------------------------------------
+    # --- queries ----------------------------------------------------------------------------------------------------
 
     def runs(self, level: int) -> list[Level]:
         """Non-empty runs of a level >= 1, newest first."""
@@ -71,20 +71,20 @@ class Tree:
         return count + sum(len(run) for run in newer) if newer else count
 
     def size_bytes(self, level: int) -> int:
-        """Bytes of `level`, busy files included, slices that wait to be merged into them not."""
+        """Bytes of `level`, busy files included, linked slices excluded."""
         if level == 0:
             return sum(f.size_bytes for f in self.l0)
         newer, size = self.newer[level], self.levels[level].size_bytes
         return size + sum(run.size_bytes for run in newer) if newer else size
 
     def level_bytes(self) -> list[int]:
-        """`size_bytes` of every level."""
+        """Bytes of every level, as `size_bytes`."""
         if any(self.newer):
             return [self.size_bytes(level) for level in range(self.num_levels)]
         return [self.size_bytes(0), *[level.size_bytes for level in self.levels[1:]]]
 
     def files_per_level(self) -> list[int]:
-        """Like `lsm_state` in RocksDB's LOG."""
+        """File count of every level, as `lsm_state` in RocksDB's LOG."""
         if any(self.newer):
             return [self.file_count(level) for level in range(self.num_levels)]
         return [len(self.l0), *[len(level) for level in self.levels[1:]]]
@@ -108,12 +108,12 @@ class Tree:
         yield from self.frozen.values()
 
     def live_entries(self) -> float:
-        """Entries that a merge of everything would read."""
+        """Entries that a compaction of all files would read."""
         frozen = sum(f.entries for f in self.frozen.values())
         return sum(f.compaction_entries for f in self.files()) - frozen
 
     def last_nonempty_level(self) -> int:
-        """Deepest level that holds a file; 0 for an empty tree."""
+        """Deepest level with a file; 0 for an empty tree."""
         for level in range(self.num_levels - 1, 0, -1):
             if len(self.levels[level]):
                 return level
@@ -122,7 +122,7 @@ class Tree:
     # --- changes ----------------------------------------------------------------------------------------------------
 
     def mark(self, level: int, files: Sequence[SortedFile], busy: bool) -> None:
-        """Mark `files` of `level` as held by a job, or as free again."""
+        """Mark `files` of `level` as inputs of a running job (`busy`), or clear the mark."""
         if level == 0:
             for file in files:
                 file.busy = busy
@@ -138,11 +138,11 @@ class Tree:
         added: Sequence[tuple[int, Sequence[SortedFile]]] = (),
         placement: Placement = Placement.REPLACE,
     ) -> list[SortedFile]:
-        """Apply one version edit: take `removed` (level, files) out, put `added` in, and reset the pick cursors.
+        """Apply one version edit: remove the files of `removed`, add those of `added`, and reset the pick cursors.
 
-        Files added to L0 take the place of the inputs that the same edit takes out of L0 (an intra-L0 output is as
-        old as its inputs), and come first when it takes none out (a flush). Answers the files that nothing refers to any
-        more: those taken out, and frozen ones whose last slice went with them.
+        Files added to L0 take the position of the inputs that the same edit removes from L0 (an intra-L0 output is as
+        old as its inputs); without such inputs they come first (a flush). Returns the files without references: the
+        removed files, and frozen files whose last slice was removed with its owner.
         """
         place = 0
         into: dict[int, Level] = {}
@@ -171,7 +171,10 @@ class Tree:
         return self._unreferenced([f for _, files in removed for f in files])
 
     def link(self, level: int, output: int, files: Sequence[SortedFile]) -> None:
-        """Freeze `files` of `level`, oldest first, and give the files responsible for their keys in `output` slices."""
+        """Freeze `files` of `level` (oldest first) and link a slice of each to the files of level `output` that own its keys.
+
+        `Level.responsible` names the owners.
+        """
         below = self.levels[output]
         self.install(removed=[(level, files)])
         for file in files:
@@ -189,12 +192,12 @@ class Tree:
             below.note_links(i, j)
 
     def restamp(self) -> None:
-        """Begin a new version: RocksDB rebuilds the priority lists, so every pick cursor starts over."""
+        """Begin a new version: RocksDB rebuilds the priority lists, so every pick cursor returns to the start."""
         self.version += 1
         self.cursor = [0] * self.num_levels
 
     def check(self) -> None:
-        """Raise AssertionError where an invariant of the tree is broken."""
+        """Raise AssertionError if an invariant of the tree does not hold."""
         for number in range(1, self.num_levels):
             self.levels[number].check()
             assert len(self.levels[number]) or not self.newer[number], "the oldest run is empty, a newer one is not"
@@ -209,7 +212,7 @@ class Tree:
             assert self.linked_bytes == sum(s.size_bytes for s in slices)
 
     def _remove(self, level: int, files: Sequence[SortedFile], into: dict[int, Level]) -> None:
-        """Take files out of a level of several runs; `into` notes the newest that lost one."""
+        """Remove files from a level of several runs; record in `into` the newest run that loses a file."""
         for run in (*self.newer[level], self.levels[level]):
             here = [f for f in files if run.holds(f)]
             if here:
