@@ -2,7 +2,8 @@
 
 From the ground up; nothing imports what stands above it, and each package says in its docstring what is where:
 
-- configuration: from overrides to a configuration; progress: how far a run is.
+- configuration: from overrides to a configuration; progress: how far a run is; observers: who
+  is called when something happens.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: an LSM-tree with its memtables, jobs and files.
 - setup: what a run is made of, from its configuration.

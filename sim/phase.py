@@ -98,13 +98,9 @@ class Phase:
         until_s = workload.duration_s if workload.duration_s is not None else _LONGEST_RUN_S
         finished = env.event()
 
-        def end() -> None:
-            finished.succeed()
-
         self.reads = self._tree_reads()
-        self.clients = ClientLoad(
-            env, self.setup, self.stores, until_s, self._arrivals_rng, self.reads, on_finished=end
-        )
+        self.clients = ClientLoad(env, self.setup, self.stores, until_s, self._arrivals_rng, self.reads)
+        self.clients.finished.add(finished.succeed)
         start_control(env, self.stores, self.clients, self.machine, workload, self.reads)
         self.clients.start()
         _advance(env, until_s, finished, progress)

@@ -12,7 +12,7 @@ from lsmlab.sim.clients.group import WRITE, Group, start_group
 from lsmlab.sim.clients.sleeps import Sleeps
 from lsmlab.sim.clients.unstalled import UnstalledTally
 from lsmlab.sim.clients.write_waits import WriteWaits
-from lsmlab.sim.store.recorder import CAUSES
+from lsmlab.sim.store.records import CAUSES
 from lsmlab.sim.store.write_shape import WriteShape
 
 SHAPE = WriteShape(

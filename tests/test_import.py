@@ -19,7 +19,7 @@ from lsmlab.sim import configure
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
-from lsmlab.sim.store.recorder import JOB_COLUMNS
+from lsmlab.sim.store.records import JOB_COLUMNS
 from lsmlab.validation.importer.rates import infer_rates
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.verb import import_log

@@ -26,8 +26,8 @@ ROOMS = {
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [
-        "configuration", "progress", "machine", "store", "setup", "clients", "results", "preload", "phase", "prefill",
-        "initial_tree", "simulation", "commands", "__main__",
+        "configuration", "progress", "observers", "machine", "store", "setup", "clients", "results", "preload", "phase",
+        "prefill", "initial_tree", "simulation", "commands", "__main__",
     ],
     "validation": [
         "parallel", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard", "papers",

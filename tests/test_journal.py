@@ -50,7 +50,7 @@ def play(
     journal = Journal(env, station, portion, queue)
     ends = [0.0] * len(starts)
     locks: list[tuple[float, bool]] = []
-    journal.on_lock = lambda: locks.append((env.now, journal.locked))
+    journal.lock_changed.add(lambda: locks.append((env.now, journal.locked)))
 
     def one(number: int, at_s: float, fsync: Callable[[Journal], Events]) -> Events:
         yield env.timeout(at_s)

@@ -6,7 +6,7 @@ what the store lets through (stops, the delayed write rate). Every change of one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from lsmlab.sim.clients.group import NEVER, Group, Traffic, start_group, writes_
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.clients.write_waits import WriteWaits
 from lsmlab.sim.machine.queues import Alarm
+from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:
@@ -39,14 +40,14 @@ class ClientLoad:
 
     def __init__(
         self, env: simpy.Environment, setup: Setup, stores: Sequence[Store], until_s: float, rng: np.random.Generator,
-        reads: TreeReads | None, on_finished: Callable[[], None],
+        reads: TreeReads | None,
     ) -> None:  # fmt: skip
-        """`on_finished` is called when all groups have had the operations that they asked for."""
         self.env = env
         self.stores = stores
         self.shape = shape = setup.shape
         self._machine = machine = setup.machine
-        self._on_finished = on_finished
+        self.finished = Observers[[]]()
+        """All groups have had the operations that they asked for."""
         clients = setup.workload.clients
         synced = stores[0].options.sync or any(c.sync for c in clients)
         device = machine.device
@@ -68,18 +69,18 @@ class ClientLoad:
         self._waiting_share = 0.0
         """Share of time that the leading writer spends waiting now."""
         self._device_bytes = 0.0
-        self.on_rates: Callable[[Traffic], None] | None = None
-        """Called with the rates so far when they change: see `rates`."""
+        self.rates_changed = Observers[[Traffic]]()
+        """`rates` have changed: the rates before."""
         self.rates = Traffic()
-        """Per second now; followed while `on_rates` is set."""
+        """Per second now; kept up to date while `rates_changed` has observers."""
         for store in stores:
-            store.on_stall_change = self.refresh
-            store.on_memtable_size = self._resize_memtable
-        machine.cores.on_change = self.refresh
+            store.events.stall_changed.add(self.refresh)
+            store.events.memtable_resized.add(self._resize_memtable)
+        machine.cores.changed.add(self.refresh)
         if machine.journal is not None:
-            machine.journal.on_lock = self.refresh
+            machine.journal.lock_changed.add(self.refresh)
         if reads is not None:
-            machine.device.on_change = lambda _grant: self.refresh()
+            machine.device.changed.add(self.refresh)
 
     # --- events -----------------------------------------------------------------------------------------------------
 
@@ -127,12 +128,12 @@ class ClientLoad:
         self._switch_full_memtables()
         self._plan()
 
-    def _resize_memtable(self, store: Store) -> None:
-        """The active memtable is full with more or fewer writes from now on, perhaps with what it has."""
-        shape = self.shape
+    def _resize_memtable(self, number: int) -> None:
+        """The active memtable of a store is full with more or fewer writes from now on, perhaps with what it has."""
+        store, shape = self.stores[number], self.shape
         self._advance()
         entries = store.memtable_engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
-        self._filling.resize(store.number, entries, self._written)
+        self._filling.resize(number, entries, self._written)
         if not self._planning:
             self._plan()
 
@@ -187,7 +188,7 @@ class ClientLoad:
                 group.residual_s = self._times.residual_s(group)
             group.curve.extend((now_s, group.arrived, group.served))
         self._alarm.set(self._next_change_s())
-        if self.on_rates is not None:
+        if self.rates_changed:
             self._note_rates()
 
     def _set_rates(self, held: bool) -> None:
@@ -211,8 +212,8 @@ class ClientLoad:
         before = self.rates
         reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
         self.rates = Traffic(writes_per_s(self.groups), reads, self._demand.device_bytes_per_s)
-        if self.rates != before and self.on_rates is not None:
-            self.on_rates(before)
+        if self.rates != before:
+            self.rates_changed(before)
 
     def _next_change_s(self) -> float:
         """Seconds until a memtable is full or a group's rates change; groups that are complete end here."""
@@ -233,4 +234,4 @@ class ClientLoad:
         group.finished = True
         group.served_rate = 0.0
         if all(g.finished or g.spec.background for g in self.groups):
-            self._on_finished()
+            self.finished()

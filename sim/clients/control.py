@@ -16,6 +16,7 @@ from lsmlab.sim.clients.group import Traffic
 from lsmlab.sim.clients.seeks import Seeks
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import TICK_S, Alarm
+from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Observation:
         self._start = Traffic()
         """Totals at its start."""
         self._changed = False
-        clients.on_rates = self._rates_changed
+        clients.rates_changed.add(self._rates_changed)
 
     def _rates_changed(self, before: Traffic) -> None:
         self._changed = True
@@ -101,10 +102,16 @@ class Tuning:
         self._stores = stores
         self._start_s = env.now
         self._totals, self._scans = clients.totals(), clients.scans()
-        self._jobs_seen = 0
+        self._flushes: list[FlushDone] = []
+        """Those of the interval so far."""
+        store.events.job_ended.add(self._note_flush)
         self._full_seen = 0
         self._alarm = Alarm(env, self._ask)
         self._alarm.set(tuner.interval_s)
+
+    def _note_flush(self, job: JobRecord) -> None:
+        if job.kind == "flush":
+            self._flushes.append(FlushDone(job.write_bytes, job.merged_s - job.start_s))
 
     def _ask(self) -> None:
         changes = self._tuner.observe(self._interval())
@@ -115,11 +122,10 @@ class Tuning:
     def _interval(self) -> Interval:
         store, now_s = self._store, self._env.now
         totals = self._clients.totals()
-        jobs = store.recorder.jobs[self._jobs_seen :]
         interval = Interval(
             start_s=self._start_s,
             end_s=now_s,
-            flushes=tuple(FlushDone(j.write_bytes, j.merged_s - j.start_s) for j in jobs if j.kind == "flush"),
+            flushes=tuple(self._flushes),
             memtables_full=store.memtables_full - self._full_seen,
             immutables=len(store.immutables),
             l0_files=store.view.l0_files,
@@ -131,7 +137,8 @@ class Tuning:
             applying=store.options_file.unfinished > 0,
         )
         self._start_s, self._totals, self._scans = now_s, totals, self._clients.scans()
-        self._jobs_seen, self._full_seen = len(store.recorder.jobs), store.memtables_full
+        self._full_seen = store.memtables_full
+        self._flushes.clear()
         return interval
 
 

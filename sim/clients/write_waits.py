@@ -11,7 +11,7 @@ from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.clients.group import Group
 from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.clients.sleeps import Sleeps
-from lsmlab.sim.store.recorder import CAUSES
+from lsmlab.sim.store.records import CAUSES
 
 
 class WriteWaits:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import simpy
 from lsmlab.sim.machine.queues import Alarm, SharedQueue
+from lsmlab.sim.observers import Observers
 
 
 class CoreStation:
@@ -32,7 +32,8 @@ class CoreStation:
         """Core-seconds used by background work, copies to a device apart."""
         self.share = 1.0
         """What one runnable thread gets of a core."""
-        self.on_change: Callable[[], None] | None = None
+        self.changed = Observers[[]]()
+        """A runnable thread gets another share of a core."""
         self._queue.rate = 1.0
 
     def work(self, cpu_s: float) -> simpy.Event:
@@ -100,5 +101,5 @@ class CoreStation:
         changed = share != self.share
         self.share = self._queue.rate = share
         self._alarm.set(self._queue.next_departure_s())
-        if changed and self.on_change is not None:
-            self.on_change()
+        if changed:
+            self.changed()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any, Final
 
 import simpy
 from lsmlab.models.devices.base import Device, Flow, Grant, Load
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.machine.transfers import TransferLog
+from lsmlab.sim.observers import Observers
 
 STATE_STEP_S: Final = 1.0
 """Simulated seconds after which a device hears of what went through it, unless its `state_step_s` says otherwise."""
@@ -48,7 +49,8 @@ class DeviceStation:
         self.read_bytes = 0.0
         self.write_bytes = 0.0
         self.busy_s = 0.0
-        self.on_change: Callable[[Grant], None] | None = None
+        self.changed = Observers[[]]()
+        """What the device grants to its users has changed."""
         self.log = TransferLog()
 
     def read(self, size_bytes: float, consumer: int) -> simpy.Event:
@@ -180,8 +182,8 @@ class DeviceStation:
         self.grant = grant
         valid_s = math.inf if self._flushing and not len(self._readers) else grant.valid_for_s  # nothing passes meanwhile
         self._alarm.set(min(self._readers.next_departure_s(), self._writers.next_departure_s(), valid_s))
-        if changed and self.on_change is not None:
-            self.on_change(grant)
+        if changed:
+            self.changed()
 
     def _allocate(self) -> Grant:
         key = (len(self._readers), len(self._writers), self._clients)

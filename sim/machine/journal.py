@@ -23,12 +23,12 @@ appended to. Writers of the log stand still without RocksDB counting a stall.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import simpy
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.queues import Events
+from lsmlab.sim.observers import Observers
 
 
 @dataclass(slots=True, eq=False)
@@ -65,8 +65,8 @@ class Journal:
         self._queue_bytes = queue_bytes
         self._lock: simpy.Event | None = None
         """Ends with the lock of the committing transaction."""
-        self.on_lock: Callable[[], None] = lambda: None
-        """Called when handles cannot be opened any more, and when they can again."""
+        self.lock_changed = Observers[[]]()
+        """Handles cannot be opened any more, or can again."""
         self._running = Transaction(env.event())
         self._committing: Transaction | None = None
 
@@ -121,13 +121,13 @@ class Journal:
         held = [written for written in transaction.held if not written.processed]
         if held:
             lock = self._lock = self._env.event()
-            self.on_lock()
+            self.lock_changed()
             for written in held:
                 if not written.processed:
                     yield written
             self._lock = None
             lock.succeed()
-            self.on_lock()
+            self.lock_changed()
         for written in transaction.data:
             if not written.processed:
                 yield written

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lsmlab.sim.store.recorder import JobRecord, StallInterval
+from lsmlab.sim.store.records import JobRecord, StallInterval
 
 
 @dataclass(frozen=True, slots=True)

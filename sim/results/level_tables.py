@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from lsmlab.sim.store.recorder import JobRecord
+from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.store import Store
 
 _GIB: Final = 2.0**30

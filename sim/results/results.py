@@ -25,7 +25,7 @@ from lsmlab.sim.results.series import (
     transfer_series,
 )
 from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, stall_table, summarise
-from lsmlab.sim.store.recorder import JOB_COLUMNS
+from lsmlab.sim.store.records import JOB_COLUMNS
 from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.sim.clients.latency import QUANTILES, Floats, queue_pieces, ramps
 from lsmlab.sim.machine.machine import Consumer
 from lsmlab.sim.machine.transfers import TransferLog
-from lsmlab.sim.store.recorder import CAUSES, StoreRecorder
+from lsmlab.sim.store.recorder import StoreRecorder
+from lsmlab.sim.store.records import CAUSES
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, w
 from lsmlab.sim.results.chains import Chain
 from lsmlab.sim.results.level_tables import compaction_stats, level_rows
 from lsmlab.sim.results.series import waiting_pieces
-from lsmlab.sim.store.recorder import CAUSES, JobRecord, StallInterval
+from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:

@@ -2,6 +2,6 @@
 
 - The store and what writers fill: store, memtables, write_shape.
 - Its jobs: flushing, compacting, jobs; what they do: work; what they see of the store: job_context.
-- What is noted of them: recorder, job_records.
+- Its events and their observers: store_events, recorder; what they record: records, job_records.
 - Its files: manifest, options_file, purge.
 """

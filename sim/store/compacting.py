@@ -43,7 +43,7 @@ class Compacting:
             merged_s = store.env.now
             yield from store.manifest.commit()
             self._commit_compaction(job, work, merged_s)
-            store.recorder.running(store.env.now, compactions=-1)
+            store.events.compactions_changed(store.env.now, -1)
             gone = store.purge.end(job.number)
             yield from store.machine.unlink(*gone)
         else:
@@ -122,7 +122,7 @@ class Compacting:
         job.gate.close()
         job.view.state, job.view.hold, job.view.preempted_by = JobState.HALTING, hold, by
         job.halted_since_s = self._store.env.now
-        self._store.recorder.running(self._store.env.now, compactions=-1)
+        self._store.events.compactions_changed(self._store.env.now, -1)
         if hold is Hold.PREEMPTED:
             self._store.view.compactions -= 1
 
@@ -141,7 +141,7 @@ class Compacting:
             self._store.view.compactions += 1
         job.view.state, job.view.hold, job.view.preempted_by = JobState.RUNNING, None, -1
         job.halted_s += self._store.env.now - job.halted_since_s
-        self._store.recorder.running(self._store.env.now, compactions=1)
+        self._store.events.compactions_changed(self._store.env.now, 1)
         job.gate.open()
 
     def discard(self, number: int) -> None:
@@ -158,7 +158,7 @@ class Compacting:
         del self.jobs[job.number]
         store.view.jobs.remove(job.view)
         if job.view.state is JobState.RUNNING:
-            store.recorder.running(store.env.now, compactions=-1)
+            store.events.compactions_changed(store.env.now, -1)
         if job.view.hold is not Hold.PREEMPTED:
             store.view.compactions -= 1
         job.gate.discard()
@@ -173,7 +173,7 @@ class Compacting:
     def _compact(self, job: Job, work: CompactionWork) -> Events:
         store = self._store
         machine = store.machine
-        store.recorder.running(store.env.now, compactions=1)
+        store.events.compactions_changed(store.env.now, 1)
         gate = job.gate
         if store.scheduler.preemptive:
             gate = job.gate = Gate(store.env, partial(self._halted, job.view))
@@ -202,7 +202,7 @@ class Compacting:
             store.machine.deleted(file)
         for file in work.outputs:
             store.machine.cache.wrote(file)
-        store.recorder.job(compaction_job_record(job, pick, work, store.number, merged_s, store.env.now))
+        store.events.job_ended(compaction_job_record(job, pick, work, store.number, merged_s, store.env.now))
         store.install_after(job.number, job.engine)
 
     def _commit_edit(self, job: Job, pick: Move | Drop | Link) -> None:
@@ -214,14 +214,14 @@ class Compacting:
             store.tree.install(removed=pick.inputs)
             for file in files:
                 store.machine.deleted(file)
-            store.recorder.dropped(files)
+            store.events.dropped(files)
         elif isinstance(pick, Link):
             self._unlock(pick)
             store.tree.link(pick.start_level, pick.output_level, pick.inputs[0][1])
         else:
             store.tree.install(removed=pick.inputs, added=[(pick.output_level, files)])
         self._remember_round_robin(pick)
-        store.recorder.job(edit_record(job, pick, files, store.number, store.env.now))
+        store.events.job_ended(edit_record(job, pick, files, store.number, store.env.now))
         store.install_after(job.number, job.engine)
 
     def _remember_round_robin(self, pick: Work) -> None:
@@ -233,7 +233,7 @@ class Compacting:
         store = self._store
         assert job.gate is not None
         store.machine.device.trim(job.gate.write_bytes)
-        store.recorder.job(discarded_record(job, store.number, store.env.now))
+        store.events.job_ended(discarded_record(job, store.number, store.env.now))
         store.end_job(job.number)
 
     def _leave(self, view: JobView, worked: bool = True) -> None:

@@ -11,7 +11,7 @@ from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.job_context import JobContext
 from lsmlab.sim.store.memtables import Memtable
-from lsmlab.sim.store.recorder import JobRecord
+from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.work import FlushWork, flush_work
 
 
@@ -50,7 +50,7 @@ class Flushing:
             else merge_runs([(m.keys, m.tombstones) for m in reversed(picked)])
         )
         work = flush_work(store, keys, tombstones, sum(m.entries for m in picked))
-        store.recorder.running(env.now, flushes=1)
+        store.events.flushes_changed(env.now, 1)
         yield from machine.start_job()
         priority = store.scheduler.priority(view.kind, store.throttle.cause is not None)
         yield from machine.run_steps(work.steps, Consumer.FLUSH, priority)
@@ -66,7 +66,7 @@ class Flushing:
             self._commit(view.job, engine)
         gone = store.purge.end(view.job)
         yield from machine.unlink(gone.files + 1, gone.cached_bytes, gone.wal_bytes + wal_bytes)
-        store.recorder.running(env.now, flushes=-1)
+        store.events.flushes_changed(env.now, -1)
         self._leave(view)
 
     def _leave(self, view: JobView, worked: bool = True) -> None:
@@ -106,7 +106,7 @@ class Flushing:
                 store.tree.install(added=[(record.output_level, [file])])
                 store.machine.cache.wrote(file)
             record.end_s = store.env.now
-            store.recorder.job(record)
+            store.events.job_ended(record)
             store.install_after(job, began_with)
 
     def _record(self, view: JobView, parent: int, start_s: float, work: FlushWork, picked: list[Memtable]) -> JobRecord:

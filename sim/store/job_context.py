@@ -15,7 +15,7 @@ from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
-from lsmlab.sim.store.recorder import StoreRecorder
+from lsmlab.sim.store.store_events import StoreEvents
 
 
 class JobContext(Protocol):
@@ -26,7 +26,7 @@ class JobContext(Protocol):
     engine: Engine
     content: Content
     machine: Machine
-    recorder: StoreRecorder
+    events: StoreEvents
     tree: Tree
     throttle: ThrottleState
     scheduler: Scheduler

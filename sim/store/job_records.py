@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.store.jobs import Job
-from lsmlab.sim.store.recorder import JobRecord
+from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.work import CompactionWork
 
 

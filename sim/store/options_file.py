@@ -17,13 +17,13 @@ class OptionsFile:
     """
 
     def __init__(
-        self, env: simpy.Environment, machine: Machine, stopped: Callable[[], bool], on_change: Callable[[], None]
+        self, env: simpy.Environment, machine: Machine, stopped: Callable[[], bool], holding_changed: Callable[[], None]
     ) -> None:
-        """`stopped` says whether the writers are; `on_change` is called when a file begins or ends to hold them."""
+        """`stopped` says whether the writers are; `holding_changed` is called when a file begins or ends to hold them."""
         self._env = env
         self._machine = machine
         self._stopped = stopped
-        self._on_change = on_change
+        self._holding_changed = holding_changed
         self._released: simpy.Event | None = None
         """Ends with the present stop of the writers."""
         self.unfinished = 0
@@ -48,9 +48,9 @@ class OptionsFile:
                 self._released = self._env.event()
             yield self._released
         self.holds_writers = True
-        self._on_change()
+        self._holding_changed()
         yield from self._machine.commit()
         self.holds_writers = False
         self.unfinished -= 1
         self.released()
-        self._on_change()
+        self._holding_changed()

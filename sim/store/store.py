@@ -6,7 +6,7 @@ The event loop is rocksdb.md §13. Decisions come from the engine's policies; du
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +37,7 @@ from lsmlab.sim.store.memtables import KeySource, Memtable, Memtables
 from lsmlab.sim.store.options_file import OptionsFile
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.recorder import StoreRecorder
+from lsmlab.sim.store.store_events import StoreEvents
 
 
 class Store:
@@ -59,6 +60,8 @@ class Store:
         self.content = content
         self.machine = machine
         self.recorder = recorder
+        self.events = StoreEvents()
+        recorder.observe(self.events)
         self.checks = checks
         self.tree = engine.new_tree()
         self.throttle = engine.throttle.initial()
@@ -71,12 +74,9 @@ class Store:
         self.blocked_by: StallCause | None = None
         self.memtables_full = 0
         """Memtables that filled up while an older one was unflushed."""
-        self.on_stall_change: Callable[[], None] = lambda: None
-        self.on_memtable_size: Callable[[Store], None] = lambda _store: None
-        """Called when the active memtable has got another size."""
         self.file_numbers: Iterator[int] = itertools.count(1)
         self.manifest = Manifest(env, machine)
-        self.options_file = OptionsFile(env, machine, lambda: self.blocked, lambda: self.on_stall_change())
+        self.options_file = OptionsFile(env, machine, lambda: self.blocked, self.events.stall_changed)
         self.purge = Purge()
         self.memtables = Memtables(number, source, content.sample)
         self._rng = rng
@@ -119,7 +119,7 @@ class Store:
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
         """Begin with a tree that was built before the run."""
         self.tree.install(added=levels)
-        self.recorder.entries_preloaded = sum(f.entries for _, files in levels for f in files)
+        self.events.loaded(sum(f.entries for _, files in levels for f in files))
         for _, files in levels:
             for file in files:
                 self.machine.cache.wrote(file)
@@ -129,7 +129,7 @@ class Store:
     def adopt(self, tree: Tree) -> None:
         """Begin with the tree of another store, which has settled."""
         self.tree = tree
-        self.recorder.entries_preloaded = tree.live_entries()
+        self.events.loaded(tree.live_entries())
         for file in tree.files():
             self.machine.cache.wrote(file)
         self._install()
@@ -143,14 +143,14 @@ class Store:
         """
         whole_store = any(name in DB_OPTIONS and value != self.engine.setting(name) for name, value in changes.items())
         column_family = not changes.keys() <= DB_OPTIONS
-        self.recorder.retuned(self.env.now, changes)
+        self.events.retuned(self.env.now, changes)
         self.engine = self.engine.retuned(changes)
         self.options = self.engine.options
         self.scheduler.retuned(self.options)
         if whole_store:
             rate = self.engine.throttle.initial().rate_bytes_per_s
             self.throttle = replace(self.throttle, rate_bytes_per_s=rate)
-            self.on_stall_change()
+            self.events.stall_changed()
         if column_family:
             self._install_options_of(self.engine)
             self._install()
@@ -181,7 +181,7 @@ class Store:
     def _size_memtable(self, engine: Engine) -> None:
         before, self.memtable_engine = self.memtable_engine, engine
         if engine.options.write_buffer_size != before.options.write_buffer_size:
-            self.on_memtable_size(self)
+            self.events.memtable_resized(self.number)
 
     def _install(self) -> None:
         """What follows every new version or memtable list: stalls are recomputed, work is queued (§3.3, §5.1)."""
@@ -201,16 +201,12 @@ class Store:
             ),
         )
         view.speedup = self.throttle.speedup
-        self.recorder.install(
-            self.env.now, self.tree, view, self.throttle, self.running_compactions, blocked=self.blocked
-        )
-        if self.throttle.cause is not None:
-            self.recorder.count_stall(self.throttle.cause)
+        self.events.installed(self.env.now, self.tree, view, self.throttle, self.running_compactions, self.blocked)
         if self.throttle.stopped:
             self.blocked, self.blocked_by = True, self.throttle.cause
         after = self.throttle
         if (before.cause, before.rate_bytes_per_s, before.sleep_s) != (after.cause, after.rate_bytes_per_s, after.sleep_s):
-            self.on_stall_change()
+            self.events.stall_changed()
         self.queue_compactions(picker)
         if self.checks:
             self.tree.check()
@@ -293,5 +289,5 @@ class Store:
         if self.blocked and not self.throttle.stopped:
             self.blocked = False
             self.options_file.released()
-            self.recorder.unblocked(self.env.now, job if worked else -1)
-            self.on_stall_change()
+            self.events.writers_released(self.env.now, job if worked else -1)
+            self.events.stall_changed()

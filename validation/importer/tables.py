@@ -14,7 +14,7 @@ from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.series import Table, held, spread
 from lsmlab.sim.results.summary import stall_rows, stall_table
-from lsmlab.sim.store.recorder import CAUSES, JobRecord, StallInterval
+from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
 from lsmlab.validation.importer.throughput import job_spans
 from lsmlab.validation.importer.workload import InferredWorkload
@@ -71,7 +71,7 @@ def job_records(reading: Reading) -> list[JobRecord]:
 
 def jobs_table(reading: Reading, records: Sequence[JobRecord]) -> Table:
     """The simulator's columns, and column_family, opening, status, thread, memtables, deletes_in."""
-    from lsmlab.sim.store.recorder import JOB_COLUMNS
+    from lsmlab.sim.store.records import JOB_COLUMNS
 
     table: Table = {}
     for name in JOB_COLUMNS:
