@@ -2,14 +2,24 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_OUT ?= outputs/demo
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need all of it
 
 .PHONY: demo test lint types unit digests bench validate clean
 
+# Runs a command without its output, which is shown if it fails. pip passes on that setuptools warns at every editable
+# install of folders mapped to other names; the warning does not apply, since no folder here is named lsmlab.
+quietly = @log=$$(mktemp); if $(1) >"$$log" 2>&1; then rm -f "$$log"; else code=$$?; cat "$$log" >&2; rm -f "$$log"; exit $$code; fi
+
 demo: $(VENV)/.installed
-	$(BIN)/lsmlab compare --options validation/demo/OPTIONS device=nvme,sata \
+	@echo "Simulating the options of a real store for ten minutes on an NVMe drive and on a SATA SSD (about 15 s) ..."
+	@$(BIN)/lsmlab compare --options validation/demo/OPTIONS device=nvme,sata \
 	  workload=fillrandom workload.num=20M workload.value_size=400 workload.duration=600s --out $(DEMO_OUT)
+	@echo
+	@echo "Open the report in a browser. The command is installed in $(VENV); to call it by its name in this shell:"
+	@echo "  . $(BIN)/activate"
+	@echo "  lsmlab --help"
 
 test: lint types unit
 
@@ -32,16 +42,18 @@ validate: $(VENV)/.dev
 	$(BIN)/lsmlab validate $(VALIDATE)
 
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"  # the first that reads dependency groups
+	@echo "Installing LSMLab into $(VENV) (once, less than a minute) ..."
+	$(call quietly,$(PYTHON) -m venv $(VENV))
+	$(call quietly,$(PIP) install --upgrade "pip>=25.1")  # the first that reads dependency groups
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
+	$(call quietly,$(PIP) install --editable .)
+	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --group dev
-	touch $@
+	@echo "Installing the tools of the tests into $(VENV) ..."
+	$(call quietly,$(PIP) install --group dev)
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
