@@ -6,6 +6,7 @@ import html
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from lsmlab.reports.figures.comparison import (
     amplification_bars,
@@ -15,9 +16,9 @@ from lsmlab.reports.figures.comparison import (
     stall_bars,
 )
 from lsmlab.reports.headline import Fact, headline
-from lsmlab.reports.page import assemble, footer, paragraphs, section, write_page
+from lsmlab.reports.page import assemble, footer, paragraphs, run_page, section, write_page
 from lsmlab.reports.palette import RUNS
-from lsmlab.reports.run_data import RunData, load_run
+from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.variants import FILE
 
 _WORTH_SAYING = 1.02
@@ -28,12 +29,17 @@ MOST_RUNS = len(RUNS)
 
 
 def finish_compare(directory: Path, run_directories: list[Path]) -> Path:
-    """Write DIR/report.html that compares finished runs, or variants; returns its path."""
+    """Write DIR/report.html that compares finished runs, or variants; returns its path.
+
+    A comparison links to the pages of the runs that it shows, so these are drawn first.
+    """
     if (directory / FILE).is_file():
         from lsmlab.reports.variants_page import write_variants
 
         return write_variants(directory)
-    return write_comparison(directory / "report.html", directory, run_directories)
+    for path in run_directories[:MOST_RUNS]:
+        write_page(path / PAGE, run_page(load_run(path)))
+    return write_comparison(directory / PAGE, directory, run_directories)
 
 
 def write_comparison(out: Path, directory: Path, run_directories: Sequence[Path]) -> Path:
@@ -55,7 +61,7 @@ def compare_page(runs: Sequence[RunData], name: str, home: Path, *, left_out: in
     ]
     body = (
         f"{paragraphs(_story(runs, names, left_out))}<section><h2>Headline numbers</h2>"
-        "<p class='caption'>A star marks the best run of each row; a name leads to that run's own page.</p>"
+        f"<p class='caption'>A star marks the best run of each row{_about_links(runs)}.</p>"
         f"{_table(runs, names, home)}</section>{''.join(section(figure) for figure in figures)}{_settings(runs, names)}"
     )
     title = f"LSMLab comparison: {name}"
@@ -91,11 +97,16 @@ def _table(runs: Sequence[RunData], names: Sequence[str], home: Path) -> str:
     )
 
 
+def _about_links(runs: Sequence[RunData]) -> str:
+    return "; a name leads to that run's own page" if any((run.directory / PAGE).is_file() for run in runs) else ""
+
+
 def _link(run: RunData, name: str, home: Path) -> str:
-    page = run.directory / "report.html"
+    page = run.directory / PAGE
     if not page.is_file():
         return html.escape(name)
-    return f'<a href="{html.escape(Path(os.path.relpath(page, home)).as_posix())}">{html.escape(name)}</a>'
+    target = quote(Path(os.path.relpath(page, home)).as_posix())
+    return f'<a href="{html.escape(target)}">{html.escape(name)}</a>'
 
 
 def _cell(row: Fact, fact: Fact | None, facts: Sequence[dict[str, Fact]]) -> str:

@@ -18,13 +18,12 @@ from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
 from lsmlab.reports.figures.throughput import throughput
 from lsmlab.reports.headline import headline
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
-from lsmlab.reports.run_data import RunData, load_run
+from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.tables import configuration
 from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import story
 from lsmlab.validation.importer.estimates import LABELS
 
-PAGE = "report.html"
 _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}
 
 

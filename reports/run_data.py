@@ -17,6 +17,9 @@ Floats = npt.NDArray[np.float64]
 Column = npt.NDArray[Any]
 """Numbers, or Python strings in an object array."""
 
+PAGE: Final = "report.html"
+"""Name of the page that is drawn into a run's directory."""
+
 _SHORTEST_S: Final = 0.1
 """A last row that covers less has no meaningful rate."""
 

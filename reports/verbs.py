@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports.run_data import is_run, load_run
+from lsmlab.reports.run_data import PAGE, is_run, load_run
 from lsmlab.sim.commands.arguments import LineParser
-
-PAGE = "report.html"
 
 
 def report(argv: list[str]) -> int:

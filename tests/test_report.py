@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import math
 import os
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -265,6 +267,37 @@ def test_comparison_of_more_runs_than_colours(tmp_path: Path) -> None:
     page = finish_compare(tmp_path, runs).read_text(encoding="utf-8")
 
     assert "The first 8 runs are shown; 2 more are not." in page
+
+
+def local_links(page: Path) -> list[str]:
+    """Targets of a page's links that are files, as the page names them; scripts have been left out."""
+    text = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = re.findall(r"""href=["']([^"'#]+)""", text)
+    return [target for target in found if "://" not in target]
+
+
+def test_links_of_a_comparison_lead_to_its_runs(tmp_path: Path) -> None:
+    """`compare` draws the page of each run that its page shows; every link of every page is a file that is there."""
+    names = [f"run {i} & more, 100 % #" for i in range(10)]
+    runs = [write_run(tmp_path / name, seconds=5, stalls=1, jobs=2, seed=i) for i, name in enumerate(names)]
+
+    page = finish_compare(tmp_path, runs)
+
+    pages = sorted(tmp_path.rglob("*.html"))
+    links = {one: [one.parent / unquote(html.unescape(target)) for target in local_links(one)] for one in pages}
+    assert [tmp_path / name / "report.html" for name in names[:8]] == links[page]
+    assert [] == [target for targets in links.values() for target in targets if not target.is_file()]
+
+
+def test_a_comparison_without_the_runs_pages_has_no_links(tmp_path: Path) -> None:
+    """`lsmlab report` writes one page; where the runs have none of their own, it neither links to them nor says so."""
+    for name in ("a", "b"):
+        write_run(tmp_path / name, seconds=5, stalls=1, jobs=2)
+
+    assert report([str(tmp_path)]) == 0
+
+    assert [] == local_links(tmp_path / "report.html")
+    assert "own page" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
