@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from lsmlab.validation.casefiles.case import Case, read_case
+from lsmlab.validation.checkout import OWN_CASES
 from lsmlab.validation.scorecard.imported_cases import LogMachine, reruns, what_ifs
-from lsmlab.validation.scorecard.sources import OWN_CASES
 
 ABSENT = Path("no such folder")
 CALIBRATION = OWN_CASES / "calibration"

@@ -11,8 +11,9 @@ from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.validation.calibrate.fit import calibrate_cases
 from lsmlab.validation.calibrate.set_text import document, parameter_text, report_text
+from lsmlab.validation.checkout import OWN_CASES, source_tree_or_error
 
-CASES: Final = Path(__file__).parents[1] / "cases" / "calibration"
+CASES: Final = OWN_CASES / "calibration"
 _ABOUT: Final = """Fit the processor and device constants of a machine to runs that 'lsmlab record' made on it: bounded least
 squares over job records, histograms and counters, with priors from configs/host/default and configs/device. Only cases of
 the calibration part are accepted. Says which constants the runs cannot tell apart."""
@@ -22,15 +23,17 @@ def calibrate(argv: list[str]) -> int:
     """Fit, print, and write the parameter file where one is asked for. Returns 0."""
     parser = LineParser(prog="lsmlab calibrate", description=_ABOUT)
     parser.add_argument(
-        "cases", nargs="?", type=Path, default=CASES, metavar="CASES",
-        help="folder of recorded cases (validation/cases/calibration)",
+        "cases", nargs="?", type=Path, metavar="CASES",
+        help="folder of recorded cases (validation/cases/calibration of the source tree)",
     )  # fmt: skip
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write the parameter set here, such as configs/parameters/NAME.yaml"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     given = parser.parse_args(argv)
-    found = calibrate_cases(given.cases)
+    if given.cases is None:
+        source_tree_or_error("calibrate: its default is LSMLab's recorded cases", "name a folder of recorded cases of your own")
+    found = calibrate_cases(given.cases or CASES)
     if given.out is not None:
         try:
             given.out.write_text(parameter_text(found, COMMAND), encoding="utf-8")

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from lsmlab.validation.checkout import HOME
 from lsmlab.validation.papers.released import Released
 from lsmlab.validation.papers.suite import PAPERS, Paper
 from lsmlab.validation.papers.text import figure_text, sentences, simulated_text, verdict_counts
 from lsmlab.validation.papers.verdict import REPRODUCED, Found
 from lsmlab.validation.scorecard.document import markdown
-from lsmlab.validation.scorecard.sources import HOME
 
 FILE: Final = HOME / "docs" / "papers.md"
 _MARK: Final = "<!-- digest: "

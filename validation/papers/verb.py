@@ -16,6 +16,7 @@ from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import fresh, made
+from lsmlab.validation.checkout import ENGINE_DATA, source_tree_or_error
 from lsmlab.validation.papers.document import write_document
 from lsmlab.validation.papers.released import Released, released
 from lsmlab.validation.papers.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, Runs, run_settings
@@ -23,7 +24,6 @@ from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_
 from lsmlab.validation.papers.text import claims_text
 from lsmlab.validation.papers.verdict import FAILED, Found, counts, judge
 from lsmlab.validation.scorecard.card import clean
-from lsmlab.validation.scorecard.sources import ENGINE_DATA
 
 PAGES = "lsmlab.papers_finishers"
 """Entry points `(directory: Path) -> Path | None` for a suite that has been written to a directory."""
@@ -96,6 +96,8 @@ def _parse(argv: list[str]) -> _Given:
             raise InputError(f"--set {text}: not an override; write key=value")
     if found.write_docs and (found.papers or found.only or found.set):
         raise InputError("--write-docs goes with no choice of claims and no overrides: the document shows all of it")
+    if found.write_docs:
+        source_tree_or_error("papers: --write-docs renews docs/papers.md of the source tree", "leave --write-docs out")
     if found.write_docs and not ENGINE_DATA.is_dir():
         raise InputError(f"--write-docs needs the recorded runs of released code: {ENGINE_DATA} is not there")
     return _Given(

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.validation.checkout import HOME, OWN_CASES
 from lsmlab.validation.scorecard.card import Scorecard
 from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun, run_cases
 from lsmlab.validation.scorecard.score import rows_of, totals
-from lsmlab.validation.scorecard.sources import HOME, OWN_CASES, gather_cases
+from lsmlab.validation.scorecard.sources import gather_cases
 
 FILE: Final = Path(__file__).with_name("baseline.json")
 SUBSET_CASES: Final = 8

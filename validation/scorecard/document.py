@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.validation.checkout import HOME
 from lsmlab.validation.scorecard.baseline import digest, write_baseline
 from lsmlab.validation.scorecard.card import (
     CALIBRATION,
@@ -20,7 +21,6 @@ from lsmlab.validation.scorecard.engines import engine_rows
 from lsmlab.validation.scorecard.findings import missed, read_findings
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
-from lsmlab.validation.scorecard.sources import HOME
 from lsmlab.validation.scorecard.trends import trend_shares
 
 FILE: Final = HOME / "docs" / "validation.md"

@@ -8,6 +8,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
+from lsmlab.validation.checkout import ENGINE_DATA, OWN_CASES, PUBLIC_DATA, RECORDINGS, source_tree_or_error
 from lsmlab.validation.replays.recording import load_recording
 from lsmlab.validation.replays.replay import replay
 from lsmlab.validation.scorecard.card import (
@@ -22,13 +23,17 @@ from lsmlab.validation.scorecard.card import (
     Scorecard,
 )
 
-HOME: Final = Path(__file__).resolve().parents[2]
-"""The checkout."""
-OWN_CASES: Final = HOME / "validation" / "cases"
-RECORDINGS: Final = HOME / "validation" / "recordings"
-PUBLIC_DATA: Final = HOME.parent / "shared" / "data" / "public_runs"
-ENGINE_DATA: Final = HOME.parent / "shared" / "data" / "real_engines"
 SETS: Final = ("own", "public", "real_engines", "logs", "replay", "theory")
+
+
+def check_sets(sets: Sequence[str], public_data: Path) -> None:
+    """Raise InputError for sets whose recordings only a source tree has, where the package is installed without one."""
+    lacking = [name for name in sets if not (name == "theory" or (name == "public" and public_data.is_dir()))]
+    if lacking:
+        source_tree_or_error(
+            f"validate: {', '.join(lacking)} {'needs' if len(lacking) == 1 else 'need'} LSMLab's recorded runs",
+            "score runs of your own with --cases DIR (--only theory needs no recordings)",
+        )
 
 
 def gather_cases(card: Scorecard, directory: Path, *, release: bool) -> list[tuple[str, Case]]:

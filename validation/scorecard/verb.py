@@ -12,13 +12,13 @@ from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import fresh, made
+from lsmlab.validation.checkout import OWN_CASES, PUBLIC_DATA, source_tree_or_error
 from lsmlab.validation.scorecard.card import Scorecard
 from lsmlab.validation.scorecard.model_errors import read_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
 from lsmlab.validation.scorecard.sources import (
-    OWN_CASES,
-    PUBLIC_DATA,
     SETS,
+    check_sets,
     gather_cases,
     gather_engines,
     gather_logs,
@@ -125,6 +125,9 @@ def _parse(argv: list[str]) -> _Given:
         raise InputError("--seeds and --jobs must be at least 1")
     if given.docs and (given.cases or found.only or given.overrides or given.match):
         raise InputError("--write-docs goes with no choice of cases and no overrides: the documents show all of it")
+    if given.docs:
+        source_tree_or_error("validate: --write-docs renews docs/validation.md of the source tree", "leave --write-docs out")
+    check_sets(given.sets, given.public_data)
     if given.out is not None:
         made(given.out)  # early: a place that cannot be written fails before the work
     if given.docs and not given.public_data.is_dir():
