@@ -60,7 +60,10 @@ def _level_sizes(store: Store, total_bytes: float) -> list[tuple[int, float]]:
 
 
 def _from_the_last_level(store: Store, total_bytes: float) -> list[tuple[int, float]]:
-    """Dynamic levels: the last holds most, each one above it a share (rocksdb.md §4.2)."""
+    """Dynamic levels: the last holds most, each one above it a share.
+
+    See (behaviour/leveled-compaction.md, Dynamic targets).
+    """
     options = store.options
     base, multiplier, last = options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier, options.num_levels - 1
     size, first = total_bytes, last

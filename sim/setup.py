@@ -31,7 +31,7 @@ from lsmlab.sim.store.write_shape import WriteShape
 OFFSET_BYTES: Final = 8.0
 """An offset into the log, where L0 holds such instead of values: a file offset of 64 bits."""
 _WAL_HEADER_BYTES: Final = 7
-"""Per record fragment of the write-ahead log (rocksdb.md §2.1)."""
+"""Per record fragment of the write-ahead log (behaviour/write-path.md, Bytes of a put)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,10 @@ def test_mean_value_size(values: Any) -> None:
 
 
 def test_mixgraph_values() -> None:
-    """The published sizes: at least 10 B unless wrapped, at most 1024 B, a mean near 35 B (rocksdb.md §11.3)."""
+    """The published sizes: at least 10 B unless wrapped, at most 1024 B, a mean near 35 B.
+
+    See (behaviour/db-bench.md, mixgraph).
+    """
     sizes = ParetoSize().quantile((np.arange(100_000) + 0.5) / 100_000)
     assert sizes.max() <= 1024
     assert np.mean(sizes < 10) < 1e-3

@@ -1,4 +1,4 @@
-"""FIFO compaction (rocksdb_universal_fifo_leveldb.md §2)."""
+"""FIFO compaction (behaviour/universal-and-fifo.md, Order of FIFO checks)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def sizes_after_flushes(picker: FifoPicker, flushes: int) -> list[list[int]]:
 
 
 def test_merged_files_fill_up_to_the_limit_then_the_oldest_goes() -> None:
-    """§2.5: four flushes merge into one file; five of those are no excess yet; one flush more drops the oldest."""
+    """Four flushes merge into one file; five of those are no excess yet; one flush more drops the oldest.
+
+    See (behaviour/universal-and-fifo.md, Worked FIFO sequences).
+    """
     picker = FifoPicker(V98, max_table_files_size=2000, allow_compaction=True, write_buffer_size=125)
     states = sizes_after_flushes(picker, 21)
     assert states[3] == [400]
@@ -46,20 +49,26 @@ def test_merged_files_fill_up_to_the_limit_then_the_oldest_goes() -> None:
 
 
 def test_without_merges_one_file_goes_for_one() -> None:
-    """§2.5: twenty files fit, the twenty-first deletes one."""
+    """Twenty files fit, the twenty-first deletes one (behaviour/universal-and-fifo.md, Worked FIFO sequences)."""
     states = sizes_after_flushes(FifoPicker(V98, max_table_files_size=2000), 22)
     assert [len(state) for state in states[19:]] == [20, 20, 20]
 
 
 def test_ttl_takes_the_expired_tail() -> None:
-    """§2.5: files of t = 0, 0, 0, 1, 1, 2, ttl 3, at t = 4: those created before 1 go."""
+    """Files of t = 0, 0, 0, 1, 1, 2, ttl 3, at t = 4: those created before 1 go.
+
+    See (behaviour/universal-and-fifo.md, Worked FIFO sequences).
+    """
     tree = l0_tree([1] * 6, [2, 1, 1, 0, 0, 0])
     pick = FifoPicker(V98, max_table_files_size=20, ttl=3).pick(tree, (), 4.0)
     assert Drop(((0, tuple(reversed(tree.l0[3:]))),), "FIFOTtl", 3.0) == pick
 
 
 def test_ttl_gives_way_to_size_where_too_much_remains() -> None:
-    """§2.5: with a limit of 2 the three that remain are too much, so the size rule deletes down to 2."""
+    """With a limit of 2 the three that remain are too much, so the size rule deletes down to 2.
+
+    See (behaviour/universal-and-fifo.md, Worked FIFO sequences).
+    """
     tree = l0_tree([1] * 6, [2, 1, 1, 0, 0, 0])
     pick = FifoPicker(V98, max_table_files_size=2, ttl=3).pick(tree, (), 4.0)
     assert isinstance(pick, Drop)

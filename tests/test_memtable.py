@@ -1,4 +1,4 @@
-"""Sizes of puts and the fill of a memtable (rocksdb.md §2.1, §2.2)."""
+"""Sizes of puts and the fill of a memtable (behaviour/write-path.md, Bytes of a put; When a memtable is full)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_derived_arena_block(version: Version, buffer: int, block: int) -> None:
     ],
 )
 def test_capacity(version: Version, buffer: int, capacity: int) -> None:
-    """The worked numbers of rocksdb.md §2.2."""
+    """The worked numbers (behaviour/write-path.md, When a memtable is full)."""
     assert memtable_capacity(buffer, version=version) == capacity
 
 

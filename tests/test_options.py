@@ -1,4 +1,4 @@
-"""Options of RocksDB: defaults by version, presets, sanitising, refusals (rocksdb.md §1)."""
+"""Options of RocksDB: defaults by version, presets, sanitising, refusals (behaviour/options.md, Options)."""
 
 from __future__ import annotations
 
@@ -53,12 +53,15 @@ def test_class_defaults_are_those_of_the_library_in_7_8() -> None:
     ],
 )  # fmt: skip
 def test_library_defaults_by_version(name: str, by_version: dict[str, Any]) -> None:
-    """Defaults follow the table of rocksdb.md §1.1 and its "since" marks."""
+    """Defaults follow the table (behaviour/options.md, Defaults) and its "since" marks."""
     assert by_version == {v: value_of(Version.parse(v), name) for v in by_version}
 
 
 def test_db_bench_preset() -> None:
-    """db_bench's own defaults (rocksdb.md §1.3) hold in every version, static levels even in 11.8."""
+    """db_bench's own defaults hold in every version, static levels even in 11.8.
+
+    See (behaviour/options.md, Defaults of db_bench).
+    """
     for version in (V57, V78, V118):
         options = resolve_options(version, "db_bench", {}).options
         assert options.delayed_write_rate == 8 * MIB
@@ -90,7 +93,10 @@ def test_db_bench_preset() -> None:
     ],
 )
 def test_sanitising_is_done_and_noted(overrides: dict[str, Any], name: str, sanitised: Any) -> None:
-    """What RocksDB changes at open (rocksdb.md §1.2) is changed, and one note names the option and the new value."""
+    """What RocksDB changes at open is changed, and one note names the option and the new value.
+
+    See (behaviour/options.md, Changes at open).
+    """
     resolved = resolve_options(V78, "library", overrides)
     assert sanitised == getattr(resolved.options, name)
     assert sum(note.startswith(name) and f"to {sanitised}:" in note for note in resolved.notes) == 1

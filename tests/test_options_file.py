@@ -1,4 +1,4 @@
-"""Reading OPTIONS files and LOG headers (rocksdb.md §10)."""
+"""Reading OPTIONS files and LOG headers (behaviour/options.md, OPTIONS files)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RocksDB's rate limiter (rocksdb.md §7.3)."""
+"""RocksDB's rate limiter (behaviour/jobs-and-threads.md, Rate limiter)."""
 
 from __future__ import annotations
 

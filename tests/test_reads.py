@@ -125,7 +125,7 @@ def test_two_block_cache_by_hand() -> None:
     ],
 )
 def test_false_positive_rates(bits: float, kind: Filter, rate: float) -> None:
-    """10 bits per key: 0.84 % in a standard filter, 0.95 % in RocksDB's (0.8 to 1.0 %, rocksdb.md §8); none: always."""
+    """10 bits per key: 0.84 % in a standard filter, 0.95 % in RocksDB's (behaviour/reads.md, Filters); none: always."""
     assert false_positive_rate(bits, kind) == pytest.approx(rate, rel=1e-3)
 
 

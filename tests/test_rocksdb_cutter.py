@@ -1,4 +1,7 @@
-"""Where RocksDB cuts outputs (rocksdb.md §6.3) and splits jobs (§6.1), against key-by-key walks of its rules."""
+"""Where RocksDB cuts outputs and splits jobs, against key-by-key walks of its rules.
+
+See (behaviour/compaction-jobs.md, Output cutting) and (behaviour/compaction-jobs.md, Subcompactions).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ def test_no_cut_in_l0() -> None:
 
 
 def test_first_boundary_at_55_percent() -> None:
-    """The first boundary passed ends a file from 55 % of the target on; each adds 5 %, up to 90 % (§6.3).
+    """The first boundary passed ends a file from 55 % of the target on; each adds 5 %, up to 90 %.
+
+    See (behaviour/compaction-jobs.md, Output cutting).
 
     Two boundaries are passed at once where one grandparent file follows another.
     """
@@ -231,7 +236,7 @@ def test_parts_of_whole_ranges(version: str) -> None:
 
 
 def test_two_parts_run_as_one() -> None:
-    """7.6 to 8.3 run a plan with a single boundary as one part (§6.1)."""
+    """7.6 to 8.3 run a plan with a single boundary as one part (behaviour/compaction-jobs.md, Subcompactions)."""
     for version, parts in (("7.5", 2), ("7.6", 1), ("7.8", 1), ("8.3", 1), ("8.4", 2)):
         assert parts - 1 == len(subcompaction_cuts(INPUTS, KEYS, 2, 10_000, Version.parse(version)))
 

@@ -1,4 +1,7 @@
-"""RocksDB's levelled picker (rocksdb.md §5): readable examples of each rule, and speed-independent properties."""
+"""RocksDB's levelled picker: readable examples of each rule, and speed-independent properties.
+
+See (behaviour/leveled-compaction.md, Leveled compaction).
+"""
 
 from __future__ import annotations
 

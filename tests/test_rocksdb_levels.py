@@ -1,4 +1,7 @@
-"""RocksDB's targets, scores and debt (rocksdb.md §4): worked numbers and properties."""
+"""RocksDB's targets, scores and debt: worked numbers and properties.
+
+See (behaviour/leveled-compaction.md, Leveled compaction).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def tree_of(*level_bytes: int, l0: int = 0, l0_bytes: int = 0) -> Tree:
 
 
 def test_static_targets_of_the_defaults() -> None:
-    """256 MiB times ten per level, and no target for L0 (§1.1, §4.1)."""
+    """256 MiB times ten per level, and no target for L0 (behaviour/leveled-compaction.md, Static targets)."""
     targets = LevelRules(V78).targets(Tree())
     assert targets.base_level == 1
     assert [math.inf, *(256 * MIB * 10**i for i in range(6))] == list(targets.size_bytes)
@@ -50,7 +53,10 @@ def test_additional_multipliers() -> None:
 
 
 def test_worked_l0_numbers() -> None:
-    """§13.1: L0 files of 53.5 MiB start L0 -> L1 at four files (about 214 MiB), not earlier."""
+    """L0 files of 53.5 MiB start L0 -> L1 at four files (about 214 MiB), not earlier.
+
+    See (behaviour/write-stalls.md, Delayed write rate).
+    """
     rules = LevelRules(V78)
     size = int(53.5 * MIB)
     for files, due in ((3, False), (4, True)):
@@ -88,7 +94,10 @@ def test_target_file_size(version: str, expected: int) -> None:
 
 
 def test_running_jobs_lower_the_score_and_not_the_debt() -> None:
-    """Busy files count for the debt (§4.4) and not for the score (§4.3)."""
+    """Busy files count for the debt and not for the score.
+
+    See (behaviour/leveled-compaction.md, Pending compaction bytes) and (behaviour/leveled-compaction.md, Scores).
+    """
     tree = tree_of(500 * MIB, 3000 * MIB, l0=4, l0_bytes=60 * MIB)
     rules = LevelRules(V78)
     targets = rules.targets(tree)
@@ -101,7 +110,10 @@ def test_running_jobs_lower_the_score_and_not_the_debt() -> None:
 
 
 def test_debt_by_hand() -> None:
-    """L0 and L1 in full when L0 is due, then each level's overflow times one more than its fan-out (§4.4)."""
+    """L0 and L1 in full when L0 is due, then each level's overflow times one more than its fan-out.
+
+    See (behaviour/leveled-compaction.md, Pending compaction bytes).
+    """
     rules = LevelRules(V78, max_bytes_for_level_base=1000)
     tree = tree_of(1500, 12_000, 40_000, l0=4, l0_bytes=300)
     l1 = int(1700 * (12_000 / 2700 + 1))
@@ -128,7 +140,10 @@ def test_multiply() -> None:
 
 
 def test_compensated_size() -> None:
-    """Tombstones weigh two values each beyond half of the entries (§4.3)."""
+    """Tombstones weigh two values each beyond half of the entries.
+
+    See (behaviour/leveled-compaction.md, Compensated size).
+    """
     assert [compensated_size(1000, 100, d, 50) for d in (49, 50, 51)] == [1000, 1000, 1000 + 2 * 50 * 2]
     assert compensated_size(1000, 100, 100, 50) == 1000 + 100 * 50 * 2
     assert average_value(raw_value_bytes=100_000, raw_key_bytes=24_000, puts=1000, file_bytes=115_000) == 92
@@ -161,7 +176,10 @@ def test_bottommost_bytes(cuts: list[list[int]], l0: int) -> None:
 
 @pytest.mark.parametrize(("jobs", "expected"), [(1, (1, 1)), (2, (1, 1)), (4, (1, 3)), (8, (2, 6)), (16, (4, 12))])
 def test_slots(jobs: int, expected: tuple[int, int]) -> None:
-    """§2.5: a quarter of the jobs for flushes; one compaction at a time unless the throttle asks for more."""
+    """A quarter of the jobs for flushes; one compaction at a time unless the throttle asks for more.
+
+    See (behaviour/jobs-and-threads.md, Slots).
+    """
     assert expected == slots(jobs, speedup=True)
     assert (expected[0], 1) == slots(jobs, speedup=False)
 

@@ -1,4 +1,4 @@
-"""RocksDB's stall ladder, delayed write rate and delay bucket (rocksdb.md §3)."""
+"""RocksDB's stall ladder, delayed write rate and delay bucket (behaviour/write-stalls.md, Write stalls)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOGGED = RocksDbThrottle(
     hard_pending_compaction_bytes_limit=2 * 10**8,
     delayed_write_rate=8 << 20,
 )
-"""The options of the run whose LOG §9.4 quotes."""
+"""The options of the run whose stall lines are listed (behaviour/log-and-statistics.md, Stall lines)."""
 
 
 def delayed(rate: int, previous: int = 10**8) -> ThrottleState:
@@ -29,7 +29,10 @@ def delayed(rate: int, previous: int = 10**8) -> ThrottleState:
 
 
 def test_excerpt_of_a_real_log() -> None:
-    """The lines of §9.4 in their order: entry from a stop, recovery, memtable delay, a flush, a switch."""
+    """The recorded stall lines in their order: entry from a stop, recovery, memtable delay, a flush, a switch.
+
+    See (behaviour/log-and-statistics.md, Stall lines).
+    """
     state = ThrottleState(StallCause.PENDING_STOP, 8_388_608, 200_000_000, pressure=False)
     lines = []
     for inputs in (
@@ -92,7 +95,10 @@ def test_excerpt_of_a_real_log() -> None:
     ],
 )
 def test_ladder(inputs: StallInputs, cause: StallCause | None, line: str | None) -> None:
-    """The first condition that holds wins, stops before slowdowns (§3.2), and prints RocksDB's line (§9.4)."""
+    """The first condition that holds wins, stops before slowdowns, and prints RocksDB's line.
+
+    See (behaviour/write-stalls.md, Stall conditions) and (behaviour/log-and-statistics.md, Stall lines).
+    """
     state = LOGGED.recompute(LOGGED.initial(), inputs)
     assert (cause, line) == (state.cause, state.line)
     assert (cause is None and line is not None) == state.pressure
@@ -124,7 +130,7 @@ def test_disabled_compactions() -> None:
 @pytest.mark.parametrize(
     ("state", "inputs", "rate"),
     [
-        (delayed(1_407_372, 150_000_000), StallInputs(1, 0, 144_003_440), 1_759_215),  # §9.4: the debt fell
+        (delayed(1_407_372, 150_000_000), StallInputs(1, 0, 144_003_440), 1_759_215),  # recorded: the debt fell
         (delayed(10**6), StallInputs(1, 0, 10**8), 800_000),  # equal debt slows down too
         (delayed(10**6, 0), StallInputs(1, 25, 0), 10**6),  # no debt at all: the rate stays
         (delayed(10**6), StallInputs(1, 0, 175_000_001), 600_000),  # beyond three quarters of the way to the stop
@@ -141,14 +147,20 @@ def test_disabled_compactions() -> None:
     ],
 )
 def test_rates(state: ThrottleState, inputs: StallInputs, rate: int) -> None:
-    """Each step of SetupDelay (§3.5), and that stops and first delays leave the rate alone."""
+    """Each step of SetupDelay, and that stops and first delays leave the rate alone.
+
+    See (behaviour/write-stalls.md, Delayed write rate).
+    """
     after = LOGGED.recompute(state, inputs)
     assert rate == after.rate_bytes_per_s
     assert inputs.pending_bytes == after.previous_pending_bytes
 
 
 def test_worked_decay() -> None:
-    """§13.1: ten memtables filled while delayed bring 16 MiB/s to 1.7 MiB/s; the floor comes after 32 steps."""
+    """Ten memtables filled while delayed bring 16 MiB/s to 1.7 MiB/s; the floor comes after 32 steps.
+
+    See (behaviour/write-stalls.md, Delayed write rate).
+    """
     throttle = RocksDbThrottle(V78)
     state, rates = throttle.initial(), []
     for _ in range(33):
@@ -185,7 +197,7 @@ def test_rate_stays_in_bounds(steps: list[tuple[int, int, int]]) -> None:
     ],
 )
 def test_pressure_threshold(version: str, bottommost: int, expected: int) -> None:
-    """From which debt compactions run in parallel, by version (§3.4 c)."""
+    """From which debt compactions run in parallel, by version (behaviour/write-stalls.md, Pressure)."""
     assert expected == RocksDbThrottle(Version.parse(version)).pressure_pending_bytes(bottommost)
 
 
@@ -202,7 +214,7 @@ def test_pressure_without_a_soft_limit() -> None:
 
 @pytest.mark.parametrize(("trigger", "slowdown", "expected"), [(4, 20, 8), (4, 12, 6), (2, 40, 4), (8, 8, 8)])
 def test_pressure_files(trigger: int, slowdown: int, expected: int) -> None:
-    """L0 files from which compactions run in parallel (§3.4 a)."""
+    """L0 files from which compactions run in parallel (behaviour/write-stalls.md, Pressure)."""
     throttle = replace(LOGGED, level0_file_num_compaction_trigger=trigger, level0_slowdown_writes_trigger=slowdown)
     assert expected == throttle.pressure_l0_files
 
@@ -211,7 +223,10 @@ def test_pressure_files(trigger: int, slowdown: int, expected: int) -> None:
 
 
 def test_bucket_by_hand() -> None:
-    """1 MB/s: the first group finds one millisecond's credit, later ones wait for theirs, at least 1 ms (§3.6)."""
+    """1 MB/s: the first group finds one millisecond's credit, later ones wait for theirs, at least 1 ms.
+
+    See (behaviour/write-stalls.md, Delay bucket).
+    """
     rate, now = 1_000_000, 10_000
     bucket, sleep = get_delay(DelayBucket(), 400, now, rate, V78)
     assert (DelayBucket(600, 11_000), 0) == (bucket, sleep)
@@ -226,7 +241,10 @@ def test_bucket_by_hand() -> None:
 
 
 def test_old_bucket_by_hand() -> None:
-    """5.7: a group that fits into one interval's refill sleeps 1024 us, a larger one its size by the rate (§3.6)."""
+    """5.7: a group that fits into one interval's refill sleeps 1024 us, a larger one its size by the rate.
+
+    See (behaviour/write-stalls.md, Delay bucket).
+    """
     rate, now = 1_000_000, 10_000
     bucket, sleep = get_delay(DelayBucket(), 400, now, rate, V57)
     assert (DelayBucket(624, 11_024), 1024) == (bucket, sleep)
@@ -257,7 +275,7 @@ def test_when_the_bucket_is_emptied() -> None:
 
 
 def test_sleep_steps() -> None:
-    """Sleeps are whole steps of 1001 us, before 6.19 of 1000 us (§3.7)."""
+    """Sleeps are whole steps of 1001 us, before 6.19 of 1000 us (behaviour/write-stalls.md, Sleeps and stops)."""
     assert (sleep_step_us(V78), sleep_step_us(V57)) == (1001, 1000)
     assert [slept_us(t, V78) for t in (0, 1000, 1002)] == [0, 1001, 2002]
     assert [slept_us(t, V57) for t in (1000, 1024)] == [1000, 2000]
@@ -266,7 +284,8 @@ def test_sleep_steps() -> None:
 def test_delayed_writers_sleep_in_steps() -> None:
     """Small batches at a high rate sleep one step, now and then; large ones at a low rate two steps, always.
 
-    The sleeps make the rate: groups per second times their bytes is the delayed rate (§3.6).
+    The sleeps make the rate: groups per second times their bytes is the delayed rate
+    (behaviour/write-stalls.md, Delay bucket).
     """
     small = sleep_shares(8 << 20, 231, 2e-6, 1.06e-3, Version(7, 8))
     assert [1] == [steps for steps, _ in small]

@@ -1,4 +1,4 @@
-"""Block packing and file sizes (rocksdb.md §6.4)."""
+"""Block packing and file sizes (behaviour/tables.md, Data blocks)."""
 
 from __future__ import annotations
 

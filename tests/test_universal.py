@@ -1,4 +1,4 @@
-"""Universal compaction (rocksdb_universal_fifo_leveldb.md §1)."""
+"""Universal compaction (behaviour/universal-and-fifo.md, Universal and FIFO compaction)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
 
 
 def without_rules(only: str | None) -> dict[str, Any]:
-    """Options that leave a single check of §1.4 able to fire; a run number that is never reached stands for no N."""
+    """Options that leave a single check able to fire; a run number that is never reached stands for no N.
+
+    See (behaviour/universal-and-fifo.md, Order of universal checks).
+    """
     return {None: {}, "A": {"max_merge_width": 1}, "R": {"max_size_amplification_percent": 2**31}}[only]
 
 
@@ -80,7 +83,10 @@ def test_worked_sequences(name: str) -> None:
     [([1, 2, 3], 4), ([0, 1, 2], 3), ([0, 1], 0), ([0, 1, 2, 3, 4], 5), ([3, 4], 5), ([2, 3], 4)],
 )
 def test_placement(merged: list[int], output: int) -> None:
-    """A job goes to the deepest level that keeps the order of age: runs f2 f1 f0, L4, L5 of six levels (§1.12, 9)."""
+    """A job goes to the deepest level that keeps the order of age: runs f2 f1 f0, L4, L5 of six levels.
+
+    See (behaviour/universal-and-fifo.md, Worked universal sequences).
+    """
     picker = UniversalPicker(V78, num_levels=6)
     runs = sorted_runs(build_tree(6, [1, 1, 1], {4: 10, 5: 100}))
     assert output == picker.output_level(runs, merged[-1] + 1)
@@ -110,7 +116,10 @@ def test_full_merge_lists_every_level_once() -> None:
 
 
 def test_score_counts_free_runs_and_stalls_count_all() -> None:
-    """Queueing looks at free runs, the pick at all runs, stalls at L0 files plus non-empty levels (§1.3, §1.10)."""
+    """Queueing looks at free runs, the pick at all runs, stalls at L0 files plus non-empty levels.
+
+    See (behaviour/universal-and-fifo.md, When a universal compaction is tried; Stalls under universal compaction).
+    """
     tree = build_tree(7, [1, 1, 100], {6: 1000})
     picker = UniversalPicker(V78)
     assert (picker.needs_compaction(tree, 0.0), picker.scores(tree)[0]) == (True, 1.0)
@@ -183,7 +192,10 @@ def test_trivial_move_of_disjoint_runs() -> None:
 
 
 def test_compression_size_percent() -> None:
-    """Outputs of ratio and number jobs are left uncompressed when enough of the store is older than they (§1.6)."""
+    """Outputs of ratio and number jobs are left uncompressed when enough of the store is older than they.
+
+    See (behaviour/universal-and-fifo.md, Compression of universal outputs).
+    """
     tree = build_tree(7, [1, 1, 1, 1], {6: 96})
     answers = []
     for percent in (-1, 95, 96, 97):

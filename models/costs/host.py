@@ -34,7 +34,10 @@ class Host:
     write_depth: float = quantity("seconds", 0.0)
     """Further cost of a write for each doubling of its memtable beyond 64 MiB of keys and values (`depth`)."""
     wal_op: float = quantity("seconds", 0.0)
-    """Further core time of one write if it goes to the log: a record in the page cache by a system call (§2.1)."""
+    """Further core time of one write if it goes to the log: a record in the page cache by a system call.
+
+    See (behaviour/write-path.md, Write-ahead log).
+    """
     statistics_op: float = quantity("seconds", 0.0)
     """Further core time of one write if the store keeps statistics: tickers and the histogram of write times."""
     write_serial: float = quantity("ratio", 0.74, high=1.0)
@@ -90,7 +93,10 @@ class Host:
     switch: float = quantity("seconds", 0.3e-3)
     """Wall time for which a memtable switch holds the write group leader."""
     sleep_step: float = quantity("seconds", 1.06e-3)
-    """Length of one sleep of a delayed writer: 1.001 ms asked for, plus timer slack (lessons.md §3.7)."""
+    """Length of one sleep of a delayed writer: 1.001 ms asked for, plus timer slack.
+
+    See (behaviour/measurements.md, Sleeps of delayed writers).
+    """
     sleep_penalty: float = quantity("seconds", 0.0)
     """Time that a delayed writer loses after each sleep with cold caches; RocksDB does not count it as stall."""
     dirty_expire: float = quantity("seconds", 30.0)

@@ -23,7 +23,10 @@ from lsmlab.models.errors import InputError
 SLICE_S: Final = 0.1
 """DFL_THROTL_SLICE_HD, block/blk-throttle.c."""
 IO_BYTES: Final = 512.0 * 2**10
-"""Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two (specs/lessons.md, 3.9)."""
+"""Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two.
+
+See (behaviour/device-and-kernel.md, Small requests).
+"""
 KEPT_SLICES: Final = 1
 """Slices that stay in a window when they are over: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
 FILE_DISCARDS: Final = 1.75
@@ -34,7 +37,8 @@ FILE_WRITES: Final = 3
 """Small writes that go with every file that is written: its end and its fsync."""
 SYNC_WRITES: Final = 3
 """The same of the fsync of a directory or a manifest. Both fitted to the operations that the block layer counted in the
-recorded calibration runs (validation/cases; 3.1 per file and 6.3 per job, which has one of each; lessons.md, 3.9)."""
+recorded calibration runs (validation/cases; 3.1 per file and 6.3 per job, which has one of each)
+(behaviour/device-and-kernel.md, Small requests)."""
 FILE_READS: Final = 1.8
 """Small reads of a new file that is opened: its footer and index; from the same runs."""
 _TICK_S: Final = 1e-9

@@ -17,10 +17,13 @@ class LevelDb(RocksDb):
     flush_keeps_versions = True
     table_filter = Filter.STANDARD
     mapped_tables = 1000.0
-    """Most that util/env_posix.cc maps on 64-bit systems (kDefaultMmapLimit, §3.1)."""
+    """Most that util/env_posix.cc maps on 64-bit systems (kDefaultMmapLimit).
+
+    See (behaviour/leveldb.md, LevelDB constants).
+    """
 
     def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
-        """Writes that fill a memtable (rocksdb_universal_fifo_leveldb.md §3.2)."""
+        """Writes that fill a memtable (behaviour/leveldb.md, LevelDB memtable)."""
         size = self.options.write_buffer_size
         puts = leveldb_memtable_entries(size, key_bytes, value_bytes)
         if delete_share == 0.0:

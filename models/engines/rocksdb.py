@@ -151,7 +151,7 @@ class RocksDb:
         return Tree(num_levels=self.options.num_levels)
 
     def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
-        """Writes that fill a memtable (rocksdb.md §2.1, §2.2)."""
+        """Writes that fill a memtable (behaviour/write-path.md, Bytes of a put; When a memtable is full)."""
         options = self.options
         capacity = memtable_capacity(
             options.write_buffer_size, version=self.version, arena_block_size=options.arena_block_size
@@ -176,11 +176,14 @@ class RocksDb:
         return self.rules.target_file_size(output_level, 0)
 
     def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """The level whose files guide the cutting of outputs (§6.3); None if none does."""
+        """The level whose files guide the cutting of outputs; None if none does.
+
+        See (behaviour/compaction-jobs.md, Output cutting).
+        """
         return self.cutter.guide_level(tree, output_level, lo, hi)
 
     def subcompaction_bounds(self, tree: Tree, pick: Compaction, keys: KeyArray) -> Sequence[int]:
-        """Positions at which a job is split into parallel parts (§6.1)."""
+        """Positions at which a job is split into parallel parts (behaviour/compaction-jobs.md, Subcompactions)."""
         most = self.options.max_subcompactions
         if most <= 1 or pick.output_level == 0 or (self._levelled and pick.start_level != 0) or len(keys) < 2:
             return ()
@@ -189,7 +192,9 @@ class RocksDb:
         )
 
     def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:
-        """Bytes with nothing below them: the pressure threshold compares an eighth of them with the debt (8.10+, §3.4).
+        """Bytes with nothing below them: the pressure threshold compares an eighth of them with the debt (8.10+).
+
+        See (behaviour/write-stalls.md, Pressure).
 
         All of the deepest level is such; where that alone decides the comparison, or the debt is over a quarter of the
         soft limit, which decides it too, nothing else is looked at.

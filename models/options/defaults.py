@@ -1,7 +1,8 @@
 """Defaults of RocksDB's options by version, db_bench's deviations, and which version knows which option.
 
-Source: rocksdb.md §1.1 and §1.3. The first release of a default that the table leaves open comes from the release
-notes: 1 MiB arena blocks in 6.18, 30 days of ttl in 6.6, 32 MiB of block cache in 8.2, compaction readahead in 8.7.
+Source: (behaviour/options.md, Defaults; Defaults of db_bench). The first release of a default that the table leaves
+open comes from the release notes: 1 MiB arena blocks in 6.18, 30 days of ttl in 6.6, 32 MiB of block cache in 8.2,
+compaction readahead in 8.7.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class CompactionStyle(Enum):
 
 
 class CompactionPri(Enum):
-    """`compaction_pri`: which file of a level goes first (rocksdb.md §5.5)."""
+    """`compaction_pri`: which file of a level goes first (behaviour/leveled-compaction.md, File priority)."""
 
     BY_COMPENSATED_SIZE = "kByCompensatedSize"
     OLDEST_LARGEST_SEQ_FIRST = "kOldestLargestSeqFirst"
@@ -67,7 +67,7 @@ class RateLimiterMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class UniversalOptions:
-    """`compaction_options_universal` (rocksdb_universal_fifo_leveldb.md §1.1)."""
+    """`compaction_options_universal` (behaviour/universal-and-fifo.md, Universal options)."""
 
     size_ratio: int = quantity("count", 1, high=_I32)
     min_merge_width: int = quantity("count", 2, high=2.0**32)
@@ -85,7 +85,7 @@ class UniversalOptions:
 
 @dataclass(frozen=True, slots=True)
 class FifoOptions:
-    """`compaction_options_fifo` (rocksdb_universal_fifo_leveldb.md §2.1)."""
+    """`compaction_options_fifo` (behaviour/universal-and-fifo.md, FIFO options)."""
 
     max_table_files_size: int = quantity("bytes", _GIB, high=_U64)
     allow_compaction: bool = False

@@ -55,7 +55,7 @@ def resolve_options(version: Version, preset: Preset, overrides: Mapping[str, An
     option names to values: numbers, human quantities ("64MiB"), enum names in any of RocksDB's spellings; members of
     compaction_options_universal and _fifo nested or as `struct.member`; None keeps the default. Raises InputError for
     an unknown name, a value out of range, an option that the version does not have, and for what RocksDB refuses.
-    Source: rocksdb.md §1.
+    Source: (behaviour/options.md, Options).
     """
     if preset not in ("library", "db_bench"):
         raise InputError(f"engine.preset: {preset!r} is not one of library, db_bench")

@@ -55,7 +55,7 @@ def read_options(path_or_text: str | Path, column_family: str = "default") -> Op
 
     Of several column families `column_family` is taken. Unknown options are listed in `ignored`, as RocksDB is told
     to do with options of another version. Raises InputError with file and line for anything that cannot be read.
-    Source: rocksdb.md §10.
+    Source: (behaviour/options.md, OPTIONS files).
     """
     if isinstance(path_or_text, str) and "\n" in path_or_text:
         return _read(io.StringIO(path_or_text), "options text", column_family)

@@ -1,6 +1,7 @@
 """The two text formats in which RocksDB leaves its options: the OPTIONS file and the header of a LOG.
 
-Both readers turn text into `Entry` records and know nothing of which options matter (rocksdb.md §10).
+Both readers turn text into `Entry` records and know nothing of which options matter
+(behaviour/options.md, OPTIONS files).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What RocksDB changes in, or refuses of, the options it is given when a store is opened.
 
-Source: rocksdb.md §1.2 (SanitizeOptions, SanitizeCfOptions, ValidateOptions, ColumnFamilyData::ValidateOptions).
+Source (behaviour/options.md, Changes at open): SanitizeOptions,  SanitizeCfOptions, ValidateOptions,
+ColumnFamilyData::ValidateOptions.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _ages(draft: Draft) -> None:
 
 
 def _fifo_ages(ttl: int, periodic: int, version: Version) -> tuple[int, int]:
-    """rocksdb_universal_fifo_leveldb.md §2.1."""
+    """The ages that FIFO compaction goes by (behaviour/universal-and-fifo.md, FIFO options)."""
     if version >= _FIFO_IGNORES_PERIODIC_SINCE:
         return (_AGE_LIMIT_S if ttl >= _AUTO_FROM_S else ttl), periodic
     if ttl >= _AUTO_FROM_S:

@@ -102,7 +102,7 @@ class Drop:
 class Link:
     """Freeze files of a level and hand each slice of them to the file of the next level that is responsible for it.
 
-    Metadata only (LDC, engines.md §6.2 D2): the slices are rewritten when their new owner is merged.
+    Metadata only, LDC (behaviour/ldc.md, LDC rules): the slices are rewritten when their new owner is merged.
     """
 
     start_level: int
@@ -191,7 +191,7 @@ class StallInputs:
     """`Picker.stall_run_count`."""
     pending_bytes: int
     bottommost_bytes: int = 0
-    """Bytes of all files with nothing below them (8.10+, rocksdb.md §3.4 Z); 0 if not needed."""
+    """Bytes of all files with nothing below them (8.10+) (behaviour/write-stalls.md, Pressure); 0 if not needed."""
     marked_files: int = 0
     """Files marked for compaction (9.0+)."""
 
@@ -274,4 +274,7 @@ class CutContext:
     grandparent_size: NDArray[np.int64]
     """File sizes in bytes. Shape (g,)."""
     split_key: int | None = None
-    """Key at which round-robin compaction ends a file: the output level's cursor (rocksdb.md §6.3)."""
+    """Key at which round-robin compaction ends a file: the output level's cursor.
+
+    See (behaviour/compaction-jobs.md, Output cutting).
+    """

@@ -1,4 +1,6 @@
-"""RocksDB's GenericRateLimiter as a state machine without clock or threads (rocksdb.md §7.3; util/rate_limiter.cc).
+"""RocksDB's GenericRateLimiter as a state machine without clock or threads.
+
+See (behaviour/jobs-and-threads.md, Rate limiter).
 
 Time and randomness are arguments: whoever drives it calls `refill` when `next_refill_s` comes while `waiting` is true.
 

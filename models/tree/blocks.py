@@ -1,7 +1,7 @@
 """Exact packing of sorted entries into data blocks: where each block ends, and how many bytes it takes.
 
-Rules: rocksdb.md §6.4 (`BlockBuilder`, `FlushBlockBySizePolicy`), for tables without compression. Keys are db_bench's:
-the key id in 8 bytes, big-endian, padded with '0' to the key size, so that ids order like keys.
+Rules: (behaviour/tables.md, Data blocks) (`BlockBuilder`, `FlushBlockBySizePolicy`), for tables without compression.
+Keys are db_bench's: the key id in 8 bytes, big-endian, padded with '0' to the key size, so that ids order like keys.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class KeyWeights(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EntryBytes:
-    """Bytes on the device per entry, averaged over blocks (rocksdb.md §6.4)."""
+    """Bytes on the device per entry, averaged over blocks (behaviour/tables.md, Data blocks)."""
 
     put: float
     """Data-block bytes of a put, compressed if the store compresses."""
@@ -142,7 +142,8 @@ class Content:
         file.tombstones = flags.copy()
         file.deletions = self.entries(file.keys[flags])
         extra = 2.0 * file.deletions - file.entries
-        if extra >= 0.0:  # compensated size by the mean value of the whole store, not of this file: rocksdb.md §4.3
+        # The mean value is that of the whole store, not of this file (behaviour/leveled-compaction.md, Compensated size).
+        if extra >= 0.0:
             file.compensated_bytes = file.size_bytes + round(extra * self._mean_value * 2.0)
 
     def _value_scale(self) -> float:

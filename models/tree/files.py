@@ -39,7 +39,10 @@ class SortedFile:
     deletions: float = 0.0
     """Entries that are tombstones."""
     compensated_bytes: int = -1
-    """RocksDB's compensated file size (`comp(f)`, rocksdb.md §4.3); equals `size_bytes` without tombstones."""
+    """RocksDB's compensated file size; equals `size_bytes` without tombstones.
+
+    See (behaviour/leveled-compaction.md, Compensated size).
+    """
     smallest_seqno: int = 0
     largest_seqno: int = 0
     created_s: float = 0.0

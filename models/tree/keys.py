@@ -23,7 +23,8 @@ def choose_rate(entries_per_file: float, samples_per_file: float, population: in
     """Choose the sampling rate 2^-s at which a file of `entries_per_file` has about `samples_per_file` keys.
 
     A population smaller than `entries_per_file` replaces it, so that the smallest store has that many keys too.
-    Between 250 and 1,000 keys per file cost less than 1 % of accuracy (measured on a prototype, lessons.md §5).
+    Between 250 and 1,000 keys per file cost less than 1 % of accuracy (measured on a prototype)
+    (behaviour/measurements.md, Samples per file).
     """
     if samples_per_file < 1:
         raise InputError(f"keys.samples_per_file: {samples_per_file} must be at least 1")

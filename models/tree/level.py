@@ -77,7 +77,7 @@ class Level:
 
     @property
     def compensated(self) -> NDArray[np.int64]:
-        """Compensated file sizes in bytes (rocksdb.md §4.3). Shape (n,)."""
+        """Compensated file sizes in bytes (behaviour/leveled-compaction.md, Compensated size). Shape (n,)."""
         return self._comp[: self._n]
 
     @property
@@ -118,7 +118,7 @@ class Level:
         """Index range [i, j) of the files responsible for [lo, hi]; the level must not be empty.
 
         Each file is responsible from just above its left neighbour's largest key to its own; the first reaches down to
-        the smallest key there is, the last up to the largest (engines.md §6.2 D2).
+        the smallest key there is, the last up to the largest (behaviour/ldc.md, LDC rules).
         """
         last = self._n - 1
         i, j = (int(k) for k in self._hi[: self._n].searchsorted((lo, hi), side="left"))

@@ -1,7 +1,7 @@
 """Bytes of a put in the write batch, the WAL and the memtable, and the capacity of a memtable in entries.
 
-Rules: rocksdb.md §2.1 (sizes), §2.2 (`MemTable::ShouldFlushNow`, `Arena`). Checked against flush_started
-events of RocksDB 6.4, 6.10, 6.11 and 7.8: the predicted entry count is within 0.01 %.
+Rules: `MemTable::ShouldFlushNow`, `Arena` (behaviour/write-path.md, Bytes of a put; When a memtable is full). Checked
+against flush_started events of RocksDB 6.4, 6.10, 6.11 and 7.8: the predicted entry count is within 0.01 %.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def leveldb_memtable_entries(write_buffer_size: int, key_size: int, value_size: 
     """Puts of one size after which LevelDB's memtable is larger than `write_buffer_size` (db/skiplist.h, util/arena.cc).
 
     Simulates the arena for the first `_LEVELDB_ENTRIES` entries, with skip-list heights in their expected proportions,
-    and extrapolates the mean cost per entry beyond. Rules: rocksdb_universal_fifo_leveldb.md §3.2.
+    and extrapolates the mean cost per entry beyond. Rules: (behaviour/leveldb.md, LevelDB memtable).
     """
     encoded = encoded_entry_bytes(key_size, value_size)
     used = left = count = 0

@@ -1,4 +1,7 @@
-"""K-way merge of sorted runs: keeps the newest version of each key (rocksdb.md §6.2, no snapshots)."""
+"""K-way merge of sorted runs: keeps the newest version of each key (no snapshots).
+
+See (behaviour/compaction-jobs.md, Dropped entries).
+"""
 
 from __future__ import annotations
 

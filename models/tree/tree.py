@@ -41,7 +41,10 @@ class Tree:
     linked_bytes: int = 0
     """Bytes of these slices."""
     cursor: list[int] = field(default_factory=list)
-    """Per level: position in the level's priority list from which the next pick of this version starts (§5.4)."""
+    """Per level: position in the level's priority list from which the next pick of this version starts.
+
+    See (behaviour/leveled-compaction.md, Picking from deeper levels).
+    """
     round_robin_key: list[int] = field(default_factory=list)
     """Per level: smallest key after the last compacted file (kRoundRobin, LevelDB); survives versions."""
     exhausted: list[tuple[int, SortedFile]] = field(default_factory=list)

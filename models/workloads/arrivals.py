@@ -54,7 +54,10 @@ class ConstantRate:
 
 @dataclass(frozen=True, slots=True)
 class PeaksValleys:
-    """Valleys and peaks of fixed length in turn, a valley first (SILK's long peaks, engines.md §4.6)."""
+    """Valleys and peaks of fixed length in turn, a valley first, SILK's long peaks.
+
+    See (behaviour/evaluations.md, SILK's evaluation).
+    """
 
     valley_rate_per_s: float
     valley_s: float
@@ -123,9 +126,9 @@ class OnOff:
 class Sine:
     """rate(t) = amplitude · sin(frequency · t + phase) + mean, held for `interval_s`, never below `floor_per_s`.
 
-    mixgraph's --sine_a, _b, _c, _d and --sine_mix_rate_interval_milliseconds (rocksdb.md §11.3); a day is frequency
-    2π / 86 400 s. Every interval's rate is shifted by up to ± `noise` · amplitude / 2 (--sine_mix_rate_noise), unless
-    that would make it negative.
+    mixgraph's --sine_a, _b, _c, _d and --sine_mix_rate_interval_milliseconds (behaviour/db-bench.md, mixgraph); a day
+    is frequency 2π / 86 400 s. Every interval's rate is shifted by up to ± `noise` · amplitude / 2
+    (--sine_mix_rate_noise), unless that would make it negative.
     """
 
     amplitude_per_s: float

@@ -129,7 +129,7 @@ class UniformKeys:
     """Every key of the first `share` of the numbers (all by default) with the same chance.
 
     With `seed`, an exact run regenerates db_bench's own sequence: one 64-bit Mersenne Twister per thread, seeded with
-    `seed` + thread number, threads in turn (rocksdb.md §11.1).
+    `seed` + thread number, threads in turn (behaviour/db-bench.md, Keys).
     """
 
     share: float = 1.0

@@ -1,4 +1,4 @@
-"""db_bench's benchmarks, with its flags as names (tools/db_bench_tool.cc, rocksdb.md §11).
+"""db_bench's benchmarks, with its flags as names: tools/db_bench_tool.cc (behaviour/db-bench.md, db_bench).
 
 Operation counts (`num`, `reads`, `writes`) are per thread, as in db_bench. `duration`, if given, takes their place,
 except in fillseq and filluniquerandom, which end at `num` keys in any case.

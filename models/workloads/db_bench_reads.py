@@ -1,4 +1,4 @@
-"""db_bench's benchmarks that read (tools/db_bench_tool.cc, rocksdb.md §11).
+"""db_bench's benchmarks that read: tools/db_bench_tool.cc (behaviour/db-bench.md, db_bench).
 
 They run on a store that holds all `num` keys, or on an empty one with `use_existing_db: false`. Rate limits apply where
 db_bench applies them: to the writer of readwhilewriting and to plain reads.

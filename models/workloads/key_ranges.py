@@ -1,4 +1,7 @@
-"""mixgraph's keys: ranges of unlike heat, and a power law of hashed keys within each (FAST'20; rocksdb.md §11.3)."""
+"""mixgraph's keys: ranges of unlike heat, and a power law of hashed keys within each, FAST'20.
+
+See (behaviour/db-bench.md, mixgraph).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""db_bench's mixgraph: the workloads that Facebook's production traces were modelled by (FAST'20; rocksdb.md §11.3)."""
+"""db_bench's mixgraph: the workloads that Facebook's production traces were modelled by, FAST'20.
+
+See (behaviour/db-bench.md, mixgraph).
+"""
 
 from __future__ import annotations
 

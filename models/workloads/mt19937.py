@@ -89,7 +89,7 @@ class FillRandomKeys:
 
     Each operation draws two numbers: the first only selects the database, the second modulo `num` is the key, so the
     keys are every second output. The generator's seed is `seed` + `thread`, threads counted 1, 2, 3 … over all
-    benchmarks of one invocation (rocksdb.md §11.1).
+    benchmarks of one invocation (behaviour/db-bench.md, Keys).
     """
 
     def __init__(self, seed: int, thread: int, num: int) -> None:

@@ -99,7 +99,7 @@ class Zipf:
 
 @dataclass(frozen=True, slots=True)
 class PowerLaw:
-    """P(rank < r) = a · r^b: mixgraph's key hotness (--key_dist_a, --key_dist_b; rocksdb.md §11.3).
+    """P(rank < r) = a · r^b: mixgraph's key hotness: --key_dist_a, --key_dist_b (behaviour/db-bench.md, mixgraph).
 
     db_bench takes the seed ceil((u / a)^(1 / b)) at a u that has only as many values as there are keys, n. Where seeds lie
     closer than these values, each seed is hit; from the knee on each value has a seed of its own, with chance 1 / n, and

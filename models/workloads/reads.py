@@ -1,4 +1,7 @@
-"""What reads cost: filters, block cache, files probed, scans (rocksdb.md §8)."""
+"""What reads cost: filters, block cache, files probed, scans.
+
+See (behaviour/reads.md, Lookups; Filters; Block cache; Iterators).
+"""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class NormalSize(_Between):
 
 @dataclass(frozen=True, slots=True)
 class ParetoSize:
-    """mixgraph's generalized Pareto sizes: ceil(theta + sigma · (u^-k - 1) / k) (rocksdb.md §11.3).
+    """mixgraph's generalized Pareto sizes: ceil(theta + sigma · (u^-k - 1) / k) (behaviour/db-bench.md, mixgraph).
 
     Sizes below 10 B become 10 B and sizes above `max_bytes` are taken modulo `max_bytes`, as in db_bench: a few
     of the latter end below 10 B.

@@ -1,4 +1,4 @@
-"""Latency of every operation from two curves, without simulating operations (DESIGN §5).
+"""Latency of every operation from two curves, without simulating operations (background/time.md, How time works).
 
 Clients produce *pieces*: a number of operations whose extra delay (waiting, on top of an unstalled operation) rises
 or falls linearly from one value to another, with the moment at which they completed. Percentiles follow from pieces

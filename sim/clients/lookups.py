@@ -1,4 +1,7 @@
-"""Where reads find what they ask for: lookups by `Version::Get`'s order (rocksdb.md §8), and the runs that a scan merges."""
+"""Where reads find what they ask for: lookups by `Version::Get`'s order, and the runs that a scan merges.
+
+See (behaviour/reads.md, Lookups).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a read costs on the trees as they are: files probed, blocks touched, blocks that come from the device.
 
 A sample of the clients' own read keys is looked up in the carried keys, level by level, as `Version::Get` does
-(rocksdb.md §8); nothing about hit levels is assumed.
+(behaviour/reads.md, Lookups); nothing about hit levels is assumed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 SAMPLE: Final = 96
 """Read keys looked up per refresh: their mean is right to about 1/sqrt(96) of its spread, averaged over refreshes."""
 SECTOR_BYTES: Final = 512.0
-"""What a read with direct I/O is rounded to at either end; through the page cache it is pages (lessons.md 3.9)."""
+"""What a read with direct I/O is rounded to at either end; through the page cache it is pages.
+
+See (behaviour/device-and-kernel.md, Small requests).
+"""
 REFRESH_S: Final = 1.0
 """Shortest simulated time between two looks at the trees: level populations move slowly against it."""
 

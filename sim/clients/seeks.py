@@ -1,7 +1,7 @@
 """Lookups that search a file in vain are charged to it, for engines that compact such files (LevelDB's seeks).
 
 Reads are a fluid, so charges are too: once per second a sample of the clients' own read keys is looked up, and each
-stands for its part of the reads of that second (rocksdb_universal_fifo_leveldb.md §3.9).
+stands for its part of the reads of that second (behaviour/leveldb.md, LevelDB seeks).
 """
 
 from __future__ import annotations

@@ -60,7 +60,10 @@ class WriteWaits:
                     group.write_pieces.add(now_s, group.spec.threads, length_s, length_s)
 
     def _add_sleeps(self, start_s: float, end_s: float, share: float, sleeps: Sleeps) -> None:
-        """Each sleep of a delayed writer holds every thread's next write (§3.6, §3.7)."""
+        """Each sleep of a delayed writer holds every thread's next write.
+
+        See (behaviour/write-stalls.md, Delay bucket; Sleeps and stops).
+        """
         elapsed_s = end_s - start_s
         for group in self._waiters:
             written = group.served_rate * group.write_share * elapsed_s

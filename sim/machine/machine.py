@@ -44,7 +44,10 @@ class IoStyle:
     overlap_writes: bool
     """bytes_per_sync > 0 and buffered: writeback runs while the merge goes on."""
     whole_files: bool
-    """Buffered without bytes_per_sync: a file's data reach the device with the fsync at its end, all at once (§7.1)."""
+    """Buffered without bytes_per_sync: a file's data reach the device with the fsync at its end, all at once.
+
+    See (behaviour/device-and-kernel.md, Writes of tables).
+    """
     overlap_reads: bool
     """Buffered reads: the kernel reads ahead while the merge goes on."""
     readahead_bytes: float
@@ -85,7 +88,10 @@ class Machine:
     def run_parts(
         self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, gate: Gate | None = None
     ) -> Events:
-        """Run subcompactions side by side, each in a thread of its own; ends with the slowest (§6.1)."""
+        """Run subcompactions side by side, each in a thread of its own; ends with the slowest.
+
+        See (behaviour/compaction-jobs.md, Subcompactions).
+        """
         if len(parts) == 1:
             yield from self.run_steps(parts[0], consumer, priority, gate)
             return
@@ -171,7 +177,10 @@ class Machine:
             yield self.env.timeout(self.host.job_start)
 
     def finish_files(self, count: int) -> Events:
-        """Fixed cost of finishing `count` output files: opening them, fsync of the tail, directory (§6.6)."""
+        """Fixed cost of finishing `count` output files: opening them, fsync of the tail, directory.
+
+        See (behaviour/compaction-jobs.md, Timeline of a job).
+        """
         yield from self._open_files(count)
         if self.journal is not None:
             yield from self.journal.fsync()

@@ -12,8 +12,9 @@ from lsmlab.sim.store.records import JobRecord, StallInterval
 class Chain:
     """The jobs that a stall waited for, in the order in which they ran.
 
-    Length, width and bytes are those of the compactions among them (engines.md §3.2): what had to be compacted before a
-    blocked flush, or write, could go on. A stall that waited for flushes alone has a chain of length 0.
+    Length, width and bytes are those of the compactions among them (background/vlsm.md, Arithmetic): what had to be
+    compacted before a blocked flush, or write, could go on. A stall that waited for flushes alone has a chain of length
+    0.
     """
 
     jobs: tuple[int, ...]

@@ -59,7 +59,10 @@ def _score(store: Store, level: int) -> float:
 
 
 def compaction_stats(stores: Sequence[Store], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
-    """RocksDB's "Compaction Stats" table, in its own columns (rocksdb.md §9.5); the last row is Sum."""
+    """RocksDB's "Compaction Stats" table, in its own columns; the last row is Sum.
+
+    See (behaviour/log-and-statistics.md, Compaction Stats table).
+    """
     levels = level_rows(stores, jobs)
     rows = [_stats_row(f"L{r['level']}", r, r["w_amp"]) for r in levels]
     total: dict[str, Any] = {key: sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}

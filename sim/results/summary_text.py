@@ -27,7 +27,10 @@ _COLUMNS: Final = {
     "Wnew(GB)": 8, "Moved(GB)": 9, "W-Amp": 5, "Rd(MB/s)": 8, "Wr(MB/s)": 8, "Comp(sec)": 9, "CompMergeCPU(sec)": 17,
     "Comp(cnt)": 9, "Avg(sec)": 8, "KeyIn": 7, "KeyDrop": 7,
 }  # fmt: skip
-"""RocksDB's column names (rocksdb.md §9.5) and their widths in its own table."""
+"""RocksDB's column names and their widths in its own table.
+
+See (behaviour/log-and-statistics.md, Compaction Stats table).
+"""
 _DIGITS: Final = {"Comp(sec)": 2, "CompMergeCPU(sec)": 2, "Avg(sec)": 3, "Comp(cnt)": 0}
 
 

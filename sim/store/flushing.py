@@ -33,7 +33,7 @@ class Flushing:
         self._flushes: list[_Flush] = []
 
     def run(self, view: JobView, parent: int) -> Events:
-        """One flush thread: take what waits, write it, commit it (§2.4)."""
+        """One flush thread: take what waits, write it, commit it (behaviour/flush.md, Flush requests and picking)."""
         store = self._store
         machine, env = store.machine, store.env
         picked = self._pick_memtables()
@@ -90,7 +90,10 @@ class Flushing:
         return picked
 
     def _commit(self, job: int, began_with: Engine) -> None:
-        """Commit all finished flushes from the oldest on, in memtable order, in one manifest write (§2.4)."""
+        """Commit all finished flushes from the oldest on, in memtable order, in one manifest write.
+
+        See (behaviour/flush.md, Commit order).
+        """
         store = self._store
         while self._flushes and self._flushes[0].finished:
             flush = self._flushes.pop(0)

@@ -1,6 +1,7 @@
 """One store in time: memtables, installs, and the moments at which jobs start and writers are held back.
 
-The event loop is rocksdb.md §13. Decisions come from the engine's policies; durations from the stations.
+The event loop is RocksDB's (behaviour/jobs-and-threads.md, Scheduling; End of a job). Decisions come from the engine's
+policies; durations from the stations.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ class Store:
         """What the scheduler sees."""
         self.immutables: list[Memtable] = []
         self.blocked = False
-        """Writers wait: set by a stop, cleared at the end of the background job that lifted it (§3.7)."""
+        """Writers wait: set by a stop, cleared at the end of the background job that lifted it.
+
+        See (behaviour/write-stalls.md, Sleeps and stops).
+        """
         self.blocked_by: StallCause | None = None
         self.memtables_full = 0
         """Memtables that filled up while an older one was unflushed."""
@@ -184,7 +188,11 @@ class Store:
             self.events.memtable_resized(self.number)
 
     def _install(self) -> None:
-        """What follows every new version or memtable list: stalls are recomputed, work is queued (§3.3, §5.1)."""
+        """What follows every new version or memtable list: stalls are recomputed, work is queued.
+
+        See (behaviour/write-stalls.md, When the condition is recomputed) and
+        (behaviour/jobs-and-threads.md, Scheduling).
+        """
         engine, view = self.installed, self.view
         picker = engine.picker
         view.pending_bytes = pending = picker.pending_bytes(self.tree)
@@ -241,7 +249,7 @@ class Store:
             self._flush_queued = True
 
     def schedule(self) -> None:
-        """Do what the scheduler says (MaybeScheduleFlushOrCompaction, §2.5)."""
+        """Do what the scheduler says: MaybeScheduleFlushOrCompaction (behaviour/jobs-and-threads.md, Scheduling)."""
         view = self.view
         view.now_s = self.env.now
         view.flush_waiting = self._flush_queued and not self.throttle.hold_flushes
@@ -281,7 +289,9 @@ class Store:
             self._compacting.discard(action.job)
 
     def end_job(self, job: int, worked: bool = True) -> None:
-        """The very end of a job: its slot is free, the scheduler runs, stopped writers are signalled (§6.6).
+        """The very end of a job: its slot is free, the scheduler runs, stopped writers are signalled.
+
+        See (behaviour/jobs-and-threads.md, End of a job).
 
         A thread that found nothing to do (`worked` is False) signals them too, but they did not wait for it.
         """

@@ -58,7 +58,9 @@ class CompactionWork:
 
 
 def flush_work(store: JobContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
-    """Write memtables to one L0 file. Entries that an overwrite made obsolete are read but not written (§2.6).
+    """Write memtables to one L0 file. Entries that an overwrite made obsolete are read but not written.
+
+    See (behaviour/flush.md, Flush execution).
 
     Where values stay in the log, the file holds keys and offsets.
     """

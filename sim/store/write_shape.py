@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WriteShape:
-    """Sizes of the average write, in the places where RocksDB counts them (rocksdb.md §2.1)."""
+    """Sizes of the average write, in the places where RocksDB counts them (behaviour/write-path.md, Bytes of a put)."""
 
     batch_bytes: float
     """Write-batch bytes per write: what the delay bucket counts."""

@@ -1,4 +1,6 @@
-"""ADOC's mechanism (engines.md §5.7): one pool of threads serves three queues in series, so what fills up moves.
+"""ADOC's mechanism: one pool of threads serves three queues in series, so what fills up moves.
+
+See (background/adoc.md, Three queues and one pool of servers).
 
 Scaled down: memtables of 4 MiB instead of 64, limits on pending bytes in proportion.
 """

@@ -69,7 +69,10 @@ class Steps:
 
 
 def test_the_worked_sequence() -> None:
-    """T = 4 (§4.5): states after the flushes that it lists from the fourth on, before which L0 is the only level."""
+    """T = 4: states after the flushes that it lists from the fourth on, before which L0 is the only level.
+
+    See (behaviour/lazy-leveling.md, Lazy leveling sequences).
+    """
     steps, states = Steps(4), {}
     for n in range(1, 35):
         steps.flush()
@@ -86,7 +89,7 @@ def test_the_worked_sequence() -> None:
 
 
 def test_tiering_is_the_same_with_runs_in_the_last_level() -> None:
-    """K = Z = 3 (§4.5)."""
+    """K = Z = 3 (behaviour/lazy-leveling.md, Lazy leveling sequences)."""
     steps, states = Steps(4, tiered=True), {}
     for n in range(1, 21):
         steps.flush()
@@ -99,7 +102,10 @@ def test_tiering_is_the_same_with_runs_in_the_last_level() -> None:
 
 @pytest.mark.parametrize(("tiered", "last"), [(False, 9 / 2), (True, 0.9)])
 def test_write_amplification(tiered: bool, last: float) -> None:
-    """T = 10, three levels (§4.4): 1 for flushes, (T-1)/T for the level between, (T-1)/2 for a last level that fills."""
+    """T = 10, three levels: 1 for flushes, (T-1)/T for the level between, (T-1)/2 for a last level that fills.
+
+    See (behaviour/lazy-leveling.md, Lazy leveling costs).
+    """
     steps = Steps(10, tiered)
     for _ in range(999):
         steps.flush()
@@ -123,7 +129,10 @@ def simulated(*overrides: str) -> Result:
 
 
 def test_lazy_leveling_writes_less_than_leveling_and_more_than_tiering() -> None:
-    """Write cost: tiering < lazy < leveling; space of lazy leveling is near leveling's (§4.6)."""
+    """Write cost: tiering < lazy < leveling; space of lazy leveling is near leveling's.
+
+    See (behaviour/lazy-leveling.md, Lazy leveling costs).
+    """
     tiering = simulated("engine=lazy_leveling", "engine.picker.tiered_last_level=true").summary
     lazy = simulated("engine=lazy_leveling").summary
     leveling = simulated("engine=rocksdb").summary

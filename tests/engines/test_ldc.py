@@ -1,4 +1,7 @@
-"""LDC's mechanism (engines.md §6.7): links cost nothing, merges are small, and there is half as much to do."""
+"""LDC's mechanism: links cost nothing, merges are small, and there is half as much to do.
+
+See (background/ldc.md, The arithmetic).
+"""
 
 from __future__ import annotations
 
@@ -124,7 +127,7 @@ def test_the_threshold_follows_throughput() -> None:
 
 
 def test_formulas() -> None:
-    """engines.md §6.5: the paper's own examples."""
+    """The paper's own examples (behaviour/evaluations.md, LDC's evaluation)."""
     assert mix_throughput(0.5, 10.0, 1.0) == pytest.approx(1.82, abs=0.005)
     assert mix_throughput(0.5, 5.0, 2.0) == pytest.approx(2.86, abs=0.005)
     assert mix_throughput(0.5, 5.0, 2.0) / mix_throughput(0.5, 10.0, 1.0) == pytest.approx(1.57, abs=0.005)

@@ -1,4 +1,7 @@
-"""LevelDB's mechanism (engines.md §1.2): one thread, flushes inside merges, a millisecond per write, seeks."""
+"""LevelDB's mechanism: one thread, flushes inside merges, a millisecond per write, seeks.
+
+See (behaviour/leveldb.md, LevelDB rules).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def result(*overrides: str) -> Result:
     [(4 << 20, 16, 100, 28_240), (2 << 20, 16, 100, 14_127), (4 << 20, 16, 1024, 3_892), (4 << 20, 24, 1000, 3_950)],
 )
 def test_a_memtable_holds_what_the_arena_lets_in(buffer: int, key: int, value: int, entries: int) -> None:
-    """The counts of rocksdb_universal_fifo_leveldb.md §3.2, within 0.3 %."""
+    """The expected counts (behaviour/leveldb.md, LevelDB memtable), within 0.3 %."""
     assert leveldb_memtable_entries(buffer, key, value) == pytest.approx(entries, rel=3e-3)
 
 
@@ -137,7 +140,10 @@ def test_a_flush_writes_every_version() -> None:
 
 
 def test_what_has_used_up_its_seeks_is_compacted_last() -> None:
-    """§3.6: levels over their targets first; then the file, of L0 with all that overlap it. Those that are gone are skipped."""
+    """Levels over their targets first; then the file, of L0 with all that overlap it. Those that are gone are skipped.
+
+    See (behaviour/leveldb.md, LevelDB level and file choice).
+    """
     tree, running = parse_tree(["L0: 9[0-20]=100 8[15-40]=100 7[60-80]=100", "L1: 5[10-50]=100", "L2: 3[0-99]=100"])
     gone = parse_file("1[0-9]=100")
     picker = engine_of("engine=leveldb").picker
@@ -154,7 +160,10 @@ def test_what_has_used_up_its_seeks_is_compacted_last() -> None:
 
 
 def test_a_charge_goes_to_the_first_file_searched_in_vain() -> None:
-    """§3.9: a lookup that finds its key in the first file, or has no second one, charges nobody."""
+    """A lookup that finds its key in the first file, or has no second one, charges nobody.
+
+    See (behaviour/leveldb.md, LevelDB seeks).
+    """
     tree, _ = parse_tree(["L0: 9[0-20/20]=100", "L1: 5[0-30/10]=100", "L2: 3[0-99]=100"])
 
     def searched(code: int) -> list[int]:

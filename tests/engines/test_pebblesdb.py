@@ -1,4 +1,7 @@
-"""PebblesDB's mechanism (engines.md §2.7): guards, appending instead of rewriting, and what that costs elsewhere."""
+"""PebblesDB's mechanism: guards, appending instead of rewriting, and what that costs elsewhere.
+
+See (background/pebblesdb.md, What it changes).
+"""
 
 from __future__ import annotations
 

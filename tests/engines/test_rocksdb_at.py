@@ -1,4 +1,7 @@
-"""The auto-tuned limiter's mechanism (engines.md §2.4): it follows its own queue, and costs little where it is wide."""
+"""The auto-tuned limiter's mechanism: it follows its own queue, and costs little where it is wide.
+
+See (background/rocksdb_at.md, What it does).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""SILK's mechanism (engines.md §4.7): order and pace, not less work. Scaled to a fifth of the paper's bandwidth.
+"""SILK's mechanism: order and pace, not less work. Scaled to a fifth of the paper's bandwidth.
+
+See (background/silk.md, Where latency spikes come from).
 
 T is 40 MB/s, memtables are 4 MB instead of 128, and the limiter refills as often as SILK measures, every 10 ms: with
 RocksDB's 100 ms a flush of 0.13 s would mostly wait for refills.

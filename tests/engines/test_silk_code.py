@@ -1,4 +1,6 @@
-"""What SILK's released code does, against the recorded runs (`experiment=silk_recorded`), by mechanism (engines.md §4.4).
+"""What SILK's released code does, against the recorded runs (`experiment=silk_recorded`), by mechanism.
+
+See (background/silk_code.md, What it changes against RocksDB).
 
 A real run had 41 % of its time stalled with the limiter and 31 % without; with neither limiter nor thread rules it had
 no stall at all. The paper's rules on the same store and load must have none either.

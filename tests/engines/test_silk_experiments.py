@@ -1,4 +1,7 @@
-"""The settings of SILK's experiments reach the store as they are written down (engines.md §4.2 S8, §4.6)."""
+"""The settings of SILK's experiments reach the store as they are written down.
+
+See (behaviour/evaluations.md, SILK's evaluation).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ def test_ten_files_fill_l0_in_the_motivation() -> None:
 
 
 def test_each_worker_has_a_queue_of_its_own() -> None:
-    """A write waits behind a read of its own worker, so one in ten takes as long as what is left of a read (§4.4, §4.7)."""
+    """A write waits behind a read of its own worker, so one in ten takes as long as what is left of a read.
+
+    See (behaviour/evaluations.md, SILK's evaluation).
+    """
     common = (
         "experiment=silk_motivation", "engine.options.disable_auto_compactions=true", "initial_tree=null", "workload.num=1M",
         "engine.options.cache_size=8MiB", "workload.duration=3s",

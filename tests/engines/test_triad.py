@@ -1,4 +1,7 @@
-"""TRIAD's three techniques (engines.md §2.6): what each changes in the store, and that nothing is lost."""
+"""TRIAD's three techniques: what each changes in the store, and that nothing is lost.
+
+See (background/triad.md, What it changes).
+"""
 
 from __future__ import annotations
 
@@ -143,7 +146,10 @@ def test_the_newest_version_is_found(technique: str) -> None:
 
 
 def test_triad_postpones_and_the_backlog_comes_back() -> None:
-    """SILK's criticism (engines.md §2.6): L0 is kept fuller than without the rule, so each L0 compaction is larger."""
+    """SILK's criticism: L0 is kept fuller than without the rule, so each L0 compaction is larger.
+
+    See (background/triad.md, What it changes).
+    """
     deferred, plain = result(*only("deferred_l0")), result(*OFF)
 
     assert np.mean(deferred.series["l0_files"]) > np.mean(plain.series["l0_files"])

@@ -1,4 +1,6 @@
-"""vLSM's mechanism (engines.md §3.2, §3.7): thin chains of compactions, and stalls as long as the chains behind them.
+"""vLSM's mechanism: thin chains of compactions, and stalls as long as the chains behind them.
+
+See (background/vlsm.md, Arithmetic) and (behaviour/evaluations.md, vLSM's evaluation).
 
 The stores are a sixteenth of the evaluation's: RocksDB-IO has files of 4 MiB and an L1 of 16 MiB, vLSM files of 0.5 MiB and
 an L1 of 4 MiB; both have an L2 of 128 MiB, an L0 of 16 MiB and a gigabyte below. Clients update at full speed.
@@ -88,14 +90,20 @@ def moved_bytes(engine: str, tree: Tree, level: int, file_mib: int, batch_mib: i
 
 
 def test_a_chain_moves_f_times_the_batch_through_each_level() -> None:
-    """§3.2: RocksDB moves 256 MB x f = 2 GB through a level, vLSM S_M x f: 64 MB at 8 MB, 32 MB at 4 MB."""
+    """RocksDB moves 256 MB x f = 2 GB through a level, vLSM S_M x f: 64 MB at 8 MB, 32 MB at 4 MB.
+
+    See (background/vlsm.md, Arithmetic).
+    """
     assert 2048 * MIB == moved_bytes("rocksdb_io", two_levels(1, 64, 256, 8), 1, 64, 256)
     assert 64 * MIB == moved_bytes("vlsm", two_levels(2, 8, 2048, 8), 2, 8, 8)
     assert 32 * MIB == moved_bytes("vlsm", two_levels(2, 4, 2048, 8), 2, 4, 4)
 
 
 def test_one_l0_file_at_a_time_and_l1_in_turns() -> None:
-    """Each job takes one L0 file; while one goes into L1, no other does and nothing comes out of it (§3.3)."""
+    """Each job takes one L0 file; while one goes into L1, no other does and nothing comes out of it.
+
+    See (behaviour/vlsm.md, vLSM rules).
+    """
     jobs = result(*vlsm(512)).jobs
     merge = np.asarray(jobs["kind"]) == "compaction"
     into, start, end = merge & (jobs["start_level"] == 0), jobs["start_s"], jobs["end_s"]
@@ -119,7 +127,10 @@ def test_good_vssts_are_found_and_take_about_one_sst_out_of_l1() -> None:
 
 
 def test_a_stall_is_as_long_as_its_chain() -> None:
-    """Seconds per byte of chain are those of one strand of work, for chains of 1 to 100 MB (§3.7)."""
+    """Seconds per byte of chain are those of one strand of work, for chains of 1 to 100 MB.
+
+    See (behaviour/evaluations.md, vLSM's evaluation).
+    """
     short_s, short = stalls(*vlsm(512))
     long_s, long = stalls(*rocksdb_io(4096))
     both_s, both = np.concatenate((short_s, long_s)), np.concatenate((short, long))
@@ -139,7 +150,10 @@ def test_rocksdbs_chains_do_not_depend_on_the_sst_size() -> None:
 
 
 def test_rocksdbs_full_l0_stops_writers_and_vlsms_holds_flushes() -> None:
-    """RocksDB acts on the writers when L0 is full (§1.1), whatever room there is in memory; vLSM on the flush (§3.3 R1, R2)."""
+    """RocksDB acts on the writers when L0 is full, whatever room there is in memory; vLSM on the flush.
+
+    See (background/rocksdb_io.md, Assumptions) and (behaviour/vlsm.md, vLSM rules).
+    """
     thick, thin = result(*rocksdb_io(4096)).summary["stall_seconds"], result(*vlsm(512)).summary["stall_seconds"]
 
     assert thick["l0_stop"] > 0 == thick["memtable_stop"]
@@ -147,7 +161,10 @@ def test_rocksdbs_full_l0_stops_writers_and_vlsms_holds_flushes() -> None:
 
 
 def test_rocksdbs_stalled_time_does_not_depend_on_the_sst_size() -> None:
-    """A stall lasts as long as its chain: no more memtables, or larger ones, shorten it (§3.7)."""
+    """A stall lasts as long as its chain: no more memtables, or larger ones, shorten it.
+
+    See (behaviour/evaluations.md, vLSM's evaluation).
+    """
     large, small = (result(*rocksdb_io(kib)).summary for kib in (4096, 512))
 
     assert 0.8 < small["stall_fraction"] / large["stall_fraction"] < 1.25
@@ -179,7 +196,10 @@ def test_reads_are_slow_only_while_writes_are_stalled() -> None:
 
 
 def test_each_key_that_is_checked_costs_cpu() -> None:
-    """§3.5: the overlap check takes its time for every key of every L0 -> L1 job, and only there."""
+    """The overlap check takes its time for every key of every L0 -> L1 job, and only there.
+
+    See (background/vlsm.md, Arithmetic).
+    """
     costs = {}
     for cost in ("0", "1us"):
         jobs = run(configuration(*COMMON, *vlsm(512), f"host.overlap_check={cost}", "workload.duration=4s")).jobs

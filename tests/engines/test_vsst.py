@@ -1,4 +1,7 @@
-"""BUILD (engines.md §3.3 R4): cutting by searching gives what the paper's key-by-key algorithm gives, and its invariants."""
+"""BUILD: cutting by searching gives what the paper's key-by-key algorithm gives, and its invariants.
+
+See (behaviour/vlsm.md, vLSM output cutting).
+"""
 
 from __future__ import annotations
 

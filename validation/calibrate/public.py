@@ -38,7 +38,7 @@ _FIXED: Final = {
     "unlink_wal_byte": 2.5e-10,
 }
 _SOURCES: Final = {
-    "cores": "devices.md §5 [M4]",
+    "cores": "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4]",
     "job_start": "time from a flush commit to the compaction_started event that it causes, LOGs of 6.4: 0.1 ms",
     "file_overhead": "time from the last table_file_creation to compaction_finished on PM, per output file",
     "unlink_wal_byte": 'from "Try to delete WAL files" to the next flush of the same thread, LOGs of 6.4: 16 ms per 64 MB',
@@ -59,7 +59,9 @@ _SOURCES: Final = {
     "stream_write_bandwidth": "fsyncs of flushes beside which no merge ran, 6.4 with 2 jobs",
     "pmem.layout": "ADOC's 512 GB of PM write 2.3 GB/s; flushes' fsyncs beside 14 threads take 10 times as long as alone",
     "hdd.read_bandwidth": "assumption: as it writes",
-    "pmem.write_bandwidth": "devices.md §5 [M4], highest rate that iostat showed with 20 jobs",
+    "pmem.write_bandwidth": (
+        "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4], highest rate that iostat showed with 20 jobs"
+    ),
 }
 _ABOUT: Final = (
     "The 40-thread machine of the ADOC authors' public runs (supermt/ADOC-Rocks-tracker, supermt/quicksand_results).",

@@ -1,7 +1,7 @@
 """What fsyncs tell of the device: how fast it takes bytes, and how long a small write takes.
 
-A job computes a file, writes it into the page cache, and waits for its fsync (rocksdb.md §6.6): time that is not computing
-is the device's.
+A job computes a file, writes it into the page cache, and waits for its fsync
+(behaviour/compaction-jobs.md, Timeline of a job): time that is not computing is the device's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """RocksDB's information log (the LOG file): events, stall lines and options, as records in time order.
 
-Formats: rocksdb.md §9 (5.7 to 11.8). Lines written under the DB mutex reach the file late and carry their true time as
-"(Original Log Time …)"; records are sorted by it. JSON that the logger cut off is recovered field by field, because a
-strict parser would drop exactly the largest compactions. What cannot be read is counted (`RocksDbLog.troubles`).
+Formats of 5.7 to 11.8 (behaviour/log-and-statistics.md, LOG lines; Events). Lines written under the DB mutex reach the
+file late and carry their true time as "(Original Log Time …)"; records are sorted by it. JSON that the logger cut off
+is recovered field by field, because a strict parser would drop exactly the largest compactions. What cannot be read is
+counted (`RocksDbLog.troubles`).
 """
 
 from __future__ import annotations

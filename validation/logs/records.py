@@ -54,7 +54,10 @@ class Event(Record):
 
 @dataclass(frozen=True, slots=True)
 class StallLine(Record):
-    """One line of a stall recompute: Stalling, Stopping or Increasing (rocksdb.md §9.4)."""
+    """One line of a stall recompute: Stalling, Stopping or Increasing.
+
+    See (behaviour/log-and-statistics.md, Stall lines).
+    """
 
     text: str
     """Without the column family, as `ThrottleState.line` has it; trailing blanks removed."""

@@ -1,6 +1,7 @@
 """RocksDB's statistics dumps: compaction tables, DB statistics and stall counters, from a LOG or db_bench's output.
 
-Formats: rocksdb.md §9.5 (5.7 to 11.8). Tables are read by header name, because versions add and insert columns.
+Formats of 5.7 to 11.8 (behaviour/log-and-statistics.md, Compaction Stats table). Tables are read by header name,
+because versions add and insert columns.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "counted_from": "tables",
     }
     high = [row for f in dump.families.values() for row in f.priorities if row.get("Priority") == "High"]
-    if high:  # flushes run in the high-priority pool (rocksdb.md §9.5)
+    if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
         result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
         result["compaction_count"] = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
     return result | _operations(log, dump, uptime)

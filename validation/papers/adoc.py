@@ -1,4 +1,6 @@
-"""What ADOC's paper claims (Yu et al., FAST 2023; engines.md §5.7), in its setting: fillrandom, four devices, an hour.
+"""What ADOC's paper claims, Yu et al., FAST 2023, in its setting: fillrandom, four devices, an hour.
+
+See (background/adoc.md, Three queues and one pool of servers).
 
 Figures of the evaluation's Fig. 12 are absolute; the platform's constants come from public LOGs of the same machine, not
 from them. Most accepted ranges were written before anything was simulated; those of absolute throughput, YCSB and P99

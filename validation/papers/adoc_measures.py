@@ -1,4 +1,6 @@
-"""The settings of ADOC's evaluation (engines.md §5.6), and what its claims read off their runs.
+"""The settings of ADOC's evaluation, and what its claims read off their runs.
+
+See (behaviour/evaluations.md, ADOC's evaluation).
 
 Stall time is what the store's listener counts: slowed and stopped time together, the lengths of the intervals. SILK is
 its released code here, `silk_code`: the scripts of the evaluation (supermt/ADOC-Rocks-tracker) start that db_bench.
@@ -15,9 +17,12 @@ from lsmlab.validation.papers.claim import Outcome, Setting
 
 DEVICES: Final = ("pmem", "nvme", "sata", "hdd")
 BANDWIDTH: Final = {"pmem": 2300, "nvme": 2700, "sata": 490, "hdd": 210}
-"""What SILK is told of the device, MB/s (engines.md §5.6): deep compactions pause where clients take 3/4 of it."""
+"""What SILK is told of the device, MB/s: deep compactions pause where clients take 3/4 of it.
+
+See (behaviour/evaluations.md, ADOC's evaluation).
+"""
 BOUND: Final = {"pmem": "2700MiB/s", "nvme": "2400MiB/s", "sata": "650MiB/s", "hdd": "350MiB/s"}
-"""Upper bound of the auto-tuned limiter (engines.md §2.4)."""
+"""Upper bound of the auto-tuned limiter (background/rocksdb_at.md, What it does)."""
 SWEEP: Final = (2, 4, 6, 8, 12, 20)
 """Threads; the paper has 2 to 20 in steps of 2."""
 INFINITE: Final = math.inf

@@ -1,4 +1,7 @@
-"""The LDC paper's arithmetic (engines.md §6.5). k: fan-out, b: file size, n: bytes in the store."""
+"""The LDC paper's arithmetic. k: fan-out, b: file size, n: bytes in the store.
+
+See (behaviour/evaluations.md, LDC's evaluation).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The runs that SILK's claims are taken from: the paper's experiments (engines.md §4.6) by engine and variant."""
+"""The runs that SILK's claims are taken from: the paper's experiments by engine and variant.
+
+See (behaviour/evaluations.md, SILK's evaluation).
+"""
 
 from __future__ import annotations
 

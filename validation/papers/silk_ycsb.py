@@ -1,4 +1,4 @@
-"""SILK under YCSB (engines.md §4.5 to §4.7): P99 at a steady rate, throughput at full speed.
+"""SILK under YCSB (behaviour/evaluations.md, SILK's evaluation): P99 at a steady rate, throughput at full speed.
 
 At a rate that both engines serve, throughput is that rate; a cost can only show when clients are held to none.
 """

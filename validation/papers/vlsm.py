@@ -1,4 +1,7 @@
-"""vLSM's published outcomes (engines.md §3.7), its open tension (§3.5), and the ablations that separate reasons (§8)."""
+"""vLSM's published outcomes, its open tension, and ablations that separate reasons.
+
+See (behaviour/evaluations.md, vLSM's evaluation) and (background/vlsm.md, Arithmetic).
+"""
 
 from __future__ import annotations
 
@@ -190,7 +193,8 @@ def _stall_claims() -> tuple[Claim, ...]:
               "fifth of the time or more (S_M = 2 and 4 MB) it is 1.2 to 1.7.", STATED),
         Claim("vlsm.rocksdb.chain_bytes", "Load A, RocksDB-IO, longest chain, bytes", 10e9, (7.5e9, 12.5e9), 0.0, (IO_LOAD,),
               of(IO_LOAD.name, chain_bytes), "bytes of the compactions that ran, one because of the other, during a stall",
-              "§3.2 moves |L0| x f = 2 GB through each of five full levels. But a chain is all the work for one batch: I/O "
+              "The paper's arithmetic "
+              "moves |L0| x f = 2 GB through each of five full levels. But a chain is all the work for one batch: I/O "
               "amplification x 256 MB. At the published 26 that is 6.7 GB read and written, 3.3 GB of it written; 10 GB would "
               "be an amplification of 80. There are three levels below L0, and greedy picks move half of f.", EFFECT),
         Claim("vlsm.chain_bytes", "Load A, vLSM at full speed, longest chain, bytes", "0.16 to 0.32 GB", (0.1e9, 0.9e9), 0.0,

@@ -1,7 +1,7 @@
 """Which edits of a MANIFEST became a version when, as far as a LOG tells it.
 
 Several commits may share one MANIFEST write and so one version, several versions may pass before a thread logs its own:
-the files per level that the log prints decide (rocksdb.md §0, §3.3, §6.6).
+the files per level that the log prints decide (behaviour/measurements.md, Replays of recorded runs).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 prints one table per recording (`validation/recordings/<name>`, or any directory of that shape). At each step of the
 timeline the tree is what the MANIFEST says, so a wrong answer shows once and does not spoil what follows
-(rocksdb.md §0).
+(behaviour/measurements.md, Replays of recorded runs).
 """
 
 from __future__ import annotations

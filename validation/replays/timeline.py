@@ -1,7 +1,8 @@
 """The order of what happened in a recorded store: memtable switches, picks and commits, each at its true place.
 
 A LOG alone does not tell it: a compaction logs its start after it has released the DB mutex. Order comes from original
-times, from the version that a compaction names as its base, and from the MANIFEST (rocksdb.md §0, §3.3, §6.6).
+times, from the version that a compaction names as its base, and from the MANIFEST
+(behaviour/measurements.md, Replays of recorded runs).
 """
 
 from __future__ import annotations

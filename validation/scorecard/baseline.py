@@ -34,7 +34,10 @@ _LEAST_NOISE: Final = {
     "distance": 0.05,
     "wrong": 0.0,
 }
-"""Noise that a median is granted where the repeats tell none, by kind of error (lessons.md §1)."""
+"""Noise that a median is granted where the repeats tell none, by kind of error.
+
+See (behaviour/measurements.md, Noise between repeats).
+"""
 _SAME: Final = 0.25
 """Share of its noise by which a median may differ from the one written down before the documents count as stale."""
 

@@ -129,7 +129,10 @@ METRICS: Final = (
 """In the order in which they are shown; the first ones have targets."""
 
 SHARE: Final = 0.10
-"""Level pairs and levels with less than this share of all bytes are not scored: they are noise (lessons.md §1)."""
+"""Level pairs and levels with less than this share of all bytes are not scored: they are noise.
+
+See (behaviour/measurements.md, Noise between repeats).
+"""
 
 FLUSHES: Final = 10.0
 """In runs with fewer flushes a single merge decides what background jobs wrote in all, so that is not scored."""

@@ -12,7 +12,10 @@ from lsmlab.validation.scorecard.score import Row
 
 TREND_METRICS: Final = ("ops_per_s", "write_amplification", "stall_fraction")
 _LEAST: Final = 0.05
-"""Relative change, or change of a share, below which a real change may be noise (lessons.md §1)."""
+"""Relative change, or change of a share, below which a real change may be noise.
+
+See (behaviour/measurements.md, Noise between repeats).
+"""
 _KINDS: Final = {m.name: m.kind for m in METRICS}
 
 

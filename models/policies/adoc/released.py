@@ -1,4 +1,6 @@
-"""ADOC's tuner as the authors released it: driven by the speed of flushes (engines.md §5.3).
+"""ADOC's tuner as the authors released it: driven by the speed of flushes.
+
+See (background/adoc.md, What the released code does).
 
 It differs from the paper in what it looks at: L0's overflow is never detected (the code counts the files of L1), memory's
 is "flushes run at less than half of the best speed ever", and a memtable that waits for its flush adds threads.

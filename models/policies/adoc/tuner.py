@@ -1,7 +1,8 @@
 """ADOC's tuner by the rules of its paper: threads and batch size follow what overflows.
 
 Yu et al., ADOC: Automatically Harmonizing Dataflow Between Components in Log-Structured Key-Value Stores for Improved
-Performance, USENIX FAST 2023; rules: engines.md §5.2. The released code decides otherwise: see `adoc_code`.
+Performance, USENIX FAST 2023; rules (background/adoc.md, What the paper's tuner does). The released code decides
+otherwise: see `adoc_code`.
 """
 
 from __future__ import annotations
@@ -101,7 +102,10 @@ class AdocTuner:
         self.interval_s = self.settings.interval
 
     def overflow(self, interval: Interval) -> Overflow | None:
-        """The overflow that counts: L0 before redundancy before memory (§9: "handled in this order")."""
+        """The overflow that counts: L0 before redundancy before memory, "handled in this order".
+
+        See (behaviour/evaluations.md, Choices where papers are silent).
+        """
         soft = self.options.soft_pending_compaction_bytes_limit
         if 0 <= self.options.level0_slowdown_writes_trigger < interval.l0_files:
             return Overflow.L0

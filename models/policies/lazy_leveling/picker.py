@@ -1,7 +1,7 @@
 """Lazy leveling: every level gathers sorted runs, only the last is kept as one run.
 
-Dayan and Idreos: Dostoevsky, SIGMOD 2018; rocksdb_universal_fifo_leveldb.md §4 with K = T - 1 and Z = 1. Level 1 of the
-paper is L0 here: each of its runs is a flushed file.
+Dayan and Idreos: Dostoevsky, SIGMOD 2018; (behaviour/lazy-leveling.md, Lazy leveling rules) with K = T - 1 and Z = 1.
+Level 1 of the paper is L0 here: each of its runs is a flushed file.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class LazyLevelingPicker:
         return in_scope(self._compact(tree), scope) if grown is NOTHING else grown
 
     def _compact(self, tree: Tree) -> Pick:
-        """§4.2: what arrives at a full level takes its runs along, so that everything is written once, where it stays.
+        """: what arrives at a full level takes its runs along, so that everything is written once, where it stays.
+
+        See (behaviour/lazy-leveling.md, Arrivals at a level).
 
         One merge at a time: all begin in L0, where a lookup looks first, and nothing may pass what one still holds there.
         """
@@ -91,15 +93,18 @@ class LazyLevelingPicker:
         return self.pick(tree, (), now_s, scope) is not NOTHING
 
     def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
-        """No estimate of debt: always 0 (§4.3)."""
+        """No estimate of debt: always 0 (behaviour/lazy-leveling.md, Arrivals at a level)."""
         return 0
 
     def stall_run_count(self, tree: Tree) -> int:
-        """Runs of the first level, busy or not: what the L0 triggers look at (§4.3)."""
+        """Runs of the first level, busy or not: what the L0 triggers look at.
+
+        See (behaviour/lazy-leveling.md, Arrivals at a level).
+        """
         return len(tree.l0)
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
-        """Capacities: (T - 1) T^i b (§4.1)."""
+        """Capacities: (T - 1) T^i b (behaviour/lazy-leveling.md, Fluid LSM-tree parameters)."""
         return [(self.ratio - 1) * self.ratio**level * self.buffer_bytes for level in range(tree.num_levels)]
 
     def settled_level(self, tree: Tree, size_bytes: float) -> int:

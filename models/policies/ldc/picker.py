@@ -1,7 +1,7 @@
 """LDC, lower-level driven compaction: a file that leaves its level is linked, and rewritten by the file below it later.
 
 Chai et al., LDC: A Lower-Level Driven Compaction Method to Optimize SSD-Oriented Key-Value Stores, ICDE 2019; the rules
-D1 to D5 of engines.md §6.2. Built on LevelDB; no code was released.
+D1 to D5 (behaviour/ldc.md, LDC rules). Built on LevelDB; no code was released.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from lsmlab.models.units import quantity
 
 _LEAST_THRESHOLD: Final = 1
 _MOST_THRESHOLD_FANOUTS: Final = 2
-"""Range in which the adaptive threshold moves: 1 to twice the fan-out (§9: the paper gives none)."""
+"""Range in which the adaptive threshold moves: 1 to twice the fan-out; the paper gives none.
+
+See (background/ldc.md, Assumptions).
+"""
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,10 @@ class LdcPicker(LevelDbPicker):
         return Link(level, level + 1, ((level, files), (level + 1, owners)), reason, score, next_key=next_key)
 
     def _most_linked(self, tree: Tree, level: int, score: float) -> Pick:
-        """Of a level in which every file has slices, the one with the most is merged: its result has none (§6.2)."""
+        """Of a level in which every file has slices, the one with the most is merged: its result has none.
+
+        See (behaviour/ldc.md, LDC rules).
+        """
         run = tree.levels[level]
         if not len(run) or int(run.links.min()) == 0 or bool(run.busy.any()):
             return NOTHING
@@ -160,7 +166,10 @@ def _merged(level: int, file: SortedFile, reason: str, score: float) -> Compacti
 
 @dataclass(frozen=True)
 class LdcAdapting:
-    """`engine/tuner=ldc_adaptive`: D5, hill climbing on throughput. Step, window and range are ours (§9)."""
+    """`engine/tuner=ldc_adaptive`: D5, hill climbing on throughput. Step, window and range are ours.
+
+    See (background/ldc.md, Assumptions).
+    """
 
     window_operations: float = quantity("count", 100_000, low=1)
     """Operations over which throughput is measured."""

@@ -1,7 +1,7 @@
 """LevelDB's other policies: where outputs end, how writers are held back, and its one background thread.
 
-Spec: rocksdb_universal_fifo_leveldb.md §3.3, §3.4, §3.8 (DBImpl::MakeRoomForWrite, MaybeScheduleCompaction,
-DoCompactionWork; Compaction::ShouldStopBefore).
+Spec: (behaviour/leveldb.md, LevelDB write throttle; LevelDB background thread; LevelDB moves and cutting)
+(DBImpl::MakeRoomForWrite, MaybeScheduleCompaction, DoCompactionWork; Compaction::ShouldStopBefore).
 """
 
 from __future__ import annotations

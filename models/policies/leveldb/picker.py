@@ -1,7 +1,9 @@
 """LevelDB's picker: levels by score, files round-robin by key, inputs widened, seeks counted.
 
-Spec: rocksdb_universal_fifo_leveldb.md §3.5 to §3.9 (VersionSet::PickCompaction, SetupOtherInputs, Version::UpdateStats
-and PickLevelForMemTableOutput). The LDC paper calls this upper-level driven compaction, UDC.
+Spec:
+(behaviour/leveldb.md, LevelDB flush; LevelDB level and file choice; LevelDB inputs; LevelDB moves and cutting; LevelDB seeks)
+(VersionSet::PickCompaction, SetupOtherInputs, Version::UpdateStats and PickLevelForMemTableOutput). The LDC paper calls
+this upper-level driven compaction, UDC.
 """
 
 from __future__ import annotations
@@ -178,7 +180,10 @@ class LevelDbPicker:
     def _pick_file(
         self, tree: Tree, running: Sequence[RunningJob], level: int, upper: Files, reason: str, score: float
     ) -> Pick:
-        """Complete the inputs of a compaction of `upper` (§3.7); nothing if a job is in the way."""
+        """Complete the inputs of a compaction of `upper`; nothing if a job is in the way.
+
+        See (behaviour/leveldb.md, LevelDB inputs).
+        """
         below = tree.levels[level + 1]
         lo, hi = bounds(upper)
         i, j = below.overlapping(lo, hi)

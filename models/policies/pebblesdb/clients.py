@@ -1,4 +1,7 @@
-"""What PebblesDB does to its clients, and what they do to it (engines.md §2.7; DBImpl of the released code)."""
+"""What PebblesDB does to its clients, and what they do to it (DBImpl of the released code).
+
+See (background/pebblesdb.md, What it changes).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Guards: keys, chosen by their hash, at which the levels of a fragmented LSM-tree are divided (engines.md §2.7).
+"""Guards: keys, chosen by their hash, at which the levels of a fragmented LSM-tree are divided.
+
+See (background/pebblesdb.md, What it changes).
 
 Raju et al.: PebblesDB. SOSP 2017; numbers from its released code (WriteBatchInternal::SetGuards, VersionSet::Finalize).
 """

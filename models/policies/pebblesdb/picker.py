@@ -1,7 +1,7 @@
 """PebblesDB: guards divide each level, and a compaction appends to the next level instead of rewriting it.
 
-Raju et al.: PebblesDB. SOSP 2017; engines.md §2.7, completed from the released code (VersionSet::Finalize,
-PickCompactionLevel, PickCompactionForGuards).
+Raju et al.: PebblesDB. SOSP 2017; (background/pebblesdb.md, What it changes), completed from the released code
+(VersionSet::Finalize, PickCompactionLevel, PickCompactionForGuards).
 """
 
 from __future__ import annotations

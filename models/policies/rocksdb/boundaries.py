@@ -1,4 +1,7 @@
-"""Where a merged key stream crosses the file boundaries of its grandparent level (rocksdb.md §6.3)."""
+"""Where a merged key stream crosses the file boundaries of its grandparent level.
+
+See (behaviour/compaction-jobs.md, Output cutting).
+"""
 
 from __future__ import annotations
 

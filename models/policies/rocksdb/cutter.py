@@ -1,4 +1,4 @@
-"""Where RocksDB's compactions end one output file and begin the next (rocksdb.md §6.3).
+"""Where RocksDB's compactions end one output file and begin the next (behaviour/compaction-jobs.md, Output cutting).
 
 7.8+: CompactionOutputs::ShouldStopBefore. Before: CompactionJob::SubcompactionState::ShouldStopBefore.
 """
@@ -46,7 +46,10 @@ class RocksDbCutter:
     """Whether the store is levelled: only then do files of deeper levels guide the cuts."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """First level below the output that overlaps the job; up to 5.7 exactly the next one (§6.3)."""
+        """First level below the output that overlaps the job; up to 5.7 exactly the next one.
+
+        See (behaviour/compaction-jobs.md, Output cutting).
+        """
         if not self.levelled:
             return None
         levels = range(output_level + 1, tree.num_levels)

@@ -1,4 +1,7 @@
-"""How long a delayed writer sleeps: RocksDB's delay bucket (rocksdb.md §3.6, §3.7; WriteController::GetDelay)."""
+"""How long a delayed writer sleeps: RocksDB's delay bucket: WriteController::GetDelay.
+
+See (behaviour/write-stalls.md, Delay bucket; Sleeps and stops).
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,10 @@ def sleep_step_us(version: Version) -> int:
 
 
 def slept_us(delay_us: int, version: Version) -> int:
-    """What a writer sleeps for `delay_us` if the delay is not lifted: whole steps (§3.7, DelayWrite)."""
+    """What a writer sleeps for `delay_us` if the delay is not lifted: whole steps: DelayWrite.
+
+    See (behaviour/write-stalls.md, Sleeps and stops).
+    """
     step = sleep_step_us(version)
     return -(-delay_us // step) * step
 

@@ -1,4 +1,7 @@
-"""RocksDB's FIFO compaction picker (rocksdb_universal_fifo_leveldb.md §2; compaction_picker_fifo.cc)."""
+"""RocksDB's FIFO compaction picker: compaction_picker_fifo.cc.
+
+See (behaviour/universal-and-fifo.md, Order of FIFO checks).
+"""
 
 from __future__ import annotations
 
@@ -64,11 +67,14 @@ class FifoPicker:
         return (math.inf,) * tree.num_levels
 
     def scores(self, tree: Tree) -> Sequence[float]:
-        """Score of level 0 without the part of expired files, which needs the time; the others have none (§2.2)."""
+        """Score of level 0 without the part of expired files, which needs the time; the others have none.
+
+        See (behaviour/universal-and-fifo.md, FIFO score).
+        """
         return [self._score(tree, -math.inf)] + [0.0] * (tree.num_levels - 2)
 
     def _score(self, tree: Tree, now_s: float) -> float:
-        """ComputeCompactionScore for FIFO (§2.2)."""
+        """ComputeCompactionScore for FIFO (behaviour/universal-and-fifo.md, FIFO score)."""
         free = [f for f in tree.l0 if not f.busy]
         total = sum(f.compensated_bytes for f in free)
         limit = self.max_table_files_size
@@ -87,7 +93,10 @@ class FifoPicker:
     # ---- picking ----
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
-        """Choose the next job: expired files, excess, merge of the newest files (PickCompaction, §2.3)."""
+        """Choose the next job: expired files, excess, merge of the newest files: PickCompaction.
+
+        See (behaviour/universal-and-fifo.md, Order of FIFO checks).
+        """
         return in_scope(self._next(tree, running, now_s), scope)
 
     def _next(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
@@ -115,7 +124,10 @@ class FifoPicker:
         return taken if remaining <= self.max_table_files_size else []
 
     def _by_size(self, tree: Tree, level: int, excess: int) -> list[SortedFile]:
-        """Oldest files of level 0, or the smallest keys of the level that is drained (PickSizeCompaction, §2.4)."""
+        """Oldest files of level 0, or the smallest keys of the level that is drained: PickSizeCompaction.
+
+        See (behaviour/universal-and-fifo.md, FIFO with several levels).
+        """
         if level and excess <= 0 and self.version >= _DRAINS_ONLY_EXCESS_SINCE:
             return []
         taken: list[SortedFile] = []

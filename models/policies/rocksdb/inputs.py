@@ -1,4 +1,4 @@
-"""From a first file to all inputs of a RocksDB compaction (rocksdb.md §5.4 step 4, §5.5 kRoundRobin, §5.6)."""
+"""From a first file to all inputs of a RocksDB compaction (behaviour/leveled-compaction.md, Growing the inputs)."""
 
 from __future__ import annotations
 
@@ -95,7 +95,10 @@ class InputRules:
                 return
 
     def growth_limit(self) -> int:
-        """Bytes below which the inputs of both levels must stay when they grow (§5.6)."""
+        """Bytes below which the inputs of both levels must stay when they grow.
+
+        See (behaviour/leveled-compaction.md, Growing the inputs).
+        """
         if self.version < (7, 8) or (self.version < (9, 0) and not self.unlimited_growth):
             return self.max_compaction_bytes
         return NO_LIMIT if self.version < (9, 2) else 2 * self.max_compaction_bytes

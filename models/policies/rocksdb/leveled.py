@@ -1,4 +1,7 @@
-"""RocksDB's levelled compaction picker (rocksdb.md §5; compaction_picker_level.cc, compaction_picker.cc)."""
+"""RocksDB's levelled compaction picker: compaction_picker_level.cc, compaction_picker.cc.
+
+See (behaviour/leveled-compaction.md, Leveled compaction).
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ class LeveledPicker:
         return scores[0] >= 1 if scope is Scope.L0 else max(scores[1:], default=0.0) >= 1
 
     def pending_bytes(self, tree: Tree) -> int:
-        """Estimated pending compaction bytes (§4.4)."""
+        """Estimated pending compaction bytes (behaviour/leveled-compaction.md, Pending compaction bytes)."""
         return self.rules.pending_bytes(tree, self._targets(tree))
 
     def bottommost_bytes(self, tree: Tree) -> int:
@@ -84,11 +87,11 @@ class LeveledPicker:
         return len(tree.l0)
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
-        """Target bytes per level (§4.1, §4.2)."""
+        """Target bytes per level (behaviour/leveled-compaction.md, Static targets; Dynamic targets)."""
         return self._targets(tree).size_bytes
 
     def scores(self, tree: Tree) -> Sequence[float]:
-        """Score per level, without the last (§4.3)."""
+        """Score per level, without the last (behaviour/leveled-compaction.md, Scores)."""
         return self.rules.scores(tree, self._targets(tree))
 
     def base_level(self, tree: Tree) -> int:
@@ -132,7 +135,7 @@ class LeveledPicker:
     def _initial(
         self, tree: Tree, running: Sequence[RunningJob], targets: Targets, scope: Scope
     ) -> Seed | None:
-        """Level order and first files (SetupInitialFiles, §5.2)."""
+        """Level order and first files: SetupInitialFiles (behaviour/leveled-compaction.md, Level order)."""
         scores = self.rules.scores(tree, targets)
         l0_blocked = False
         for level in order_by_score(scores):
@@ -160,7 +163,7 @@ class LeveledPicker:
         return Seed(0, 0, files, score) if files else None
 
     def _seed_l0(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, score: float) -> Seed | None:
-        """PickFileToCompact for level 0 (§5.3)."""
+        """PickFileToCompact for level 0 (behaviour/leveled-compaction.md, L0 compactions)."""
         version, base = self.rules.version, targets.base_level
         busy = any(job.start_level == 0 for job in running)
         if not busy and version >= (7, 5) and not self.compression_per_level:
@@ -186,7 +189,7 @@ class LeveledPicker:
         return None
 
     def _seed_level(self, tree: Tree, running: Sequence[RunningJob], number: int, score: float) -> Seed | None:
-        """PickFileToCompact for levels >= 1 (§5.4)."""
+        """PickFileToCompact for levels >= 1 (behaviour/leveled-compaction.md, Picking from deeper levels)."""
         level, output = tree.levels[number], number + 1
         order = self._lists.of(tree, number)
         busy, round_robin = level.busy, self._inputs.round_robin
@@ -219,7 +222,10 @@ class LeveledPicker:
         return None if b > a and below.any_busy(a, b) else (a, b)
 
     def _complete(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed) -> Pick:
-        """Output-level files, growth of the inputs, last conflict test, trivial-move test (§5.6, §5.8)."""
+        """Output-level files, growth of the inputs, last conflict test, trivial-move test.
+
+        See (behaviour/leveled-compaction.md, Growing the inputs; Trivial moves).
+        """
         below = tree.levels[seed.output]
         lo, hi = span(seed.files)
         a, b = below.overlapping(lo, hi)
@@ -238,7 +244,10 @@ class LeveledPicker:
         return Compaction(start, output, inputs, seed.reason, seed.score, seed.cursor, next_key=next_key)
 
     def _is_trivial_move(self, tree: Tree, targets: Targets, seed: Seed) -> bool:
-        """Whether inputs without output-level files can move (Compaction::IsTrivialMove, §5.8)."""
+        """Whether inputs without output-level files can move: Compaction::IsTrivialMove.
+
+        See (behaviour/leveled-compaction.md, Trivial moves).
+        """
         if seed.level == 0 and not seed.known_disjoint:
             alone = self.rules.version >= (11, 0) and len(seed.files) == 1
             if not alone and not l0.disjoint(tree.l0):

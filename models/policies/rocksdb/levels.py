@@ -1,4 +1,7 @@
-"""RocksDB's level targets, compaction scores and compaction debt (rocksdb.md §4; VersionStorageInfo)."""
+"""RocksDB's level targets, compaction scores and compaction debt: VersionStorageInfo.
+
+See (behaviour/leveled-compaction.md, Leveled compaction).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ def multiply(value: int, factor: float) -> int:
 
 
 def compensated_size(size_bytes: int, entries: int, deletions: int, average_value_bytes: int) -> int:
-    """Size by which RocksDB ranks a file (`comp(f)`, rocksdb.md §4.3): files of mostly tombstones count for more.
+    """Size by which RocksDB ranks a file: files of mostly tombstones count for more.
+
+    See (behaviour/leveled-compaction.md, Compensated size).
 
     `average_value_bytes` is `average_value` of the whole store. Source: VersionStorageInfo::ComputeCompensatedSizes.
     """
@@ -59,7 +64,10 @@ class Targets:
 
 @dataclass(frozen=True)
 class LevelRules:
-    """The options that decide targets, scores and debt. Sizes in bytes, defaults as in the library (§1.1)."""
+    """The options that decide targets, scores and debt. Sizes in bytes, defaults as in the library.
+
+    See (behaviour/options.md, Defaults).
+    """
 
     version: Version
     max_bytes_for_level_base: int = 256 << 20
@@ -77,7 +85,7 @@ class LevelRules:
         """Whether targets follow the size of the largest level."""
         return self.level_compaction_dynamic_level_bytes
 
-    # ---- targets (§4.1, §4.2) ----
+    # ---- targets (behaviour/leveled-compaction.md, Static targets; Dynamic targets) ----
 
     def targets(self, tree: Tree) -> Targets:
         """Targets for the tree as it is. Cheap enough to be asked again instead of kept (CalculateBaseBytes)."""
@@ -132,7 +140,10 @@ class LevelRules:
         return Targets(base, tuple(target), unnecessary, factor)
 
     def _fit_to_l0(self, tree: Tree, base: int, base_size: int, largest: int) -> tuple[int, float]:
-        """5.18 to 7.4: a backlogged L0 raises the base level's size, and the multiplier shrinks to fit (§4.2)."""
+        """5.18 to 7.4: a backlogged L0 raises the base level's size, and the multiplier shrinks to fit.
+
+        See (behaviour/leveled-compaction.md, Dynamic targets).
+        """
         l0_bytes = tree.size_bytes(0)
         factor = self.max_bytes_for_level_multiplier
         backlogged = l0_bytes > self.max_bytes_for_level_base or (
@@ -157,7 +168,7 @@ class LevelRules:
             sizes.append(multiply(sizes[-1], self.target_file_size_multiplier))
         return tuple(sizes)
 
-    # ---- scores (§4.3) ----
+    # ---- scores (behaviour/leveled-compaction.md, Scores) ----
 
     def scores(self, tree: Tree, targets: Targets) -> list[float]:
         """Score of each level but the last (ComputeCompactionScore): a compaction is due where it is >= 1."""
@@ -209,7 +220,7 @@ class LevelRules:
             elif total > target:
                 coming += total - target
 
-    # ---- debt (§4.4) ----
+    # ---- debt (behaviour/leveled-compaction.md, Pending compaction bytes) ----
 
     def pending_bytes(self, tree: Tree, targets: Targets) -> int:
         """Estimated bytes that compaction has yet to rewrite (EstimateCompactionBytesNeeded)."""
@@ -251,7 +262,7 @@ CoveredMemo = dict[int, tuple[tuple[object, ...], int]]
 
 
 def bottommost_bytes(tree: Tree, memo: CoveredMemo | None = None) -> int:
-    """Bytes of all files with nothing below them (`Z`, rocksdb.md §3.4; GenerateBottommostFiles).
+    """Bytes of all files with nothing below them (`Z`, (behaviour/write-stalls.md, Pressure); GenerateBottommostFiles).
 
     `memo` keeps what is known of levels that have not changed since; give each tree one of its own.
     """

@@ -65,7 +65,10 @@ class RocksDbScheduling:
     """`engine/scheduler=rocksdb`: slots from max_background_jobs, and the rate limiter of the options."""
 
     pressure: bool = True
-    """Whether compactions run in parallel only under pressure (rocksdb.md §2.5); false: always all slots."""
+    """Whether compactions run in parallel only under pressure; false: always all slots.
+
+    See (behaviour/jobs-and-threads.md, Pressure rule).
+    """
 
     def make(self, base: Base) -> RocksDbScheduler:
         """The scheduler of the options."""

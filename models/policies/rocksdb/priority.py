@@ -1,4 +1,7 @@
-"""In which order RocksDB considers the files of a level (rocksdb.md §5.5; UpdateFilesByCompactionPri)."""
+"""In which order RocksDB considers the files of a level: UpdateFilesByCompactionPri.
+
+See (behaviour/leveled-compaction.md, File priority).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""RocksDB's own scheduling: slots, the pressure rule, and a rate limiter that may tune itself (rocksdb.md §2.5, §7.3)."""
+"""RocksDB's own scheduling: slots, the pressure rule, and a rate limiter that may tune itself.
+
+See (behaviour/jobs-and-threads.md, Slots; Rate limiter).
+"""
 
 from __future__ import annotations
 

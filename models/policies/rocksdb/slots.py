@@ -1,4 +1,4 @@
-"""How many background jobs RocksDB schedules at once (rocksdb.md §2.5; DBImpl::GetBGJobLimits)."""
+"""How many background jobs RocksDB schedules at once: DBImpl::GetBGJobLimits (behaviour/jobs-and-threads.md, Slots)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How RocksDB splits one compaction into parts that run in parallel (rocksdb.md §6.1).
+"""How RocksDB splits one compaction into parts that run in parallel (behaviour/compaction-jobs.md, Subcompactions).
 
 Source: CompactionJob::GenSubcompactionBoundaries.
 """

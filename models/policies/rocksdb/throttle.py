@@ -1,4 +1,4 @@
-"""RocksDB's write throttle: stall conditions and the delayed write rate (rocksdb.md §3.2 to §3.5).
+"""RocksDB's write throttle: stall conditions and the delayed write rate (behaviour/write-stalls.md, Write stalls).
 
 Source: ColumnFamilyData::RecalculateWriteStallConditions and SetupDelay in db/column_family.cc.
 """
@@ -29,7 +29,10 @@ _SLOWDOWN_DIVISOR: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class RocksDbThrottle:
-    """Implements `decisions.Throttle` for one column family. Defaults are the library's (rocksdb.md §1.1)."""
+    """Implements `decisions.Throttle` for one column family. Defaults are the library's.
+
+    See (behaviour/options.md, Defaults).
+    """
 
     version: Version
     max_write_buffer_number: int = 2
@@ -65,7 +68,10 @@ class RocksDbThrottle:
         return ThrottleState(cause, rate, inputs.pending_bytes, pressure, line)
 
     def cause(self, inputs: StallInputs) -> StallCause | None:
-        """The first condition that holds, stops before slowdowns (GetWriteStallConditionAndCause, §3.2)."""
+        """The first condition that holds, stops before slowdowns: GetWriteStallConditionAndCause.
+
+        See (behaviour/write-stalls.md, Stall conditions).
+        """
         immutables, compacts = inputs.immutables, not self.disable_auto_compactions
         soft, hard = self.soft_pending_compaction_bytes_limit, self.hard_pending_compaction_bytes_limit
         if immutables >= self.max_write_buffer_number:
@@ -84,7 +90,9 @@ class RocksDbThrottle:
         return None
 
     def _delayed_rate(self, state: ThrottleState, inputs: StallInputs, cause: StallCause) -> int:
-        """SetupDelay (§3.5). The first delay after a free or a stopped state keeps the rate of the last episode.
+        """SetupDelay. The first delay after a free or a stopped state keeps the rate of the last episode.
+
+        See (behaviour/write-stalls.md, Delayed write rate).
 
         A single column family gives up its delay when it stops, so the penalty for coming from a stop, which SetupDelay
         applies only while delayed, never strikes here.
@@ -109,7 +117,7 @@ class RocksDbThrottle:
             return hard > 0 and inputs.pending_bytes - soft > 3 * (hard - soft) // 4
         return False
 
-    # ---- pressure: parallel compactions before any delay (§3.4) ----
+    # ---- pressure: parallel compactions before any delay (behaviour/write-stalls.md, Pressure) ----
 
     def _pressure(self, inputs: StallInputs) -> tuple[bool, str | None]:
         prefix = "Increasing compaction threads because "
@@ -137,7 +145,7 @@ class RocksDbThrottle:
         least = 2 * self.max_bytes_for_level_base if self.version >= (9, 8) else 0
         return min(max(bottommost_bytes // _BOTTOMMOST_DIVISOR, least), quarter)
 
-    # ---- LOG lines (§9.4) ----
+    # ---- LOG lines (behaviour/log-and-statistics.md, Stall lines) ----
 
     def _memtables(self, inputs: StallInputs) -> str:
         return (

@@ -1,4 +1,7 @@
-"""RocksDB's universal compaction picker (rocksdb_universal_fifo_leveldb.md §1; compaction_picker_universal.cc)."""
+"""RocksDB's universal compaction picker: compaction_picker_universal.cc.
+
+See (behaviour/universal-and-fifo.md, Universal and FIFO compaction).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class SortedRun:
 
 
 def sorted_runs(tree: Tree) -> list[SortedRun]:
-    """All sorted runs, newest first (§1.2; CalculateSortedRuns)."""
+    """All sorted runs, newest first: CalculateSortedRuns (behaviour/universal-and-fifo.md, Sorted runs)."""
     runs = [SortedRun(0, (f,), f.size_bytes, f.compensated_bytes, f.busy) for f in tree.l0]
     for number in range(1, tree.num_levels):
         level = tree.levels[number]
@@ -46,7 +49,10 @@ def sorted_runs(tree: Tree) -> list[SortedRun]:
 
 @dataclass(frozen=True)
 class UniversalPicker:
-    """Implements `decisions.Picker`. Options in bytes, per cent and counts, defaults as in the library (§1.1)."""
+    """Implements `decisions.Picker`. Options in bytes, per cent and counts, defaults as in the library.
+
+    See (behaviour/universal-and-fifo.md, Universal options).
+    """
 
     version: Version
     num_levels: int = 7
@@ -81,17 +87,26 @@ class UniversalPicker:
     # ---- what the store asks at every install ----
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Whether enough free runs exist or a file has reached the periodic age (NeedsCompaction, §1.3)."""
+        """Whether enough free runs exist or a file has reached the periodic age: NeedsCompaction.
+
+        See (behaviour/universal-and-fifo.md, When a universal compaction is tried).
+        """
         if self.disable_auto_compactions:
             return False
         return self._score(tree) >= 1 or self._is_periodic_due(tree, now_s)
 
     def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
-        """Universal compaction has no debt estimate: always 0 (§1.10)."""
+        """Universal compaction has no debt estimate: always 0.
+
+        See (behaviour/universal-and-fifo.md, Stalls under universal compaction).
+        """
         return 0
 
     def stall_run_count(self, tree: Tree) -> int:
-        """Sorted runs, busy or not: what the L0 triggers look at (§1.10)."""
+        """Sorted runs, busy or not: what the L0 triggers look at.
+
+        See (behaviour/universal-and-fifo.md, Stalls under universal compaction).
+        """
         return len(tree.l0) + sum(len(level) > 0 for level in tree.levels[1:])
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
@@ -99,7 +114,10 @@ class UniversalPicker:
         return (math.inf,) * tree.num_levels
 
     def scores(self, tree: Tree) -> Sequence[float]:
-        """Score of level 0; the others have none (§1.3)."""
+        """Score of level 0; the others have none.
+
+        See (behaviour/universal-and-fifo.md, When a universal compaction is tried).
+        """
         return [self._score(tree)] + [0.0] * (tree.num_levels - 2)
 
     def _score(self, tree: Tree) -> float:
@@ -109,7 +127,10 @@ class UniversalPicker:
         return free / self.level0_file_num_compaction_trigger
 
     def compresses(self, tree: Tree, pick: Compaction) -> bool:
-        """Whether outputs of `pick`, just chosen on `tree`, are compressed (compression_size_percent, §1.6)."""
+        """Whether outputs of `pick`, just chosen on `tree`, are compressed (compression_size_percent).
+
+        See (behaviour/universal-and-fifo.md, Compression of universal outputs).
+        """
         if self.compression_size_percent < 0 or pick.reason not in ("UniversalSizeRatio", "UniversalSortedRunNum"):
             return True
         runs = sorted_runs(tree)
@@ -122,7 +143,10 @@ class UniversalPicker:
     # ---- picking ----
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
-        """Choose the next job: periodic, size amplification, size ratio, number of runs (PickCompaction, §1.4)."""
+        """Choose the next job: periodic, size amplification, size ratio, number of runs: PickCompaction.
+
+        See (behaviour/universal-and-fifo.md, Order of universal checks).
+        """
         runs = sorted_runs(tree)
         if self._is_periodic_due(tree, now_s):
             span = self._periodic(runs, now_s)
@@ -259,7 +283,10 @@ class UniversalPicker:
     # ---- the job ----
 
     def output_level(self, runs: Sequence[SortedRun], end: int) -> int:
-        """Deepest level that keeps the runs in order of age when the last run merged is runs[end - 1] (§1.5)."""
+        """Deepest level that keeps the runs in order of age when the last run merged is runs[end - 1].
+
+        See (behaviour/universal-and-fifo.md, Universal output level).
+        """
         if end == len(runs):
             return self.num_levels - 1
         return max(0, runs[end].level - 1)
@@ -287,7 +314,10 @@ class UniversalPicker:
 
 
 def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) -> bool:
-    """Whether no two input files share a key and, for a start at level 0, no two files of level 0 (§1.7)."""
+    """Whether no two input files share a key and, for a start at level 0, no two files of level 0.
+
+    See (behaviour/universal-and-fifo.md, Universal trivial move).
+    """
     files = [f for _, group in groups for f in group]
     if not _apart(files):
         return False

@@ -1,4 +1,6 @@
-"""What SILK's released code does, which differs from its paper in ten places (engines.md §4.4).
+"""What SILK's released code does, which differs from its paper in ten places.
+
+See (background/silk_code.md, What it changes against RocksDB).
 
 Source: github.com/theoanab/SILK-USENIXATC2019, a RocksDB 5.7 with bits of TRIAD: DBImpl::MaybeScheduleFlushOrCompaction,
 and the monitor in its db_bench that sets the rate limiter. The paper's rules are `lsmlab.models.policies.silk.scheduler`.

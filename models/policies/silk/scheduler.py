@@ -1,7 +1,7 @@
 """SILK's I/O scheduler: bandwidth that the clients leave, flushes first, L0 second, deep compactions when there is room.
 
 Balmau et al., SILK: Preventing Latency Spikes in Log-Structured Merge Key-Value Stores, USENIX ATC 2019; the rules S1 to
-S8 of engines.md §4.2. The released code differs in many points (§4.4) and is a policy of its own.
+S8 (behaviour/silk.md, SILK rules). The released code differs in many points and is a policy of its own, `silk_code`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Silk:
     least_bandwidth: float = quantity("bytes_per_s", 50e6, low=1.0)
     """I_min: what flushes and L0 compactions always have."""
     slack: float = quantity("bytes_per_s", 5e6)
-    """ε: kept free (§9: the paper gives no value)."""
+    """ε: kept free; the paper gives no value (background/silk.md, Assumptions)."""
     hysteresis: float = quantity("bytes_per_s", 10e6)
     """The limit is changed only by at least this much."""
     window: float = quantity("seconds", 0.01, low=1e-3)
@@ -146,7 +146,8 @@ class SilkScheduler:
     def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
         """S3: flushes have the first claim; then L0; deep compactions share what is left.
 
-        At the floor an L0 compaction shares it with the flush equally (§9), as two writers of one priority do.
+        At the floor an L0 compaction shares it with the flush equally
+        (behaviour/evaluations.md, Choices where papers are silent), as two writers of one priority do.
         """
         if not self.settings.priorities or kind is JobKind.DEEP:
             return Priority.LOW

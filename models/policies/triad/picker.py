@@ -1,8 +1,8 @@
 """TRIAD's three ways to write less: hot keys stay in memory, L0 waits for duplicates, the log serves as L0.
 
 Balmau et al., TRIAD: Creating Synergies Between Memory, Disk and Log in Log Structured Key-Value Stores, USENIX ATC
-2017; the rules of engines.md §2.6. Each is a switch. The first is commented out in TRIAD's released tree and in the copy
-inside SILK's.
+2017; the rules in short (background/triad.md, What it changes). Each is a switch. The first is commented out in TRIAD's
+released tree and in the copy inside SILK's.
 """
 
 from __future__ import annotations

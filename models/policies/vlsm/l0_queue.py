@@ -1,4 +1,7 @@
-"""An L0 of limited length: a full queue holds flushes, and only memtables stop writers (vLSM, engines.md §3.3 R1, R2)."""
+"""An L0 of limited length: a full queue holds flushes, and only memtables stop writers, vLSM.
+
+See (behaviour/vlsm.md, vLSM flush and L0).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Levelled compaction whose levels may exceed their targets only by a limit: RocksDB with little debt, or none.
 
-engines.md §2.1 and §2.2: before a level can take what comes from above there must be room for it, so a full tree needs
-a chain of compactions, from the deepest level up, before a batch of L0 files can go down.
+(background/rocksdb_io.md, What it changes): before a level can take what comes from above there must be room for it, so
+a full tree needs a chain of compactions, from the deepest level up, before a batch of L0 files can go down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""vLSM's picker: one L0 file at a time into a small L1, and good vSSTs out of it (engines.md §3.3).
+"""vLSM's picker: one L0 file at a time into a small L1, and good vSSTs out of it (behaviour/vlsm.md, vLSM rules).
 
 No code of vLSM was found. Where the paper leaves something open, the choice is named in docs/background/vlsm.md.
 """
@@ -232,7 +232,10 @@ def overlaps(level: Level, below: Level) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _compact(files: tuple[SortedFile, ...], below: Level, reason: str, score: float) -> Compaction:
-    """One job of separate ranges (§3.3 R5): outputs end where files of L2 that are no inputs lie between two of them."""
+    """One job of separate ranges: outputs end where files of L2 that are no inputs lie between two of them.
+
+    See (behaviour/vlsm.md, vLSM picks from L1).
+    """
     joined: dict[int, SortedFile] = {}
     cut_keys: list[int] = []
     done = -1

@@ -1,4 +1,7 @@
-"""Where vLSM's outputs end: variable-size SSTs (vSSTs) in L1, fixed-size files below (engines.md §3.3 R4, R6)."""
+"""Where vLSM's outputs end: variable-size SSTs (vSSTs) in L1, fixed-size files below.
+
+See (behaviour/vlsm.md, vLSM output cutting).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ FIXED_UNTIL: Final = Version(7, 7)
 
 
 class Overlap(Enum):
-    """What a vSST's overlap O with L2 is: the paper says both (engines.md §3.3, "What O is")."""
+    """What a vSST's overlap O with L2 is: the paper says both (behaviour/vlsm.md, Overlap of a vSST)."""
 
     COUNT = "count"
     """L2 files that its key range touches."""

@@ -1,7 +1,7 @@
 """What the jobs of a LOG tell about processor and device: costs of merges and flushes, syncs, deletions.
 
-RocksDB overlaps nothing within one thread (rocksdb.md §6.6), so the time between the start of an output file and its
-`table_file_creation` event is computing and then an fsync.
+RocksDB overlaps nothing within one thread (behaviour/compaction-jobs.md, Timeline of a job), so the time between the
+start of an output file and its `table_file_creation` event is computing and then an fsync.
 """
 
 from __future__ import annotations
