@@ -313,20 +313,22 @@ def test_records_of_a_log(tmp_path: Path) -> None:
     """A flush and a merge are read with their times, sizes, runs and deletions; what has not ended is left out."""
     events = [
         '{"time_micros": 1000000, "job": 3, "event": "flush_started", "num_entries": 1000}',
-        '{"time_micros": 1100000, "job": 3, "event": "table_file_creation", "file_size": 5000, "table_properties": {"a": 1}}',
+        '{"time_micros": 1100000, "job": 3, "event": "table_file_creation", "file_number": 10, "file_size": 5000, '
+        '"table_properties": {"a": 1}}',
         '{"time_micros": 1120000, "job": 3, "event": "flush_finished", "lsm_state": [2, 1], "file_write_nanos": 4000000, '
         '"file_fsync_nanos": 2000000}',
         '{"time_micros": 1200000, "job": 4, "event": "compaction_started", "files_L0": [9, 8], "files_L1": [5], '
         '"input_data_size": 9000}',
-        '{"time_micros": 1300000, "job": 4, "event": "table_file_creation", "file_size": 8000}',
+        '{"time_micros": 1300000, "job": 4, "event": "table_file_creation", "file_number": 11, "file_size": 8000}',
         '{"time_micros": 1400000, "job": 4, "event": "compaction_finished", "compaction_time_micros": 150000, '
         '"compaction_time_cpu_micros": 90000, "num_input_records": 1800, "num_subcompactions": 1, "lsm_state": [0, 1]}',
         '{"time_micros": 1410000, "job": 4, "event": "table_file_deletion", "file_number": 9}',
         '{"time_micros": 1412000, "job": 4, "event": "table_file_deletion", "file_number": 8}',
         '{"time_micros": 1500000, "job": 5, "event": "flush_started", "num_entries": 1000}',
     ]
-    lines = [f"2026/11/21-00:00:00.000000 7 EVENT_LOG_v1 {e}" for e in events]
-    lines.insert(2, "2026/11/21-00:00:00.0 7 [x] [default] [JOB 3] Flush lasted 110000 microseconds, and 70000 cpu microseconds.")
+    lines = [f"1970/01/01-00:00:01.000000 7 EVENT_LOG_v1 {e}" for e in events]
+    lasted = "Flush lasted 110000 microseconds, and 70000 cpu microseconds."
+    lines.insert(2, f"1970/01/01-00:00:01.110000 7 [/flush_job.cc:9] [default] [JOB 3] {lasted}")
     (tmp_path / "LOG").write_text("\n".join(lines), encoding="utf-8")
     output = "fillrandom   :  2.0 micros/op 500 ops/sec 2.5 seconds 1250 operations;\n"
     output += "Cumulative stall: 00:01:0.500 H:M:S, 25 percent\n"

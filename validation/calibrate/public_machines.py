@@ -26,8 +26,9 @@ from lsmlab.validation.casefiles.public.cases import CALIBRATION, SETS, public_c
 from lsmlab.validation.casefiles.public.rows import DATA
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import unstalled_fills
-from lsmlab.validation.logs.reader import log_of
-from lsmlab.validation.logs.text import read_text_part
+from lsmlab.validation.logs.history.jobs import LogJobs
+from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.timings import job_records as records
 from lsmlab.validation.logs.timings.job_records import JobLog
 
@@ -59,8 +60,10 @@ def desktop(data: Path) -> SetText:
         path, work = mapping["source"].split()[1].rstrip(":"), mapping["workload"]
         entry = work["key_size"] + work["value_size"]
         if path in index:
-            logs.append((mapping["device"]["base"], records.job_log(data / index[path], entry)))
-            fills += [(entry, depth(n * entry), per_s) for n, per_s in _unstalled(data / index[path])]
+            read = read_log(data / index[path])
+            history = jobs_of(read)
+            logs.append((mapping["device"]["base"], records.job_log_of(read, history, entry)))
+            fills += [(entry, depth(n * entry), per_s) for n, per_s in _unstalled(read, history)]
     if not logs:
         raise InputError(f"{data}: no LOG of a calibration run of the desktop there")
     merges = [records.compaction_costs(log) for _, log in logs]
@@ -96,10 +99,9 @@ def desktop(data: Path) -> SetText:
     )  # fmt: skip
 
 
-def _unstalled(path: Path) -> list[tuple[float, float]]:
+def _unstalled(log: RocksDbLog, history: LogJobs) -> list[tuple[float, float]]:
     """(entries, seconds per entry) of the memtables of a LOG that were filled without a stall."""
-    log = log_of(path, *read_text_part(path))
-    fills = unstalled_fills(log, jobs_of(log).done("flush"))
+    fills = unstalled_fills(log, history.done("flush"))
     return [(f.entries, (f.end_us - f.start_us) / 1e6 / f.entries) for f in fills]
 
 

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +15,11 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
+from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.reader import log_of
+from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.text import read_text
-from lsmlab.validation.logs.timings.jobs import Job, read_jobs
+from lsmlab.validation.logs.timings.jobs import Job, timed_jobs
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")
 """What a repeat must have left."""
@@ -114,15 +116,16 @@ class RecordedRun:
 def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     """Read one repeat. Raises InputError that names the file and the remedy."""
     paths = [find_file(folder, name) for name in FILES]
-    log, output, counters = (read_text(path) for path in paths)
+    log_text, output, counters = (read_text(path) for path in paths)
     digest = hashlib.sha256()
-    for text in (log, output, counters):
+    for text in (log_text, output, counters):
         digest.update(text.encode("utf-8", errors="replace"))
     result = _RESULT.search(output)
     if result is None:
         raise InputError(f"{paths[1]}: db_bench printed no result; record the case again")
-    finished, events = read_jobs(log, _entry_bytes(config))
-    jobs = [job for job in finished if job.wall_s]
+    log = log_of(paths[0], log_text)
+    history = jobs_of(log)
+    jobs = [job for job in timed_jobs(history.jobs, log.zone_us, _entry_bytes(config)) if job.wall_s]
     if not any(job.kind == "flush" for job in jobs):
         raise InputError(f"{paths[0]}: no finished flush in it; record the case again, for longer")
     stall, reads = _STALL.search(output), _FOUND.search(output)
@@ -130,20 +133,19 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
         jobs=tuple(jobs), histograms=_histograms(output), counters=_counters(counters, paths[2]),
-        fills=tuple(_fills(paths[0], log, jobs)),
-        files_per_level=tuple(tuple(data["lsm_state"]) for data in events if "lsm_state" in data),
+        fills=tuple(_fills(log, history)), files_per_level=_files_per_level(log),
         found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0, digest=digest.hexdigest(),
     )  # fmt: skip
 
 
-def _fills(path: Path, text: str, jobs: Sequence[Job]) -> list[Fill]:
-    log = log_of(path, text)
-    flushes = jobs_of(log).done("flush")
-    if not flushes:
-        return []
-    first_s = min(job.start_s for job in jobs if job.kind == "flush")
-    shift_us = min(flush.start_us for flush in flushes) - round(1e6 * first_s)
-    return [Fill(f.start_us - shift_us, f.end_us - shift_us, f.entries) for f in unstalled_fills(log, flushes)]
+def _fills(log: RocksDbLog, history: LogJobs) -> list[Fill]:
+    fills = unstalled_fills(log, history.done("flush"))
+    return [Fill(fill.start_us - log.zone_us, fill.end_us - log.zone_us, fill.entries) for fill in fills]
+
+
+def _files_per_level(log: RocksDbLog) -> tuple[tuple[int, ...], ...]:
+    counts = (event.counts("lsm_state") for event in log.events())
+    return tuple(state for state in counts if state is not None)
 
 
 def _entry_bytes(config: Mapping[str, Any]) -> float:

@@ -13,10 +13,9 @@ import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.timings import job_records
 from lsmlab.validation.logs.timings.job_records import Array, JobLog
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import Job, timed_jobs
 
 _FEWEST: Final = 8
 """Jobs, and periods with an fsync in progress, from which something is fitted."""
@@ -49,7 +48,7 @@ def fsync_rates(found: InferredRates, reading: Reading, entry_bytes: float) -> N
     error = float(np.std(commits, ddof=1) / np.sqrt(len(commits)))
     found.estimates.append(Estimate("device.fsync_latency", commit_s, error, "s", "estimate", basis))
     flush_costs = [_cost(found, "flush_record"), _cost(found, "flush_byte")]
-    full_bytes = _FULL * float(np.median([job.output_bytes for job in flushes]))
+    full_bytes = _FULL * float(np.median([job.write_bytes for job in flushes]))
     periods = job_records.busy_periods(log, flush_costs, read_copy_s(reading), full_bytes)
     if len(periods) < _FEWEST:
         return
@@ -69,10 +68,10 @@ def read_copy_s(reading: Reading) -> float:
     With report_bg_io_stats RocksDB takes reads and writes off a merge's CPU time (CompactionJob::ProcessKeyValueCompaction)
     and tells the time of writes alone.
     """
-    merges = [job for job in reading.jobs.done("compaction") if job.write_s and job.write_bytes]
+    merges = [job for job in reading.jobs.done("compaction") if job.writing_s and job.write_bytes]
     if not merges or reading.option("use_direct_reads") or not buffered_writes(reading):
         return 0.0
-    return _READ_BY_WRITE * float(np.median([(job.write_s or 0.0) / job.write_bytes for job in merges]))
+    return _READ_BY_WRITE * float(np.median([(job.writing_s or 0.0) / job.write_bytes for job in merges]))
 
 
 def buffered_writes(reading: Reading) -> bool:
@@ -81,35 +80,11 @@ def buffered_writes(reading: Reading) -> bool:
 
 
 def calibration_jobs(reading: Reading, entry_bytes: float) -> JobLog:
-    """The log's finished jobs as the calibrator's fits take them; `entry_bytes` are key and value of one entry."""
-    jobs = [_as_job(reading, job, entry_bytes) for job in reading.jobs.done("flush", "compaction") if _timed(job)]
+    """The log's committed jobs as the calibrator's fits take them; `entry_bytes` are key and value of one entry."""
+    done = reading.jobs.done("flush", "compaction")
+    dated = [job for job in done if all(file.created_us is not None for file in job.outputs)]
+    jobs = [job for job in timed_jobs(dated, reading.origin_us, entry_bytes) if job.kind == "flush" or job.cpu_s]
     return JobLog(jobs, any(job.sync_s is not None for job in jobs), [])
-
-
-def _timed(job: LogJob) -> bool:
-    if not job.outputs or job.end_us is None or any(file.created_us is None for file in job.outputs):
-        return False
-    return job.kind == "flush" or bool(job.cpu_s)
-
-
-def _as_job(reading: Reading, job: LogJob, entry_bytes: float) -> Job:
-    return Job(
-        kind=job.kind,
-        start_s=reading.seconds(job.start_us),
-        end_s=reading.seconds(job.end_us or 0),
-        records=float(job.entries_in),
-        raw_bytes=job.entries_in * entry_bytes,
-        read_bytes=float(job.read_bytes),
-        output_bytes=float(job.write_bytes),
-        runs=max(1, sum(len(files) if level == 0 else 1 for level, files in job.inputs.items())),
-        dropped=float(job.entries_in - job.entries_out),
-        parts=job.subcompactions,
-        wall_s=job.wall_s or 0.0,
-        cpu_s=job.cpu_s or 0.0,
-        write_s=job.write_s or 0.0,
-        sync_s=job.sync_s,
-        files=[(reading.seconds(file.created_us or 0), float(file.size_bytes)) for file in job.outputs],
-    )
 
 
 def _cost(found: InferredRates, name: str) -> float:

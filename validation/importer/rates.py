@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,13 +15,11 @@ from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.importer.throughput import throughput
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
-from lsmlab.validation.logs.records import JobLine
 
 _FEWEST_JOBS: Final = 8
 """Jobs from which a cost is fitted."""
 _APART: Final = 0.10
 """Relative spread of bytes per entry from which costs per entry and per byte can be told apart."""
-_FLUSH_CPU: Final = re.compile(r"Flush lasted (\d+) microseconds, and (\d+) cpu microseconds")
 
 
 def infer_rates(
@@ -52,7 +49,7 @@ def _merge_cpu(job: LogJob, read_byte_s: float, write_share: float) -> tuple[flo
     `read_byte_s`: of copies that the CPU time leaves out; `write_share`: 1 if the time of its writes is that of copies, else 0.
     """
     share = effort(job.entries_in, job.entries_out, Host().compaction_dropped)
-    copying_s = job.read_bytes * read_byte_s + write_share * (job.write_s or 0.0)
+    copying_s = job.read_bytes * read_byte_s + write_share * (job.writing_s or 0.0)
     return job.entries_in * share, job.read_bytes * share, (job.cpu_s or 0.0) + copying_s
 
 
@@ -73,18 +70,16 @@ def _flush_cpu(reading: Reading, entry_bytes: float) -> list[tuple[float, float,
     From "Flush lasted … and … cpu microseconds" (7.8 on), or else from the time of the file less its fsync, which
     report_bg_io_stats tells.
     """
-    cpu: dict[tuple[int, int], float] = {}
-    for record in reading.log.records:
-        if isinstance(record, JobLine) and (told := _FLUSH_CPU.match(record.text)):
-            cpu[record.opening, record.job] = int(told[2]) / 1e6
+    flushes = reading.jobs.done("flush")
+    cpu = {(job.opening, job.job): job.cpu_s for job in flushes if job.cpu_s is not None}
     if not cpu and buffered_writes(reading):
-        for job in reading.jobs.done("flush"):
+        for job in flushes:
             made_us = job.outputs[0].created_us if len(job.outputs) == 1 else None
             if job.sync_s is not None and made_us is not None and (made_us - job.start_us) / 1e6 > job.sync_s:
                 cpu[job.opening, job.job] = (made_us - job.start_us) / 1e6 - job.sync_s
     return [
         (float(j.entries_in), j.entries_in * entry_bytes, cpu[j.opening, j.job])
-        for j in reading.jobs.done("flush")
+        for j in flushes
         if (j.opening, j.job) in cpu and j.entries_in
     ]
 

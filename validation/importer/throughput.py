@@ -73,7 +73,7 @@ def _waiting_share(reading: Reading, jobs: Sequence[LogJob]) -> float:
     """Share of the merges' time that is not computing, with direct I/O."""
     if not reading.option("use_direct_io_for_flush_and_compaction"):
         return 0.0
-    merges = [job for job in jobs if job.cpu_s is not None]
+    merges = [job for job in jobs if job.kind == "compaction" and job.cpu_s is not None]
     busy = sum(busy_s(job) for job in merges)
     return 1.0 - sum(job.cpu_s or 0.0 for job in merges) / busy if busy else 0.0
 
@@ -108,7 +108,8 @@ def _direct(found: InferredRates, jobs: Sequence[LogJob], total: Floats, busy: F
     """With direct I/O a merge that does not compute reads or writes: one rate for both, a stream's or that of all together."""
     working = busy >= 0.95
     together = float(np.quantile(total[working], 0.95)) if working.any() else float(total.max())
-    merges = [job for job in jobs if job.cpu_s and busy_s(job) > job.cpu_s and job.subcompactions == 1]
+    merges = [job for job in jobs if job.kind == "compaction" and job.subcompactions == 1]
+    merges = [job for job in merges if job.cpu_s and busy_s(job) > job.cpu_s]
     waits = np.array([busy_s(job) - (job.cpu_s or 0.0) for job in merges])
     alone = sum(job.read_bytes + job.write_bytes for job in merges) / float(waits.sum()) if merges else 0.0
     words = f"what {len(merges):,} merges" if alone > together else "95 % of the seconds: what all jobs"

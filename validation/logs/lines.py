@@ -93,6 +93,10 @@ class Line:
 
 def split_line(text: str, clock: Clock) -> list[Line]:
     """The messages of one physical line: one, unless a line break was lost; none if the line is blank."""
+    first = _LINE.match(text)
+    if first is not None and not _another_stamp(text, first.end()):
+        clock.own = True
+        return [_stamped(text, first, len(text), clock)]
     stamps = list(_LINE.finditer(text))
     if not stamps:
         return _host_line(text, clock)
@@ -102,11 +106,25 @@ def split_line(text: str, clock: Clock) -> list[Line]:
         lines.append(Line(clock.last_us, "", text[: stamps[0].start()], stamped=False))
     for i, found in enumerate(stamps):
         end = stamps[i + 1].start() if i + 1 < len(stamps) else len(text)
-        time_us, stated_us = clock.read(found[1])
-        if found[3]:
-            time_us = clock.original(found[3], time_us)
-        lines.append(Line(time_us, found[2], text[found.end() : end].rstrip("\r"), True, stated_us))
+        lines.append(_stamped(text, found, end, clock))
     return lines
+
+
+def _another_stamp(text: str, start: int) -> bool:
+    """Whether a stamp may follow after `start`: its slashes are searched for, as regular expressions are slow on long events."""
+    at = text.find("/", start)
+    while at >= 0:
+        if text[at + 3 : at + 4] == "/" and text[at + 6 : at + 7] == "-":
+            return True
+        at = text.find("/", at + 1)
+    return False
+
+
+def _stamped(text: str, found: re.Match[str], end: int, clock: Clock) -> Line:
+    time_us, stated_us = clock.read(found[1])
+    if found[3]:
+        time_us = clock.original(found[3], time_us)
+    return Line(time_us, found[2], text[found.end() : end].rstrip("\r"), True, stated_us)
 
 
 def _host_line(text: str, clock: Clock) -> list[Line]:

@@ -121,6 +121,7 @@ class _Parser:
         log.records.sort(key=lambda r: (r.time_us, r.line))
         log.troubles["unreadable_stamps"] += self.clock.unreadable
         log.troubles["backward_steps"] += self.clock.backwards
+        log.zone_us = self.zone_us or 0
         log.first_us, log.last_us = self.clock.first_us, self.clock.latest_us
         log.dumps = self.stats.dumps
         log.troubles["unreadable_rows"] += sum(d.unreadable for d in log.dumps)

@@ -217,6 +217,8 @@ class RocksDbLog:
     """How often something could not be read, by kind; `TROUBLES` explains the kinds."""
     lines: int = 0
     """Lines of the file."""
+    zone_us: int = 0
+    """Local time less UTC, from the events' own times."""
     wrapped: bool = False
     """Whether a host program's own prefix stands before the messages, in place of RocksDB's stamp."""
 

@@ -47,6 +47,8 @@ class _Builder:
         self.released: set[int] = set()
         self.result = LogJobs()
         self.active: dict[tuple[int, int], list[LogJob]] = defaultdict(list)
+        self.last: dict[tuple[int, int], LogJob] = {}
+        """The job of each number that began last, running or not."""
         self.by_thread: dict[tuple[int, str], LogJob] = {}
         self.witness: dict[tuple[int, int], Witness] = defaultdict(Witness)
         self.installed: dict[str, InstalledLine] = {}
@@ -82,6 +84,9 @@ class _Builder:
                 self._listed(record.inputs)
         for jobs in self.active.values():
             self.result.problems["unfinished"] += len(jobs)
+        for job in self.result.jobs:
+            if job.kind == "flush" and (times := self.witness[job.opening, job.job].flush_times_s):
+                job.wall_s, job.cpu_s = times
         self.result.jobs.sort(key=lambda j: (j.start_us, j.job))
         self.result.families = list(self.families) or ["default"]
         return self.result
@@ -98,6 +103,7 @@ class _Builder:
         self.families[job.column_family] = None
         self.result.jobs.append(job)
         self.active[event.opening, event.job].append(job)
+        self.last[event.opening, event.job] = job
         before = self.by_thread.get((event.opening, event.thread)) if event.thread else None
         if before is not None and before.status == "unfinished" and before.job != event.job:
             self.result.problems["missing_ends"] += 1
@@ -241,6 +247,11 @@ class _Builder:
 
     def _compaction_finished(self, event: Event) -> None:
         job = self._ended(event, "compaction")
+        wall, cpu = event.whole("compaction_time_micros"), event.whole("compaction_time_cpu_micros")
+        job.wall_s = wall / 1e6 if wall is not None else None
+        job.cpu_s = cpu / 1e6 if cpu is not None else None
+        job.subcompactions = event.whole("num_subcompactions") or 1
+        _io_times(job, event)
         told = self.witness.get((event.opening, event.job), Witness())
         line = self.installed.pop(event.thread, None)
         if line is not None and abs(line.time_us - event.time_us) > 10**6:
@@ -255,15 +266,10 @@ class _Builder:
         self.places.update((f.number, job.output_level) for f in job.outputs)
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in told.generated.values()) or None]
         job.write_bytes = self._agreed([event.whole("total_output_size"), told.write_bytes, *sizes])
-        job.subcompactions = event.whole("num_subcompactions") or 1
         told_in, told_out = records_told(line, event, job.subcompactions)
         entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in told.generated.values()) or None]
         job.entries_in = self._agreed([event.whole("num_input_records"), told_in])
         job.entries_out = self._agreed([event.whole("num_output_records"), told_out, *entries])
-        wall, cpu = event.whole("compaction_time_micros"), event.whole("compaction_time_cpu_micros")
-        job.wall_s = wall / 1e6 if wall is not None else None
-        job.cpu_s = cpu / 1e6 if cpu is not None else None
-        _io_times(job, event)
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
@@ -291,6 +297,11 @@ class _Builder:
     def _trivial_move(self, event: Event) -> None:
         self.families[self.moves.trivial_move(event)] = None
 
+    def _deleted(self, event: Event) -> None:
+        job = self.last.get((event.opening, event.job))
+        if job is not None:
+            job.deleted_us.append(event.time_us)
+
     def _recovery(self, event: Event) -> None:
         self.recovering = event.name == "recovery_started"
 
@@ -301,7 +312,8 @@ def _io_times(job: LogJob, event: Event) -> None:
     if sync is not None:
         job.sync_s = sync / 1e9
     if write is not None:
-        job.write_s = (write + (event.whole("file_prepare_write_nanos") or 0)) / 1e9
+        job.write_s = write / 1e9
+    job.prepare_s = (event.whole("file_prepare_write_nanos") or 0) / 1e9
 
 
 _EVENTS: Final = {
@@ -310,6 +322,7 @@ _EVENTS: Final = {
     "compaction_started": _Builder._compaction_started,
     "compaction_finished": _Builder._compaction_finished,
     "table_file_creation": _Builder._created,
+    "table_file_deletion": _Builder._deleted,
     "trivial_move": _Builder._trivial_move,
     "recovery_started": _Builder._recovery,
     "recovery_finished": _Builder._recovery,

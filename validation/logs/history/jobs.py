@@ -57,10 +57,13 @@ class LogJob:
     payload_bytes: int | None = None
     """Flush: total_data_size, the bytes of keys and values in the memtables."""
     wall_s: float | None = None
-    """Compaction: the merge's own time (compaction_time_micros)."""
+    """Duration without the commit: compaction_time_micros, or of a flush the line "Flush lasted" (7.8, not 6.11)."""
     cpu_s: float | None = None
+    """CPU time of the job's threads: compaction_time_cpu_micros, or "Flush lasted"."""
     write_s: float | None = None
-    """In write calls and those that make room for writes; None without report_bg_io_stats."""
+    """In write calls (file_write_nanos); None without report_bg_io_stats."""
+    prepare_s: float = 0.0
+    """In calls that make room for writes (file_prepare_write_nanos)."""
     sync_s: float | None = None
     """In fsyncs; None without report_bg_io_stats."""
     subcompactions: int = 1
@@ -73,6 +76,13 @@ class LogJob:
     line: int = 0
     """Of its last event in the file."""
     summary: str = ""
+    deleted_us: list[int] = field(default_factory=list)
+    """Times at which the job deleted its input files, one after the other."""
+
+    @property
+    def writing_s(self) -> float | None:
+        """Time in write calls and in those that make room for writes; None without report_bg_io_stats."""
+        return None if self.write_s is None else self.write_s + self.prepare_s
 
     @property
     def done(self) -> bool:

@@ -151,7 +151,7 @@ def level_work(inside: Sequence[LogJob], level: int) -> dict[str, Any]:
 
 def busy_s(job: LogJob) -> float:
     """Time that a job worked: a compaction's merge, otherwise from its start to its commit."""
-    if job.wall_s is not None:
+    if job.kind == "compaction" and job.wall_s is not None:
         return job.wall_s
     return max(0, (job.end_us or job.start_us) - job.start_us) / 1e6
 

@@ -15,6 +15,7 @@ _TO_LEVEL: Final = re.compile(r"files to L(\d+)")
 _COMPACTED: Final = re.compile(r"Compacted .*=> (\d+) bytes")
 _GENERATED: Final = re.compile(r"Generated table #(\d+): (\d+) keys, (\d+) bytes")
 _FLUSHED: Final = re.compile(r"Level-0 flush table #(\d+): (\d+) bytes (.*)")
+_FLUSH_TIMES: Final = re.compile(r"Flush lasted (\d+) microseconds, and (\d+) cpu microseconds")
 _RECORDS: Final = re.compile(r"records in: (\d+), records dropped: (\d+)")
 _LISTED: Final = re.compile(r"(\d+)\((\d+)([KMG]?B)\)")
 _MEGABYTES: Final = re.compile(r"MB in\(([\d.]+), ([\d.]+)")
@@ -40,6 +41,8 @@ class Witness:
     """Entries and size of a compaction's output files, by number."""
     flushed: dict[int, tuple[int, str]] = field(default_factory=dict)
     """Size of a flush's file and how it went, by number."""
+    flush_times_s: tuple[float, float] | None = None
+    """Duration and CPU time of a flush without its commit."""
 
     def hear(self, line: JobLine) -> None:
         """Take in one line."""
@@ -55,6 +58,8 @@ class Witness:
             self.generated[int(found[1])] = (int(found[2]), int(found[3]))
         elif found := _FLUSHED.match(text):
             self.flushed[int(found[1])] = (int(found[2]), found[3])
+        elif found := _FLUSH_TIMES.match(text):
+            self.flush_times_s = (int(found[1]) / 1e6, int(found[2]) / 1e6)
 
 
 def listed_files(inputs: str) -> list[list[LogFile]]:
@@ -84,7 +89,6 @@ def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
     job.write_bytes = event.whole("total_output_size") or 0
     job.entries_in = event.whole("num_input_records") or 0
     job.entries_out = event.whole("num_output_records") or 0
-    job.wall_s = (event.whole("compaction_time_micros") or 0) / 1e6
     return True
 
 

@@ -6,20 +6,21 @@ start of an output file and its `table_file_creation` event is computing and the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.validation.logs.text import read_text_part
-from lsmlab.validation.logs.timings.jobs import Job, compaction_terms, read_jobs
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.jobs import LogJobs
+from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.timings.jobs import Job, compaction_terms, timed_jobs
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-_STATISTICS: Final = re.compile(r"Options\.report_bg_io_stats *: *(\d)")
 _FULL_BYTES: Final = 20e6
 """Smaller files say more about fixed costs than about rates."""
 _TOGETHER_S: Final = 2e-3
@@ -43,28 +44,36 @@ class JobLog:
 
 
 def job_log(path: Path, entry_bytes: float) -> JobLog:
-    """Read a LOG; `entry_bytes` are key and value of one entry. Raises InputError if it is not readable or tells of no job."""
-    text, _ = read_text_part(path)
-    jobs, events = read_jobs(text, entry_bytes)
+    """Read a LOG; `entry_bytes` are key and value of one entry. Raises InputError if it is not readable or has no job."""
+    log = read_log(path)
+    return job_log_of(log, jobs_of(log), entry_bytes)
+
+
+def job_log_of(log: RocksDbLog, history: LogJobs, entry_bytes: float) -> JobLog:
+    """The jobs of a LOG that is read already; times are seconds since 1970 (UTC). Raises InputError if it has no job."""
+    jobs = timed_jobs(history.jobs, log.zone_us, entry_bytes)
     if not jobs:
-        raise InputError(f"{path}: no finished flush or compaction in it; give the file LOG in the database's folder")
-    statistics = _STATISTICS.search(text)
-    return JobLog(jobs, statistics is not None and statistics[1] == "1", _deletions(events))
+        raise InputError(f"{log.source}: no finished flush or compaction in it; give the file LOG in the database's folder")
+    return JobLog(jobs, log.options.get("report_bg_io_stats") == "1", _deletions(log))
 
 
-def _deletions(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+def _deletions(log: RocksDbLog) -> list[tuple[float, float]]:
     """Bytes of each deleted table file, and seconds since the deletion before it if that was the same job's."""
     found: list[tuple[float, float]] = []
     sizes: dict[int, float] = {}
     before: tuple[int, float] | None = None
-    for data in events:
-        if data["event"] == "table_file_creation" and "file_size" in data:
-            sizes[int(data["file_number"])] = float(data["file_size"])
-        elif data["event"] == "table_file_deletion":
-            now_s, size = data["time_micros"] / 1e6, sizes.get(int(data["file_number"]), 0.0)
-            if before and before[0] == data["job"] and size > _FULL_BYTES:
-                found.append((size, now_s - before[1]))
-            before = (data["job"], now_s)
+    for event in log.events("table_file_creation", "table_file_deletion"):
+        number, size = event.whole("file_number"), event.whole("file_size")
+        if number is None:
+            continue
+        if event.name == "table_file_creation":
+            if size is not None:
+                sizes[number] = float(size)
+            continue
+        now_s, deleted = (event.time_us - log.zone_us) / 1e6, sizes.get(number, 0.0)
+        if before and before[0] == event.job and deleted > _FULL_BYTES:
+            found.append((deleted, now_s - before[1]))
+        before = (event.job, now_s)
     return found
 
 

@@ -1,25 +1,18 @@
-"""Flushes and compactions as a LOG tells of them, for fits.
+"""Flushes and compactions of a LOG as fits take them: in seconds, with their CPU time and the time in system calls.
 
 RocksDB measures per job: `compaction_time_cpu_micros` and the "Flush lasted" line (of 7.8, not of 6.11) count the thread's
 CPU time; with report_bg_io_stats `file_write_nanos` is the time in write calls (with direct I/O that of the device, else
-that of copies into the page cache), `file_fsync_nanos` that in fsyncs (with direct I/O only the directory's). The text is
-searched for the few lines that matter, not read as a whole (rocksdb_log.py): fits need neither stamps nor stalls.
+that of copies into the page cache), `file_fsync_nanos` that in fsyncs (with direct I/O only the directory's).
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
 
 from lsmlab.models.costs.host import Host, effort
-from lsmlab.validation.logs.json_text import parse_event
-
-_EVENT: Final = re.compile(r"EVENT_LOG_v1 (.*)")
-_FLUSH: Final = re.compile(r"\[JOB (\d+)\] Flush lasted (\d+) microseconds, and (\d+) cpu microseconds")
+from lsmlab.validation.logs.history.jobs import LogJob
 
 
 @dataclass(slots=True)
@@ -81,61 +74,41 @@ def compaction_terms(job: Job) -> tuple[float, float, float]:
     return job.records * share, job.raw_bytes * share, job.records * math.log2(max(job.runs, 2) / 2.0)
 
 
-def read_jobs(text: str, entry_bytes: float) -> tuple[list[Job], list[dict[str, Any]]]:
-    """Finished jobs by start, and the events of all jobs by time. `entry_bytes` are key and value of one entry.
+def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: float) -> list[Job]:
+    """Flushes and compactions that have ended and made files, by start; compactions only where the LOG has their CPU time.
 
-    An event has at least `event`, `job` and `time_micros`, and no `table_properties`; of one that the logger cut off it has
-    what could be recovered. Times are UTC, whatever the stamps' zone.
+    Times are seconds after `zero_us`, which is on the LOG's clock; `entry_bytes` are key and value of one entry. Jobs whose
+    output the store threw away when it closed count too: their time and their bytes are real.
     """
-    events = _events(text)
-    jobs: dict[int, Job] = defaultdict(Job)
-    for data in events:
-        _take(jobs[data["job"]], data)
-    for found in _FLUSH.finditer(text):
-        job = jobs[int(found[1])]
-        job.wall_s, job.cpu_s = int(found[2]) / 1e6, int(found[3]) / 1e6
-    done = [job for job in jobs.values() if job.kind and job.end_s and job.files]
-    for job in done:
-        job.raw_bytes = job.records * entry_bytes
-    return sorted(done, key=lambda job: job.start_s), events
+    ended = [job for job in jobs if job.end_us is not None and job.outputs]
+    return [
+        _timed(job, zero_us, entry_bytes)
+        for job in sorted(ended, key=lambda job: job.start_us)
+        if job.kind == "flush" or (job.kind == "compaction" and job.cpu_s is not None)
+    ]
 
 
-def _events(text: str) -> list[dict[str, Any]]:
-    events = []
-    for line in _EVENT.finditer(text):
-        data, _ = parse_event(line[1])
-        if isinstance(data.get("job"), int) and isinstance(data.get("time_micros"), int) and "event" in data:
-            data.pop("table_properties", None)  # most of what the events hold
-            events.append(data)
-    return sorted(events, key=lambda data: data["time_micros"])  # lines from under the DB mutex come late
+def _timed(job: LogJob, zero_us: int, entry_bytes: float) -> Job:
+    def seconds(time_us: int | None) -> float:
+        return ((time_us or 0) - zero_us) / 1e6
 
-
-def _take(job: Job, data: Mapping[str, Any]) -> None:
-    now_s, name = data["time_micros"] / 1e6, data["event"]
-    if name == "flush_started":
-        job.kind, job.start_s, job.records = "flush", now_s, float(data.get("num_entries", 0))
-    elif name == "compaction_started":
-        job.kind, job.start_s, job.read_bytes = "compaction", now_s, float(data.get("input_data_size", 0))
-        levels = {key: files for key, files in data.items() if key.startswith("files_L")}
-        job.runs = max(1, sum(len(files) if key == "files_L0" else 1 for key, files in levels.items()))
-    elif name == "table_file_creation" and "file_size" in data:
-        job.files.append((now_s, float(data["file_size"])))
-    elif name == "table_file_deletion":
-        job.deleted_s.append(now_s)
-    elif name == "flush_finished":
-        job.end_s = now_s
-        _take_times(job, data)
-    elif name == "compaction_finished" and "compaction_time_cpu_micros" in data:
-        job.end_s = now_s
-        job.wall_s, job.cpu_s = data["compaction_time_micros"] / 1e6, data["compaction_time_cpu_micros"] / 1e6
-        job.records, job.parts = float(data.get("num_input_records", 0)), int(data.get("num_subcompactions", 1))
-        job.output_bytes = float(data.get("total_output_size", 0))
-        job.dropped = job.records - float(data.get("num_output_records", job.records))
-        _take_times(job, data)
-
-
-def _take_times(job: Job, data: Mapping[str, Any]) -> None:
-    """I/O statistics."""
-    job.write_s, job.prepare_s = data.get("file_write_nanos", 0) / 1e9, data.get("file_prepare_write_nanos", 0) / 1e9
-    if "file_fsync_nanos" in data:
-        job.sync_s = data["file_fsync_nanos"] / 1e9
+    merges = job.kind == "compaction"
+    return Job(
+        kind=job.kind,
+        start_s=seconds(job.start_us),
+        end_s=seconds(job.end_us),
+        records=float(job.entries_in),
+        raw_bytes=float(job.entries_in * entry_bytes),
+        read_bytes=float(job.read_bytes),
+        output_bytes=float(job.write_bytes) if merges else 0.0,
+        runs=max(1, sum(len(files) if level == 0 else 1 for level, files in job.inputs.items())),
+        dropped=float(job.entries_in - job.entries_out) if merges else 0.0,
+        parts=job.subcompactions,
+        wall_s=job.wall_s or 0.0,
+        cpu_s=job.cpu_s or 0.0,
+        write_s=job.write_s or 0.0,
+        prepare_s=job.prepare_s,
+        sync_s=job.sync_s,
+        files=[(seconds(file.created_us), float(file.size_bytes)) for file in job.outputs],
+        deleted_s=[seconds(time_us) for time_us in job.deleted_us],
+    )
