@@ -191,7 +191,7 @@ class StallInputs:
     """`Picker.stall_run_count`."""
     pending_bytes: int
     bottommost_bytes: int = 0
-    """Bytes of all files with nothing below them (8.10+) (behaviour/write-stalls.md, Pressure); 0 if not needed."""
+    """Bytes of all files with nothing below them, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not needed."""
     marked_files: int = 0
     """Files marked for compaction (9.0+)."""
 

@@ -1,9 +1,8 @@
 """Write stalls from a LOG: which cause held writers back from when to when.
 
 RocksDB prints a line at every recompute of its stall state that yields a condition, and none when writers may go on freely
-(behaviour/write-stalls.md, When the condition is recomputed) (behaviour/log-and-statistics.md, Stall lines). A
-recompute happens at each memtable switch and at each commit; the line of a recompute stands right after the switch's
-line, or before the commit's event, on the same thread.
+(behaviour/log-and-statistics.md, Stall lines). A recompute happens at each memtable switch and at each commit; the line
+of a recompute stands right after the switch's line, or before the commit's event, on the same thread.
 """
 
 from __future__ import annotations
