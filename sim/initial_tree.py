@@ -14,7 +14,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.units import build, quantity
 from lsmlab.sim.phase import Phase
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 
 _OPEN_ENDED: Final = -1
 
@@ -40,8 +40,9 @@ def place_files(phase: Phase, table: object, seed: np.random.SeedSequence) -> No
     its bounds a file holds is random. Raises InputError that names the row.
     """
     rows = [build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(_rows(table))]
-    for store, place in zip(phase.stores, seed.spawn(len(phase.stores)), strict=True):
-        _place(store, phase, rows, np.random.default_rng(place))
+    families = phase.families
+    for family, place in zip(families, seed.spawn(len(families)), strict=True):
+        _place(family, phase, rows, np.random.default_rng(place))
 
 
 def _rows(table: object) -> list[Mapping[str, Any]]:
@@ -60,17 +61,17 @@ def _rows(table: object) -> list[Mapping[str, Any]]:
     )
 
 
-def _place(store: Store, phase: Phase, rows: list[TreeFile], rng: np.random.Generator) -> None:
+def _place(family: ColumnFamily, phase: Phase, rows: list[TreeFile], rng: np.random.Generator) -> None:
     codes = phase.setup.sample.codes()
     levels: list[tuple[int, list[SortedFile]]] = []
     for level in sorted({row.level for row in rows}):
-        if level >= store.tree.num_levels:
+        if level >= family.tree.num_levels:
             raise InputError(
-                f"initial_tree: level {level} does not exist; the store has {store.tree.num_levels} levels"
+                f"initial_tree: level {level} does not exist; the store has {family.tree.num_levels} levels"
             )
         mine = [(i, one) for i, row in enumerate(rows) if row.level == level for one in _alike(row)]
         ranges = _ranges(mine, phase.setup.sample.population, level)
-        files = [_file(store, codes, i, row, span, rng) for (i, row), span in zip(mine, ranges, strict=True)]
+        files = [_file(family, codes, i, row, span, rng) for (i, row), span in zip(mine, ranges, strict=True)]
         if level > 0:
             files.sort(key=lambda f: f.lo)
             for before, after in itertools.pairwise(files):
@@ -79,11 +80,11 @@ def _place(store: Store, phase: Phase, rows: list[TreeFile], rng: np.random.Gene
                         f"initial_tree: two files of level {level} overlap; levels below 0 hold each key once"
                     )
         levels.append((level, files))
-    newest = next(store.file_numbers)
+    newest = next(family.database.file_numbers)
     for number, file in enumerate(reversed([f for _, files in levels for f in files]), newest):
         file.number = number  # L0's newest file, listed first, gets the highest number
-        newest = next(store.file_numbers)
-    store.preload(levels)
+        newest = next(family.database.file_numbers)
+    family.preload(levels)
 
 
 def _alike(row: TreeFile) -> list[TreeFile]:
@@ -117,9 +118,10 @@ def _ranges(rows: list[tuple[int, TreeFile]], population: int, level: int) -> li
 
 
 def _file(
-    store: Store, codes: KeyArray, row_number: int, row: TreeFile, span: tuple[int, int], rng: np.random.Generator
-) -> SortedFile:
-    content = store.content
+    family: ColumnFamily, codes: KeyArray, row_number: int, row: TreeFile, span: tuple[int, int],
+    rng: np.random.Generator,
+) -> SortedFile:  # fmt: skip
+    content = family.content
     one = content.entry
     entries = max(1.0, (row.size_bytes - one.fixed) / (one.put + one.tail))
     begin, end = np.searchsorted(codes, (span[0] << 1, (span[1] << 1) | 1), side="left")

@@ -16,9 +16,10 @@ from lsmlab.sim.clients.control import start_control
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.setup import set_up
+from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts
+from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.memtables import Floats, sum_updates
 from lsmlab.sim.store.recorder import StoreRecorder
-from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.reads import TreeReads
@@ -71,26 +72,36 @@ class Phase:
         self.setup = set_up(config, env, np.random.default_rng(limiter), allowed, like)
         workload, self.machine = self.setup.workload, self.setup.machine
         self.fills = Fills(workload, self.setup.sample, keys.spawn(workload.shards))
-        levels, checks = self.setup.engine.options.num_levels, bool(config.get("checks", False))
-        self.stores = [
-            Store(
-                number, env, self.setup.engine, self.setup.content, self.machine, self.fills,
-                StoreRecorder(number, levels), np.random.default_rng(own), checks=checks,
-            )
+        self.databases = [
+            self._open(number, np.random.default_rng(own), checks=bool(config.get("checks", False)))
             for number, own in enumerate(limiter.spawn(workload.shards))
-        ]  # fmt: skip
+        ]
         self._arrivals_rng = np.random.default_rng(arrivals)
         self._reads_rng = np.random.default_rng(reads)
         self.clients: ClientLoad
         """From `run` on."""
         self.reads: TreeReads | None = None
 
+    def _open(self, number: int, rng: np.random.Generator, checks: bool) -> Database:
+        engine, content = self.setup.engine, self.setup.content
+        rate = engine.throttle.initial().rate_bytes_per_s
+        database = Database(number, self.env, self.machine, engine.scheduler(), rng, rate)
+        recorder = StoreRecorder(number, engine.options.num_levels)
+        database.add_family(FamilyParts(number, "default", engine, content, self.fills, recorder, checks))
+        return database
+
+    @property
+    def families(self) -> list[ColumnFamily]:
+        """Column families of all databases."""
+        return [family for database in self.databases for family in database.families]
+
     def preload(self) -> None:
         """Begin with the keys that the workload takes for granted, settled into levels."""
         workload = self.setup.workload
         if workload.preload_keys > 0:
-            for store, place in zip(self.stores, self._preload_seed.spawn(len(self.stores)), strict=True):
-                store.preload(settled_tree(store, workload, self.setup.sample, np.random.default_rng(place)))
+            families = self.families
+            for family, place in zip(families, self._preload_seed.spawn(len(families)), strict=True):
+                family.preload(settled_tree(family, workload, self.setup.sample, np.random.default_rng(place)))
 
     def run(self, progress: Progress | None = None) -> None:
         """Simulate to the end of the workload."""
@@ -99,9 +110,9 @@ class Phase:
         finished = env.event()
 
         self.reads = self._tree_reads()
-        self.clients = ClientLoad(env, self.setup, self.stores, until_s, self._arrivals_rng, self.reads)
+        self.clients = ClientLoad(env, self.setup, self.databases, until_s, self._arrivals_rng, self.reads)
         self.clients.finished.add(finished.succeed)
-        start_control(env, self.stores, self.clients, self.machine, workload, self.reads)
+        start_control(env, self.databases, self.clients, self.machine, workload, self.reads)
         self.clients.start()
         _advance(env, until_s, finished, progress)
 
@@ -110,15 +121,15 @@ class Phase:
         self.clients.settle()
         self.machine.device.settle()
         self.machine.cores.settle()
-        for store in self.stores:
-            store.recorder.close(self.env.now)
+        for family in self.families:
+            family.recorder.close(self.env.now)
 
     def calm_down(self) -> None:
         """Stop the clients, flush what is in memory and let all compactions end that have become due."""
         self.clients.stop()
-        for store, entries in zip(self.stores, self.clients.unflushed(), strict=True):
-            store.flush_all(entries)
-        while not all(store.idle for store in self.stores):
+        for family, entries in zip(self.families, self.clients.unflushed(), strict=True):
+            family.flush_all(entries)
+        while not all(database.idle for database in self.databases):
             self.env.step()
         self.machine.device.settle()
 
@@ -127,7 +138,7 @@ class Phase:
             return None
         from lsmlab.sim.clients.reads import TreeReads
 
-        return TreeReads(self.env, self.stores, self.setup, self.fills.cursors, self._reads_rng)
+        return TreeReads(self.env, self.families, self.setup, self.fills.cursors, self._reads_rng)
 
 
 def _advance(env: simpy.Environment, until_s: float, finished: simpy.Event, progress: Progress | None) -> None:

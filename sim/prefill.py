@@ -15,7 +15,7 @@ from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.progress import Progress
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 
 
 def prefill(
@@ -37,8 +37,8 @@ def prefill(
     end_s = inner.env.now
     inner.calm_down()
     inner.settle()
-    for store, filled in zip(phase.stores, inner.stores, strict=True):
-        _take_over(store, filled, inner.env.now)
+    for family, filled in zip(phase.families, inner.families, strict=True):
+        _take_over(family, filled, inner.env.now)
     phase.machine.cache = inner.machine.cache
     phase.machine.device.begin(inner.machine.device.state)
     return {
@@ -47,9 +47,9 @@ def prefill(
         "operations": sum(g.served for g in inner.clients.groups),
         "duration_s": end_s,
         "settling_s": inner.env.now - end_s,
-        "live_bytes": sum(store.tree.total_bytes() for store in inner.stores),
+        "live_bytes": sum(family.tree.total_bytes() for family in inner.families),
         "files_per_level": [
-            sum(s.tree.file_count(i) for s in inner.stores) for i in range(inner.stores[0].tree.num_levels)
+            sum(f.tree.file_count(i) for f in inner.families) for i in range(inner.families[0].tree.num_levels)
         ],
     }
 
@@ -85,11 +85,11 @@ def _shared_sample(sample: KeySample, measured: Workload, filling: Workload) -> 
     return KeySample(one.population, sample.rate, one.key_order, hot)
 
 
-def _take_over(store: Store, filled: Store, end_s: float) -> None:
+def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None:
     """Move the files of a store that has settled at `end_s` into another one, at whose time 0 they are that old."""
     for file in filled.files():
         file.created_s -= end_s
     last = max((f.number for f in filled.files()), default=0)
-    store.file_numbers = itertools.count(last + 1)
+    family.database.file_numbers = itertools.count(last + 1)
     filled.tree.restamp()
-    store.adopt(filled.tree)
+    family.adopt(filled.tree)

@@ -11,14 +11,14 @@ from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.workloads.base import Workload
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 
 _FULLNESS: Final = 0.9
 """How full upper levels of a settled store are, as a share of their targets: between just compacted and just due."""
 
 
 def settled_tree(
-    store: Store, workload: Workload, sample: KeySample, rng: np.random.Generator
+    family: ColumnFamily, workload: Workload, sample: KeySample, rng: np.random.Generator
 ) -> list[tuple[int, list[SortedFile]]]:
     """Files per level of a store that holds the workload's preloaded keys once each, with no compaction due.
 
@@ -28,27 +28,27 @@ def settled_tree(
     keys = workload.preloaded(sample)
     if not len(keys):
         return []
-    stream, entries = store.content.stream(keys, None)
-    total = store.content.file_bytes(float(entries[-1]), float(stream.cumulative_bytes[-1]))
-    sizes = _level_sizes(store, total)
+    stream, entries = family.content.stream(keys, None)
+    total = family.content.file_bytes(float(entries[-1]), float(stream.cumulative_bytes[-1]))
+    sizes = _level_sizes(family, total)
     shares = np.array([size for _, size in sizes], dtype=np.float64)
     place = rng.choice(len(sizes), size=len(keys), p=shares / shares.sum()) if len(sizes) > 1 else np.zeros(len(keys), int)
     return [
-        (level, _files(store, keys[place == i], level)) for i, (level, _) in enumerate(sizes) if bool((place == i).any())
+        (level, _files(family, keys[place == i], level)) for i, (level, _) in enumerate(sizes) if bool((place == i).any())
     ]
 
 
-def _level_sizes(store: Store, total_bytes: float) -> list[tuple[int, float]]:
+def _level_sizes(family: ColumnFamily, total_bytes: float) -> list[tuple[int, float]]:
     """(level, bytes) from shallow to deep."""
-    options, picker = store.options, store.engine.picker
+    options, picker = family.options, family.latest_options.picker
     last = options.num_levels - 1
     if last < 1:
         return [(0, total_bytes)]
     if isinstance(picker, SettlesElsewhere):
-        return [(picker.settled_level(store.tree, total_bytes), total_bytes)]
-    targets = list(picker.level_targets(store.tree))
+        return [(picker.settled_level(family.tree, total_bytes), total_bytes)]
+    targets = list(picker.level_targets(family.tree))
     if options.level_compaction_dynamic_level_bytes or not all(map(math.isfinite, targets[1:])):
-        return _from_the_last_level(store, total_bytes)
+        return _from_the_last_level(family, total_bytes)
     sizes, left = [], total_bytes
     for level in range(1, last + 1):
         if left <= targets[level] or level == last:
@@ -59,12 +59,12 @@ def _level_sizes(store: Store, total_bytes: float) -> list[tuple[int, float]]:
     return sizes
 
 
-def _from_the_last_level(store: Store, total_bytes: float) -> list[tuple[int, float]]:
+def _from_the_last_level(family: ColumnFamily, total_bytes: float) -> list[tuple[int, float]]:
     """Dynamic levels: the last holds most, each one above it a share.
 
     See (behaviour/leveled-compaction.md, Dynamic targets).
     """
-    options = store.options
+    options = family.options
     base, multiplier, last = options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier, options.num_levels - 1
     size, first = total_bytes, last
     while first > 1 and size > base:
@@ -73,15 +73,15 @@ def _from_the_last_level(store: Store, total_bytes: float) -> list[tuple[int, fl
     return [*upper, (last, max(total_bytes - sum(b for _, b in upper), 0.5 * total_bytes))]
 
 
-def _files(store: Store, keys: KeyArray, level: int) -> list[SortedFile]:
-    stream, entries = store.content.stream(keys, None)
-    target = store.engine.target_file_bytes(store.tree, level)
+def _files(family: ColumnFamily, keys: KeyArray, level: int) -> list[SortedFile]:
+    stream, entries = family.content.stream(keys, None)
+    target = family.latest_options.target_file_bytes(family.tree, level)
     cuts = set(_even_cuts(stream, target))
-    picker = store.engine.picker
+    picker = family.latest_options.picker
     if isinstance(picker, DividesLevels):
         borders = picker.borders(keys, float(entries[-1]) / len(keys), level)
         cuts |= {i for i in keys.searchsorted(borders).tolist() if 0 < i < len(keys)}
-    return store.content.files(stream, entries, None, sorted(cuts), store.file_numbers, 0.0)
+    return family.content.files(stream, entries, None, sorted(cuts), family.database.file_numbers, 0.0)
 
 
 def _even_cuts(stream: MergedStream, target_bytes: int) -> list[int]:

@@ -47,7 +47,7 @@ def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Se
         phase.preload()
     phase.run(progress)
     phase.settle()
-    result = collect(config, phase.setup, phase.stores, phase.clients, phase.reads, phase.env.now)
+    result = collect(config, phase.setup, phase.families, phase.clients, phase.reads, phase.env.now)
     if facts is not None:
         result.summary["prefill"] = facts
     return result

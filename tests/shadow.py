@@ -16,7 +16,7 @@ import lsmlab.sim.store.flushing
 import numpy as np
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.tree.files import KeyArray, SortedFile
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 
 Run = tuple[KeyArray, KeyArray]
 """Keys and the version of each."""
@@ -63,7 +63,7 @@ class Shadow:
         """Files were merged, in the order in which the pick names them."""
         self._note(outputs, [run for _, files in pick.inputs for f in files for run in self._runs(f)])
 
-    def find(self, store: Store, key: int) -> int | None:
+    def find(self, store: ColumnFamily, key: int) -> int | None:
         """Version that a lookup finds: memtables, L0, then every run from newest to oldest."""
         if _position(store.memtables.kept.keys, key) is not None:
             return self.latest[key]  # rewritten into the active memtable from the one that was full last
@@ -116,7 +116,7 @@ def _position(keys: KeyArray, key: int) -> int | None:
 
 
 @contextmanager
-def shadowed(store: Store) -> Iterator[Shadow]:
+def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
     """Follow everything that happens to a store while the context lasts."""
     shadow = Shadow()
     flush_work, compaction_work = lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.compaction_work
@@ -146,13 +146,13 @@ def shadowed(store: Store) -> Iterator[Shadow]:
             shadow.full(taken.keys)
         return taken
 
-    def flush(own: Store, keys: KeyArray, tombstones: Any, entries_in: float) -> Any:
+    def flush(own: ColumnFamily, keys: KeyArray, tombstones: Any, entries_in: float) -> Any:
         work = flush_work(own, keys, tombstones, entries_in)
-        picked = own._flushing._flushes[-1].memtables
+        picked = own.flushing._flushes[-1].memtables
         shadow.flushed([m.keys for m in picked], work.file)
         return work
 
-    def merge(own: Store, pick: Compaction) -> Any:
+    def merge(own: ColumnFamily, pick: Compaction) -> Any:
         work = compaction_work(own, pick)
         shadow.merged(pick, work.outputs)
         return work

@@ -194,6 +194,10 @@ class StallInputs:
     """Bytes of all files with nothing below them, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not needed."""
     marked_files: int = 0
     """Files marked for compaction (9.0+)."""
+    others_delayed: bool = False
+    """Whether another column family of the database holds a delay token."""
+    others_stopped: bool = False
+    """Whether another column family of the database holds a stop token."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lsmlab.models.policies.decisions import StallCause, ThrottleState
+from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.clients.group import NEVER, WRITE, Group
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.clients.sleeps import Sleeps, fixed_sleep, sleeps_at
 from lsmlab.sim.machine.machine import Machine
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.write_controller import WriteController
 from lsmlab.sim.store.write_shape import WriteShape
 
 
@@ -17,9 +18,9 @@ class Admission:
     """The gate between clients and stores. A thread that meets a closed store waits there, so one store closes it for all."""
 
     def __init__(
-        self, stores: Sequence[Store], groups: Sequence[Group], machine: Machine, shape: WriteShape, times: OpTimes
+        self, databases: Sequence[Database], groups: Sequence[Group], machine: Machine, shape: WriteShape, times: OpTimes
     ) -> None:
-        self._stores = stores
+        self._databases = databases
         self._groups = groups
         self._journal = machine.journal
         self._host = machine.host
@@ -36,13 +37,13 @@ class Admission:
     def held(self) -> bool:
         """Whether nobody can append to the log (`Journal.locked`), or an OPTIONS file is written (`OptionsFile`)."""
         locked = self._journal is not None and self._journal.locked and self._shape.wal_bytes > 0.0
-        return locked or any(store.options_file.holds_writers for store in self._stores)
+        return locked or any(database.options_file.holds_writers for database in self._databases)
 
     def decide(self, held: bool) -> float:
         """Writes per second that all stores together let through now, and no other until this is asked again."""
         allowed, self.cause = self._allowed(held)
-        self._each_per_s = allowed / len(self._stores)
-        self._asked_sleep_s = max(store.throttle.sleep_s for store in self._stores)
+        self._each_per_s = allowed / len(self._databases)
+        self._asked_sleep_s = max(database.write_controller.sleep_s for database in self._databases)
         return allowed
 
     def sleeps(self) -> Sleeps:
@@ -52,26 +53,27 @@ class Admission:
         threads = sum(g.spec.threads for g in self._groups if g.closed and g.write_share > 0.0)
         group_bytes = max(1, threads) * self._shape.batch_bytes
         rate = self._each_per_s * self._shape.batch_bytes
-        return sleeps_at(rate, group_bytes, self._host, self._stores[0].engine.version)
+        return sleeps_at(rate, group_bytes, self._host, self._databases[0].families[0].latest_options.version)
 
     def _allowed(self, held: bool) -> tuple[float, StallCause | None]:
         allowed, cause = NEVER, None
-        for store in self._stores:
-            if store.blocked:
-                return 0.0, store.blocked_by
+        for database in self._databases:
+            if database.blocked:
+                return 0.0, database.blocked_by
         if held:
             return 0.0, None  # RocksDB does not count this as a stall
-        for store in self._stores:
-            if store.throttle.delayed:
-                rate = self._delayed(store.throttle) * len(self._stores)
+        for database in self._databases:
+            controller = database.write_controller
+            if controller.delayed:
+                rate = self._delayed(controller) * len(self._databases)
                 if rate < allowed:
-                    allowed, cause = rate, store.throttle.cause
+                    allowed, cause = rate, controller.delay_cause
         return allowed, cause
 
-    def _delayed(self, throttle: ThrottleState) -> float:
-        """Writes per second that a delayed store lets through: by bytes, or a group of writers per sleep."""
-        if throttle.sleep_s == 0.0:
-            return throttle.rate_bytes_per_s / self._shape.batch_bytes
+    def _delayed(self, controller: WriteController) -> float:
+        """Writes per second that a delayed database lets through: by bytes, or a group of writers per sleep."""
+        if controller.sleep_s == 0.0:
+            return controller.rate_bytes_per_s / self._shape.batch_bytes
         writers = sum(g.spec.threads for g in self._groups if g.write_share > 0.0 and not g.finished)
-        sleep_s = fixed_sleep(throttle.sleep_s, self._host).mean_s + self._host.sleep_penalty
+        sleep_s = fixed_sleep(controller.sleep_s, self._host).mean_s + self._host.sleep_penalty
         return max(1, writers) / (sleep_s + self._times.mean_s(WRITE))

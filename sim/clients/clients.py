@@ -19,7 +19,7 @@ from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.clients.write_waits import WriteWaits
 from lsmlab.sim.machine.queues import Alarm
 from lsmlab.sim.observers import Observers
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.database import Database
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.reads import TreeReads
@@ -39,17 +39,18 @@ class ClientLoad:
     """
 
     def __init__(
-        self, env: simpy.Environment, setup: Setup, stores: Sequence[Store], until_s: float, rng: np.random.Generator,
+        self, env: simpy.Environment, setup: Setup, databases: Sequence[Database], until_s: float, rng: np.random.Generator,
         reads: TreeReads | None,
     ) -> None:  # fmt: skip
         self.env = env
-        self.stores = stores
+        self.databases = databases
+        self.families = [family for database in databases for family in database.families]
         self.shape = shape = setup.shape
         self._machine = machine = setup.machine
         self.finished = Observers[[]]()
         """All groups have had the operations that they asked for."""
         clients = setup.workload.clients
-        synced = stores[0].options.sync or any(c.sync for c in clients)
+        synced = self.families[0].options.sync or any(c.sync for c in clients)
         device = machine.device
         sync_s = device.device.fsync_s(device.state) if synced and shape.wal_bytes > 0.0 else 0.0
         self.groups = [start_group(c, until_s, rng, shape) for c in clients]
@@ -57,11 +58,11 @@ class ClientLoad:
         self._last_s = 0.0
         self._written = 0.0
         """Writes per store so far."""
-        self._filling = Filling(len(stores), shape.memtable_entries, rng)
+        self._filling = Filling(len(databases), shape.memtable_entries, rng)
         self._times = OpTimes(machine, shape, self._filling, reads, sync_s)
-        self._admission = Admission(stores, self.groups, machine, shape, self._times)
+        self._admission = Admission(databases, self.groups, machine, shape, self._times)
         self._demand = ClientDemand(
-            machine, self._times, shape, self._filling, len(stores), setup.wal_reaches_device
+            machine, self._times, shape, self._filling, len(databases), setup.wal_reaches_device
         )
         self._alarm = Alarm(env, self._wake)
         self._planning = False
@@ -73,9 +74,10 @@ class ClientLoad:
         """`rates` have changed: the rates before."""
         self.rates = Traffic()
         """Per second now; kept up to date while `rates_changed` has observers."""
-        for store in stores:
-            store.events.stall_changed.add(self.refresh)
-            store.events.memtable_resized.add(self._resize_memtable)
+        for database in databases:
+            database.stall_changed.add(self.refresh)
+        for family in self.families:
+            family.events.memtable_resized.add(self._resize_memtable)
         machine.cores.changed.add(self.refresh)
         if machine.journal is not None:
             machine.journal.lock_changed.add(self.refresh)
@@ -129,10 +131,10 @@ class ClientLoad:
         self._plan()
 
     def _resize_memtable(self, number: int) -> None:
-        """The active memtable of a store is full with more or fewer writes from now on, perhaps with what it has."""
-        store, shape = self.stores[number], self.shape
+        """The active memtable of a family is full with more or fewer writes from now on, perhaps with what it has."""
+        engine, shape = self.families[number].memtable_options, self.shape
         self._advance()
-        entries = store.memtable_engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
+        entries = engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
         self._filling.resize(number, entries, self._written)
         if not self._planning:
             self._plan()
@@ -141,8 +143,8 @@ class ClientLoad:
         self._planning = True  # a switch recomputes stalls, which would plan again for each store
         for number, entries in self._filling.switched(self._written):
             self.waits.add_switch(self.env.now)
-            self.stores[number].switch_memtable(entries, entries * self.shape.wal_bytes)
-            kept = self.stores[number].memtables.kept.entries
+            self.families[number].switch_memtable(entries, entries * self.shape.wal_bytes)
+            kept = self.families[number].memtables.kept.entries
             if kept > 0.0:
                 self._filling.keep(number, kept)
         self._planning = False
@@ -157,7 +159,7 @@ class ClientLoad:
         start_s, self._last_s = self._last_s, now_s
         self._device_bytes += self._demand.device_bytes_per_s * elapsed_s
         for group in self.groups:
-            self._written += group.advance(elapsed_s) * group.write_share / len(self.stores)
+            self._written += group.advance(elapsed_s) * group.write_share / len(self.databases)
         cause = self._admission.cause
         if cause is not None and self._waiting_share > 0.0:
             sleeps = None if cause.stops else self._admission.sleeps()
@@ -171,7 +173,7 @@ class ClientLoad:
             group.arrive(now_s)
         self._times.look()
         held = self._admission.held
-        self.waits.set_stopped(held or any(store.blocked for store in self.stores), now_s)
+        self.waits.set_stopped(held or any(database.blocked for database in self.databases), now_s)
         for _ in range(_ROUNDS):
             before_s = self._machine.device.grant.client_read_latency_s
             self._set_rates(held)
@@ -218,7 +220,7 @@ class ClientLoad:
     def _next_change_s(self) -> float:
         """Seconds until a memtable is full or a group's rates change; groups that are complete end here."""
         soonest_s = NEVER
-        write_rate = writes_per_s(self.groups) / len(self.stores)
+        write_rate = writes_per_s(self.groups) / len(self.databases)
         if write_rate > 0.0:
             soonest_s = max(0.0, self._filling.next_at - self._written) / write_rate
         for group in self.groups:

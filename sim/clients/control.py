@@ -16,8 +16,8 @@ from lsmlab.sim.clients.group import Traffic
 from lsmlab.sim.clients.seeks import Seeks
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import TICK_S, Alarm
+from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.records import JobRecord
-from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.reads import TreeReads
@@ -31,15 +31,15 @@ class Observation:
     """
 
     def __init__(
-        self, env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, machine: Machine, workload: Workload
+        self, env: simpy.Environment, databases: Sequence[Database], clients: ClientLoad, machine: Machine, workload: Workload
     ) -> None:
         self._env = env
-        self._stores = stores
+        self._databases = databases
         self._clients = clients
         self._machine = machine
         self._workload = workload
-        self._window_s = stores[0].scheduler.window_s
-        self._every = stores[0].scheduler.every_window
+        self._window_s = databases[0].background.scheduler.window_s
+        self._every = databases[0].background.scheduler.every_window
         self._alarm = Alarm(env, self._end_window)
         self._window = -1
         """Number of the window that is open; -1 = none is measured."""
@@ -82,29 +82,30 @@ class Observation:
         self._tell(window)
 
     def _tell(self, window: ClientWindow) -> None:
-        for store in self._stores:
-            store.view.now_s = self._env.now
-            rate = store.scheduler.observe(store.view, window)
+        for database in self._databases:
+            background = database.background
+            background.view.now_s = self._env.now
+            rate = background.scheduler.observe(background.view, window)
             if rate is not None and self._machine.limiter is not None:
                 self._machine.limiter.set_rate(rate)
-        for store in self._stores:
-            store.schedule()
+        for database in self._databases:
+            database.background.schedule()
 
 
 class Tuning:
     """Asks the tuner of one store once per interval and applies its answer."""
 
-    def __init__(self, env: simpy.Environment, store: Store, tuner: Tuner, clients: ClientLoad, stores: int) -> None:
+    def __init__(self, env: simpy.Environment, database: Database, tuner: Tuner, clients: ClientLoad, shards: int) -> None:
         self._env = env
-        self._store = store
+        self._database = database
         self._tuner = tuner
         self._clients = clients
-        self._stores = stores
+        self._shards = shards
         self._start_s = env.now
         self._totals, self._scans = clients.totals(), clients.scans()
         self._flushes: list[FlushDone] = []
         """Those of the interval so far."""
-        store.events.job_ended.add(self._note_flush)
+        database.families[0].events.job_ended.add(self._note_flush)
         self._full_seen = 0
         self._alarm = Alarm(env, self._ask)
         self._alarm.set(tuner.interval_s)
@@ -117,44 +118,45 @@ class Tuning:
         changes = self._tuner.observe(self._interval())
         self._alarm.set(self._tuner.interval_s)
         if changes:
-            self._store.retune(changes)
+            self._database.retune(changes)
 
     def _interval(self) -> Interval:
-        store, now_s = self._store, self._env.now
+        database, family, now_s = self._database, self._database.families[0], self._env.now
         totals = self._clients.totals()
         interval = Interval(
             start_s=self._start_s,
             end_s=now_s,
             flushes=tuple(self._flushes),
-            memtables_full=store.memtables_full - self._full_seen,
-            immutables=len(store.immutables),
-            l0_files=store.view.l0_files,
-            files_per_level=tuple(store.tree.files_per_level()),
-            pending_bytes=store.view.pending_bytes,
-            write_ops=(totals.writes - self._totals.writes) / self._stores,
-            read_ops=(totals.reads - self._totals.reads) / self._stores,
-            scan_ops=(self._clients.scans() - self._scans) / self._stores,
-            applying=store.options_file.unfinished > 0,
+            memtables_full=family.memtables_full - self._full_seen,
+            immutables=len(family.immutables),
+            l0_files=database.background.view.l0_files,
+            files_per_level=tuple(family.tree.files_per_level()),
+            pending_bytes=database.background.view.pending_bytes,
+            write_ops=(totals.writes - self._totals.writes) / self._shards,
+            read_ops=(totals.reads - self._totals.reads) / self._shards,
+            scan_ops=(self._clients.scans() - self._scans) / self._shards,
+            applying=database.options_file.unfinished > 0,
         )
         self._start_s, self._totals, self._scans = now_s, totals, self._clients.scans()
-        self._full_seen = store.memtables_full
+        self._full_seen = family.memtables_full
         self._flushes.clear()
         return interval
 
 
 def start_control(
-    env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, machine: Machine, workload: Workload,
+    env: simpy.Environment, databases: Sequence[Database], clients: ClientLoad, machine: Machine, workload: Workload,
     reads: TreeReads | None,
 ) -> list[Observation | Tuning | Seeks]:
     """Begin to observe, to tune and to count seeks, where the engine does."""
     controls: list[Observation | Tuning | Seeks] = []
-    if stores[0].scheduler.window_s > 0.0:
-        controls.append(Observation(env, stores, clients, machine, workload))
-    for store in stores:
-        tuner = store.engine.tuner()
+    if databases[0].background.scheduler.window_s > 0.0:
+        controls.append(Observation(env, databases, clients, machine, workload))
+    for database in databases:
+        tuner = database.families[0].latest_options.tuner()
         if tuner is not None:
-            controls.append(Tuning(env, store, tuner, clients, len(stores)))
-    picker = stores[0].engine.picker
+            controls.append(Tuning(env, database, tuner, clients, len(databases)))
+    families = [family for database in databases for family in database.families]
+    picker = families[0].latest_options.picker
     if reads is not None and isinstance(picker, CountsSeeks) and picker.allowed_seeks(0) < math.inf:
-        controls.append(Seeks(env, stores, clients, reads, workload.entry_bytes))
+        controls.append(Seeks(env, families, clients, reads, workload.entry_bytes))
     return controls

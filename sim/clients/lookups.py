@@ -14,7 +14,7 @@ from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.reads import Searched
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 from numpy.typing import NDArray
 
 Marks = NDArray[np.bool_]
@@ -36,28 +36,28 @@ class Lookups:
     """Tables that were searched, filters included."""
 
 
-def look_up(store: Store, codes: KeyArray) -> Lookups:
+def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     """Look for sorted codes in a store's memtables and files, newest first."""
     missing = np.ones(len(codes), dtype=np.bool_)
     in_wal = 0
-    missing &= ~_contains(store.memtables.kept.keys, codes)
-    for memtable in reversed(store.immutables):
+    missing &= ~_contains(family.memtables.kept.keys, codes)
+    for memtable in reversed(family.immutables):
         missing &= ~_contains(memtable.keys, codes)
     in_memory = len(codes) - int(missing.sum())
     probed: list[tuple[int, int]] = []  # (tables of a run, how many of them were searched)
-    for file in store.tree.l0:
+    for file in family.tree.l0:
         covered = missing & (codes >= file.lo) & (codes <= file.hi)
         probed.append((1, int(covered.sum())))
         here = covered & _contains(file.keys, codes)
         missing &= ~here
         in_wal += int(here.sum()) if file.wal_bytes else 0
     in_slices = 0
-    for level in range(1, store.tree.num_levels):
-        for run in store.tree.runs(level):
-            if store.tree.frozen:
+    for level in range(1, family.tree.num_levels):
+        for run in family.tree.runs(level):
+            if family.tree.frozen:
                 in_slices += _look_in_slices(run, codes, missing)
             probed.append((len(run), _look_in(run, codes, missing)))
-    probed.append((len(store.tree.frozen), in_slices))
+    probed.append((len(family.tree.frozen), in_slices))
     n = len(codes)
     return Lookups(
         sum(count for _, count in probed) / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n,

@@ -29,7 +29,7 @@ from lsmlab.models.workloads.reads import (
     table_opens,
 )
 from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
@@ -64,12 +64,12 @@ class TreeReads:
     """Costs of point reads and scans, refreshed as the trees change."""
 
     def __init__(
-        self, env: simpy.Environment, stores: Sequence[Store], setup: Setup, cursors: Sequence[InsertCursor],
-        rng: np.random.Generator,
+        self, env: simpy.Environment, families: Sequence[ColumnFamily], setup: Setup,
+        cursors: Sequence[InsertCursor], rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """`cursors`: the insert cursors that the writers of each store move, so that reads can follow them."""
         self._env = env
-        self._stores = stores
+        self._families = families
         self._setup = setup
         self._rng = rng
         options = setup.engine.options
@@ -134,17 +134,17 @@ class TreeReads:
     def _measure(self) -> tuple[ReadCost, ReadCost]:
         host = self._setup.host
         block_cpu_s = host.read_block + host.checksum_byte * self._setup.engine.options.block_size
-        store = self._stores[int(self._rng.integers(len(self._stores)))]
-        self.lookups = found = look_up(store, np.sort(self.sample_codes(store.number)))
+        family = self._families[int(self._rng.integers(len(self._families)))]
+        self.lookups = found = look_up(family, np.sort(self.sample_codes(family.number)))
         extra = found.runs - found.found  # runs probed in vain
         blocks = found.found + found.in_wal + self._false_positive * extra
         self._block_sum += blocks
         self._block_weight += 1.0
-        self._tables = _table_count(store.tree)
+        self._tables = _table_count(family.tree)
         self.block_bytes = self._requests(1.0)[1]
-        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._stores)
+        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._families)
         miss = (1.0 - self.hit_rate) * beyond_pages
-        opened = self._opened(store, found.searched, beyond_pages)
+        opened = self._opened(family, found.searched, beyond_pages)
         get = ReadCost(
             cpu_s=host.read_op + found.runs * host.read_run + blocks * block_cpu_s + opened.cpu_s,
             device_reads=blocks * miss + opened.device_reads,
@@ -152,13 +152,13 @@ class TreeReads:
             memory_share=(1.0 - miss) ** blocks * opened.memory_share,
             blocks=blocks,
         )
-        runs = scan_runs(store.tree)
+        runs = scan_runs(family.tree)
         number = sum(run.number for run in runs)
         length = self._scan_length()
         touched = scan_block_reads(number, length, self.entries_per_block)
         sizes = [(run.size_bytes, run.number) for run in runs]
         requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
-        opened = self._opened(store, [Searched(run.tables, run.number) for run in runs], beyond_pages)
+        opened = self._opened(family, [Searched(run.tables, run.number) for run in runs], beyond_pages)
         scan = ReadCost(
             cpu_s=host.read_op + number * (host.read_run + block_cpu_s) + length * host.scan_entry + opened.cpu_s,
             device_reads=requests * miss + opened.device_reads,
@@ -172,14 +172,14 @@ class TreeReads:
         """(Requests, bytes) that get consecutive blocks of a table from the device."""
         return self._setup.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
 
-    def _opened(self, store: Store, searched: Sequence[Searched], beyond_pages: float) -> ReadCost:
+    def _opened(self, family: ColumnFamily, searched: Sequence[Searched], beyond_pages: float) -> ReadCost:
         """What it costs to open the tables that a read finds closed; their ends are in the page cache as often as blocks."""
         reads = self._setup.engine.table_reads
         opens = table_opens(searched, reads.open_tables)
         if opens == 0.0:
             return ReadCost()
         entry = self._setup.content.entry
-        table_bytes = _all_bytes(store.tree) / self._tables
+        table_bytes = _all_bytes(family.tree) / self._tables
         tail_bytes = table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed
         return ReadCost(
             cpu_s=opens * self._setup.host.table_open,

@@ -15,7 +15,7 @@ from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.machine.queues import Alarm
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.reads import TreeReads
@@ -30,10 +30,11 @@ class Seeks:
     """Charges the files of all stores and tells the stores when an allowance is used up."""
 
     def __init__(
-        self, env: simpy.Environment, stores: Sequence[Store], clients: ClientLoad, reads: TreeReads, entry_bytes: float
+        self, env: simpy.Environment, families: Sequence[ColumnFamily], clients: ClientLoad, reads: TreeReads,
+        entry_bytes: float,
     ) -> None:  # fmt: skip
         """`entry_bytes`: key and value that a scan reads per entry."""
-        self._stores = stores
+        self._families = families
         self._clients = clients
         self._reads = reads
         self._entry_bytes = entry_bytes
@@ -50,22 +51,22 @@ class Seeks:
 
     def _look(self) -> None:
         totals = self._totals()
-        gets, scanned = ((b - a) / len(self._stores) for a, b in zip(self._before, totals, strict=True))
+        gets, scanned = ((b - a) / len(self._families) for a, b in zip(self._before, totals, strict=True))
         self._before = totals
-        for store in self._stores:
-            self._charge(store, gets, scanned / SCAN_PERIOD_BYTES)
+        for family in self._families:
+            self._charge(family, gets, scanned / SCAN_PERIOD_BYTES)
         self._alarm.set(LOOK_S)
 
-    def _charge(self, store: Store, gets: float, samples: float) -> None:
+    def _charge(self, family: ColumnFamily, gets: float, samples: float) -> None:
         """Charge a store's files for `gets` point reads and `samples` looks of iterators."""
-        picker = store.engine.picker
+        picker = family.latest_options.picker
         assert isinstance(picker, CountsSeeks)
-        codes = self._reads.sample_codes(store.number).tolist()
+        codes = self._reads.sample_codes(family.number).tolist()
         used_up: dict[int, tuple[int, SortedFile]] = {}
         for code in codes if gets + samples > 0.0 else ():
-            if any(_holds(m.keys, code) for m in store.immutables):
+            if any(_holds(m.keys, code) for m in family.immutables):
                 continue
-            searched = files_at(store.tree, code)
+            searched = files_at(family.tree, code)
             first = next(searched, None)
             if first is None or next(searched, None) is None:
                 continue
@@ -73,10 +74,11 @@ class Seeks:
             file.seeks += samples / len(codes) + (0.0 if _finds(file, code) else gets / len(codes))
             if file.seeks >= picker.allowed_seeks(file.size_bytes):
                 used_up[file.number] = first
-        store.tree.exhausted = list(used_up.values())
+        family.tree.exhausted = list(used_up.values())
         if used_up:
-            store.queue_compactions(picker)
-            store.schedule()
+            background = family.database.background
+            background.enqueue_compaction(family)
+            background.schedule()
 
 
 def files_at(tree: Tree, code: int) -> Iterator[tuple[int, SortedFile]]:

@@ -6,24 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.records import JobRecord
-from lsmlab.sim.store.store import Store
 
 _GIB: Final = 2.0**30
 _MIB: Final = 2.0**20
 
 
-def level_rows(stores: Sequence[Store], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
+def level_rows(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
     """One row per level that holds or received anything."""
     rows = []
-    for level in range(stores[0].tree.num_levels):
-        row = _level_row(level, stores, jobs)
+    for level in range(families[0].tree.num_levels):
+        row = _level_row(level, families, jobs)
         if row["files"] or row["write_bytes"] or row["moved_bytes"] or level == 0:
             rows.append(row)
     return rows
 
 
-def _level_row(level: int, stores: Sequence[Store], jobs: Sequence[JobRecord]) -> dict[str, Any]:
+def _level_row(level: int, families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> dict[str, Any]:
     into = [j for j in jobs if j.output_level == level and j.kind in ("compaction", "flush")]
     merges = [j for j in into if j.kind == "compaction"]
     flushed = sum(j.write_bytes for j in into if j.kind == "flush")
@@ -31,13 +31,13 @@ def _level_row(level: int, stores: Sequence[Store], jobs: Sequence[JobRecord]) -
     read_same = sum(j.read_bytes_output_level if j.start_level != level else j.read_bytes for j in merges)
     written = sum(j.write_bytes for j in into)
     base = flushed if level == 0 else read_above
-    target = sum(float(s.engine.picker.level_targets(s.tree)[level]) for s in stores) if level else math.inf
+    target = sum(float(s.latest_options.picker.level_targets(s.tree)[level]) for s in families) if level else math.inf
     return {
         "level": level,
-        "files": sum(s.tree.file_count(level) for s in stores),
-        "bytes": sum(s.tree.size_bytes(level) for s in stores),
+        "files": sum(s.tree.file_count(level) for s in families),
+        "bytes": sum(s.tree.size_bytes(level) for s in families),
         "target_bytes": target if math.isfinite(target) else None,
-        "score": max(_score(s, level) for s in stores),
+        "score": max(_score(s, level) for s in families),
         "read_bytes": read_above + read_same,
         "read_upper_bytes": read_above,
         "read_output_bytes": read_same,
@@ -49,21 +49,21 @@ def _level_row(level: int, stores: Sequence[Store], jobs: Sequence[JobRecord]) -
         "cpu_s": sum(j.cpu_s for j in into),
         "entries_in": sum(j.entries_in for j in merges),
         "entries_dropped": sum(j.entries_in - j.entries_out for j in merges),
-        "files_busy": sum(int(f.busy) for s in stores for f in s.tree.files_of(level)),
+        "files_busy": sum(int(f.busy) for s in families for f in s.tree.files_of(level)),
     }
 
 
-def _score(store: Store, level: int) -> float:
-    scores = store.engine.picker.scores(store.tree)
+def _score(family: ColumnFamily, level: int) -> float:
+    scores = family.latest_options.picker.scores(family.tree)
     return float(scores[level]) if level < len(scores) else 0.0  # the last level has none
 
 
-def compaction_stats(stores: Sequence[Store], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
+def compaction_stats(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
     """RocksDB's "Compaction Stats" table, in its own columns; the last row is Sum.
 
     See (behaviour/log-and-statistics.md, Compaction Stats table).
     """
-    levels = level_rows(stores, jobs)
+    levels = level_rows(families, jobs)
     rows = [_stats_row(f"L{r['level']}", r, r["w_amp"]) for r in levels]
     total: dict[str, Any] = {key: sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
     total["score"] = 0.0

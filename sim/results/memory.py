@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from lsmlab.models.policies.optional import KeepsMetadata
 from lsmlab.models.tree.sst import bloom_filter_bytes
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
 
 
-def memory_summary(setup: Setup, stores: Sequence[Store]) -> dict[str, Any]:
+def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, Any]:
     """Bytes by use, at the end of the run. Filters and index blocks of open tables are in memory, by default of all."""
     filters = tails = metadata = 0.0
-    for store in stores:
-        options = store.options
-        files = list(store.tree.files())
+    for family in families:
+        options = family.options
+        files = list(family.tree.files())
         open_share = min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))
         for file in files:
             filter_bytes = bloom_filter_bytes(file.entries, options.bloom_bits, format_version=options.format_version)
             filters += open_share * filter_bytes
             tails += open_share * file.entries * setup.content.entry.tail
-        picker = store.engine.picker
-        metadata += picker.metadata_bytes(store.tree) if isinstance(picker, KeepsMetadata) else 0
+        picker = family.latest_options.picker
+        metadata += picker.metadata_bytes(family.tree) if isinstance(picker, KeepsMetadata) else 0
     parts = {
-        "memtable_bytes": sum(s.options.max_write_buffer_number * s.options.write_buffer_size for s in stores),
+        "memtable_bytes": sum(s.options.max_write_buffer_number * s.options.write_buffer_size for s in families),
         "block_cache_bytes": setup.engine.options.cache_size,
         "filter_bytes": round(filters),
         "index_bytes": max(0, round(tails - filters)),

@@ -25,8 +25,8 @@ from lsmlab.sim.results.series import (
     transfer_series,
 )
 from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, stall_table, summarise
+from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.records import JOB_COLUMNS
-from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +85,8 @@ def _frame(table: Table) -> pd.DataFrame:
 
 
 def collect(
-    config: Mapping[str, Any], setup: Setup, stores: Sequence[Store], clients: ClientLoad, reads: TreeReads | None,
-    end_s: float,
+    config: Mapping[str, Any], setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad,
+    reads: TreeReads | None, end_s: float,
 ) -> Result:  # fmt: skip
     """Make the result of a run that has ended at `end_s`."""
     duration_s = max(end_s, 1e-9)
@@ -95,11 +95,11 @@ def collect(
     read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
     found = [
         pair
-        for s in stores
+        for s in families
         for pair in zip(s.recorder.stalls, chains(s.recorder.stalls, s.recorder.jobs), strict=True)
     ]
-    summary = summarise(setup, stores, clients, duration_s)
-    summary["memory"] = memory_summary(setup, stores)
+    summary = summarise(setup, families, clients, duration_s)
+    summary["memory"] = memory_summary(setup, families)
     if reads is not None:
         summary["read_amplification"] = reads.mean_blocks_per_read()
         summary["block_cache"] = reads.facts()
@@ -121,8 +121,8 @@ def collect(
     return Result(
         config=dict(config),
         summary=summary,
-        series=_series(setup, stores, clients, (writes, write_pieces), (read, read_pieces), seconds),
-        jobs=_jobs_table(stores),
+        series=_series(setup, families, clients, (writes, write_pieces), (read, read_pieces), seconds),
+        jobs=_jobs_table(families),
         stalls=stall_rows(found),
         latency=_latency_table(writes, read),
     )
@@ -132,8 +132,9 @@ Latencies = tuple[LatencyDistribution | None, Floats]
 
 
 def _series(
-    setup: Setup, stores: Sequence[Store], clients: ClientLoad, writes: Latencies, reads: Latencies, seconds: Floats
-) -> Table:
+    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, writes: Latencies, reads: Latencies,
+    seconds: Floats,
+) -> Table:  # fmt: skip
     table: Table = {"t_s": seconds[1:]}
     table |= client_series(clients, seconds)
     for name, (distribution, pieces), ops in (("write", writes, "write_ops"), ("read", reads, "read_ops")):
@@ -143,14 +144,14 @@ def _series(
         for suffix, values in columns.items():
             table[f"{name}_{suffix}_s"] = values
     table |= transfer_series(setup.machine.device.log, seconds)
-    table |= state_series([s.recorder for s in stores], seconds)
-    table |= option_series([s.recorder for s in stores], setup.engine, seconds)
+    table |= state_series([s.recorder for s in families], seconds)
+    table |= option_series([s.recorder for s in families], setup.engine, seconds)
     return table
 
 
-def _jobs_table(stores: Sequence[Store]) -> Table:
+def _jobs_table(families: Sequence[ColumnFamily]) -> Table:
     row = attrgetter(*JOB_COLUMNS)
-    rows = [row(j) for s in stores for j in s.recorder.jobs]
+    rows = [row(j) for s in families for j in s.recorder.jobs]
     if not rows:
         return {name: np.empty(0) for name in JOB_COLUMNS}
     return {name: np.array(column) for name, column in zip(JOB_COLUMNS, zip(*rows, strict=True), strict=True)}

@@ -17,8 +17,8 @@ from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, w
 from lsmlab.sim.results.chains import Chain
 from lsmlab.sim.results.level_tables import compaction_stats, level_rows
 from lsmlab.sim.results.series import waiting_pieces
+from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
-from lsmlab.sim.store.store import Store
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
@@ -68,26 +68,26 @@ def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: fl
     return np.concatenate((own, queued))
 
 
-def summarise(setup: Setup, stores: Sequence[Store], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+def summarise(setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
     """Everything in summary.json but latencies, chains and what the caller knows (seed, version)."""
-    jobs = [j for s in stores for j in s.recorder.jobs]
+    jobs = [j for s in families for j in s.recorder.jobs]
     device, cores = setup.machine.device, setup.machine.cores
-    live, unique = _space(stores)
+    live, unique = _space(families)
     return {
         **_throughput(clients, duration_s),
         **_work(jobs),
         "read_amplification": None,
         "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
         "live_bytes": live,
-        "live_entries": sum(s.tree.live_entries() for s in stores),
-        "preloaded_entries": sum(s.recorder.entries_preloaded for s in stores),
-        "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in stores),
+        "live_entries": sum(s.tree.live_entries() for s in families),
+        "preloaded_entries": sum(s.recorder.entries_preloaded for s in families),
+        "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in families),
         "device_bytes_written": device.write_bytes,
         "device_bytes_read": device.read_bytes,
-        **_stalls(stores, clients, duration_s),
-        "files_per_level": [sum(s.tree.file_count(i) for s in stores) for i in range(stores[0].tree.num_levels)],
-        "levels": level_rows(stores, jobs),
-        "compaction_stats": compaction_stats(stores, jobs),
+        **_stalls(families, clients, duration_s),
+        "files_per_level": [sum(s.tree.file_count(i) for s in families) for i in range(families[0].tree.num_levels)],
+        "levels": level_rows(families, jobs),
+        "compaction_stats": compaction_stats(families, jobs),
         "device": _device_facts(setup, live, duration_s),
         "cpu": {
             "cores": cores.cores,
@@ -133,7 +133,7 @@ def _work(jobs: Sequence[JobRecord]) -> dict[str, Any]:
     }
 
 
-def _stalls(stores: Sequence[Store], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
     waits = clients.waits.table()
     seconds = {
         cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == i].sum())
@@ -142,7 +142,7 @@ def _stalls(stores: Sequence[Store], clients: ClientLoad, duration_s: float) -> 
     return {
         "stall_fraction": sum(seconds.values()) / duration_s,
         "stall_seconds": seconds,
-        "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in stores) for cause in CAUSES},
+        "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in families) for cause in CAUSES},
         "longest_stall_s": clients.waits.longest_s,
     }
 
@@ -170,17 +170,17 @@ def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any
     }
 
 
-def _space(stores: Sequence[Store]) -> tuple[float, float]:
+def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
     """(bytes of all files, bytes that the newest version of each key would take by itself)."""
     live = unique = 0.0
-    for store in stores:
-        files = store.files()
+    for family in families:
+        files = family.files()
         live += sum(f.size_bytes for f in files)
         keys, tombstones = merge_runs([(f.keys, f.tombstones) for f in files])
         if tombstones is not None:
             keys = keys[~tombstones]
         if len(keys):
-            unique += store.content.total_bytes(keys)
+            unique += family.content.total_bytes(keys)
     return live, unique
 
 

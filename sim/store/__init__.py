@@ -1,7 +1,8 @@
-"""One LSM-tree in time: its memtables, its background jobs, its files, and the moments at which writers are held back.
+"""Databases in time: column families with memtables and trees, background jobs, files, and the moments of write stalls.
 
-- The store and what writers fill: store, memtables, write_shape.
-- Its jobs: flushing, compacting, jobs; what they do: work; what they see of the store: job_context.
-- Its events and their observers: store_events, recorder; what they record: records, job_records.
-- Its files: manifest, options_file, purge.
+- A database: database; its stall conditions: write_controller; its queues and job slots: background.
+- A column family: column_family, memtables, write_shape.
+- Jobs: flushing, compacting, jobs; their outputs and steps: work; what jobs use of both: job_context.
+- Events and their observers: store_events, recorder; what they record: records, job_records.
+- Files of a database: manifest, options_file, purge.
 """

@@ -1,4 +1,4 @@
-"""A store as its background jobs see it."""
+"""A database and a column family as background jobs see them."""
 
 from __future__ import annotations
 
@@ -7,53 +7,56 @@ from typing import Protocol
 
 import simpy
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.policies.decisions import Picker, ThrottleState
-from lsmlab.models.policies.scheduling import Scheduler, StoreView
+from lsmlab.models.policies.decisions import ThrottleState
+from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.content import Content
-from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.store.background import Background, QueuedFamily
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.store_events import StoreEvents
+from lsmlab.sim.store.write_controller import TokenHolder, WriteController
 
 
-class JobContext(Protocol):
-    """What jobs read of their store, and whom they tell when something has changed; `Store` explains each member."""
+class DatabaseContext(Protocol):
+    """What jobs and column families use of their database; `Database` explains each member."""
 
     number: int
     env: simpy.Environment
-    engine: Engine
-    content: Content
     machine: Machine
-    events: StoreEvents
-    tree: Tree
-    throttle: ThrottleState
-    scheduler: Scheduler
-    view: StoreView
-    immutables: list[Memtable]
-    file_numbers: Iterator[int]
+    background: Background
+    write_controller: WriteController
     manifest: Manifest
+    file_numbers: Iterator[int]
+    blocked: bool
+
+    def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
+        """Hold writers back, or change how, after the throttle of `family` has left the state `before`."""
+
+    def end_job(self, job: int, worked: bool = True) -> None:
+        """Handle the very end of a job whose slot is free; `worked` is False if it found nothing to do."""
+
+    def leave(self, view: JobView, worked: bool = True) -> None:
+        """Free the slot of a job and end the job."""
+
+
+class JobContext(QueuedFamily, Protocol):
+    """What jobs use of their column family; `ColumnFamily` explains each member."""
+
+    name: str
+    latest_options: Engine
+    content: Content
+    events: StoreEvents
+    immutables: list[Memtable]
     purge: Purge
 
     @property
-    def picker(self) -> Picker:
-        """The picker of the present version."""
+    def database(self) -> DatabaseContext:
+        """Database of the family."""
 
     def request_flush(self) -> None:
-        """Note that memtables wait for a flush, if they are enough."""
-
-    def queue_compactions(self, picker: Picker) -> bool:
-        """Note that there is work, if the picker says so; whether something is new."""
-
-    def schedule(self) -> None:
-        """Do what the scheduler says."""
-
-    def schedule_after(self, parent: int) -> None:
-        """`schedule`, where `parent` is why something may start now."""
+        """Queue a flush if enough memtables wait for one."""
 
     def install_after(self, job: int, began_with: Engine) -> None:
-        """Handle the version that `job` installed; `began_with` is the engine as it was when the job started."""
-
-    def end_job(self, job: int, worked: bool = True) -> None:
-        """The very end of a job; `worked` is False if it found nothing to do."""
+        """Install the version that `job` made; `began_with` has the options of the time when the job started."""

@@ -1,4 +1,4 @@
-"""The recorder of one store: compact columns of what its observers are told, turned into tables when the run ends."""
+"""The recorder of one column family: compact columns of what its observers are told, turned into tables when the run ends."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Final
 
-from lsmlab.models.policies.decisions import StallCause, ThrottleState
-from lsmlab.models.policies.scheduling import StoreView
+from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
 from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -16,7 +15,7 @@ from lsmlab.sim.store.store_events import StoreEvents
 
 
 class StoreRecorder:
-    """Observer that keeps jobs, stalls, states and option changes of one store."""
+    """Observer that keeps jobs, stalls, states and option changes of one column family."""
 
     STATE_WIDTH: Final = 7
 
@@ -40,7 +39,7 @@ class StoreRecorder:
         self._open: StallInterval | None = None
 
     def observe(self, events: StoreEvents) -> None:
-        """Record the events of a store from now on."""
+        """Record the events of a column family from now on."""
         events.loaded.add(self._loaded)
         events.installed.add(self._installed)
         events.writers_released.add(self._writers_released)
@@ -54,11 +53,11 @@ class StoreRecorder:
         self.entries_preloaded = entries
 
     def _installed(
-        self, now_s: float, tree: Tree, view: StoreView, throttle: ThrottleState, running_compactions: int, blocked: bool
+        self, now_s: float, tree: Tree, inputs: StallInputs, throttle: ThrottleState, running_compactions: int, blocked: bool
     ) -> None:
         cause = -1 if throttle.cause is None else CAUSES.index(throttle.cause)
         self.states.extend(
-            (now_s, len(tree.l0), view.immutables, view.pending_bytes, throttle.rate_bytes_per_s, cause,
+            (now_s, len(tree.l0), inputs.immutables, inputs.pending_bytes, throttle.rate_bytes_per_s, cause,
              running_compactions)
         )  # fmt: skip
         self.level_states.extend(tree.level_bytes())

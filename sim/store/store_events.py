@@ -1,11 +1,10 @@
-"""Events of one store, each with its list of observers."""
+"""Events of one column family, each with its list of observers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lsmlab.models.policies.decisions import ThrottleState
-from lsmlab.models.policies.scheduling import StoreView
+from lsmlab.models.policies.decisions import StallInputs, ThrottleState
 from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -14,28 +13,26 @@ from lsmlab.sim.store.records import JobRecord
 
 
 class StoreEvents:
-    """Observers of one store: recorder, event log, clients and tuner join those events that they need.
+    """Observers of one column family: recorder, event log, clients and tuner join those events that they need.
 
     Times are simulated seconds.
     """
 
     __slots__ = (
         "compactions_changed", "dropped", "flushes_changed", "installed", "job_ended", "loaded", "memtable_resized",
-        "retuned", "stall_changed", "writers_released",
+        "retuned", "writers_released",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.loaded = Observers[[float]]()
-        """The store begins with a tree that was built before the run: its entries."""
-        self.installed = Observers[[float, Tree, StoreView, ThrottleState, int, bool]]()
+        """The family begins with a tree that was built before the run: its entries."""
+        self.installed = Observers[[float, Tree, StallInputs, ThrottleState, int, bool]]()
         """A version, the memtable or the list of immutable memtables has changed, and the stall state was recomputed: time,
-        tree, view, throttle, compactions in progress, whether writers were blocked before."""
-        self.stall_changed = Observers[[]]()
-        """Writers are slowed, stopped or released, or their delayed rate has changed."""
+        tree, inputs of the stall state, throttle, compactions in progress, whether writers were blocked before."""
         self.writers_released = Observers[[float, int]]()
         """Stopped writers were signalled: time, number of the job at whose end (-1: none)."""
         self.memtable_resized = Observers[[int]]()
-        """The active memtable has another size from now on: number of the store."""
+        """The active memtable has another size from now on: number of the family."""
         self.flushes_changed = Observers[[float, int]]()
         """A flush begins (+1) or ends (-1) to run: time, change."""
         self.compactions_changed = Observers[[float, int]]()

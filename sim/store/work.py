@@ -64,18 +64,18 @@ def flush_work(store: JobContext, keys: KeyArray, tombstones: Tombstones, entrie
 
     Where values stay in the log, the file holds keys and offsets.
     """
-    content, host = store.content, store.machine.host
-    in_wal = store.engine.values_in_wal
+    content, host = store.content, store.database.machine.host
+    in_wal = store.latest_options.values_in_wal
     stream, entries = content.offsets(keys) if in_wal else content.stream(keys, tombstones)
-    files = content.files(stream, entries, tombstones, (), store.file_numbers, store.env.now)
-    if files and store.engine.flush_keeps_versions:
+    files = content.files(stream, entries, tombstones, (), store.database.file_numbers, store.database.env.now)
+    if files and store.latest_options.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
     raw = content.raw_bytes(entries_in, entries_in * _deleted_share(files))
     cpu_s = (entries_in * host.flush_record + raw * host.flush_byte) * effort(
         entries_in, float(entries[-1]), host.flush_dropped
     )
-    cpu_s += store.engine.compression_cpu_s(host, raw, 0) + size * host.checksum_byte
+    cpu_s += store.latest_options.compression_cpu_s(host, raw, 0) + size * host.checksum_byte
     piece = _piece_bytes(store)
     steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(store, 1, size, 0.0, cpu_s)
     if piece is not None:
@@ -92,14 +92,14 @@ def _keep_versions(content: Content, file: SortedFile, entries: float, data_byte
 
 def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
     """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
-    content, tree, host = store.content, store.tree, store.machine.host
+    database, content, tree, host = store.database, store.content, store.tree, store.database.machine.host
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
     stream, entries = content.stream(keys, tombstones)
     input_bytes = sum(f.compaction_bytes for f in inputs)
     entries_in = sum(f.compaction_entries for f in inputs)
-    bounds = store.engine.subcompaction_bounds(tree, pick, keys)
+    bounds = store.latest_options.subcompaction_bounds(tree, pick, keys)
     outputs: list[SortedFile] = []
     groups: list[list[SortedFile]] = []
     for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True):
@@ -107,24 +107,25 @@ def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
         cuts = _cuts(store, pick, part) if len(part.keys) else ()
         flags = tombstones[start:end] if tombstones is not None else None
         files = content.files(
-            part, entries[start : end + 1] - entries[start], flags, cuts, store.file_numbers, store.env.now
+            part, entries[start : end + 1] - entries[start], flags, cuts, database.file_numbers, database.env.now
         )
         groups.append(files)
         outputs.extend(files)
-    missing = store.machine.cache.missing_bytes(inputs)
+    missing = store.database.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
     total = sum(f.size_bytes for f in outputs)
     cpu_s = _compaction_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
     cpu_s += (input_bytes + total) * host.checksum_byte
-    if store.machine.sleeps_in_fsync:
+    if store.database.machine.sleeps_in_fsync:
         cpu_s += len(outputs) * host.cold_start
     parts = [
         _steps(store, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
     ]
-    if store.scheduler.preemptive:
-        whole = store.machine.style.whole_files
-        parts = [with_halts(steps, store.scheduler.chunk_bytes, whole_files=whole) for steps in parts]
+    scheduler = database.background.scheduler
+    if scheduler.preemptive:
+        whole = database.machine.style.whole_files
+        parts = [with_halts(steps, scheduler.chunk_bytes, whole_files=whole) for steps in parts]
     from_wal = _values_from_wal(store, inputs)
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)
@@ -138,7 +139,7 @@ def _values_from_wal(store: JobContext, inputs: Sequence[SortedFile]) -> float:
     Logs are young: they are in memory where the page cache has room for all of them.
     """
     pending = [f for f in inputs if f.wal_bytes]
-    if not pending or store.machine.cache.room_bytes >= sum(f.wal_bytes for f in store.tree.l0):
+    if not pending or store.database.machine.cache.room_bytes >= sum(f.wal_bytes for f in store.tree.l0):
         return 0.0
     return sum(f.entries for f in pending)
 
@@ -162,15 +163,15 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
 
 
 def _compaction_cpu_s(store: JobContext, pick: Compaction, runs: int, entries_in: float, entries_out: float) -> float:
-    host = store.machine.host
+    host = store.database.machine.host
     deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
     raw = store.content.raw_bytes(entries_in, deletions)
     plain = entries_in * host.compaction_record + raw * host.compaction_byte
     plain *= effort(entries_in, entries_out, host.compaction_dropped)
     plain += entries_in * host.compaction_compare * math.log2(max(runs, 2) / 2.0)
-    if store.engine.inspects_keys(pick.output_level):
+    if store.latest_options.inspects_keys(pick.output_level):
         plain += entries_out * host.overlap_check
-    return plain + store.engine.compression_cpu_s(host, raw, raw)
+    return plain + store.latest_options.compression_cpu_s(host, raw, raw)
 
 
 def _cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
@@ -188,7 +189,7 @@ def _cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[i
 
 
 def _cutter_cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
-    engine, tree = store.engine, store.tree
+    engine, tree = store.latest_options, store.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
     grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
     empty = np.empty(0, dtype=np.int64)
@@ -239,7 +240,7 @@ def _steps(
     piece = _piece_bytes(store)
     if piece is not None:
         sizes = [[share * size for size in run] for run in runs]
-        ahead = store.machine.style.readahead_bytes
+        ahead = store.database.machine.style.readahead_bytes
         steps = compaction_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
         return with_file_ends(steps, [f.size_bytes for f in files])
     if size == 0:
@@ -249,7 +250,7 @@ def _steps(
 
 def _piece_bytes(store: JobContext) -> float | None:
     """Bytes that are written between two looks at the rest of the job; None where the order does not matter."""
-    style = store.machine.style
+    style = store.database.machine.style
     if style.burst_bytes is None or style.whole_files or style.overlap_writes:
         return None
     return max(BUFFER_BYTES, style.burst_bytes / PIECES_PER_BURST)
@@ -260,7 +261,7 @@ def _even_steps(store: JobContext, files: int, size_bytes: int, read_bytes: floa
 
     A step is at least one buffer write (1 MiB), and a whole file where files reach the device only with their fsync.
     """
-    machine = store.machine
+    machine = store.database.machine
     count = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
     if machine.journal is None:
         finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)

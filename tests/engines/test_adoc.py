@@ -103,23 +103,23 @@ def pending_around_a_halving(scale_l1: bool) -> tuple[int, int]:
                            "engine.options.max_bytes_for_level_base=128MiB")  # fmt: skip
     phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
     phase.run()
-    store = phase.stores[0]
-    store.retune({"write_buffer_size": 32 * MIB})  # computes the present pending bytes with the options in force
-    before = store.view.pending_bytes
+    store = phase.families[0]
+    store.database.retune({"write_buffer_size": 32 * MIB})  # computes the present pending bytes with the options in force
+    before = store.database.background.view.pending_bytes
     changes = {"write_buffer_size": 16 * MIB, "target_file_size_base": 16 * MIB}
-    store.retune(changes | ({"max_bytes_for_level_base": 64 * MIB} if scale_l1 else {}))
-    return before, store.view.pending_bytes
+    store.database.retune(changes | ({"max_bytes_for_level_base": 64 * MIB} if scale_l1 else {}))
+    return before, store.database.background.view.pending_bytes
 
 
 def test_a_change_of_the_batch_applies_to_the_memtable_being_filled() -> None:
     """RocksDB resizes the active memtable: a smaller batch makes it full at once, a larger one lets it go on."""
     phase = Phase(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=20s"),
                   np.random.SeedSequence(5).spawn(SEEDS), ())  # fmt: skip
-    store = phase.stores[0]
+    store = phase.families[0]
 
     def retune() -> object:
         yield phase.env.timeout(0.002)
-        store.retune({"write_buffer_size": 16 * MIB})
+        store.database.retune({"write_buffer_size": 16 * MIB})
 
     phase.env.process(retune())  # type: ignore[arg-type]
     phase.run()
@@ -135,20 +135,20 @@ def test_jobs_put_their_options_back_in_force(version: str, reverts: bool) -> No
     config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", f'engine.version="{version}"',
                            "workload.duration=30s")  # fmt: skip
     phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
-    store = phase.stores[0]
+    store = phase.families[0]
     seen: list[int] = []
 
     def retune() -> object:
-        while not any(job.kind.value != "flush" for job in store.view.jobs) or phase.env.now < 1.0:
+        while not any(job.kind.value != "flush" for job in store.database.background.view.jobs) or phase.env.now < 1.0:
             yield phase.env.timeout(0.01)
-        running = {job.job for job in store.view.jobs}
-        store.retune({"write_buffer_size": 2 * MIB})
+        running = {job.job for job in store.database.background.view.jobs}
+        store.database.retune({"write_buffer_size": 2 * MIB})
         while not any(job.job in running for job in store.recorder.jobs):
             before = len(store.recorder.jobs)
             yield phase.env.timeout(1e-4)
             if len(store.recorder.jobs) > before and store.recorder.jobs[-1].job in running:
                 break
-        seen.append(store.memtable_engine.options.write_buffer_size)
+        seen.append(store.memtable_options.options.write_buffer_size)
 
     phase.env.process(retune())  # type: ignore[arg-type]
     phase.run()
@@ -191,7 +191,7 @@ def test_a_change_of_threads_forgives_delayed_writers() -> None:
     config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=30s",
                            "engine.options.level0_slowdown_writes_trigger=4")  # fmt: skip
     phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
-    store = phase.stores[0]
+    store = phase.families[0]
     rates: list[int] = []
 
     def retune() -> object:
@@ -199,7 +199,7 @@ def test_a_change_of_threads_forgives_delayed_writers() -> None:
             yield phase.env.timeout(0.001)
         for changes in ({"max_background_jobs": 2}, {"write_buffer_size": 4 * MIB}, {"max_background_jobs": 4}):
             rates.append(store.throttle.rate_bytes_per_s)
-            store.retune(changes)
+            store.database.retune(changes)
         rates.append(store.throttle.rate_bytes_per_s)
 
     phase.env.process(retune())  # type: ignore[arg-type]

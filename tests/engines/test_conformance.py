@@ -11,7 +11,7 @@ from lsmlab.models.policies.scheduling import JobState
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
-from lsmlab.sim.store.store import Store
+from lsmlab.sim.store.column_family import ColumnFamily
 from running import configuration
 from shadow import shadowed
 
@@ -104,18 +104,18 @@ def test_nothing_idles_while_work_is_due(engine: str, load: str) -> None:
     phase = phase_of(engine, load)
     idle: list[str] = []
 
-    def watch(store: Store) -> None:
-        if any(job.state is not JobState.HALTED for job in store.view.jobs):
+    def watch(store: ColumnFamily) -> None:
+        if any(job.state is not JobState.HALTED for job in store.database.background.view.jobs):
             return
-        scope = Scope.L0 if getattr(store.scheduler, "paused", False) else Scope.ANY
+        scope = Scope.L0 if getattr(store.database.background.scheduler, "paused", False) else Scope.ANY
         due = store.picker.pick(store.tree, [], phase.env.now, scope)
-        if not isinstance(due, DoNothing) or store.blocked:
-            idle.append(f"{phase.env.now:.3f} s: {due}, blocked={store.blocked}")
+        if not isinstance(due, DoNothing) or store.database.blocked:
+            idle.append(f"{phase.env.now:.3f} s: {due}, blocked={store.database.blocked}")
 
     def sample() -> object:
         while True:
             yield phase.env.timeout(0.0137)
-            watch(phase.stores[0])
+            watch(phase.families[0])
 
     phase.env.process(sample())  # type: ignore[arg-type]
     phase.run()
@@ -130,14 +130,14 @@ def test_a_store_comes_to_rest(engine: str, load: str) -> None:
     phase = phase_of(engine, load)
     phase.run()
     phase.clients.stop()
-    store = phase.stores[0]
+    store = phase.families[0]
     store.flush_all(phase.clients.unflushed()[0])
     end_s = phase.env.now + SETTLES_WITHIN_S
-    while not store.idle and phase.env.now < end_s:
+    while not store.database.idle and phase.env.now < end_s:
         phase.env.step()
 
-    assert store.idle
-    assert not store.blocked
+    assert store.database.idle
+    assert not store.database.blocked
     assert [] == [f for f in store.files() if f.busy]
 
 
@@ -146,7 +146,7 @@ def test_a_store_comes_to_rest(engine: str, load: str) -> None:
 def test_the_newest_version_is_found(engine: str, load: str) -> None:
     """Every key that was ever written is found in its newest version, halted and discarded jobs notwithstanding."""
     phase = phase_of(engine, load, "keys=exact")
-    store = phase.stores[0]
+    store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()
     dropped = store.recorder.entries_dropped_by_drop > 0  # FIFO: old versions are meant to go
@@ -166,7 +166,7 @@ def test_what_was_deleted_stays_deleted(engine: str) -> None:
         "engine.options.write_buffer_size=256KiB",
     )  # fmt: skip
     phase = phase_of(engine, "peaks", "keys=exact", *deletes)
-    store = phase.stores[0]
+    store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()
         tombstones = sum(f.deletions for f in store.files())

@@ -43,19 +43,19 @@ def test_every_pair_runs(picker: str) -> None:
 def _run(config: dict[str, object]) -> None:
     phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
     phase.preload()
-    store = phase.stores[0]
+    store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()
         phase.clients.stop()
         store.flush_all(phase.clients.unflushed()[0])
         end_s = phase.env.now + SETTLES_WITHIN_S
-        while not store.idle and phase.env.now < end_s:
+        while not store.database.idle and phase.env.now < end_s:
             phase.env.step()
     jobs, dropped = store.recorder.jobs, store.recorder.entries_dropped_by_drop
     flushed = sum(j.entries_out for j in jobs if j.kind == "flush")
     removed = sum(j.entries_in - j.entries_out for j in jobs if j.kind == "compaction")
-    assert store.idle, "it does not come to rest"
-    assert not store.blocked, "writers stay blocked"
+    assert store.database.idle, "it does not come to rest"
+    assert not store.database.blocked, "writers stay blocked"
     assert not any(f.busy for f in store.files()), "a lock stays"
     assert flushed > 1000
     written = flushed + store.recorder.entries_preloaded

@@ -46,7 +46,7 @@ def check_lookups(settings: dict[str, Any]) -> Shadow:
     """Every key's newest version is found at the end of an exact run."""
     settings["keys"] = {**settings["keys"], "mode": "exact"}
     phase = Phase(settings, np.random.SeedSequence(3).spawn(SEEDS), ALLOWED)
-    store = phase.stores[0]
+    store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()
     keys = np.random.default_rng(1).choice(sorted(shadow.latest), size=2000, replace=False).tolist()

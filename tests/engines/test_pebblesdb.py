@@ -101,7 +101,7 @@ def test_a_lookup_asks_more_runs() -> None:
 def _mean_runs(*overrides: str) -> float:
     """Sorted runs that a scan has to merge, on average over a load."""
     phase = Phase(configuration(*LOAD, *overrides), np.random.SeedSequence(1).spawn(SEEDS), ())
-    tree, counts = phase.stores[0].tree, []
+    tree, counts = phase.families[0].tree, []
 
     def sample() -> Iterator[simpy.Event]:
         while True:
@@ -115,8 +115,8 @@ def _mean_runs(*overrides: str) -> float:
 
 def test_at_rest_no_guard_is_due() -> None:
     """Files end at guards, and no guard has more than two."""
-    store = settled().stores[0]
-    picker = store.engine.picker
+    store = settled().families[0]
+    picker = store.latest_options.picker
     assert isinstance(picker, PebblesPicker)
 
     for level in range(1, 7):

@@ -135,7 +135,7 @@ def test_the_newest_version_is_found(technique: str) -> None:
     config = configuration(*COMMON, *SKEWED, *only(technique), "workload.num=20000", "workload.duration=15s", "keys=exact")
     phase = Phase(config, np.random.SeedSequence(7).spawn(SEEDS), ())
     phase.preload()
-    store = phase.stores[0]
+    store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()
     keys = sorted(shadow.latest)[::5]

@@ -1,0 +1,221 @@
+"""Background work of one database: queues of flushes and compactions, job slots, and the scheduler that fills them.
+
+Source: `DBImpl::MaybeScheduleFlushOrCompaction`, `flush_queue_` and `compaction_queue_` in db/db_impl.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import numpy as np
+import simpy
+from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.policies.decisions import Picker, Scope, StallInputs
+from lsmlab.models.policies.rate_limiter import Priority
+from lsmlab.models.policies.scheduling import (
+    Action,
+    Discard,
+    Hold,
+    JobKind,
+    JobView,
+    Pause,
+    Resume,
+    Scheduler,
+    StartCompaction,
+    StartFlush,
+    StoreView,
+)
+from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.machine.queues import Events
+from lsmlab.sim.store.write_controller import WriteController
+
+
+class FlushThreads(Protocol):
+    """Flush threads of a column family (`Flushing`)."""
+
+    def run(self, view: JobView, parent: int) -> Events:
+        """Run one flush."""
+
+
+class CompactionThreads(Protocol):
+    """Compaction threads of a column family (`Compacting`)."""
+
+    def run(self, view: JobView, action: StartCompaction, parent: int) -> Events:
+        """Run one compaction."""
+
+    def pause(self, number: int, hold: Hold) -> None:
+        """Halt a job by its number."""
+
+    def resume(self, number: int) -> None:
+        """Let a halted job continue."""
+
+    def discard(self, number: int) -> None:
+        """End a job without a result."""
+
+
+class QueuedFamily(Protocol):
+    """A column family as the queues see it; `ColumnFamily` explains each member."""
+
+    tree: Tree
+    stall_inputs: StallInputs
+
+    @property
+    def options(self) -> RocksDbOptions:
+        """RocksDB's options as last set."""
+
+    @property
+    def picker(self) -> Picker:
+        """Picker of the present version."""
+
+    @property
+    def flushing(self) -> FlushThreads:
+        """Its flush threads."""
+
+    @property
+    def compacting(self) -> CompactionThreads:
+        """Its compaction threads."""
+
+
+class Background:
+    """Queues and slots that all column families of a database share."""
+
+    def __init__(
+        self, env: simpy.Environment, families: Sequence[QueuedFamily], controller: WriteController,
+        scheduler: Scheduler, rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """`families`: of the database, in the order of their ids; `rng`: for schedulers that decide by chance."""
+        self._env = env
+        self._families = families
+        self._controller = controller
+        self.scheduler = scheduler
+        self.view = StoreView()
+        """What the scheduler sees: counts and bytes are sums over the column families."""
+        self._rng = rng
+        self._job_ids = itertools.count(1)
+        self._flush_queue: deque[QueuedFamily] = deque()
+        self._compaction_queue: deque[QueuedFamily] = deque()
+        """With `Scheduler.splits_l0`: of compactions in scope DEEP."""
+        self._l0_queue: deque[QueuedFamily] = deque()
+        self._cause_job = -1
+        """Job whose end is being handled: parent of the jobs that start now."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether no job is queued, running or halted."""
+        return not (self._flush_queue or self._compaction_queue or self._l0_queue or self.view.jobs)
+
+    def look(self) -> None:
+        """Bring what the scheduler sees of the families up to date, after stall conditions were computed."""
+        view, families = self.view, self._families
+        view.immutables = sum(f.stall_inputs.immutables for f in families)
+        view.l0_files = sum(f.stall_inputs.l0_files for f in families)
+        view.pending_bytes = sum(f.stall_inputs.pending_bytes for f in families)
+        view.speedup = self._controller.speedup
+
+    # --- queues -------------------------------------------------------------------------------------------------------
+
+    def enqueue_flush(self, family: QueuedFamily) -> None:
+        """Queue a family for a flush, once (EnqueuePendingFlush)."""
+        if family not in self._flush_queue:
+            self._flush_queue.append(family)
+
+    def enqueue_compaction(self, family: QueuedFamily) -> bool:
+        """Queue a family if its picker has work for it; whether it was added to a queue (EnqueuePendingCompaction)."""
+        if family.options.disable_auto_compactions:
+            return False
+        if not self.scheduler.splits_l0:
+            added = self._enqueue(self._compaction_queue, family, Scope.ANY)
+            self.view.compaction_waiting = bool(self._compaction_queue)
+            return added
+        l0 = self._enqueue(self._l0_queue, family, Scope.L0)
+        deep = self._enqueue(self._compaction_queue, family, Scope.DEEP)
+        self.view.l0_waiting, self.view.compaction_waiting = bool(self._l0_queue), bool(self._compaction_queue)
+        return l0 or deep
+
+    def _enqueue(self, queue: deque[QueuedFamily], family: QueuedFamily, scope: Scope) -> bool:
+        if family in queue or not family.picker.needs_compaction(family.tree, self._env.now, scope):
+            return False
+        queue.append(family)
+        return True
+
+    def io_priority(self, kind: JobKind) -> Priority:
+        """Priority of a job's I/O in the rate limiter (GetRateLimiterPriority)."""
+        return self.scheduler.priority(kind, self._controller.restricts_writes)
+
+    # --- scheduling ---------------------------------------------------------------------------------------------------
+
+    def schedule(self) -> None:
+        """Do what the scheduler says (behaviour/jobs-and-threads.md, Scheduling)."""
+        view = self.view
+        view.now_s = self._env.now
+        view.flush_waiting = bool(self._flush_queue) and not self._controller.holds_flushes
+        more = True
+        while more:
+            more = False
+            coin = float(self._rng.random()) if self.scheduler.preemptive else 0.0
+            for action in self.scheduler.plan(view, coin):
+                more = self._act(action) or more
+
+    def schedule_after(self, parent: int) -> None:
+        """`schedule`, where `parent` is the job that lets others start now."""
+        with self.caused_by(parent):
+            self.schedule()
+
+    @contextmanager
+    def caused_by(self, parent: int) -> Iterator[None]:
+        """Record `parent` as the parent of the jobs that start meanwhile."""
+        self._cause_job = parent
+        yield
+        self._cause_job = -1
+
+    def free_slot(self, view: JobView) -> None:
+        """Free the slot of a job that has ended."""
+        if view.kind is JobKind.FLUSH:
+            self.view.flushes -= 1
+        else:
+            self.view.compactions -= 1
+        self.view.jobs.remove(view)
+
+    def _act(self, action: Action) -> bool:
+        """Carry out an action; whether it started a job and left another family in the same queue."""
+        if isinstance(action, StartFlush):
+            return self._start_flush(action)
+        if isinstance(action, StartCompaction):
+            return self._start_compaction(action)
+        for family in self._families:
+            if isinstance(action, Pause):
+                family.compacting.pause(action.job, Hold.LOAD)
+            elif isinstance(action, Resume):
+                family.compacting.resume(action.job)
+            elif isinstance(action, Discard):
+                family.compacting.discard(action.job)
+        return False
+
+    def _start_flush(self, action: StartFlush) -> bool:
+        view = self.view
+        view.flushes += 1
+        family = self._flush_queue.popleft()
+        view.flush_waiting = bool(self._flush_queue)
+        job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool)
+        view.jobs.append(job)
+        self._env.process(family.flushing.run(job, self._cause_job))
+        return view.flush_waiting
+
+    def _start_compaction(self, action: StartCompaction) -> bool:
+        view = self.view
+        view.compactions += 1
+        from_l0 = action.scope is Scope.L0
+        queue = self._l0_queue if from_l0 else self._compaction_queue
+        family = queue.popleft()
+        if from_l0:
+            view.l0_waiting = bool(queue)
+        else:
+            view.compaction_waiting = bool(queue)
+        job = JobView(next(self._job_ids), JobKind.L0 if from_l0 else JobKind.DEEP, action.pool)
+        view.jobs.append(job)
+        self._env.process(family.compacting.run(job, action, self._cause_job))
+        return bool(queue)

@@ -1,0 +1,188 @@
+"""One column family in time: its memtables, its tree, its options, and what follows from every new version.
+
+The event loop is RocksDB's (behaviour/jobs-and-threads.md, Scheduling; End of a job). Decisions come from the engine's
+policies; durations from the stations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from lsmlab.models.engines.engine import Engine
+from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.policies.decisions import Picker, StallInputs
+from lsmlab.models.policies.tuning import Changes
+from lsmlab.models.tree.content import Content
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.store.compacting import Compacting
+from lsmlab.sim.store.flushing import Flushing
+from lsmlab.sim.store.job_context import DatabaseContext
+from lsmlab.sim.store.memtables import KeySource, Memtable, Memtables
+from lsmlab.sim.store.purge import Purge
+from lsmlab.sim.store.recorder import StoreRecorder
+from lsmlab.sim.store.store_events import StoreEvents
+
+_EMPTY: Final = StallInputs(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyParts:
+    """What a column family is opened with."""
+
+    number: int
+    """Place among the families of all databases of the run."""
+    name: str
+    engine: Engine
+    content: Content
+    source: KeySource
+    recorder: StoreRecorder
+    checks: bool = False
+    """Whether the tree's invariants are checked after every change."""
+
+
+class ColumnFamily:
+    """Memtables, tree and options of one column family (RocksDB's `ColumnFamilyData`)."""
+
+    def __init__(self, database: DatabaseContext, parts: FamilyParts) -> None:
+        self.database = database
+        self.number = parts.number
+        self.name = parts.name
+        self.latest_options = parts.engine
+        """Options as last set, and the policies that follow from them."""
+        self.version_options = parts.engine
+        """Options with which the present version was installed: its level targets, scores and debt follow from them."""
+        self.memtable_options = parts.engine
+        """Options by which the active memtable is full."""
+        self.content = parts.content
+        self.recorder = parts.recorder
+        self.events = StoreEvents()
+        parts.recorder.observe(self.events)
+        self.checks = parts.checks
+        self.tree = parts.engine.new_tree()
+        self.throttle = parts.engine.throttle.initial()
+        """Token in the database's write controller."""
+        self.stall_inputs = _EMPTY
+        """As of the last install."""
+        self.memtables = Memtables(parts.number, parts.source, parts.content.sample)
+        self.immutables: list[Memtable] = []
+        self.memtables_full = 0
+        """Memtables that filled up while an older one was unflushed."""
+        self.purge = Purge()
+        self.flushing = Flushing(self)
+        self.compacting = Compacting(self)
+
+    @property
+    def options(self) -> RocksDbOptions:
+        """RocksDB's options as last set."""
+        return self.latest_options.options
+
+    @property
+    def picker(self) -> Picker:
+        """Picker with the targets and scores of the present version."""
+        return self.version_options.picker
+
+    # --- memtables ----------------------------------------------------------------------------------------------------
+
+    def switch_memtable(self, entries: float, wal_bytes: float) -> None:
+        """Make the active memtable, which took `entries` writes, immutable (SwitchMemtable), hot keys apart."""
+        memtable = self.memtables.full(entries, wal_bytes, self.latest_options.hot_keys)
+        if memtable is None:
+            return
+        self.memtables_full += bool(self.immutables)
+        self.immutables.append(memtable)
+        self._size_memtable(self.latest_options)
+        self.install()
+        self.request_flush()
+        self.database.background.schedule()
+
+    def flush_all(self, entries: float) -> None:
+        """Flush all memtables, the active one with its `entries` too (DB::Flush)."""
+        memtable = self.memtables.rest(entries)
+        if memtable is not None:
+            self.immutables.append(memtable)
+        if any(not m.in_progress for m in self.immutables):
+            self.database.background.enqueue_flush(self)
+        self.install()
+
+    def request_flush(self) -> None:
+        """Queue a flush if min_write_buffer_number_to_merge memtables wait (SchedulePendingFlush)."""
+        waiting = sum(not m.in_progress for m in self.immutables)
+        if waiting >= self.options.min_write_buffer_number_to_merge:
+            self.database.background.enqueue_flush(self)
+
+    # --- trees that were built before the run -------------------------------------------------------------------------
+
+    def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
+        """Begin with files that were there before the run."""
+        self.tree.install(added=levels)
+        self.events.loaded(sum(f.entries for _, files in levels for f in files))
+        for _, files in levels:
+            for file in files:
+                self.database.machine.cache.wrote(file)
+        self.install()
+        self.database.background.schedule()
+
+    def adopt(self, tree: Tree) -> None:
+        """Begin with the tree of another column family, which has settled."""
+        self.tree = tree
+        self.events.loaded(tree.live_entries())
+        for file in tree.files():
+            self.database.machine.cache.wrote(file)
+        self.install()
+        self.database.background.schedule()
+
+    def files(self) -> list[SortedFile]:
+        """All files on the device."""
+        return list(self.tree.files())
+
+    # --- versions -----------------------------------------------------------------------------------------------------
+
+    def retune(self, changes: Changes) -> None:
+        """Take changed options; `Database.retune` installs them."""
+        self.events.retuned(self.database.env.now, changes)
+        self.latest_options = self.latest_options.retuned(changes)
+
+    def install_options_of(self, engine: Engine) -> None:
+        """Install a version with an engine's options."""
+        self.version_options = engine
+        self._size_memtable(engine)
+
+    def install(self) -> None:
+        """Recompute stall conditions and queue work, after every new version or memtable list.
+
+        See (behaviour/write-stalls.md, When the condition is recomputed) and
+        (behaviour/jobs-and-threads.md, Scheduling).
+        """
+        engine, database = self.version_options, self.database
+        picker = engine.picker
+        pending = picker.pending_bytes(self.tree)
+        self.stall_inputs = inputs = StallInputs(
+            immutables=len(self.immutables),
+            l0_files=picker.stall_run_count(self.tree),
+            pending_bytes=pending,
+            bottommost_bytes=engine.bottommost_bytes(self.tree, pending),
+        )
+        before = self.throttle
+        database.write_controller.recompute(self, engine.throttle, inputs)
+        database.background.look()
+        self.events.installed(
+            database.env.now, self.tree, inputs, self.throttle, len(self.compacting.jobs), database.blocked
+        )
+        database.stall_conditions_changed(self, before)
+        database.background.enqueue_compaction(self)
+        if self.checks:
+            self.tree.check()
+        database.background.schedule()
+
+    def install_after(self, job: int, began_with: Engine) -> None:
+        """Install the version that `job` made; `began_with` has the options of the time when the job started."""
+        self.install_options_of(began_with if self.latest_options.reverts_options else self.latest_options)
+        with self.database.background.caused_by(job):
+            self.install()
+
+    def _size_memtable(self, engine: Engine) -> None:
+        before, self.memtable_options = self.memtable_options, engine
+        if engine.options.write_buffer_size != before.options.write_buffer_size:
+            self.events.memtable_resized(self.number)

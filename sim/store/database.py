@@ -1,0 +1,120 @@
+"""One database: what its column families share, and the moments at which its writers are held back.
+
+A column family has its own memtables, tree and options. WAL, MANIFEST, job slots, write controller and file numbers
+belong to the database (RocksDB's `DBImpl`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import simpy
+from lsmlab.models.policies.decisions import StallCause, ThrottleState
+from lsmlab.models.policies.scheduling import JobView, Scheduler
+from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
+from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.observers import Observers
+from lsmlab.sim.store.background import Background
+from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts
+from lsmlab.sim.store.manifest import Manifest
+from lsmlab.sim.store.options_file import OptionsFile
+from lsmlab.sim.store.write_controller import TokenHolder, WriteController
+
+
+class Database:
+    """One database of a run: `workload.shards` databases share a machine."""
+
+    def __init__(
+        self, number: int, env: simpy.Environment, machine: Machine, scheduler: Scheduler, rng: np.random.Generator,
+        delayed_write_rate: int,
+    ) -> None:  # fmt: skip
+        """Open without column families. `rng`: for schedulers that decide by chance."""
+        self.number = number
+        self.env = env
+        self.machine = machine
+        self.families: list[ColumnFamily] = []
+        self.write_controller = WriteController(delayed_write_rate)
+        self.background = Background(env, self.families, self.write_controller, scheduler, rng)
+        self.stall_changed = Observers[[]]()
+        """Writers are slowed, stopped or released, or their delayed rate has changed."""
+        self.manifest = Manifest(env, machine)
+        self.options_file = OptionsFile(env, machine, lambda: self.blocked, self.stall_changed)
+        self.file_numbers: Iterator[int] = itertools.count(1)
+        self.blocked = False
+        """Writers wait: set by a stop, cleared at the end of the background job that lifted it.
+
+        See (behaviour/write-stalls.md, Sleeps and stops).
+        """
+        self.blocked_by: StallCause | None = None
+
+    def add_family(self, parts: FamilyParts) -> ColumnFamily:
+        """Open a column family."""
+        family = ColumnFamily(self, parts)
+        self.families.append(family)
+        self.write_controller.families.append(family)
+        return family
+
+    @property
+    def idle(self) -> bool:
+        """Whether memtables are empty, and no job is queued, running or halted."""
+        return self.background.idle and not any(f.immutables for f in self.families)
+
+    def flush_all(self, entries: list[float]) -> None:
+        """Flush all memtables, the active one of each family with its `entries` too (DB::Flush)."""
+        for family, count in zip(self.families, entries, strict=True):
+            family.flush_all(count)
+
+    def retune(self, changes: Changes) -> None:
+        """Change options at run time, in all column families; running jobs keep the options that they began with.
+
+        SetOptions installs a version, whatever the values are. SetDBOptions does not, and ignores values that are in
+        force already; else it sets the delayed write rate to its maximum
+        (`WriteController::set_max_delayed_write_rate`).
+        """
+        current = self.families[0].latest_options
+        set_db_options = any(name in DB_OPTIONS and value != current.setting(name) for name, value in changes.items())
+        set_options = not changes.keys() <= DB_OPTIONS
+        for family in self.families:
+            family.retune(changes)
+        latest = self.families[0].latest_options
+        self.background.scheduler.retuned(latest.options)
+        if set_db_options:
+            self.write_controller.reset_rate(latest.throttle.initial().rate_bytes_per_s)
+            self.stall_changed()
+        if set_options:
+            for family in self.families:
+                family.install_options_of(family.latest_options)
+                family.install()
+        self.background.schedule()
+        in_file = any(name not in DB_OPTIONS and "." not in name for name in changes)
+        self.options_file.changed(set_db_options + in_file * len(self.families))
+
+    def leave(self, view: JobView, worked: bool = True) -> None:
+        """Free the slot of a job and end the job."""
+        self.background.free_slot(view)
+        self.end_job(view.job, worked)
+
+    def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
+        """Hold writers back, or change how, after the throttle of `family` has left the state `before`."""
+        after = family.throttle
+        if after.stopped:
+            self.blocked, self.blocked_by = True, after.cause
+        if (before.cause, before.rate_bytes_per_s, before.sleep_s) != (after.cause, after.rate_bytes_per_s, after.sleep_s):
+            self.stall_changed()
+
+    def end_job(self, job: int, worked: bool = True) -> None:
+        """Handle the very end of a job: its slot is free already, the scheduler runs, stopped writers are signalled.
+
+        See (behaviour/jobs-and-threads.md, End of a job).
+
+        A thread that found nothing to do (`worked` is False) signals them too, but they did not wait for it.
+        """
+        self.background.schedule_after(job)
+        if self.blocked and not self.write_controller.stopped:
+            self.blocked = False
+            self.options_file.released()
+            for family in self.families:
+                family.events.writers_released(self.env.now, job if worked else -1)
+            self.stall_changed()
