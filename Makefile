@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_OUT ?= outputs/demo
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need all of it
 
-.PHONY: demo test lint types unit digests bench validate clean
+.PHONY: demo test lint types unit digests tables bench validate clean
 
 # Runs a command without its output, which is shown if it fails. pip passes on that setuptools warns at every editable
 # install of folders mapped to other names; the warning does not apply, since no folder here is named lsmlab.
@@ -34,6 +34,9 @@ unit: $(VENV)/.dev
 
 digests: $(VENV)/.dev  # results changed on purpose: write their digests, and say in the commit why
 	LSMLAB_REWRITE=1 $(BIN)/pytest -n 2 tests/test_digests.py
+
+tables: $(VENV)/.dev  # the results contract has changed: write docs/reference/tables.md
+	LSMLAB_REWRITE=1 $(BIN)/pytest tests/test_results_contract.py -k page
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py

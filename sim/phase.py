@@ -18,6 +18,7 @@ from lsmlab.sim.progress import Progress
 from lsmlab.sim.setup import set_up
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts
 from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.event_log import EventLog
 from lsmlab.sim.store.memtables import Floats, sum_updates
 from lsmlab.sim.store.recorder import StoreRecorder
 
@@ -102,6 +103,13 @@ class Phase:
             families = self.families
             for family, place in zip(families, self._preload_seed.spawn(len(families)), strict=True):
                 family.preload(settled_tree(family, workload, self.setup.sample, np.random.default_rng(place)))
+
+    def log_events(self) -> list[EventLog]:
+        """Log version edits and memtable switches of each column family from now on."""
+        logs = [EventLog(family.number) for family in self.families]
+        for log, family in zip(logs, self.families, strict=True):
+            log.observe(family.events)
+        return logs
 
     def run(self, progress: Progress | None = None) -> None:
         """Simulate to the end of the workload."""

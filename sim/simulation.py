@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from lsmlab.models.errors import InputError
+from lsmlab.models.units import build
 from lsmlab.sim.initial_tree import place_files
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.prefill import prefill
@@ -14,11 +16,19 @@ from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result, collect
 
 
+@dataclass(frozen=True, slots=True)
+class SaveSettings:
+    """The `save` group: the tables that a run keeps besides those that every run has."""
+
+    events: bool = True
+    """Version edits and memtable switches (events.parquet)."""
+
+
 def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Sequence[str] = ()) -> Result:
     """Simulate one resolved configuration.
 
     Args:
-        config: plain mapping with the groups engine, device, host, workload, keys, and `seed`, `checks`; optionally
+        config: plain mapping with the groups engine, device, host, workload, keys, and `seed`, `save`, `checks`; optionally
             `prefill` (a workload that runs before) or `initial_tree` (files that are there at the start).
         progress: called now and then with the simulated time and its end, in seconds; results do not depend on it.
         allowed: packages besides lsmlab whose classes the configuration's `_target_` entries may name.
@@ -33,8 +43,10 @@ def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Se
     seed = config.get("seed", 1)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise InputError(f"seed: {seed!r} must be a whole number, 0 or more")
+    save = build(SaveSettings, config.get("save") or {}, "save")
     root = np.random.SeedSequence(seed)
     phase = Phase(config, root.spawn(SEEDS), allowed)
+    logs = phase.log_events() if save.events else None
     (before,) = root.spawn(1)
     facts = None
     if config.get("prefill") is not None:
@@ -47,7 +59,7 @@ def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Se
         phase.preload()
     phase.run(progress)
     phase.settle()
-    result = collect(config, phase.setup, phase.families, phase.clients, phase.reads, phase.env.now)
+    result = collect(config, phase.setup, phase.families, phase.clients, phase.reads, phase.env.now, logs)
     if facts is not None:
         result.summary["prefill"] = facts
     return result

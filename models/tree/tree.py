@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from lsmlab.models.tree.files import SortedFile, slice_of
+from lsmlab.models.tree.files import Slice, SortedFile, slice_of
 from lsmlab.models.tree.level import Level
 
 
@@ -173,11 +173,12 @@ class Tree:
         self.restamp()
         return self._unreferenced([f for _, files in removed for f in files])
 
-    def link(self, level: int, output: int, files: Sequence[SortedFile]) -> None:
+    def link(self, level: int, output: int, files: Sequence[SortedFile]) -> list[tuple[SortedFile, Slice]]:
         """Freeze `files` of `level` (oldest first) and link a slice of each to the files of level `output` that own its keys.
 
-        `Level.responsible` names the owners.
+        `Level.responsible` names the owners. Returns the slices, each with its owner.
         """
+        links: list[tuple[SortedFile, Slice]] = []
         below = self.levels[output]
         self.install(removed=[(level, files)])
         for file in files:
@@ -189,10 +190,12 @@ class Tree:
                 if end > start:
                     part = slice_of(file, start, end)
                     target.slices = (*target.slices, part)
+                    links.append((target, part))
                     file.live_slices += 1
                     self.linked_bytes += part.size_bytes
                 start = end
             below.note_links(i, j)
+        return links
 
     def restamp(self) -> None:
         """Begin a new version: RocksDB rebuilds the priority lists, so every pick cursor returns to the start."""

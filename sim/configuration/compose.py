@@ -17,8 +17,8 @@ from lsmlab.sim.configuration.parameters import apply_parameters
 
 _CONFIG_MODULE: Final = "lsmlab.configs"
 _KEYS: Final = (
-    "engine", "device", "host", "workload", "keys", "prefill", "initial_tree", "seed", "replications", "checks", "report",
-    "json", "description",
+    "engine", "device", "host", "workload", "keys", "prefill", "initial_tree", "seed", "replications", "save", "checks",
+    "report", "json", "description",
 )  # fmt: skip
 """What a configuration holds at the top; `parameters` is put beside it by host.parameters."""
 _TRUSTED_ENV: Final = "LSMLAB_ALLOW_PACKAGES"

@@ -2,5 +2,6 @@
 
 - One run: results; its numbers: summary, level_tables, memory, chains; its seconds: series; as text: summary_text.
 - Many runs: index, comparison_text.
+- Columns, types and meanings of every table: schema; version edits: events; the tree from them: tree_replay.
 - On disk: rundir, parquet, jsontext.
 """

@@ -9,41 +9,61 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
+
+_LISTS: Final = "list<int64>"
 
 
-def write_table(path: Path, columns: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-    """Write columns (arrays, or lists of int64 arrays) to `path`, with `about` in the schema's metadata."""
+def write_table(folder: Path, schema: TableSchema, columns: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    """Write a table to `folder`/<name>.parquet, in the types of the results contract.
+
+    `columns` are arrays, or lists of int64 arrays. The file's metadata hold, under the key `lsmlab`, `about`, the name of
+    the table and the version of the contract; the metadata of a column hold its unit.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    arrays = [_column(pa, values) for values in columns.values()]
-    fields = [pa.field(name, array.type) for name, array in zip(columns, arrays, strict=True)]
-    schema = pa.schema(fields, metadata={b"lsmlab": json.dumps(about).encode()})
-    text = [f.name for f in fields if f.type == pa.string()]
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, compression="zstd", use_dictionary=text)
+    schema.check(columns)
+    types = {name: schema.column(name) for name in columns}
+    arrays = [_array(pa, values, types[name].dtype) for name, values in columns.items()]
+    fields = [
+        pa.field(name, array.type, metadata={b"unit": types[name].unit.encode()})
+        for name, array in zip(columns, arrays, strict=True)
+    ]
+    metadata = {b"lsmlab": json.dumps({**about, "format": FORMAT, "table": schema.name}).encode()}
+    text = [name for name, column in types.items() if column.dtype == "string"]
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
+    pq.write_table(table, folder / f"{schema.name}.parquet", compression="zstd", use_dictionary=text)
 
 
-def _column(pa: Any, values: Any) -> Any:
-    if isinstance(values, list):
+def _array(pa: Any, values: Any, dtype: str) -> Any:
+    if dtype == _LISTS:
         return _lists(pa, values)
-    array = np.ascontiguousarray(values)
-    if array.dtype.kind == "U":
-        return _strings(pa, array)
-    kind = {"f": (np.float64, pa.float64()), "i": (np.int64, pa.int64()), "u": (np.int64, pa.int64())}
-    dtype, arrow = kind[array.dtype.kind]
-    return pa.Array.from_buffers(arrow, len(array), [None, pa.py_buffer(array.astype(dtype, copy=False))])
+    if dtype == "string":
+        return _strings(pa, values)
+    if dtype == "bool":
+        bits = np.packbits(np.asarray(values, dtype=np.bool_), bitorder="little")
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
+    array = np.ascontiguousarray(values, dtype=dtype)
+    return pa.Array.from_buffers(pa.type_for_alias(dtype), len(array), [None, pa.py_buffer(array)])
 
 
 def _offsets(pa: Any, lengths: Sequence[int]) -> Any:
     return pa.py_buffer(np.concatenate(([0], np.cumsum(np.asarray(lengths, dtype=np.int32)))).astype(np.int32))
 
 
-def _strings(pa: Any, array: np.ndarray[Any, Any]) -> Any:
-    words = [str(word).encode() for word in array.tolist()]
-    return pa.StringArray.from_buffers(len(words), _offsets(pa, [len(w) for w in words]), pa.py_buffer(b"".join(words)))
+def _strings(pa: Any, values: Any) -> Any:
+    """Strings, each distinct one encoded once."""
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault(word, len(numbers)) for word in np.asarray(values).tolist()]
+    words = [word.encode() for word in numbers]
+    buffers = [None, _offsets(pa, [len(w) for w in words]), pa.py_buffer(b"".join(words))]
+    distinct = pa.StringArray.from_buffers(len(words), *buffers[1:])
+    places = np.array(codes, dtype=np.int32)
+    return distinct.take(pa.Array.from_buffers(pa.int32(), len(places), [None, pa.py_buffer(places)]))
 
 
 def _lists(pa: Any, rows: Sequence[np.ndarray[Any, Any]]) -> Any:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as installed_version
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,10 @@ from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.results.chains import chains
+from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.memory import memory_summary
+from lsmlab.sim.results.schema.columns import FORMAT, TableSchema, column_array
+from lsmlab.sim.results.schema.run_tables import EVENTS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (
     Table,
     client_series,
@@ -24,9 +26,9 @@ from lsmlab.sim.results.series import (
     state_series,
     transfer_series,
 )
-from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, stall_table, summarise
+from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.records import JOB_COLUMNS
+from lsmlab.sim.store.event_log import EventLog
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Result:
-    """A finished run. Tables are mappings from column name to an array, ready for `pandas.DataFrame`."""
+    """A finished run. Tables are mappings from column name to an array, ready for `pandas.DataFrame`.
+
+    docs/reference/tables.md defines every column.
+    """
 
     config: dict[str, Any]
     summary: dict[str, Any]
@@ -49,6 +54,8 @@ class Result:
     """One row per stall."""
     latency: Table
     """Histogram: op, upper_s, count."""
+    events: Table | None = None
+    """One row per file and version edit, and per memtable switch; None with `save.events=false`."""
 
     def save(self, directory: Path) -> None:
         """Write config.yaml, summary.json and the Parquet tables into `directory`, which is made if need be."""
@@ -58,24 +65,39 @@ class Result:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "config.yaml").write_text(yaml.safe_dump(self.config, sort_keys=False))
         about = {"version": self.summary["version"], "seed": self.summary["seed"], "config": self.config}
-        for name in ("series", "jobs", "latency"):
-            write_table(directory / f"{name}.parquet", getattr(self, name), about)
-        write_table(directory / "stalls.parquet", stall_table(self.stalls), about)
+        for schema, columns in self._tables():
+            if columns is not None:
+                write_table(directory, schema, columns, about)
         (directory / "summary.json").write_text(json.dumps(self.summary, indent=1) + "\n")
 
     def series_frame(self) -> pd.DataFrame:
-        """Per-second series as a pandas DataFrame."""
+        """Return `series` as a DataFrame: one row per simulated second (docs/reference/tables.md#series)."""
         return _frame(self.series)
 
     def jobs_frame(self) -> pd.DataFrame:
-        """Background jobs as a pandas DataFrame."""
+        """Return `jobs` as a DataFrame: one row per background job (docs/reference/tables.md#jobs)."""
         return _frame(self.jobs)
 
     def stalls_frame(self) -> pd.DataFrame:
-        """Stalls with their chains as a pandas DataFrame."""
-        import pandas as pd
+        """Return `stalls` as a DataFrame: one row per stall, with its chain (docs/reference/tables.md#stalls)."""
+        return _frame(STALLS.table(self.stalls))
 
-        return pd.DataFrame(self.stalls)
+    def latency_frame(self) -> pd.DataFrame:
+        """Return `latency` as a DataFrame: one row per bucket of the histogram (docs/reference/tables.md#latency)."""
+        return _frame(self.latency)
+
+    def events_frame(self) -> pd.DataFrame:
+        """Return `events` as a DataFrame: version edits and memtable switches (docs/reference/tables.md#events).
+
+        Without a row with `save.events=false`.
+        """
+        return _frame(EVENTS.empty() if self.events is None else self.events)
+
+    def _tables(self) -> list[tuple[TableSchema, Table | None]]:
+        stalls = STALLS.table(self.stalls)
+        return [
+            (SERIES, self.series), (JOBS, self.jobs), (STALLS, stalls), (LATENCY, self.latency), (EVENTS, self.events),
+        ]  # fmt: skip
 
 
 def _frame(table: Table) -> pd.DataFrame:
@@ -86,9 +108,9 @@ def _frame(table: Table) -> pd.DataFrame:
 
 def collect(
     config: Mapping[str, Any], setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad,
-    reads: TreeReads | None, end_s: float,
+    reads: TreeReads | None, end_s: float, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
-    """Make the result of a run that has ended at `end_s`."""
+    """Make the result of a run that has ended at `end_s`; `logs`: of its shards, if it kept any."""
     duration_s = max(end_s, 1e-9)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
     writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
@@ -117,6 +139,7 @@ def collect(
         "notes": list(setup.engine.notes),
         "seed": config.get("seed", 1),
         "version": installed_version("lsmlab"),
+        "results_format": FORMAT,
     }
     return Result(
         config=dict(config),
@@ -125,6 +148,7 @@ def collect(
         jobs=_jobs_table(families),
         stalls=stall_rows(found),
         latency=_latency_table(writes, read),
+        events=None if logs is None else events_table(logs, setup.sample),
     )
 
 
@@ -150,11 +174,8 @@ def _series(
 
 
 def _jobs_table(families: Sequence[ColumnFamily]) -> Table:
-    row = attrgetter(*JOB_COLUMNS)
-    rows = [row(j) for s in families for j in s.recorder.jobs]
-    if not rows:
-        return {name: np.empty(0) for name in JOB_COLUMNS}
-    return {name: np.array(column) for name, column in zip(JOB_COLUMNS, zip(*rows, strict=True), strict=True)}
+    records = [j for f in families for j in f.recorder.jobs]
+    return {c.name: column_array([getattr(j, c.name) for j in records], c.dtype) for c in JOBS.columns}
 
 
 def _latency_table(writes: LatencyDistribution | None, reads: LatencyDistribution | None) -> Table:
@@ -166,7 +187,7 @@ def _latency_table(writes: LatencyDistribution | None, reads: LatencyDistributio
             ops.extend([name] * len(upper))
             bounds.append(upper)
             counts.append(count)
-    return {"op": np.array(ops, dtype=str), "upper_s": np.concatenate(bounds), "count": np.concatenate(counts)}
+    return {"op": np.array(ops, dtype=object), "upper_s": np.concatenate(bounds), "count": np.concatenate(counts)}
 
 
 def _key_facts(setup: Setup) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -215,12 +214,14 @@ def _utilisation(setup: Setup, duration_s: float) -> float:
 
 
 def stall_rows(found: Sequence[tuple[StallInterval, Chain]]) -> list[dict[str, Any]]:
-    """Rows of stalls.parquet."""
+    """Rows of stalls.parquet, in the order of its columns (`STALLS`)."""
     return [
         {
-            **{k: v for k, v in asdict(stall).items() if k not in ("cause", "ended_by")},
             "stall": number,
             "cause": stall.cause.value,
+            "start_s": stall.start_s,
+            "end_s": stall.end_s,
+            "shard": stall.shard,
             "chain_jobs": list(chain.jobs),
             "chain_levels": chain.levels,
             "chain_bytes": chain.size_bytes,
@@ -229,23 +230,9 @@ def stall_rows(found: Sequence[tuple[StallInterval, Chain]]) -> list[dict[str, A
     ]
 
 
-def stall_table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Columns of stalls.parquet; `chain_jobs` is a list per row."""
-    return {
-        "stall": np.array([r["stall"] for r in rows], dtype=np.int64),
-        "cause": np.array([r["cause"] for r in rows], dtype=str),
-        "start_s": np.array([r["start_s"] for r in rows], dtype=np.float64),
-        "end_s": np.array([r["end_s"] for r in rows], dtype=np.float64),
-        "shard": np.array([r["shard"] for r in rows], dtype=np.int64),
-        "chain_jobs": [np.array(r["chain_jobs"], dtype=np.int64) for r in rows],
-        "chain_levels": np.array([r["chain_levels"] for r in rows], dtype=np.int64),
-        "chain_bytes": np.array([r["chain_bytes"] for r in rows], dtype=np.int64),
-    }
-
-
 def last_second(curve_end_s: float) -> int:
     """Number of one-second intervals that cover a run."""
     return max(1, math.ceil(curve_end_s - 1e-9))
 
 
-__all__ = ["chain_summary", "last_second", "latency_of", "stall_rows", "stall_table", "summarise"]
+__all__ = ["chain_summary", "last_second", "latency_of", "stall_rows", "summarise"]

@@ -3,6 +3,6 @@
 - A database: database; its stall conditions: write_controller; its queues and job slots: background.
 - A column family: column_family, memtables, write_shape.
 - Jobs: flushing, compacting, jobs; their outputs and steps: work; what jobs use of both: job_context.
-- Events and their observers: store_events, recorder; what they record: records, job_records.
-- Files of a database: manifest, options_file, purge.
+- Events and their observers: store_events, recorder, event_log; what they record: records, job_records.
+- Files of a database: manifest, version_edits, options_file, purge.
 """

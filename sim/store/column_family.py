@@ -23,6 +23,7 @@ from lsmlab.sim.store.memtables import KeySource, Memtable, Memtables
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.recorder import StoreRecorder
 from lsmlab.sim.store.store_events import StoreEvents
+from lsmlab.sim.store.version_edits import NO_JOB, apply_edit, opening_edit
 
 _EMPTY: Final = StallInputs(0, 0, 0)
 
@@ -92,6 +93,7 @@ class ColumnFamily:
             return
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
+        self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
         self._size_memtable(self.latest_options)
         self.install()
         self.request_flush()
@@ -116,7 +118,7 @@ class ColumnFamily:
 
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
         """Begin with files that were there before the run."""
-        self.tree.install(added=levels)
+        apply_edit(self, NO_JOB, added=levels)
         self.events.loaded(sum(f.entries for _, files in levels for f in files))
         for _, files in levels:
             for file in files:
@@ -128,6 +130,7 @@ class ColumnFamily:
         """Begin with the tree of another column family, which has settled."""
         self.tree = tree
         self.events.loaded(tree.live_entries())
+        self.events.edited(opening_edit(tree, self.database.env.now))
         for file in tree.files():
             self.database.machine.cache.wrote(file)
         self.install()

@@ -13,6 +13,7 @@ from lsmlab.sim.store.job_context import JobContext
 from lsmlab.sim.store.job_records import compaction_job_record, discarded_record, edit_record
 from lsmlab.sim.store.jobs import Job, Work, running_job
 from lsmlab.sim.store.purge import Obsolete
+from lsmlab.sim.store.version_edits import apply_edit, apply_link
 from lsmlab.sim.store.work import CompactionWork, compaction_work
 
 
@@ -195,7 +196,7 @@ class Compacting:
         del self.jobs[job.number]
         self._remember_round_robin(pick)
         cached_bytes = database.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
-        gone = family.tree.install(pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
+        gone = apply_edit(family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
         logs = [f.wal_bytes for f in gone if f.wal_bytes]
         family.purge.retire(Obsolete(len(gone) + len(logs), cached_bytes, sum(logs)))
         for file in gone:
@@ -211,15 +212,15 @@ class Compacting:
         groups = pick.inputs[:1] if isinstance(pick, Link) else pick.inputs
         files = sorted((f for _, group in groups for f in group), key=lambda f: f.lo)
         if isinstance(pick, Drop):
-            family.tree.install(removed=pick.inputs)
+            apply_edit(family, job.number, pick.inputs)
             for file in files:
                 database.machine.deleted(file)
             family.events.dropped(files)
         elif isinstance(pick, Link):
             self._unlock(pick)
-            family.tree.link(pick.start_level, pick.output_level, pick.inputs[0][1])
+            apply_link(family, job.number, pick.start_level, pick.output_level, pick.inputs[0][1])
         else:
-            family.tree.install(removed=pick.inputs, added=[(pick.output_level, files)])
+            apply_edit(family, job.number, pick.inputs, [(pick.output_level, files)])
         self._remember_round_robin(pick)
         family.events.job_ended(edit_record(job, pick, files, database.number, database.env.now))
         family.install_after(job.number, job.engine)
@@ -233,6 +234,7 @@ class Compacting:
         family = self._family
         assert job.gate is not None
         family.database.machine.device.trim(job.gate.write_bytes)
+        family.events.abandoned(family.database.env.now, job.number, job.pick.inputs)
         family.events.job_ended(discarded_record(job, family.database.number, family.database.env.now))
         family.database.end_job(job.number)
 

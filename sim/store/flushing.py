@@ -12,6 +12,7 @@ from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.job_context import JobContext
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.records import JobRecord
+from lsmlab.sim.store.version_edits import apply_edit
 from lsmlab.sim.store.work import FlushWork, flush_work
 
 
@@ -100,7 +101,7 @@ class Flushing:
             if flush.file is not None:
                 file = flush.file
                 record.output_level = family.latest_options.flush_level(family.tree, file.lo, file.hi)
-                family.tree.install(added=[(record.output_level, [file])])
+                apply_edit(family, record.job, added=[(record.output_level, [file])])
                 family.database.machine.cache.wrote(file)
             record.end_s = family.database.env.now
             family.events.job_ended(record)

@@ -1,11 +1,13 @@
-"""Records of what happened to one store: a background job, a stall."""
+"""Records of what happened to one column family: a background job, a stall, a version edit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.tree.files import Slice, SortedFile
 
 CAUSES: Final = tuple(StallCause)
 
@@ -51,9 +53,6 @@ class JobRecord:
     """Threads that it ran on: high (flushes, and what a scheduler puts beside them) or low; moves and drops as well."""
 
 
-JOB_COLUMNS: Final = tuple(f.name for f in fields(JobRecord))
-
-
 @dataclass(slots=True)
 class StallInterval:
     """A stretch of time in which one cause held writers back."""
@@ -64,3 +63,26 @@ class StallInterval:
     shard: int
     ended_by: int = -1
     """Job whose end let writers go on; -1 if none did."""
+
+
+Files = tuple[int, Sequence[SortedFile]]
+"""A level and files of it."""
+Links = Sequence[tuple[SortedFile, Slice]]
+"""Slices, each with the file that it is linked to."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEdit:
+    """One change of a tree. A file that is removed and added has moved."""
+
+    time_s: float
+    job: int
+    """The job that committed the edit; -1 for the tree with which the run begins."""
+    removed: Sequence[Files] = ()
+    added: Sequence[Files] = ()
+    """Files of a level in the order of the tree: L0 newest first."""
+    frozen: Sequence[SortedFile] = ()
+    """Files that stay on the device in no level, for their slices (LDC)."""
+    links: Links = ()
+    unreferenced: Sequence[SortedFile] = ()
+    """Files that the edit leaves without references: the removed ones, and frozen ones after their last slice."""

@@ -9,7 +9,7 @@ from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.observers import Observers
-from lsmlab.sim.store.records import JobRecord
+from lsmlab.sim.store.records import Files, JobRecord, VersionEdit
 
 
 class StoreEvents:
@@ -19,8 +19,8 @@ class StoreEvents:
     """
 
     __slots__ = (
-        "compactions_changed", "dropped", "flushes_changed", "installed", "job_ended", "loaded", "memtable_resized",
-        "retuned", "writers_released",
+        "abandoned", "compactions_changed", "dropped", "edited", "flushes_changed", "installed", "job_ended", "loaded",
+        "memtable_resized", "retuned", "switched", "writers_released",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -29,6 +29,10 @@ class StoreEvents:
         self.installed = Observers[[float, Tree, StallInputs, ThrottleState, int, bool]]()
         """A version, the memtable or the list of immutable memtables has changed, and the stall state was recomputed: time,
         tree, inputs of the stall state, throttle, compactions in progress, whether writers were blocked before."""
+        self.edited = Observers[[VersionEdit]]()
+        """A version edit was applied to the tree."""
+        self.switched = Observers[[float, float, float]]()
+        """A memtable became immutable: time, entries, bytes of its WAL."""
         self.writers_released = Observers[[float, int]]()
         """Stopped writers were signalled: time, number of the job at whose end (-1: none)."""
         self.memtable_resized = Observers[[int]]()
@@ -39,6 +43,8 @@ class StoreEvents:
         """A compaction begins or resumes (+1), ends or halts (-1): time, change."""
         self.job_ended = Observers[[JobRecord]]()
         """A job has committed, or was discarded."""
+        self.abandoned = Observers[[float, int, Sequence[Files]]]()
+        """A compaction was discarded, or the run ended before it: time, number of the job, inputs."""
         self.dropped = Observers[[Sequence[SortedFile]]]()
         """Files were deleted unread (FIFO)."""
         self.retuned = Observers[[float, Changes]]()

@@ -12,8 +12,11 @@ import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.parquet import write_table
+from lsmlab.sim.results.schema.columns import TableSchema, column_array
+from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_JOBS, STATISTICS
+from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import Table, held, spread
-from lsmlab.sim.results.summary import stall_rows, stall_table
+from lsmlab.sim.results.summary import stall_rows
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
 from lsmlab.validation.importer.throughput import job_spans
@@ -32,14 +35,18 @@ def write_tables(reading: Reading, workload: InferredWorkload, directory: Path, 
     """Write jobs, stalls, series, levels, statistics and compaction_tables as Parquet into `directory`."""
     records = job_records(reading)
     stalls = stall_records(reading, records)
-    write_table(directory / "jobs.parquet", jobs_table(reading, records), about)
-    write_table(directory / "stalls.parquet", stall_table(stall_rows(stalls)), about)
-    write_table(directory / "series.parquet", series_table(reading, workload), about)
-    write_table(directory / "levels.parquet", columns_of(reading.summary["levels"], "level"), about)
     statistics, rows = statistics_tables(reading)
-    write_table(directory / "statistics.parquet", columns_of(statistics, "t_s"), about)
-    write_table(directory / "compaction_tables.parquet", columns_of(rows, "t_s", text=_TEXT), about)
-    write_table(directory / "latency.parquet", columns_of([], "op", text=("op",), numbers=("upper_s", "count")), about)
+    tables: list[tuple[TableSchema, Table]] = [
+        (LOG_JOBS, jobs_table(reading, records)),
+        (STALLS, STALLS.table(stall_rows(stalls))),
+        (SERIES, series_table(reading, workload)),
+        (LEVELS, columns_of(reading.summary["levels"], LEVELS)),
+        (STATISTICS, columns_of(statistics, STATISTICS)),
+        (COMPACTION_TABLES, columns_of(rows, COMPACTION_TABLES)),
+        (LATENCY, LATENCY.empty()),
+    ]
+    for schema, columns in tables:
+        write_table(directory, schema, columns, about)
 
 
 def job_records(reading: Reading) -> list[JobRecord]:
@@ -70,25 +77,13 @@ def job_records(reading: Reading) -> list[JobRecord]:
 
 
 def jobs_table(reading: Reading, records: Sequence[JobRecord]) -> Table:
-    """The simulator's columns, and column_family, opening, status, thread, memtables, deletes_in."""
-    from lsmlab.sim.store.records import JOB_COLUMNS
-
-    table: Table = {}
-    for name in JOB_COLUMNS:
-        values = [getattr(record, name) for record in records]
-        text = name in ("kind", "reason")
-        table[name] = np.array(values, dtype=str if text else None) if values else _empty(text)
-    jobs = reading.jobs.jobs
-    table["column_family"] = np.array([j.column_family for j in jobs], dtype=str)
-    table["status"] = np.array([j.status for j in jobs], dtype=str)
-    table["thread"] = np.array([j.thread for j in jobs], dtype=str)
-    for name in ("opening", "memtables", "deletes_in"):
-        table[name] = np.array([getattr(j, name) for j in jobs], dtype=np.int64)
-    return table
-
-
-def _empty(text: bool) -> Any:
-    return np.empty(0, dtype=str if text else np.float64)
+    """Columns of jobs.parquet (`LOG_JOBS`): the simulator's, and those that a LOG adds."""
+    pairs = list(zip(records, reading.jobs.jobs, strict=True))
+    simulated = {c.name for c in JOBS.columns}
+    return {
+        c.name: column_array([getattr(record if c.name in simulated else job, c.name) for record, job in pairs], c.dtype)
+        for c in LOG_JOBS.columns
+    }
 
 
 def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[StallInterval, Chain]]:
@@ -250,9 +245,6 @@ def _running(jobs: Sequence[LogJob], reading: Reading, at: Floats) -> Floats:
     return (np.searchsorted(start, at, side="right") - np.searchsorted(end, at, side="right")).astype(np.float64)
 
 
-_TEXT: Final = ("column_family", "table", "row")
-
-
 def statistics_tables(reading: Reading) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of the statistics dumps, and rows of the compaction tables in them, with RocksDB's own column names."""
     statistics: list[dict[str, Any]] = []
@@ -276,18 +268,13 @@ def statistics_tables(reading: Reading) -> tuple[list[dict[str, Any]], list[dict
     return statistics, rows
 
 
-def columns_of(
-    rows: Sequence[Mapping[str, Any]], first: str, text: Sequence[str] = (), numbers: Sequence[str] = ()
-) -> Table:
-    """Columns of records that need not have the same keys; a missing number is NaN."""
-    names = list(dict.fromkeys([first, *(name for row in rows for name in row), *text, *numbers]))
+def columns_of(rows: Sequence[Mapping[str, Any]], schema: TableSchema) -> Table:
+    """Columns of records that need not have the same keys; a missing number is NaN, a missing text empty."""
+    names = list(dict.fromkeys([*schema.empty(), *(name for row in rows for name in row)]))
     table: Table = {}
     for name in names:
+        dtype = schema.column(name).dtype
+        absent: Any = {"string": "", "float64": math.nan}.get(dtype)
         values = [row.get(name) for row in rows]
-        if name in text:
-            table[name] = np.array([str(v or "") for v in values], dtype=str)
-        elif values and all(isinstance(v, int) and not isinstance(v, bool) for v in values):
-            table[name] = np.array(values, dtype=np.int64)
-        else:
-            table[name] = np.array([math.nan if v is None else float(v) for v in values], dtype=np.float64)
+        table[name] = column_array([absent if v is None else v for v in values], dtype)
     return table

@@ -14,6 +14,7 @@ from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import RunDirectory, fresh
+from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, plain, write_configuration
 from lsmlab.validation.importer.estimates import InferredRates
 from lsmlab.validation.importer.rates import infer_rates
@@ -88,7 +89,7 @@ def summarised(reading: Reading) -> tuple[dict[str, Any], InferredWorkload, Infe
         "read_latency_s": _latency(reading, "rocksdb.db.get.micros"),
         "engine": "rocksdb", "engine_version": reading.log.version or None, "workload": "imported",
         "options": {k: plain(v) for k, v in options.overrides.items()} if options is not None else {},
-        "version": installed_version("lsmlab"), "seed": None,
+        "version": installed_version("lsmlab"), "results_format": FORMAT, "seed": None,
         "import": _about(reading, workload, rates, summary.get("operations_until_s")),
     }  # fmt: skip
     return summary, workload, rates

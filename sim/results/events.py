@@ -1,0 +1,52 @@
+"""Table of version edits and memtable switches, from the event logs of all shards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.sim.results.schema.run_tables import EVENTS
+from lsmlab.sim.results.series import Table
+from lsmlab.sim.store.event_log import EventKind, EventLog
+
+_KINDS = np.array([kind.name.lower() for kind in EventKind], dtype=object)
+
+
+def events_table(logs: Sequence[EventLog], sample: KeySample) -> Table:
+    """Columns of events.parquet: rows by time, then shard; rows of one edit stay together, removed files first."""
+    parts = [_columns(log, sample) for log in logs]
+    table = {name: np.concatenate([part[name] for part in parts]) for name in EVENTS.empty()}
+    if len(parts) > 1:
+        order = np.lexsort((table["shard"], table["time_s"]))
+        table = {name: values[order] for name, values in table.items()}
+    return table
+
+
+def _columns(log: EventLog, sample: KeySample) -> Table:
+    moments = np.frombuffer(log.moments, dtype=np.float64).reshape(-1, EventLog.MOMENT_WIDTH)
+    files = np.frombuffer(log.files, dtype=np.int64).reshape(-1, EventLog.FILE_WIDTH)
+    gone = np.frombuffer(log.gone, dtype=np.int64).reshape(-1, EventLog.GONE_WIDTH)
+    order = np.argsort(np.concatenate((gone[:, 0], files[:, 0])), kind="stable")
+    last_code = 2.0 * sample.population  # a code is twice a key's place (models/tree/keys.py)
+
+    def column(place: int, absent: int, dtype: str) -> np.ndarray:
+        """Column `place` of both parts in order; `absent` where `gone` has no such column."""
+        head = gone[:, place] if place < EventLog.GONE_WIDTH else np.full(len(gone), absent)
+        return np.concatenate((head, files[:, place]))[order].astype(dtype)
+
+    moment = column(0, 0, "int64")
+    return {
+        "time_s": moments[moment, 0],
+        "shard": np.full(len(order), log.shard, dtype=np.int16),
+        "job": moments[moment, 1].astype(np.int32),
+        "kind": _KINDS[column(1, 0, "int8")],
+        "file": column(2, 0, "int32"),
+        "from_level": column(3, -1, "int8"),
+        "to_level": column(4, -1, "int8"),
+        "smallest": (column(5, 0, "float64") / last_code).astype(np.float32),
+        "largest": (column(6, 0, "float64") / last_code).astype(np.float32),
+        "bytes": column(7, 0, "int64"),
+        "entries": column(8, 0, "int64"),
+        "linked_to": column(9, -1, "int32"),
+    }

@@ -1,0 +1,39 @@
+"""Version edits: the one place where the tree of a column family changes, and where observers learn of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Placement, Tree
+from lsmlab.sim.store.job_context import JobContext
+from lsmlab.sim.store.records import Files, VersionEdit
+
+NO_JOB: Final = -1
+"""Job of the edits that give a column family the tree with which the run begins."""
+
+
+def apply_edit(
+    family: JobContext, job: int, removed: Sequence[Files] = (), added: Sequence[Files] = (),
+    placement: Placement = Placement.REPLACE,
+) -> list[SortedFile]:  # fmt: skip
+    """Apply the edit of a job: remove files, add files. Returns the files without references (`Tree.install`)."""
+    gone = family.tree.install(removed, added, placement)
+    if family.events.edited:
+        family.events.edited(VersionEdit(family.database.env.now, job, removed, added, unreferenced=gone))
+    return gone
+
+
+def apply_link(family: JobContext, job: int, level: int, output: int, files: Sequence[SortedFile]) -> None:
+    """Freeze files of `level` and link their slices to files of level `output` (LDC)."""
+    links = family.tree.link(level, output, files)
+    if family.events.edited:
+        family.events.edited(VersionEdit(family.database.env.now, job, [(level, files)], frozen=files, links=links))
+
+
+def opening_edit(tree: Tree, now_s: float) -> VersionEdit:
+    """Make the edit that builds a whole tree, frozen files and slices included."""
+    added = [(level, list(tree.files_of(level))) for level in range(tree.num_levels)]
+    links = [(file, part) for _, files in added for file in files for part in file.slices]
+    return VersionEdit(now_s, NO_JOB, added=added, frozen=list(tree.frozen.values()), links=links)

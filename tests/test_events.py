@@ -1,0 +1,107 @@
+"""events.parquet: replayed from the start, the version edits give the tree of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from digests import reference_runs
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.phase import Phase
+from lsmlab.sim.results.results import Result
+from lsmlab.sim.results.tree_replay import FileState, tree_at
+from lsmlab.sim.simulation import run
+from running import SMALL, configuration
+
+RUNS = reference_runs()
+ENGINES = [name for name, overrides in RUNS.items() if any(o.startswith("engine=") for o in overrides)]
+STORES = [name for name in RUNS if name.startswith(("store_", "load_preload", "load_ycsb"))]
+
+
+def finished(config: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Phase]:
+    """A run, and its stores as they were at its end."""
+    phases: list[Phase] = []
+    settle = Phase.settle
+
+    def watched(phase: Phase) -> None:
+        settle(phase)
+        phases.append(phase)
+
+    monkeypatch.setattr(Phase, "settle", watched)
+    return run(config), phases[-1]  # a prefill ends first
+
+
+def as_rows(files: Iterable[SortedFile], keys: float) -> list[tuple[float, ...]]:
+    """Number, key range, bytes and entries of files, as the log rounds them."""
+    return [
+        (f.number, float(np.float32(f.lo / keys)), float(np.float32(f.hi / keys)), f.size_bytes, round(f.entries))
+        for f in files
+    ]
+
+
+def as_states(files: Iterable[FileState]) -> list[tuple[float, ...]]:
+    """The same of replayed files."""
+    return [(f.number, f.smallest, f.largest, f.size_bytes, f.entries) for f in files]
+
+
+@pytest.mark.parametrize("name", sorted({*ENGINES, *STORES}))
+def test_edits_give_the_final_tree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every level, frozen file and slice at the end of the run is what the edits say; L0 in its order."""
+    result, phase = finished(configuration(*RUNS[name]), monkeypatch)
+    keys = 2.0 * phase.setup.sample.population
+    assert result.events is not None
+    for family in phase.families:
+        replayed, tree = tree_at(result.events, shard=family.number), family.tree
+        assert as_rows(tree.l0, keys) == as_states(replayed.files_of(0))
+        for level in range(1, tree.num_levels):
+            expected = sorted(as_rows(tree.files_of(level), keys))
+            assert expected == sorted(as_states(replayed.files_of(level))), f"L{level}"
+        assert sorted(as_rows(tree.frozen.values(), keys)) == sorted(as_states(replayed.frozen.values()))
+        slices = {f.number: [s.source.number for s in f.slices] for f in tree.files() if f.slices}
+        assert slices == {number: [s.number for s in parts] for number, parts in replayed.slices.items()}
+
+
+def test_the_tree_at_the_start_is_logged() -> None:
+    """An initial tree is there at time 0, as files of no job."""
+    tree = "initial_tree=[{level:0,size_bytes:1MiB,files:3},{level:2,size_bytes:2MiB,files:4}]"
+    result = run(configuration(*SMALL, tree, "workload.duration=1s"))
+    assert result.events is not None
+    start = tree_at(result.events, 0.0)
+
+    assert [3, 4] == [len(start.files_of(0)), len(start.files_of(2))]
+    assert {-1} == {f.created_by for level in start.levels.values() for f in level}
+
+
+def test_events_can_be_left_out(tmp_path: Path) -> None:
+    """With save.events=false there is no table, and everything else is the same."""
+    overrides = (*SMALL, "workload.duration=1s")
+    kept, left_out = run(configuration(*overrides)), run(configuration(*overrides, "save.events=false"))
+    left_out.save(tmp_path)
+
+    assert not (tmp_path / "events.parquet").exists()
+    assert left_out.events is None
+    assert list(kept.events_frame().columns) == list(left_out.events_frame().columns)
+    assert kept.summary == left_out.summary
+
+
+def test_events_of_a_switch_and_a_flush() -> None:
+    """Each memtable switch has a row, and each flush creates the file that its job says."""
+    result = run(configuration(*SMALL, "workload.duration=1s"))
+    events, jobs = result.events_frame(), result.jobs_frame()
+    flushes = jobs[(jobs.kind == "flush") & (jobs.output_files > 0)]
+    created = events[(events.kind == "create") & events.job.isin(flushes.job)]
+
+    assert len(flushes) <= (events.kind == "switch").sum()
+    assert flushes.write_bytes.sum() == created.bytes.sum()
+    assert sorted(flushes.end_s) == sorted(created.time_s)
+
+
+def test_what_a_row_costs(tmp_path: Path) -> None:
+    """200 bytes of events.parquet for each job at most: 20 MB for 100,000 jobs."""
+    result = run(configuration(*SMALL, "workload.duration=10s", "workload.num=2M"))
+    result.save(tmp_path)
+
+    assert len(result.jobs["job"]) > 500
+    assert (tmp_path / "events.parquet").stat().st_size < 200 * len(result.jobs["job"]) + 20_000

@@ -1,0 +1,86 @@
+"""The results contract: one schema of tables for writer, reader, page, importer and documents."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from goldens import REWRITE
+from lsmlab.sim.results.parquet import write_table
+from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
+from lsmlab.sim.results.schema.log_tables import LOG_TABLES
+from lsmlab.sim.results.schema.page import tables_page
+from lsmlab.sim.results.schema.run_tables import EVENTS, JOBS, LATENCY, RUN_TABLES, SERIES, STALLS
+from lsmlab.sim.store.records import JobRecord
+from running import SMALL, simulate
+
+TABLES_PAGE = Path(__file__).parents[1] / "docs" / "reference" / "tables.md"
+EVERY = {id(table): table for table in (*RUN_TABLES, *LOG_TABLES)}.values()
+
+
+def test_the_reference_page_is_the_schema() -> None:
+    """docs/reference/tables.md is what the schema says; `make tables` writes it."""
+    if os.environ.get(REWRITE):
+        TABLES_PAGE.write_text(tables_page(), encoding="utf-8")
+
+    assert TABLES_PAGE.read_text(encoding="utf-8") == tables_page(), "run make tables"
+
+
+@pytest.mark.parametrize("table", RUN_TABLES, ids=lambda table: table.name)
+def test_a_run_writes_what_the_schema_says(table: TableSchema, tmp_path: Path) -> None:
+    """Names, types, units, the table's name and the version of the contract stand in the file."""
+    simulate(*SMALL, "workload.duration=2s").save(tmp_path)
+    written = pq.read_schema(tmp_path / f"{table.name}.parquet")
+    about = json.loads(written.metadata[b"lsmlab"])
+    types = {"float64": "double", "float32": "float", "list<int64>": "list<element: int64>"}
+
+    assert (FORMAT, table.name) == (about["format"], about["table"])
+    for field in written:
+        column = table.column(field.name)
+        assert types.get(column.dtype, column.dtype) == str(field.type)
+        assert column.unit.encode() == field.metadata[b"unit"]
+    assert FORMAT == json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["results_format"]
+
+
+def test_a_job_record_has_the_columns_of_the_schema() -> None:
+    """Fields of a job's record and columns of jobs.parquet are the same, in the same order."""
+    assert [f.name for f in fields(JobRecord)] == [c.name for c in JOBS.columns]
+
+
+def test_empty_tables_have_their_columns(tmp_path: Path) -> None:
+    """A run without jobs and stalls leaves tables, and frames, with all columns in their types."""
+    result = simulate(*SMALL, "workload.duration=1ms")
+    result.save(tmp_path)
+
+    assert [0, 0] == [len(result.jobs["job"]), len(result.stalls)]
+    for table in (JOBS, STALLS):
+        names = [c.name for c in table.columns]
+        assert names == pq.read_schema(tmp_path / f"{table.name}.parquet").names
+        assert names == list(getattr(result, f"{table.name}_frame")().columns)
+    assert "int64" == result.jobs_frame().dtypes["job"]
+    frames = (result.series_frame(), result.latency_frame(), result.events_frame())
+    for frame, table in zip(frames, (SERIES, LATENCY, EVENTS), strict=True):
+        table.check(frame.columns)
+
+
+@pytest.mark.parametrize("table", EVERY, ids=lambda table: table.name)
+def test_each_column_has_one_definition(table: TableSchema) -> None:
+    """No two columns of a table share a name, and each has a meaning."""
+    names = [c.name for c in table.columns]
+
+    assert sorted(set(names)) == sorted(names)
+    assert all(c.meaning for c in table.columns)
+    assert all(c.since <= FORMAT for c in table.columns)
+
+
+def test_the_writer_refuses_what_the_schema_lacks(tmp_path: Path) -> None:
+    """A column that nobody declared, or that is missing, is an error of the program."""
+    with pytest.raises(ValueError, match="latency: the results contract has no column 'colour'"):
+        write_table(tmp_path, LATENCY, {**LATENCY.empty(), "colour": np.empty(0)}, {})
+    with pytest.raises(ValueError, match="latency: columns upper_s, count are missing"):
+        write_table(tmp_path, LATENCY, {"op": np.empty(0, dtype=object)}, {})
