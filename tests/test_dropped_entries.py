@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lsmlab.models.costs.host import effort
+from lsmlab.models.costs.jobs import entry_share
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
@@ -14,10 +14,10 @@ from running import SMALL, simulate
 
 def test_effort_goes_from_all_written_to_all_dropped() -> None:
     """A line between the two; a job of nothing is as costly as nothing."""
-    assert 1.0 == effort(10.0, 10.0, 0.22)
-    assert effort(10.0, 0.0, 0.22) == pytest.approx(0.22)
-    assert effort(10.0, 5.0, 0.22) == pytest.approx(0.61)
-    assert 1.0 == effort(0.0, 0.0, 0.22)
+    assert 1.0 == entry_share(10.0, 10.0, 0.22)
+    assert entry_share(10.0, 0.0, 0.22) == pytest.approx(0.22)
+    assert entry_share(10.0, 5.0, 0.22) == pytest.approx(0.61)
+    assert 1.0 == entry_share(0.0, 0.0, 0.22)
 
 
 def test_merges_that_drop_cost_less() -> None:
@@ -27,7 +27,7 @@ def test_merges_that_drop_cost_less() -> None:
 
     assert merges
     for job in merges:
-        share = effort(job["entries_in"], job["entries_out"], 0.22)
+        share = entry_share(job["entries_in"], job["entries_out"], 0.22)
         assert job["entries_out"] < 0.9 * job["entries_in"]
         assert job["cpu_s"] == pytest.approx(job["entries_in"] * (0.28e-6 + 116 * 1.2e-9) * share, rel=1e-3)
 

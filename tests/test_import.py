@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from log_sample import ENTRIES, KEY_BYTES, VALUE_BYTES, Sample
-from lsmlab.models.costs.host import effort
+from lsmlab.models.costs.jobs import entry_share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.run_data import load_run
@@ -268,7 +268,7 @@ def test_costs_per_entry_and_byte_are_told_apart_where_they_can_be(sample: Sampl
     reading = read(tmp_path / "LOG")
     cpu = sum(j.cpu_s or 0 for j in reading.jobs.done("compaction"))
     fitted = sum(
-        (record.value * j.entries_in + byte.value * j.read_bytes) * effort(j.entries_in, j.entries_out, 0.22)
+        (record.value * j.entries_in + byte.value * j.read_bytes) * entry_share(j.entries_in, j.entries_out, 0.22)
         for j in reading.jobs.done("compaction")
     )
     assert cpu == pytest.approx(fitted, rel=1e-6)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from lsmlab.models.costs.transfers import lone_request_s
 from lsmlab.models.devices.base import Grant, Load
 
 INTERLEAVE_BYTES: Final = 128.0 * 2**10
@@ -94,8 +95,8 @@ class _Costs(NamedTuple):
 def _costs(s: Service, load: Load) -> _Costs:
     read_bytes, write_bytes = load.read_request_bytes, load.write_request_bytes
     depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
-    read_own = depth * read_bytes / (s.read_latency_s + read_bytes / s.stream_read_bandwidth)
-    write_own = depth * write_bytes / (s.write_latency_s + write_bytes / s.stream_write_bandwidth)
+    read_own = depth * read_bytes / lone_request_s(read_bytes, s.read_latency_s, s.stream_read_bandwidth)
+    write_own = depth * write_bytes / lone_request_s(write_bytes, s.write_latency_s, s.stream_write_bandwidth)
     client_bytes = max(load.client_read_bytes, s.unit_bytes)
     return _Costs(
         min(read_own, load.read_limit_bytes_per_s),
@@ -118,8 +119,8 @@ def share(service: Service, load: Load) -> Grant:
     """
     c = _costs(service, load)
     wanted, depth, capacity = load.client_read_iops, c.client_depth, c.capacity
-    idle_s = service.client_read_latency_s
-    idle_s += max(load.client_read_bytes, service.unit_bytes) / service.stream_read_bandwidth
+    client_bytes = max(load.client_read_bytes, service.unit_bytes)
+    idle_s = lone_request_s(client_bytes, service.client_read_latency_s, service.stream_read_bandwidth)
     wait = _waiting(service, load, c)
     reading = min(wanted, depth / idle_s)
     read_rate, write_rate, wal_rate, served, used = _divide(c, load, reading)

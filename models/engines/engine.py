@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, Cutter, Picker, Throttle
@@ -31,6 +30,8 @@ class Engine(Protocol):
     cutter: Cutter
     compression_ratio: float
     """Compressed by uncompressed bytes; 1 without compression."""
+    compressed: bool
+    """Whether jobs compress the blocks that they write and decompress those that they read."""
     block_format: BlockFormat
     """Where data blocks end."""
     flushes_one_memtable: bool
@@ -86,6 +87,3 @@ class Engine(Protocol):
 
     def inspects_keys(self, output_level: int) -> bool:
         """Whether the cutter looks at every key of a job that writes to `output_level`, which takes CPU."""
-
-    def compression_cpu_s(self, host: Host, written_raw_bytes: float, read_raw_bytes: float) -> float:
-        """Core time to compress what is written and decompress what is read; 0 without compression."""

@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import CompactionStyle, Compression, RocksDbOptions, resolve_options
@@ -209,12 +208,6 @@ class RocksDb:
     def inspects_keys(self, output_level: int) -> bool:
         """Whether the cutter looks at every key of a job that writes to `output_level`."""
         return self._inspects_keys is not None and self._inspects_keys.inspects_keys(output_level)
-
-    def compression_cpu_s(self, host: Host, written_raw_bytes: float, read_raw_bytes: float) -> float:
-        """Core time to compress what is written and decompress what is read."""
-        if not self.compressed:
-            return 0.0
-        return written_raw_bytes * host.compress_byte + read_raw_bytes * host.decompress_byte
 
 
 def _preset(name: str) -> Any:

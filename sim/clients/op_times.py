@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from lsmlab.models.costs.host import Host, depth
+from lsmlab.models.costs.cores import excess, mean_wait_s, slowdown
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.operations import coreless_leader, serial_share, switch_s, write_cpu
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
 from lsmlab.sim.clients.latency import Unstalled
@@ -45,10 +47,9 @@ class OpTimes:
         self._read_costs: Sequence[ReadCost] = ()
         self.sync_s = sync_s
         host = machine.host
-        logged = host.wal_op if shape.wal_bytes > 0.0 else 0.0
-        counted = host.statistics_op if shape.statistics else 0.0
-        self._write_cpu_s = host.write_op + host.write_byte * shape.user_bytes + logged + counted
-        self._user_bytes = shape.user_bytes
+        self._shape = shape
+        self._write_cpu_s = self._write_into(0.0)
+        """Of a memtable whose size does not matter."""
         self._square_ratios = [
             1.0 + Unstalled(1.0, 1.0, spread).variation for spread in (host.write_spread, host.read_spread)
         ]
@@ -60,7 +61,13 @@ class OpTimes:
             return self.read_cost(kind).cpu_s
         if self._host.write_depth == 0.0:
             return self._write_cpu_s
-        return self._write_cpu_s + self._host.write_depth * depth(self._filling.entries * self._user_bytes)
+        return self._write_into(self._filling.entries * self._shape.user_bytes)
+
+    def _write_into(self, memtable_bytes: float) -> float:
+        """CPU time of one write into a memtable of this size."""
+        shape, logged = self._shape, self._shape.wal_bytes > 0.0
+        cost = write_cpu(shape.user_bytes, logged=logged, statistics=shape.statistics, memtable_bytes=memtable_bytes)
+        return cost.seconds(self._host)
 
     def look(self) -> None:
         """See what reads cost on the trees as they are; all answers go by that until the next look."""
@@ -92,7 +99,7 @@ class OpTimes:
     def _fixed_s(self, kind: int) -> float:
         """What does not depend on the cores."""
         if kind == WRITE:
-            return self._host.switch / self._filling.entries + self.sync_s
+            return switch_s(self._host, self._filling.entries) + self.sync_s
         return self.read_cost(kind).device_reads * self._machine.device.grant.client_read_latency_s
 
     def capacity(self, group: Group) -> float:
@@ -105,19 +112,13 @@ class OpTimes:
         if group.write_share > 0.0:
             # one fsync serves all writers of a group, so it costs each thread its time but is no serial part
             serial_s = self.mean_s(WRITE) - self.sync_s
-            if group.spec.threads > 1:
-                serial_s *= self._host.write_serial * self._off_core(group.spec.threads)
+            writers = group.spec.threads
+            if writers > 1:
+                cores = self._machine.cores
+                beside = coreless_leader(self._host, writers, cores.background, cores.cores)
+                serial_s *= serial_share(self._host, writers) * beside
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
-
-    def _off_core(self, writers: int) -> float:
-        """How much longer writers that follow each other take where they have no core each: 1 if they have.
-
-        The one that leads a write group loses its core to a job after each slice, for a slice, and all wait for it.
-        """
-        cores = self._machine.cores
-        beyond = cores.background + min(writers, 1.0 / self._host.write_serial) - cores.cores
-        return 1.0 + min(1.0, max(0.0, beyond))
 
     def parts(self, kind: int, group: Group) -> Parts:
         """The operation's parts: with and without the device, unstalled, interrupted, and waiting for a core."""
@@ -153,10 +154,9 @@ class OpTimes:
         if group.closed and group.limit_per_s < group.capacity:
             # it runs in bursts, one per refill of its limit: while it does, its threads are there as a whole
             wanted += group.spec.threads - min(group.spec.threads, group.runnable)
-        alone_s = cpu_s * cores.slowdown(wanted)
-        waiting_s = alone_s * max(0.0, wanted / cores.cores - 1.0)
-        # up to a slice, longer where several others come first; evenly spread, so half of it on average
-        wait_s = 0.5 * host.time_slice * max(1.0, wanted / cores.cores - 1.0)
+        alone_s = cpu_s * slowdown(wanted, cores.cores, host.core_contention)
+        waiting_s = alone_s * excess(wanted, cores.cores)
+        wait_s = mean_wait_s(wanted, cores.cores, host.time_slice)
         waiting = waiting_s / wait_s if wait_s > 0.0 else 1.0
         interrupted = alone_s / host.interrupt_every if host.interrupt_every > 0.0 else 0.0
         if waiting > _RARE or interrupted > _RARE:

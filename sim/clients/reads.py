@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import simpy
+from lsmlab.models.costs.operations import point_read_cpu, scan_cpu
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.sst import expected_entries_per_block
@@ -58,6 +59,18 @@ class ReadCost:
     """Share of reads that need nothing from the device."""
     blocks: float = 0.0
     """Data blocks touched, wherever they come from."""
+
+
+class _Opened(NamedTuple):
+    """Tables that a read finds closed and opens."""
+
+    opens: float = 0.0
+    device_reads: float = 0.0
+    """Requests to the device."""
+    device_bytes: float = 0.0
+    """Their bytes."""
+    memory_share: float = 1.0
+    """Share of reads whose opens need nothing from the device."""
 
 
 class TreeReads:
@@ -133,7 +146,7 @@ class TreeReads:
 
     def _measure(self) -> tuple[ReadCost, ReadCost]:
         host = self._setup.host
-        block_cpu_s = host.read_block + host.checksum_byte * self._setup.engine.options.block_size
+        block_bytes = self._setup.engine.options.block_size
         family = self._families[int(self._rng.integers(len(self._families)))]
         self.lookups = found = look_up(family, np.sort(self.sample_codes(family.number)))
         extra = found.runs - found.found  # runs probed in vain
@@ -146,7 +159,7 @@ class TreeReads:
         miss = (1.0 - self.hit_rate) * beyond_pages
         opened = self._opened(family, found.searched, beyond_pages)
         get = ReadCost(
-            cpu_s=host.read_op + found.runs * host.read_run + blocks * block_cpu_s + opened.cpu_s,
+            cpu_s=point_read_cpu(runs=found.runs, blocks=blocks, block_bytes=block_bytes, opens=opened.opens).seconds(host),
             device_reads=blocks * miss + opened.device_reads,
             device_bytes=blocks * miss * self.block_bytes + opened.device_bytes,
             memory_share=(1.0 - miss) ** blocks * opened.memory_share,
@@ -160,7 +173,7 @@ class TreeReads:
         requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
         opened = self._opened(family, [Searched(run.tables, run.number) for run in runs], beyond_pages)
         scan = ReadCost(
-            cpu_s=host.read_op + number * (host.read_run + block_cpu_s) + length * host.scan_entry + opened.cpu_s,
+            cpu_s=scan_cpu(runs=number, entries=length, block_bytes=block_bytes, opens=opened.opens).seconds(host),
             device_reads=requests * miss + opened.device_reads,
             device_bytes=size * miss + opened.device_bytes,
             memory_share=(1.0 - miss) ** touched * opened.memory_share,
@@ -172,17 +185,17 @@ class TreeReads:
         """(Requests, bytes) that get consecutive blocks of a table from the device."""
         return self._setup.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
 
-    def _opened(self, family: ColumnFamily, searched: Sequence[Searched], beyond_pages: float) -> ReadCost:
+    def _opened(self, family: ColumnFamily, searched: Sequence[Searched], beyond_pages: float) -> _Opened:
         """What it costs to open the tables that a read finds closed; their ends are in the page cache as often as blocks."""
         reads = self._setup.engine.table_reads
         opens = table_opens(searched, reads.open_tables)
         if opens == 0.0:
-            return ReadCost()
+            return _Opened()
         entry = self._setup.content.entry
         table_bytes = _all_bytes(family.tree) / self._tables
         tail_bytes = table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed
-        return ReadCost(
-            cpu_s=opens * self._setup.host.table_open,
+        return _Opened(
+            opens=opens,
             device_reads=opens * beyond_pages,
             device_bytes=opens * beyond_pages * reads.opening_bytes(tail_bytes, self._tables),
             memory_share=(1.0 - beyond_pages) ** opens,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import simpy
+from lsmlab.models.costs.cores import core_share, taken
 from lsmlab.sim.machine.queues import Alarm, SharedQueue
 from lsmlab.sim.observers import Observers
 
@@ -74,11 +75,7 @@ class CoreStation:
     @property
     def taken(self) -> float:
         """How likely a further thread finds none of the cores free."""
-        return min(1.0, max(0.0, self.wanted - self.cores + 1.0))
-
-    def slowdown(self, wanted: float) -> float:
-        """How much longer a thread computes on a core of its own where so many want one (`core_contention`)."""
-        return 1.0 + self._core_contention * (min(wanted, self.cores) - 1.0) if wanted > 1.0 and not self._plenty else 1.0
+        return taken(self.wanted, self.cores)
 
     def settle(self) -> None:
         """Bring the accounts up to now."""
@@ -96,8 +93,7 @@ class CoreStation:
 
     def _replan(self) -> None:
         self._queue.release()
-        wanted = self.wanted
-        share = min(1.0, self.cores / wanted) / self.slowdown(wanted) if wanted > 0.0 else 1.0
+        share = core_share(self.wanted, self.cores, self._core_contention)
         changed = share != self.share
         self.share = self._queue.rate = share
         self._alarm.set(self._queue.next_departure_s())

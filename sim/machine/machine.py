@@ -8,7 +8,9 @@ from enum import IntEnum
 from typing import Final
 
 import simpy
+from lsmlab.models.costs.cores import wake_ups
 from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.jobs import deletions, file_ends, job_start
 from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES, copies_in_caller
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
@@ -139,7 +141,7 @@ class Machine:
                     yield pending
             if self._sleeps and (taken := self.cores.taken) > 0.0:
                 requests = step.write_bytes / BUFFER_BYTES + step.read_bytes / style.readahead_bytes
-                yield self.env.timeout(requests * self.host.time_slice * taken)
+                yield self.env.timeout(wake_ups(requests, taken).seconds(self.host))
             if step.point_reads > 0.0:
                 yield self._point_reads(step.point_reads, consumer)
             if step.ends_file and step.write_bytes > 0:
@@ -173,8 +175,9 @@ class Machine:
 
     def start_job(self) -> Events:
         """Fixed cost of starting a job."""
-        if self.host.job_start > 0:
-            yield self.env.timeout(self.host.job_start)
+        cost_s = job_start().seconds(self.host)
+        if cost_s > 0:
+            yield self.env.timeout(cost_s)
 
     def finish_files(self, count: int) -> Events:
         """Fixed cost of finishing `count` output files: opening them, fsync of the tail, directory.
@@ -185,9 +188,9 @@ class Machine:
         if self.journal is not None:
             yield from self.journal.fsync()
         yield from self._small_writes(SYNC_WRITES, Consumer.FLUSH)
-        cost = count * self.host.file_overhead
-        if cost > 0:
-            yield self.env.timeout(cost)
+        cost_s = file_ends(count).seconds(self.host)
+        if cost_s > 0:
+            yield self.env.timeout(cost_s)
 
     def _open_files(self, count: int) -> Events:
         """Read the footer and index of new files: RocksDB opens a table before it counts it (BuildTable, CompactionJob::Run).
@@ -221,10 +224,9 @@ class Machine:
 
     def unlink(self, count: int, cached_bytes: float = 0.0, wal_bytes: float = 0.0) -> Events:
         """Delete obsolete files; the job keeps its slot meanwhile. `cached_bytes`: of them in the page cache."""
-        host = self.host
-        cost = count * host.unlink + cached_bytes * host.unlink_byte + wal_bytes * host.unlink_wal_byte
-        if cost > 0:
-            yield self.env.timeout(cost)
+        cost_s = deletions(count, cached_bytes, wal_bytes).seconds(self.host)
+        if cost_s > 0:
+            yield self.env.timeout(cost_s)
 
     def deleted(self, file: SortedFile) -> None:
         """A file is gone: its pages are free and the device is told (TRIM)."""

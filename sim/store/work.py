@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.host import effort
+from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import KeyArray, SortedFile
@@ -72,10 +72,10 @@ def flush_work(store: JobContext, keys: KeyArray, tombstones: Tombstones, entrie
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
     raw = content.raw_bytes(entries_in, entries_in * _deleted_share(files))
-    cpu_s = (entries_in * host.flush_record + raw * host.flush_byte) * effort(
-        entries_in, float(entries[-1]), host.flush_dropped
-    )
-    cpu_s += store.latest_options.compression_cpu_s(host, raw, 0) + size * host.checksum_byte
+    cpu_s = flush_cpu(
+        host, entries_in=entries_in, entries_out=float(entries[-1]), raw_bytes=raw,
+        compressed_bytes=raw if store.latest_options.compressed else 0.0, file_bytes=size,
+    ).seconds(host)  # fmt: skip
     piece = _piece_bytes(store)
     steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(store, 1, size, 0.0, cpu_s)
     if piece is not None:
@@ -92,7 +92,7 @@ def _keep_versions(content: Content, file: SortedFile, entries: float, data_byte
 
 def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
     """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
-    database, content, tree, host = store.database, store.content, store.tree, store.database.machine.host
+    database, content, tree = store.database, store.content, store.tree
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
@@ -114,10 +114,8 @@ def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
     missing = store.database.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
     total = sum(f.size_bytes for f in outputs)
-    cpu_s = _compaction_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]))
-    cpu_s += (input_bytes + total) * host.checksum_byte
-    if store.database.machine.sleeps_in_fsync:
-        cpu_s += len(outputs) * host.cold_start
+    slept_files = len(outputs) if database.machine.sleeps_in_fsync else 0
+    cpu_s = _compaction_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]), input_bytes + total, slept_files)
     parts = [
         _steps(store, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
@@ -162,16 +160,18 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
     return sum(f.deletions for f in files) / entries if entries else 0.0
 
 
-def _compaction_cpu_s(store: JobContext, pick: Compaction, runs: int, entries_in: float, entries_out: float) -> float:
-    host = store.database.machine.host
+def _compaction_cpu_s(
+    store: JobContext, pick: Compaction, runs: int, entries_in: float, entries_out: float, file_bytes: float,
+    slept_files: int,
+) -> float:  # fmt: skip
+    host, engine = store.database.machine.host, store.latest_options
     deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
     raw = store.content.raw_bytes(entries_in, deletions)
-    plain = entries_in * host.compaction_record + raw * host.compaction_byte
-    plain *= effort(entries_in, entries_out, host.compaction_dropped)
-    plain += entries_in * host.compaction_compare * math.log2(max(runs, 2) / 2.0)
-    if store.latest_options.inspects_keys(pick.output_level):
-        plain += entries_out * host.overlap_check
-    return plain + store.latest_options.compression_cpu_s(host, raw, raw)
+    return compaction_cpu(
+        host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, runs=runs,
+        checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
+        compressed_bytes=raw if engine.compressed else 0.0, file_bytes=file_bytes, slept_files=slept_files,
+    ).seconds(host)  # fmt: skip
 
 
 def _cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.host import Host, depth
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.operations import depth
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.parameters import read_parameters

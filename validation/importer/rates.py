@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.host import Host, effort
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.jobs import entry_share
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Estimate, InferredRates
 from lsmlab.validation.importer.fixed_costs import fixed_costs
 from lsmlab.validation.importer.fsyncs import buffered_writes, fsync_rates, read_copy_s
@@ -48,7 +49,7 @@ def _merge_cpu(job: LogJob, read_byte_s: float, write_share: float) -> tuple[flo
 
     `read_byte_s`: of copies that the CPU time leaves out; `write_share`: 1 if the time of its writes is that of copies, else 0.
     """
-    share = effort(job.entries_in, job.entries_out, Host().compaction_dropped)
+    share = entry_share(job.entries_in, job.entries_out, Host().compaction_dropped)
     copying_s = job.read_bytes * read_byte_s + write_share * (job.writing_s or 0.0)
     return job.entries_in * share, job.read_bytes * share, (job.cpu_s or 0.0) + copying_s
 

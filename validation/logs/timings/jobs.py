@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lsmlab.models.costs.host import Host, effort
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.jobs import entry_share
 from lsmlab.validation.logs.history.jobs import LogJob
 
 
@@ -70,7 +71,7 @@ def compaction_terms(job: Job) -> tuple[float, float, float]:
 
     Records that it dropped count for `Host.compaction_dropped`, and so do their bytes.
     """
-    share = effort(job.records, job.records - job.dropped, Host().compaction_dropped)
+    share = entry_share(job.records, job.records - job.dropped, Host().compaction_dropped)
     return job.records * share, job.raw_bytes * share, job.records * math.log2(max(job.runs, 2) / 2.0)
 
 

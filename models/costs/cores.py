@@ -1,0 +1,52 @@
+"""Core contention and waits for a core: how much longer a thread computes beside others.
+
+`wanted` threads want one of `cores`; `core_contention` and `time_slice` are the constants of `Host`. Sources:
+docs/decisions/0012 and 0015; Linux kernel/sched/fair.c for time slices.
+"""
+
+from __future__ import annotations
+
+from lsmlab.models.costs.cost import Cost, of_host
+
+
+def neighbours(wanted: float, cores: float) -> float:
+    """Further threads that run beside a running one."""
+    return max(0.0, min(wanted, cores) - 1.0)
+
+
+def slowdown(wanted: float, cores: float, core_contention: float) -> float:
+    """How much longer a thread computes on a core of its own: clock, caches and memory are shared with its neighbours."""
+    return 1.0 + core_contention * neighbours(wanted, cores)
+
+
+def core_share(wanted: float, cores: float, core_contention: float) -> float:
+    """Part of an unshared core that each of the `wanted` threads gets."""
+    return min(1.0, cores / wanted) / slowdown(wanted, cores, core_contention) if wanted > 0.0 else 1.0
+
+
+def excess(wanted: float, cores: float) -> float:
+    """Time that a thread waits for a core by the time that it computes."""
+    return max(0.0, wanted / cores - 1.0)
+
+
+def mean_wait_s(wanted: float, cores: float, time_slice: float) -> float:
+    """Mean wait for a core: half a time slice, longer where several threads come first."""
+    return 0.5 * time_slice * max(1.0, wanted / cores - 1.0)
+
+
+def taken(wanted: float, cores: float) -> float:
+    """Probability that one thread more than these `wanted` finds none of the cores free."""
+    return min(1.0, max(0.0, wanted - cores + 1.0))
+
+
+def wake_ups(requests: float, taken_share: float) -> Cost:
+    """Wait of a job that slept for `requests` of the device and found all cores taken after `taken_share` of them.
+
+    A time slice each time (docs/decisions/0015).
+    """
+    return Cost(of_host(taken_share, time_slice=requests))
+
+
+def contended(computing_s: float, wanted: float, cores: float) -> Cost:
+    """Time that `computing_s` of CPU time takes beyond what it takes on such cores without core contention."""
+    return Cost(of_host(core_contention=computing_s * max(1.0, wanted / cores) * neighbours(wanted, cores)))
