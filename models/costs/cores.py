@@ -21,7 +21,10 @@ def slowdown(wanted: float, cores: float, core_contention: float) -> float:
 
 def core_share(wanted: float, cores: float, core_contention: float) -> float:
     """Part of an unshared core that each of the `wanted` threads gets."""
-    return min(1.0, cores / wanted) / slowdown(wanted, cores, core_contention) if wanted > 0.0 else 1.0
+    if wanted <= 0.0:
+        return 1.0
+    share = min(1.0, cores / wanted)
+    return share / slowdown(wanted, cores, core_contention) if core_contention > 0.0 else share
 
 
 def excess(wanted: float, cores: float) -> float:
