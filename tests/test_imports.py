@@ -19,7 +19,8 @@ LAYERS = ["models", "sim", "validation", "reports"]
 """From the ground up: each may import itself and what stands before it. configs is data."""
 ROOMS = {
     "models": [
-        "errors", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices", "engines",
+        "errors", "sums", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
+        "engines",
     ],
     "models/policies": [
         "rate_limiter", "flush_rules", "optional", "decisions", "scheduling", "tuning", "parts",

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import KeyOrder, Ordered
 from lsmlab.models.tree.keys import KeySample, choose_rate
@@ -41,7 +42,7 @@ class Mix:
 
     def __post_init__(self) -> None:
         shares = [getattr(self, f.name) for f in fields(self)]
-        if min(shares) < 0 or abs(sum(shares) - 1.0) > 1e-6:
+        if min(shares) < 0 or abs(float_sum(shares) - 1.0) > 1e-6:
             raise InputError(f"fractions of operations must sum to 1, none negative; they sum to {sum(shares):g}")
 
     @property

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.key_order import Hashed, InsertRanges, KeyOrder, Ordered
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import (
@@ -112,7 +113,7 @@ class MixedWorkload:
     def mix(self) -> Mix:
         """The proportions. Raises InputError if all are 0."""
         shares = (self.read, self.update, self.insert, self.delete, self.scan, self.read_modify_write)
-        total = sum(shares)
+        total = float_sum(shares)
         if total <= 0:
             raise InputError("read, update, insert, delete, scan, read_modify_write: one of them must be above 0")
         return Mix(*(share / total for share in shares))

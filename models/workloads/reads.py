@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.errors import InputError
+from lsmlab.models.sums import float_sum
 from lsmlab.models.workloads.choosers import Popularity
 from numpy.typing import NDArray
 
@@ -147,7 +148,7 @@ def scan_device_reads(
 
     Its entries come from them by their sizes, and each run is read by an iterator of its own.
     """
-    total = sum(size * count for size, count in runs)
+    total = float_sum(size * count for size, count in runs)
     requests = read_bytes = 0.0
     for size, count in runs:
         if size > 0.0:
@@ -206,8 +207,8 @@ def read_on_demand(wanted_bytes: float) -> tuple[float, float]:
 
 def table_opens(searched: Sequence[Searched], open_tables: float) -> float:
     """Tables that a read finds closed, on average, where an LRU cache keeps `open_tables` open; by Che's approximation."""
-    total = sum(part.per_read for part in searched)
-    if total == 0.0 or sum(part.tables for part in searched) <= open_tables:
+    total = float_sum(part.per_read for part in searched)
+    if total == 0.0 or float_sum(part.tables for part in searched) <= open_tables:
         return 0.0
     tables = np.array([part.tables for part in searched], dtype=np.float64)
     chance = np.array([part.per_read / part.tables for part in searched]) / total

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop, ConstantRate
@@ -99,7 +100,7 @@ class Ycsb:
             "read": self.readproportion, "update": self.updateproportion, "insert": self.insertproportion,
             "scan": self.scanproportion, "read_modify_write": self.readmodifywriteproportion,
         }  # fmt: skip
-        total = sum(shares.values())
+        total = float_sum(shares.values())
         if total <= 0:
             raise InputError("readproportion and the other proportions: one of them must be above 0")
         return Mix(**{name: share / total for name, share in shares.items()})

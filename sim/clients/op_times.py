@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from lsmlab.models.costs.cores import excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import coreless_leader, serial_share, switch_s, write_cpu
+from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
 from lsmlab.sim.clients.latency import Unstalled
@@ -106,7 +107,7 @@ class OpTimes:
         """Operations per second with nothing in the way but the machine."""
         if group.finished:
             return 1.0
-        mean_s = sum(share * self.mean_s(kind) for kind, share in group.kinds)
+        mean_s = float_sum(share * self.mean_s(kind) for kind, share in group.kinds)
         mean_s += self.client_s(group) / self._machine.cores.share
         capacity = group.spec.threads / mean_s
         if group.write_share > 0.0:

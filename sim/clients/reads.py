@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import simpy
 from lsmlab.models.costs.operations import point_read_cpu, scan_cpu
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.sst import expected_entries_per_block
@@ -166,7 +167,7 @@ class TreeReads:
             blocks=blocks,
         )
         runs = scan_runs(family.tree)
-        number = sum(run.number for run in runs)
+        number = float_sum(run.number for run in runs)
         length = self._scan_length()
         touched = scan_block_reads(number, length, self.entries_per_block)
         sizes = [(run.size_bytes, run.number) for run in runs]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import simpy
+from lsmlab.models.sums import float_sum
 
 Events = Generator[simpy.Event, Any, None]
 """What a process waits for, one event after the other."""
@@ -42,7 +43,7 @@ class SharedQueue:
 
     def outstanding(self, most_each: float) -> float:
         """Service that present customers still need, of each no more than `most_each`."""
-        return sum(min(most_each, leaves - self.clock) for leaves, _, _ in self._heap)
+        return float_sum(min(most_each, leaves - self.clock) for leaves, _, _ in self._heap)
 
     def advance(self, elapsed_s: float) -> float:
         """Move the clock; returns the service given to all customers together."""

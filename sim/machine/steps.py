@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from lsmlab.models.sums import float_sum
 
 BUFFER_BYTES: Final = 2.0**20
 """Written at once: writable_file_max_buffer_size, options.h."""
@@ -120,7 +121,7 @@ def _refills(runs: Sequence[Sequence[float]], readahead_bytes: float) -> tuple[n
     positions: list[float] = []
     portions: list[float] = []
     for sizes in runs:
-        whole, before = sum(sizes), 0.0
+        whole, before = float_sum(sizes), 0.0
         for size in sizes:
             at = 0.0
             while at < size:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from lsmlab.models.sums import float_sum
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.records import JobRecord
 
@@ -31,7 +32,7 @@ def _level_row(level: int, families: Sequence[ColumnFamily], jobs: Sequence[JobR
     read_same = sum(j.read_bytes_output_level if j.start_level != level else j.read_bytes for j in merges)
     written = sum(j.write_bytes for j in into)
     base = flushed if level == 0 else read_above
-    target = sum(float(s.latest_options.picker.level_targets(s.tree)[level]) for s in families) if level else math.inf
+    target = float_sum(float(s.latest_options.picker.level_targets(s.tree)[level]) for s in families) if level else math.inf
     return {
         "level": level,
         "files": sum(s.tree.file_count(level) for s in families),
@@ -45,10 +46,10 @@ def _level_row(level: int, families: Sequence[ColumnFamily], jobs: Sequence[JobR
         "moved_bytes": sum(j.moved_bytes for j in jobs if j.kind == "trivial_move" and j.output_level == level),
         "w_amp": written / base if base else 0.0,
         "jobs": len(into),
-        "busy_s": sum(j.merged_s - j.start_s for j in into),
-        "cpu_s": sum(j.cpu_s for j in into),
-        "entries_in": sum(j.entries_in for j in merges),
-        "entries_dropped": sum(j.entries_in - j.entries_out for j in merges),
+        "busy_s": float_sum(j.merged_s - j.start_s for j in into),
+        "cpu_s": float_sum(j.cpu_s for j in into),
+        "entries_in": float_sum(j.entries_in for j in merges),
+        "entries_dropped": float_sum(j.entries_in - j.entries_out for j in merges),
         "files_busy": sum(int(f.busy) for s in families for f in s.tree.files_of(level)),
     }
 
@@ -65,7 +66,7 @@ def compaction_stats(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]
     """
     levels = level_rows(families, jobs)
     rows = [_stats_row(f"L{r['level']}", r, r["w_amp"]) for r in levels]
-    total: dict[str, Any] = {key: sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
+    total: dict[str, Any] = {key: float_sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
     total["score"] = 0.0
     flushed = sum(j.write_bytes for j in jobs if j.kind == "flush")
     rows.append(_stats_row("Sum", total, total["write_bytes"] / flushed if flushed else 0.0))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
@@ -39,7 +40,7 @@ def latency_of(
         pieces = _group_pieces(group, kinds, seconds, share)
         counted = [found for kind in kinds for found in group.unstalled.of(kind, spread)]
         total = group.served * share
-        plain = sum(u.count for u, _, _ in counted)
+        plain = float_sum(u.count for u, _, _ in counted)
         excess = plain + float(pieces[:, 1].sum()) - total
         scale = max(0.0, 1.0 - excess / plain) if plain > 0 else 0.0
         for part, busy, residual_s in counted:
@@ -78,9 +79,9 @@ def summarise(setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoa
         "read_amplification": None,
         "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
         "live_bytes": live,
-        "live_entries": sum(s.tree.live_entries() for s in families),
-        "preloaded_entries": sum(s.recorder.entries_preloaded for s in families),
-        "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in families),
+        "live_entries": float_sum(s.tree.live_entries() for s in families),
+        "preloaded_entries": float_sum(s.recorder.entries_preloaded for s in families),
+        "dropped_entries": float_sum(s.recorder.entries_dropped_by_drop for s in families),
         "device_bytes_written": device.write_bytes,
         "device_bytes_read": device.read_bytes,
         **_stalls(families, clients, duration_s),
@@ -124,7 +125,7 @@ def _work(jobs: Sequence[JobRecord]) -> dict[str, Any]:
         "link_count": kinds["link"],
         "discarded_count": kinds["discarded"],
         "discarded_bytes": sum(j.write_bytes for j in jobs if j.kind == "discarded"),
-        "halted_s": sum(j.halted_s for j in jobs),
+        "halted_s": float_sum(j.halted_s for j in jobs),
         "job_reasons": dict(sorted(Counter(j.reason for j in jobs if j.kind != "flush").items())),
         "compaction_read_bytes": sum(j.read_bytes for j in merges),
         "compaction_write_bytes": compaction_bytes,
@@ -139,7 +140,7 @@ def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: f
         for i, cause in enumerate(CAUSES)
     }
     return {
-        "stall_fraction": sum(seconds.values()) / duration_s,
+        "stall_fraction": float_sum(seconds.values()) / duration_s,
         "stall_seconds": seconds,
         "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in families) for cause in CAUSES},
         "longest_stall_s": clients.waits.longest_s,

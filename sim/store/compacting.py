@@ -7,6 +7,7 @@ from functools import partial
 
 from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Move, Pick, is_deep
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
+from lsmlab.models.sums import float_sum
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.job_context import JobContext
@@ -198,7 +199,7 @@ class Compacting:
         cached_bytes = database.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
         gone = apply_edit(family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
         logs = [f.wal_bytes for f in gone if f.wal_bytes]
-        family.purge.retire(Obsolete(len(gone) + len(logs), cached_bytes, sum(logs)))
+        family.purge.retire(Obsolete(len(gone) + len(logs), cached_bytes, float_sum(logs)))
         for file in gone:
             database.machine.deleted(file)
         for file in work.outputs:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
+from lsmlab.models.sums import float_sum
+
 
 class Obsolete(NamedTuple):
     """Files to delete."""
@@ -50,5 +52,5 @@ class Purge:
         free = [files for version, files in self._waiting if version <= oldest]
         self._waiting = [entry for entry in self._waiting if entry[0] > oldest]
         return Obsolete(
-            sum(f.files for f in free), sum(f.cached_bytes for f in free), sum(f.wal_bytes for f in free)
+            sum(f.files for f in free), float_sum(f.cached_bytes for f in free), float_sum(f.wal_bytes for f in free)
         )

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.policies.decisions import Compaction, CutContext
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
@@ -98,7 +99,7 @@ def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
     stream, entries = content.stream(keys, tombstones)
     input_bytes = sum(f.compaction_bytes for f in inputs)
-    entries_in = sum(f.compaction_entries for f in inputs)
+    entries_in = float_sum(f.compaction_entries for f in inputs)
     bounds = store.latest_options.subcompaction_bounds(tree, pick, keys)
     outputs: list[SortedFile] = []
     groups: list[list[SortedFile]] = []
@@ -128,7 +129,7 @@ def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)
         parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, _shares(groups, total), strict=True)]
-    return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum(f.entries for f in outputs), cpu_s)
+    return CompactionWork(outputs, parts, input_bytes, total, entries_in, float_sum(f.entries for f in outputs), cpu_s)
 
 
 def _values_from_wal(store: JobContext, inputs: Sequence[SortedFile]) -> float:
@@ -137,9 +138,9 @@ def _values_from_wal(store: JobContext, inputs: Sequence[SortedFile]) -> float:
     Logs are young: they are in memory where the page cache has room for all of them.
     """
     pending = [f for f in inputs if f.wal_bytes]
-    if not pending or store.database.machine.cache.room_bytes >= sum(f.wal_bytes for f in store.tree.l0):
+    if not pending or store.database.machine.cache.room_bytes >= float_sum(f.wal_bytes for f in store.tree.l0):
         return 0.0
-    return sum(f.entries for f in pending)
+    return float_sum(f.entries for f in pending)
 
 
 def _slice(stream: MergedStream, start: int, end: int) -> MergedStream:
@@ -156,8 +157,8 @@ def _shares(groups: Sequence[Sequence[SortedFile]], total: int) -> list[float]:
 
 
 def _deleted_share(files: Sequence[SortedFile]) -> float:
-    entries = sum(f.entries for f in files)
-    return sum(f.deletions for f in files) / entries if entries else 0.0
+    entries = float_sum(f.entries for f in files)
+    return float_sum(f.deletions for f in files) / entries if entries else 0.0
 
 
 def _compaction_cpu_s(

@@ -18,6 +18,7 @@ from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.rocksdb.inputs import Seed
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.parts import leveled_picker
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
@@ -124,7 +125,7 @@ def overlap_ratio(files: Sequence[SortedFile]) -> float:
 
     The code estimates it with a sketch per file (HyperLogLog); here it is counted. 0 for files without known keys.
     """
-    total = sum(f.entries for f in files)
+    total = float_sum(f.entries for f in files)
     keys = [f.keys for f in files if len(f.keys)]
     if total <= 0.0 or not keys:
         return 0.0
