@@ -11,8 +11,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim import run
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.public.cases import is_calibration, merged, public_cases, session_of
-from lsmlab.validation.casefiles.public.rows import DATA, rows
-from lsmlab.validation.casefiles.public.tables import overwrite
+from lsmlab.validation.casefiles.public.table import DATA, rows, runs_of
+from lsmlab.validation.casefiles.public.template import NOTHING, filled, value_of
 from lsmlab.validation.casefiles.public.text import compaction_gib, write_buckets
 
 FOLDER = Path(__file__).parents[1] / DATA
@@ -78,7 +78,7 @@ def test_the_overwrites_w_amp_leaves_the_log_out() -> None:
 
     assert len(table) == 25
     assert printed == {key: pytest.approx(value, abs=0.07) for key, value in counted.items()}
-    for mapping in overwrite(FOLDER):
+    for mapping in runs_of("overwrite", FOLDER):
         row = next(r for r in table if r["version"] in mapping["source"] and r["file"] in mapping["source"])
         without_log = (float(row["w_amp"]) - 1) * 1800 / float(row["uptime"])
         assert 0.98 * without_log < mapping["measured"]["write_amplification"] < 1.03 * without_log
@@ -119,6 +119,71 @@ def test_missing_data_and_unknown_sets_end_in_one_line(tmp_path: Path) -> None:
         next(public_cases(tmp_path, ("throttled",)))
     with pytest.raises(InputError, match="choose from throttled"):
         next(public_cases(tmp_path, ("throtled",)))
+
+
+ROW = {"path": "2022/nvme/LOG", "device": "NVMeSSD", "num": "20000000", "rate": "2.5", "empty": ""}
+
+
+@pytest.mark.parametrize(
+    ("description", "value"),
+    [
+        ("{device} at {rate:.0f} MB/s", "NVMeSSD at 2 MB/s"),
+        ("= num / 1e6 * 2**3 - -rate", 162.5),
+        ("= round(num + 4, -1)", 20_000_000),
+        ("{empty}", NOTHING),
+        ("= rate * missing", NOTHING),
+        (["{empty}", "= num", 3], 20_000_000),
+        ({"column": "path", "pattern": "^([0-9]+)/"}, "2022"),
+        ({"column": "path", "pattern": "^([A-Z]+)/"}, NOTHING),
+        ({"column": "device", "map": {"NVMeSSD": "nvme"}}, "nvme"),
+        ({"text": "{device}-x", "replace": {"NVMeSSD-y": "z"}}, "NVMeSSD-x"),
+        ({"text": "{device}-x", "lookup": {"NVMeSSD-y": "z"}}, NOTHING),
+        ({"column": "path", "beginnings": {"2021/": "old", "2022/": "new"}}, "new"),
+        (None, None),
+    ],
+)
+def test_descriptions_of_values(description: Any, value: Any) -> None:
+    """Texts, arithmetic, alternatives and maps give the value that docs/how-to/add-public-runs.md says, or none."""
+    assert value_of(description, ROW) == value
+
+
+def test_keys_without_a_value_are_left_out() -> None:
+    """A mapping keeps its order, fills keys that name columns, and leaves out what an empty column would give."""
+    template = {"a.{device}.b": "= num", "cap": "{empty}MiB/s", "store": {"base": "{device}", "none": None}}
+
+    assert {"a.NVMeSSD.b": 20_000_000, "store": {"base": "NVMeSSD", "none": None}} == filled(template, ROW)
+
+
+@pytest.mark.parametrize(
+    ("description", "words"),
+    [
+        ({"column": "device", "map": {"PM": "pmem"}}, "'NVMeSSD' is not one of PM"),
+        ("= device + 1", "'NVMeSSD' is not a number"),
+        ("= num +", "not arithmetic"),
+        ("= open(num)", "not arithmetic"),
+        ("= num if num else 1", "not arithmetic"),
+    ],
+)
+def test_wrong_descriptions_are_refused(description: Any, words: str) -> None:
+    """A cell that no map has, text in arithmetic, and anything but arithmetic end in one clear line."""
+    with pytest.raises(InputError, match=words):
+        value_of(description, ROW)
+
+
+def test_a_described_table_gives_runs(tmp_path: Path) -> None:
+    """Rows of one run are grouped, rows of other kinds are left out; a bad cell names the table and its description."""
+    head = "variant,num_keys,phase_file,level,size"
+    (tmp_path / "tree_shape.csv").write_text(
+        f"{head}\nf10,1000000,range1,L0,1.00KB\nf10,1000000,range1,L1,2.00MB\nf10,1000000,nobloom,L2,3GB\n"
+    )
+    plain, without = runs_of("tree-shape", tmp_path)
+
+    assert ["tree-shape/f10-1M", "tree-shape/f10-1M-nobloom"] == [plain["name"], without["name"]]
+    assert [{"levels.1.bytes": 2.0 * 2**20}, {"levels.2.bytes": 3 * 2**30}] == [plain["measured"], without["measured"]]
+    assert [10, 0] == [run["store"]["options"]["bloom_bits"] for run in (plain, without)]
+    (tmp_path / "tree_shape.csv").write_text(f"{head}\nf10,many,range1,L0,1.00KB\n")
+    with pytest.raises(InputError, match=r"tree_shape\.csv, by tables/tree-shape\.yaml: 'many' is not a number"):
+        next(runs_of("tree-shape", tmp_path))
 
 
 @HERE

@@ -2,7 +2,7 @@
 
 usage: python -m lsmlab.validation.calibrate.public [--data DIR] [--write]
 
-Only the LOGs of `CALIBRATION` in public_cases.py are read: of each session the run with the fewest jobs or the lowest
+Only the LOGs of `CALIBRATION` in casefiles/public/cases.py are read: of each session the run with the fewest jobs or the lowest
 rate. Processor costs and deletions come from all of them together, their standard errors from leaving one LOG out at a
 time. A device's bandwidth is fitted per session, because the same drive wrote 0.7 to 1.6 GB/s from week to week; the
 set holds the geometric mean and the spread between sessions, the table of sessions each one's own.
@@ -23,8 +23,8 @@ import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.validation.calibrate import public_fits as fits
 from lsmlab.validation.calibrate.parameter_file import SetText, write_sessions, write_set
-from lsmlab.validation.casefiles.public.cases import CONDITIONS, SETS, is_calibration, session_of
-from lsmlab.validation.casefiles.public.rows import DATA
+from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, session_of
+from lsmlab.validation.casefiles.public.table import DATA, runs_of
 from lsmlab.validation.casefiles.public.text import stdout_of
 from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.logs.timings import job_records as records
@@ -79,7 +79,7 @@ def sources(data: Path) -> list[fits.Source]:
     """The calibration runs of the 40-thread machine that have a LOG. Raises InputError if there is none."""
     found = []
     for kind in ("throttled", "ycsb", "rate-limited"):
-        for mapping in SETS[kind](data):
+        for mapping in runs_of(kind, data):
             if mapping.get("log") and is_calibration(mapping["name"]):
                 work, device = mapping["workload"], mapping["device"]
                 log = records.job_log(data / mapping["log"], work["key_size"] + work["value_size"])

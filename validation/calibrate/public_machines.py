@@ -23,8 +23,8 @@ from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quantity_text, write_set
 from lsmlab.validation.calibrate.public import ERRORS_FROM
 from lsmlab.validation.calibrate.public_fits import linear
-from lsmlab.validation.casefiles.public.cases import CALIBRATION, SETS, public_cases
-from lsmlab.validation.casefiles.public.rows import DATA
+from lsmlab.validation.casefiles.public.cases import is_calibration, public_cases
+from lsmlab.validation.casefiles.public.table import DATA, runs_of
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -55,8 +55,8 @@ def desktop(data: Path) -> SetText:
     fills: list[tuple[float, float, float]] = []
     with (data / "logs_index.csv").open(newline="") as file:
         index = {row["run_path"]: f"logs/{row['log']}" for row in csv.DictReader(file)}
-    for mapping in SETS["ablations"](data):
-        if not mapping["name"].startswith(CALIBRATION):
+    for mapping in runs_of("ablations", data):
+        if not is_calibration(mapping["name"]):
             continue
         path, work = mapping["source"].split()[1].rstrip(":"), mapping["workload"]
         entry = work["key_size"] + work["value_size"]

@@ -70,7 +70,7 @@ def digest(home: Path = HOME) -> str:
     paths += [
         *(home / "configs" / "parameters").glob("*.yaml"),
         validation / "scorecard" / "findings.yaml",
-        *(validation / "casefiles" / "public").glob("*.*"),
+        *(validation / "casefiles" / "public").rglob("*.yaml"),
         validation / "scorecard" / "real_engines.py",
         validation / "scorecard" / "imported_cases.py",
     ]

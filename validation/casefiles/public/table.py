@@ -1,0 +1,139 @@
+"""Runs of a public table: rows of a CSV file become the mappings that a case.yaml would hold.
+
+Each file in tables/ describes one set of runs: `table` (the CSV file), `where` (what cells have to begin with), `group`
+(columns whose equal values make one run of several rows), `values` (names for derived values, in order), `case`, `measured`
+(in base units, of all rows of the run), `noise_from` (name of the runs whose range is the noise of this one), `calibration`
+(beginnings of the names of runs to which constants were fitted) and `write_histogram` (latencies from the output beside the
+LOG). template.py says how a value is described. tables/common.yaml holds maps and lists that several files name by `$name`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from lsmlab.models.errors import InputError
+from lsmlab.validation.casefiles.public.template import Row, filled, number, value_of
+from lsmlab.validation.casefiles.public.text import write_histogram
+
+DATA: Final = Path("../shared/data/public_runs")
+"""Where the data lie beside a checkout."""
+_FOLDER: Final = Path(__file__).with_name("tables")
+_COMMON: Final = "common"
+_CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
+_OPTION: Final = "opt_"
+"""Beginning of the columns that hold options of RocksDB; a -1 in them means "not set"."""
+
+
+@cache
+def descriptions() -> Mapping[str, Mapping[str, Any]]:
+    """The described sets of runs by name, in the order of common.yaml."""
+    shared = common()
+    return {name: _resolved(_load(_FOLDER / f"{name}.yaml"), shared) for name in shared["sets"]}
+
+
+@cache
+def common() -> Mapping[str, Any]:
+    """What several descriptions share, and the fitted condition of each device by session."""
+    found: dict[str, Any] = _load(_FOLDER / f"{_COMMON}.yaml")
+    rates = _load(_CONDITIONS) if _CONDITIONS.is_file() else {}
+    found["conditions"] = {f"{session}/{device}": rate for session, of in rates.items() for device, rate in of.items()}
+    return found
+
+
+def _load(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+
+
+def _resolved(value: Any, shared: Mapping[str, Any]) -> Any:
+    """A description with the shared values in place of their names."""
+    if isinstance(value, str) and value.startswith("$"):
+        return shared[value[1:]]
+    if isinstance(value, Mapping):
+        return {key: _resolved(entry, shared) for key, entry in value.items()}
+    return [_resolved(entry, shared) for entry in value] if isinstance(value, list) else value
+
+
+def runs_of(name: str, data: Path) -> Iterator[dict[str, Any]]:
+    """The runs of one set below `data`, one by one. Raises InputError if the set, a file or a value is not there."""
+    known = descriptions()
+    if name not in known:
+        raise InputError(f"{name}: no such set of public runs; choose from {', '.join(known)}")
+    about = known[name]
+    logs = {row["run_path"]: f"logs/{row['log']}" for row in rows(data / "logs_index.csv")} if about.get("logs") else {}
+    table = list(rows(data / about["table"]))
+    try:
+        runs = [_run(group, about, logs, data) for group in _groups(table, about)]
+    except InputError as error:
+        raise InputError(f"{data / about['table']}, by tables/{name}.yaml: {error}") from None
+    yield from _with_noise(runs, about.get("noise_from"))
+
+
+def rows(path: Path) -> Iterator[dict[str, str]]:
+    """Rows of one of the tables. Raises InputError if it is not there."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; the public runs belong into the folder ../shared/data/public_runs")
+    with path.open(newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def _groups(table: Iterable[dict[str, str]], about: Mapping[str, Any]) -> list[list[Row]]:
+    """Rows of each run: those with equal cells in the columns `group`, or each row on its own."""
+    columns, found = about.get("group"), defaultdict(list)
+    for place, row in enumerate(table):
+        missing = [column for column in (*about.get("where", {}), *(columns or ())) if column not in row]
+        if missing:
+            raise InputError(f"{missing[0]}: no such column in the table; its columns are {', '.join(row)}")
+        if all(row[column].startswith(beginning) for column, beginning in about.get("where", {}).items()):
+            found[tuple(row[column] for column in columns) if columns else (place,)].append(_with_values(row, about["values"]))
+    return list(found.values())
+
+
+def _with_values(row: Row, values: Mapping[str, Any]) -> Row:
+    extended = dict(row)
+    for name, description in values.items():
+        value = value_of(description, extended)
+        extended |= value if isinstance(value, dict) else {name: value}
+    return extended
+
+
+def _run(group: list[Row], about: Mapping[str, Any], logs: Mapping[str, str], data: Path) -> dict[str, Any]:
+    first = group[0]
+    run = filled(about["case"], first)
+    columns = about.get("option_columns", ())
+    if columns:
+        run["store"]["options"] = _options(first, columns) | run["store"]["options"]
+    run["measured"] = {key: value for row in group for key, value in filled(about["measured"], row).items()}
+    log = logs.get(str(first.get("path")))
+    if about.get("write_histogram"):
+        run["measured"] |= write_histogram(data, log)
+    if about.get("noise_from"):
+        run["noise"] = value_of(about["noise_from"], first)
+    return run | ({"log": log} if about.get("logs") else {})
+
+
+def _options(row: Row, names: Iterable[str]) -> dict[str, Any]:
+    """Options of RocksDB from the columns opt_*, where they are set."""
+    cells = {name: row.get(_OPTION + name) for name in names}
+    numbers = {name: number(cell) for name, cell in cells.items() if cell}
+    return {name: value for name, value in numbers.items() if value >= 0}
+
+
+def _with_noise(runs: list[dict[str, Any]], described: str | None) -> Iterator[dict[str, Any]]:
+    """The runs, with the range of their reference runs relative to its mean as noise, where such runs are described."""
+    repeats: dict[str, list[Mapping[str, float]]] = defaultdict(list)
+    for run in runs:
+        repeats[run["name"]].append(run["measured"])
+    for run in runs:
+        if described is None:
+            yield run
+            continue
+        reference = repeats[run["noise"]]
+        values = {key: [measured[key] for measured in reference] for key in run["measured"]}
+        yield run | {"noise": {key: (max(v) - min(v)) * len(v) / sum(v) for key, v in values.items()}}
+
