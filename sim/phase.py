@@ -130,7 +130,7 @@ class Phase:
         self.machine.device.settle()
         self.machine.cores.settle()
         for family in self.families:
-            family.recorder.close(self.env.now)
+            family.close()
 
     def calm_down(self) -> None:
         """Stop the clients, flush what is in memory and let all compactions end that have become due."""

@@ -11,7 +11,7 @@ import simpy
 class Gate:
     """One job's gate: closed, all of its threads stop at the end of the step at hand."""
 
-    __slots__ = ("_env", "_halted", "_opened", "_waiting", "closed", "discarded", "read_bytes", "threads", "write_bytes")
+    __slots__ = ("_env", "_halted", "_opened", "_waiting", "closed", "discarded", "threads")
 
     def __init__(self, env: simpy.Environment, halted: Callable[[], None]) -> None:
         """`halted` is called when the last thread of the job has stopped."""
@@ -23,9 +23,6 @@ class Gate:
         """Threads that have not finished yet."""
         self.closed = False
         self.discarded = False
-        self.read_bytes = 0.0
-        self.write_bytes = 0.0
-        """I/O done so far."""
 
     def close(self) -> None:
         """Stop at the end of the chunk at hand."""
@@ -56,11 +53,6 @@ class Gate:
         self.threads -= 1
         if self.closed and not self.discarded and 0 < self.threads <= self._waiting:
             self._halted()
-
-    def done(self, read_bytes: float, write_bytes: float) -> None:
-        """A step is done."""
-        self.read_bytes += read_bytes
-        self.write_bytes += write_bytes
 
     def _release(self) -> None:
         if self._waiting:

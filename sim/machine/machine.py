@@ -21,7 +21,7 @@ from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
-from lsmlab.sim.machine.steps import BUFFER_BYTES, Step
+from lsmlab.sim.machine.steps import BUFFER_BYTES, Progress, Step
 
 PORTIONS_PER_REFILL: Final = 4.0
 """Requests to the rate limiter per refill of a writer that has all of it: finer ones find the bucket empty no oftener."""
@@ -88,19 +88,21 @@ class Machine:
         """Whether log bytes reach the device before their log is deleted."""
 
     def run_parts(
-        self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, gate: Gate | None = None
-    ) -> Events:
+        self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, progress: Progress,
+        gate: Gate | None = None,
+    ) -> Events:  # fmt: skip
         """Run subcompactions side by side, each in a thread of its own; ends with the slowest.
 
         See (behaviour/compaction-jobs.md, Subcompactions).
         """
         if len(parts) == 1:
-            yield from self.run_steps(parts[0], consumer, priority, gate)
+            yield from self.run_steps(parts[0], consumer, priority, progress, gate)
             return
-        yield self.env.all_of([self.env.process(self.run_steps(steps, consumer, priority, gate)) for steps in parts])
+        threads = [self.env.process(self.run_steps(steps, consumer, priority, progress, gate)) for steps in parts]
+        yield self.env.all_of(threads)
 
     def run_steps(
-        self, steps: Sequence[Step], consumer: Consumer, priority: Priority, gate: Gate | None = None
+        self, steps: Sequence[Step], consumer: Consumer, priority: Priority, progress: Progress, gate: Gate | None = None
     ) -> Events:
         """Run the steps of one thread, with its I/O priority; `gate` may halt it between two of them, or end it."""
         style, device = self.style, self.device
@@ -146,8 +148,7 @@ class Machine:
                 yield self._point_reads(step.point_reads, consumer)
             if step.ends_file and step.write_bytes > 0:
                 yield from self._small_writes(FILE_WRITES, consumer)
-            if gate is not None:
-                gate.done(step.read_bytes, step.write_bytes)
+            progress.done(step)
         if gate is not None:
             gate.finished()
 

@@ -34,6 +34,27 @@ class Step:
     """Values that are read from elsewhere, one block after the other, before the step is over."""
 
 
+@dataclass(slots=True)
+class Progress:
+    """I/O of the steps that a job has done so far, over all of its threads."""
+
+    steps: int = 0
+    read_bytes: float = 0.0
+    write_bytes: float = 0.0
+
+    def done(self, step: Step) -> None:
+        """Count one more step."""
+        self.steps += 1
+        self.read_bytes += step.read_bytes
+        self.write_bytes += step.write_bytes
+
+    def share_of(self, parts: Sequence[Sequence[Step]]) -> float:
+        """Share of a job's work that is done: of the bytes to write, or of the steps where nothing is written."""
+        to_write = sum(step.write_bytes for steps in parts for step in steps)
+        share = self.write_bytes / to_write if to_write > 0.0 else self.steps / sum(map(len, parts))
+        return min(1.0, share)
+
+
 def even_steps(read_bytes: float, cpu_s: float, write_bytes: float, count: int) -> list[Step]:
     """`count` equal steps."""
     return [Step(read_bytes / count, cpu_s / count, write_bytes / count)] * count

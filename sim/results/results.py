@@ -117,8 +117,8 @@ def collect(
     read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
     found = [
         pair
-        for s in families
-        for pair in zip(s.recorder.stalls, chains(s.recorder.stalls, s.recorder.jobs), strict=True)
+        for r in (family.recorder for family in families)
+        for pair in zip(r.stalls, chains(r.stalls, [*r.jobs, *r.unfinished]), strict=True)
     ]
     summary = summarise(setup, families, clients, duration_s)
     summary["memory"] = memory_summary(setup, families)
@@ -174,7 +174,7 @@ def _series(
 
 
 def _jobs_table(families: Sequence[ColumnFamily]) -> Table:
-    records = [j for f in families for j in f.recorder.jobs]
+    records = [j for f in families for j in (*f.recorder.jobs, *f.recorder.unfinished)]
     return {c.name: column_array([getattr(j, c.name) for j in records], c.dtype) for c in JOBS.columns}
 
 

@@ -226,6 +226,7 @@ def stall_rows(found: Sequence[tuple[StallInterval, Chain]]) -> list[dict[str, A
             "chain_jobs": list(chain.jobs),
             "chain_levels": chain.levels,
             "chain_bytes": chain.size_bytes,
+            "unfinished": stall.unfinished,
         }
         for number, (stall, chain) in enumerate(found)
     ]

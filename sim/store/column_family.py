@@ -141,6 +141,13 @@ class ColumnFamily:
         """All files on the device."""
         return list(self.tree.files())
 
+    def close(self) -> None:
+        """End the run: tell observers which jobs are unfinished."""
+        now_s = self.database.env.now
+        for job in self.compacting.jobs.values():
+            self.events.abandoned(now_s, job.number, job.pick.inputs)
+        self.events.closed(now_s, [*self.flushing.unfinished(), *self.compacting.unfinished()])
+
     # --- versions -----------------------------------------------------------------------------------------------------
 
     def retune(self, changes: Changes) -> None:

@@ -11,9 +11,10 @@ from lsmlab.models.sums import float_sum
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.job_context import JobContext
-from lsmlab.sim.store.job_records import compaction_job_record, discarded_record, edit_record
+from lsmlab.sim.store.job_records import compaction_job_record, discarded_record, edit_record, unfinished_compaction
 from lsmlab.sim.store.jobs import Job, Work, running_job
 from lsmlab.sim.store.purge import Obsolete
+from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.version_edits import apply_edit, apply_link
 from lsmlab.sim.store.work import CompactionWork, compaction_work
 
@@ -34,7 +35,7 @@ class Compacting:
             database.leave(view, worked=False)
             return
         if isinstance(job.pick, Compaction):
-            work = compaction_work(family, job.pick)
+            work = job.work = compaction_work(family, job.pick)
             family.purge.begin(job.number)
             yield from self._compact(job, work)
             if job.gate is not None and job.gate.discarded:
@@ -42,7 +43,7 @@ class Compacting:
                 self._note_discarded(job)
                 return
             job.gate = None  # from here on it can neither be halted nor given up
-            merged_s = database.env.now
+            merged_s = job.merged_s = database.env.now
             yield from database.manifest.commit()
             self._commit_compaction(job, work, merged_s)
             family.events.compactions_changed(database.env.now, -1)
@@ -183,7 +184,7 @@ class Compacting:
         yield from machine.start_job()
         consumer = Consumer.L0 if job.running.start_level == 0 else Consumer.DEEPER
         priority = database.background.io_priority(job.view.kind)
-        yield from machine.run_parts(work.parts, consumer, priority, gate)
+        yield from machine.run_parts(work.parts, consumer, priority, job.progress, gate)
         if gate is not None and gate.discarded:
             return
         yield from machine.finish_files(math.ceil(len(work.outputs) / len(work.parts)))
@@ -226,6 +227,11 @@ class Compacting:
         family.events.job_ended(edit_record(job, pick, files, database.number, database.env.now))
         family.install_after(job.number, job.engine)
 
+    def unfinished(self) -> list[JobRecord]:
+        """Records of the jobs that are running, or halted, at the end of the run."""
+        database = self._family.database
+        return [unfinished_compaction(job, database.number, database.env.now) for job in self.jobs.values()]
+
     def _remember_round_robin(self, pick: Work) -> None:
         if not isinstance(pick, Drop) and pick.next_key is not None:
             self._family.tree.round_robin_key[pick.start_level] = pick.next_key
@@ -234,7 +240,7 @@ class Compacting:
         """Its partial outputs are deleted; what they cost shows in the job table and on the device."""
         family = self._family
         assert job.gate is not None
-        family.database.machine.device.trim(job.gate.write_bytes)
+        family.database.machine.device.trim(job.progress.write_bytes)
         family.events.abandoned(family.database.env.now, job.number, job.pick.inputs)
         family.events.job_ended(discarded_record(job, family.database.number, family.database.env.now))
         family.database.end_job(job.number)

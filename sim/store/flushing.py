@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.scheduling import JobView
-from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
+from lsmlab.sim.machine.steps import Progress
 from lsmlab.sim.store.job_context import JobContext
+from lsmlab.sim.store.job_records import so_far
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.version_edits import apply_edit
@@ -18,11 +19,13 @@ from lsmlab.sim.store.work import FlushWork, flush_work
 
 @dataclass(slots=True)
 class _Flush:
-    """A flush that has ended its work but may have to wait for older ones before it commits."""
+    """A flush from its start to its commit; finished, it may have to wait for older ones."""
 
     memtables: list[Memtable]
-    file: SortedFile | None = None
-    record: JobRecord | None = None
+    work: FlushWork
+    record: JobRecord
+    """Of the whole flush; times follow."""
+    progress: Progress = field(default_factory=Progress)
     finished: bool = False
 
 
@@ -41,9 +44,7 @@ class Flushing:
         if not picked:
             database.leave(view, worked=False)
             return
-        start_s = env.now
-        flush, engine = _Flush(picked), family.latest_options
-        self._flushes.append(flush)
+        engine = family.latest_options
         family.purge.begin(view.job)
         keys, tombstones = (
             (picked[0].keys, picked[0].tombstones)
@@ -51,16 +52,17 @@ class Flushing:
             else merge_runs([(m.keys, m.tombstones) for m in reversed(picked)])
         )
         work = flush_work(family, keys, tombstones, sum(m.entries for m in picked))
+        flush = _Flush(picked, work, self._record(view, parent, work, picked))
+        self._flushes.append(flush)
         family.events.flushes_changed(env.now, 1)
         yield from machine.start_job()
         priority = database.background.io_priority(view.kind)
-        yield from machine.run_steps(work.steps, Consumer.FLUSH, priority)
+        yield from machine.run_steps(work.steps, Consumer.FLUSH, priority, flush.progress)
         yield from machine.finish_files(1)
-        flush.file = work.file
         wal_bytes = sum(m.wal_bytes for m in picked)
         if work.file is not None and family.latest_options.values_in_wal:
             work.file.wal_bytes, wal_bytes = wal_bytes, 0.0  # it lives as long as the file
-        flush.record = self._record(view, parent, start_s, work, picked)
+        flush.record.merged_s = env.now
         flush.finished = True
         if self._flushes[0] is flush:
             yield from database.manifest.commit()
@@ -92,14 +94,12 @@ class Flushing:
         family = self._family
         while self._flushes and self._flushes[0].finished:
             flush = self._flushes.pop(0)
+            record, file = flush.record, flush.work.file
             for memtable in flush.memtables:
                 family.immutables.remove(memtable)
-                if flush.file is None or not flush.file.wal_bytes:
+                if file is None or not file.wal_bytes:
                     family.database.machine.wal_deleted(memtable.wal_bytes)
-            record = flush.record
-            assert record is not None
-            if flush.file is not None:
-                file = flush.file
+            if file is not None:
                 record.output_level = family.latest_options.flush_level(family.tree, file.lo, file.hi)
                 apply_edit(family, record.job, added=[(record.output_level, [file])])
                 family.database.machine.cache.wrote(file)
@@ -107,11 +107,22 @@ class Flushing:
             family.events.job_ended(record)
             family.install_after(job, began_with)
 
-    def _record(self, view: JobView, parent: int, start_s: float, work: FlushWork, picked: list[Memtable]) -> JobRecord:
+    def unfinished(self) -> list[JobRecord]:
+        """Records of the flushes that have not committed at the end of the run."""
+        now_s = self._family.database.env.now
+        records = []
+        for flush in self._flushes:
+            merged_s = flush.record.merged_s if flush.finished else now_s
+            whole = replace(flush.record, merged_s=merged_s, end_s=now_s)
+            records.append(so_far(whole, flush.progress.share_of([flush.work.steps])))
+        return records
+
+    def _record(self, view: JobView, parent: int, work: FlushWork, picked: list[Memtable]) -> JobRecord:
         database, file = self._family.database, work.file
+        start_s = database.env.now
         return JobRecord(
             job=view.job, kind="flush", reason="Write Buffer Full", start_level=-1, output_level=0, queued_s=start_s,
-            start_s=start_s, merged_s=database.env.now, end_s=database.env.now, input_files=len(picked),
+            start_s=start_s, merged_s=start_s, end_s=start_s, input_files=len(picked),
             input_files_output_level=0, output_files=int(file is not None), read_bytes=0,
             read_bytes_output_level=0, write_bytes=file.size_bytes if file is not None else 0,
             entries_in=sum(m.entries for m in picked), entries_out=file.entries if file is not None else 0.0,

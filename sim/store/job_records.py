@@ -1,10 +1,12 @@
-"""Rows of the job table for compactions."""
+"""Rows of the job table for compactions, and for jobs that are unfinished."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move
+from lsmlab.models.policies.scheduling import JobState
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.store.jobs import Job
 from lsmlab.sim.store.records import JobRecord
@@ -31,15 +33,14 @@ def compaction_job_record(
 
 def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
     """A merge that was given up: its I/O is spent, its entries are where they were."""
-    pick, gate = job.pick, job.gate
+    pick, done = job.pick, job.progress
     assert isinstance(pick, Compaction)
-    assert gate is not None
     return JobRecord(
         job=job.number, kind="discarded", reason=pick.reason, start_level=pick.start_level,
         output_level=pick.output_level, queued_s=job.start_s, start_s=job.start_s, merged_s=end_s,
         end_s=end_s, input_files=sum(len(files) for _, files in pick.inputs), input_files_output_level=0,
-        output_files=0, read_bytes=round(gate.read_bytes), read_bytes_output_level=0,
-        write_bytes=round(gate.write_bytes), entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent,
+        output_files=0, read_bytes=round(done.read_bytes), read_bytes_output_level=0,
+        write_bytes=round(done.write_bytes), entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent,
         shard=shard, cpu_s=0.0, subcompactions=1, halted_s=job.halted_s, pool=job.view.pool.value,
     )  # fmt: skip
 
@@ -58,4 +59,28 @@ def edit_record(
         output_files=len(files) if moves else 0, read_bytes=0, read_bytes_output_level=0, write_bytes=0,
         entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent, shard=shard, cpu_s=0.0,
         subcompactions=1, moved_bytes=sum(f.size_bytes for f in files) if moves else 0, pool=job.view.pool.value,
+    )  # fmt: skip
+
+
+def unfinished_compaction(job: Job, shard: int, now_s: float) -> JobRecord:
+    """Record a compaction, move, drop or link that has not committed when the run ends at `now_s`."""
+    pick, work = job.pick, job.work
+    if isinstance(pick, Compaction):
+        assert work is not None
+        merged_s = now_s if job.merged_s is None else job.merged_s
+        record = compaction_job_record(job, pick, work, shard, merged_s, now_s)
+        if job.view.state is not JobState.RUNNING:
+            record.halted_s += now_s - job.halted_since_s
+        return so_far(record, job.progress.share_of(work.parts))
+    files = [f for _, group in pick.inputs for f in group]
+    return so_far(edit_record(job, pick, files, shard, now_s), 0.0)
+
+
+def so_far(record: JobRecord, share: float) -> JobRecord:
+    """Turn the record of a whole job into that of an unfinished one, of whose work `share` is done."""
+    return replace(
+        record, unfinished=True, output_files=0, moved_bytes=0, read_bytes=round(share * record.read_bytes),
+        read_bytes_output_level=round(share * record.read_bytes_output_level),
+        write_bytes=round(share * record.write_bytes), entries_in=share * record.entries_in,
+        entries_out=share * record.entries_out, cpu_s=share * record.cpu_s,
     )  # fmt: skip

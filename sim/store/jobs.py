@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move, RunningJob
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.sim.machine.gate import Gate
+from lsmlab.sim.machine.steps import Progress
+from lsmlab.sim.store.work import CompactionWork
 
 Work = Compaction | Move | Drop | Link
 """A pick that is a job."""
@@ -29,6 +31,11 @@ class Job:
     halted_s: float = 0.0
     """Time that it spent halted, until it was last resumed."""
     halted_since_s: float = 0.0
+    work: CompactionWork | None = None
+    """Of a compaction: outputs and steps."""
+    progress: Progress = field(default_factory=Progress)
+    merged_s: float | None = None
+    """When a compaction had written its outputs; None before."""
 
     @property
     def number(self) -> int:

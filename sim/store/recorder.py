@@ -23,6 +23,9 @@ class StoreRecorder:
         self.shard = shard
         self.num_levels = num_levels
         self.jobs: list[JobRecord] = []
+        """Jobs that have ended."""
+        self.unfinished: list[JobRecord] = []
+        """Jobs that were still running when the run ended."""
         self.stalls: list[StallInterval] = []
         self.stall_counts: dict[StallCause, int] = dict.fromkeys(CAUSES, 0)
         """Recomputes that ended in each cause: what RocksDB's stall counters count."""
@@ -48,6 +51,7 @@ class StoreRecorder:
         events.compactions_changed.add(self._compactions_changed)
         events.retuned.add(self._retuned)
         events.dropped.add(self._dropped)
+        events.closed.add(self._closed)
 
     def _loaded(self, entries: float) -> None:
         self.entries_preloaded = entries
@@ -97,9 +101,10 @@ class StoreRecorder:
     def _dropped(self, files: Sequence[SortedFile]) -> None:
         self.entries_dropped_by_drop += sum(f.entries for f in files)
 
-    def close(self, now_s: float) -> None:
-        """The run ends."""
+    def _closed(self, now_s: float, unfinished: Sequence[JobRecord]) -> None:
+        self.unfinished.extend(unfinished)
         if self._open is not None:
+            self._open.unfinished, self._open.ended_by = True, -1
             self._close(now_s, -1)
 
     def _close(self, now_s: float, job: int) -> None:

@@ -51,6 +51,8 @@ class JobRecord:
     """Time between start and end in which a scheduler had it halted."""
     pool: str = "low"
     """Threads that it ran on: high (flushes, and what a scheduler puts beside them) or low; moves and drops as well."""
+    unfinished: bool = False
+    """Whether the job was still running when the run ended; amounts are those so far."""
 
 
 @dataclass(slots=True)
@@ -63,6 +65,8 @@ class StallInterval:
     shard: int
     ended_by: int = -1
     """Job whose end let writers go on; -1 if none did."""
+    unfinished: bool = False
+    """Whether writers were still held back when the run ended."""
 
 
 Files = tuple[int, Sequence[SortedFile]]

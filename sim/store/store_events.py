@@ -19,7 +19,7 @@ class StoreEvents:
     """
 
     __slots__ = (
-        "abandoned", "compactions_changed", "dropped", "edited", "flushes_changed", "installed", "job_ended", "loaded",
+        "abandoned", "closed", "compactions_changed", "dropped", "edited", "flushes_changed", "installed", "job_ended", "loaded",
         "memtable_resized", "retuned", "switched", "writers_released",
     )  # fmt: skip
 
@@ -43,6 +43,8 @@ class StoreEvents:
         """A compaction begins or resumes (+1), ends or halts (-1): time, change."""
         self.job_ended = Observers[[JobRecord]]()
         """A job has committed, or was discarded."""
+        self.closed = Observers[[float, Sequence[JobRecord]]]()
+        """The run ends: time, jobs that are unfinished."""
         self.abandoned = Observers[[float, int, Sequence[Files]]]()
         """A compaction was discarded, or the run ended before it: time, number of the job, inputs."""
         self.dropped = Observers[[Sequence[SortedFile]]]()

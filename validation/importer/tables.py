@@ -68,7 +68,7 @@ def job_records(reading: Reading) -> list[JobRecord]:
             entries_in=float(job.entries_in), entries_out=float(job.entries_out), score=job.score,
             parent=before.job if follows and before is not None and before.job != job.job else -1,
             shard=job.opening * len(names) + names.index(job.column_family), cpu_s=job.cpu_s or 0.0,
-            subcompactions=job.subcompactions, moved_bytes=job.moved_bytes,
+            subcompactions=job.subcompactions, moved_bytes=job.moved_bytes, unfinished=job.status == "unfinished",
         )  # fmt: skip
         records.append(record)
         if job.kind in ("flush", "compaction"):
@@ -92,9 +92,9 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
     for opening in range(max(1, len(reading.log.openings))):
         mine: dict[int, JobRecord] = {}
         for job, record in zip(reading.jobs.jobs, records, strict=True):
-            if job.opening == opening and job.kind in ("flush", "compaction") and job.done:
+            if job.opening == opening and job.kind in ("flush", "compaction") and (job.done or record.unfinished):
                 mine.setdefault(record.job, record)
-        ends = sorted((record.end_s, record.job) for record in mine.values())
+        ends = sorted((record.end_s, record.job) for record in mine.values() if not record.unfinished)
         intervals = []
         for stall in reading.stalls.intervals:
             if stall.opening == opening:
@@ -102,7 +102,8 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
                 at = bisect.bisect_left(ends, (end_s - _COMMIT_S, -1))
                 ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + _COMMIT_S else -1
                 shard = mine[ended_by].shard if ended_by in mine else 0
-                intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by))
+                lasts = ended_by < 0 and stall.end_us >= reading.end_us
+                intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by, unfinished=lasts))
         found += zip(intervals, chains(intervals, list(mine.values())), strict=True)
     return sorted(found, key=lambda pair: pair[0].start_s)
 

@@ -75,6 +75,13 @@ JOBS: Final = TableSchema(
         Column("moved_bytes", "int64", "bytes", "bytes of files that were moved or linked, not rewritten"),
         Column("halted_s", "float64", "s", "time between start and end in which a scheduler had the job halted"),
         Column("pool", "string", "", "thread pool: high or low"),
+        Column(
+            "unfinished", "bool", "",
+            "whether the job was running, halted or waiting for its commit when the run ended. Then end_s is the end of "
+            "the run, and bytes, entries and CPU time are those of the steps done so far (a step is up to a fourth of a "
+            "job, or the whole job where it computes for less than 0.5 s); output_files and moved_bytes are 0",
+            1,
+        ),
     ),
 )  # fmt: skip
 
@@ -90,6 +97,11 @@ STALLS: Final = TableSchema(
         Column("chain_jobs", "list<int64>", "", "blame chain: jobs that had to end first, in the order of their starts"),
         Column("chain_levels", "int64", "count", "distinct output levels of the chain's compactions"),
         Column("chain_bytes", "int64", "bytes", "bytes written by the chain's compactions"),
+        Column(
+            "unfinished", "bool", "",
+            "whether writers were still held back when the run ended; the chain ends with the unfinished job that holds them",
+            1,
+        ),
     ),
 )  # fmt: skip
 

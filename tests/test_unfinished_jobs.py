@@ -1,0 +1,114 @@
+"""Jobs that still run when the run ends: rows of their own, and the stalls that they hold."""
+
+from __future__ import annotations
+
+import pytest
+from lsmlab.models.policies.decisions import StallCause
+from lsmlab.sim.results.chains import chain_of, holding_job
+from lsmlab.sim.results.results import Result
+from lsmlab.sim.results.schema.run_tables import JOBS
+from lsmlab.sim.store.records import JobRecord, StallInterval
+from running import SMALL, simulate
+
+END_S = 3.0
+
+
+def stopped() -> Result:
+    """A run that ends while writers are stopped."""
+    return simulate(*SMALL, "device.write_cap=4MiB/s", f"workload.duration={END_S}s")
+
+
+def record(job: int, kind: str, start_level: int, start_s: float, **changes: object) -> JobRecord:
+    """A job that is unfinished at 10 s."""
+    values = {c.name: "" if c.dtype == "string" else 0 for c in JOBS.columns}
+    values |= {"job": job, "kind": kind, "start_level": start_level, "output_level": start_level + 1, "start_s": start_s}
+    return JobRecord(**{**values, "parent": -1, "end_s": 10.0, "unfinished": True, **changes})  # type: ignore[arg-type]
+
+
+def test_jobs_that_run_at_the_end_are_in_the_table() -> None:
+    """They last to the end of the run, have done part of their work and installed nothing."""
+    result = stopped()
+    jobs = result.jobs_frame()
+    running = jobs[jobs.unfinished]
+
+    assert len(running) > 0
+    assert {END_S} == set(running.end_s)
+    assert {0} == set(running.output_files)
+    assert (running.start_s < END_S).all()
+    assert int(result.series["running_compactions"][-1]) == (running.kind == "compaction").sum()
+
+
+def test_their_bytes_are_those_so_far() -> None:
+    """The job of the same seed that is left to finish writes more than it had written at the end of the shorter run."""
+    longer = simulate(*SMALL, "device.write_cap=4MiB/s", f"workload.duration={END_S + 10}s").jobs_frame().set_index("job")
+    jobs = stopped().jobs_frame()
+
+    for job in jobs[jobs.unfinished].itertuples():
+        done = longer.loc[job.job]
+        assert (done.start_s, done.kind, done.parent) == (job.start_s, job.kind, job.parent)
+        assert not done.unfinished
+        assert job.write_bytes < done.write_bytes
+
+
+def test_counters_of_the_summary_are_of_finished_jobs() -> None:
+    """Unfinished jobs have no part in counts and bytes, as in RocksDB's own tables."""
+    result = stopped()
+    jobs = result.jobs_frame()
+    done = jobs[~jobs.unfinished]
+
+    assert result.summary["flush_count"] == (done.kind == "flush").sum()
+    assert result.summary["compaction_count"] == (done.kind == "compaction").sum()
+    assert result.summary["flush_bytes"] == done[done.kind == "flush"].write_bytes.sum()
+
+
+def test_a_stall_that_lasts_to_the_end_ends_with_the_job_that_holds_it() -> None:
+    """The last job of its chain is unfinished; stalls that ended point to finished jobs only."""
+    result = stopped()
+    stalls, jobs = result.stalls_frame(), result.jobs_frame().set_index("job")
+    last = stalls[stalls.unfinished]
+
+    assert [END_S] == list(last.end_s)
+    assert [True] == [bool(jobs.unfinished[chain[-1]]) for chain in last.chain_jobs]
+    ended = [jobs.unfinished[job] for chain in stalls[~stalls.unfinished].chain_jobs for job in chain]
+    assert not any(ended)
+
+
+def test_events_name_the_inputs_of_unfinished_compactions() -> None:
+    """Rows of kind input at the end of the run: as many files as the job took."""
+    result = stopped()
+    events, jobs = result.events_frame(), result.jobs_frame()
+    running = jobs[jobs.unfinished & (jobs.kind == "compaction")]
+    inputs = events[(events.kind == "input") & (events.time_s == END_S)]
+
+    assert len(running) > 0
+    assert (running.input_files + running.input_files_output_level).sum() == len(inputs)
+
+
+@pytest.mark.parametrize(
+    ("cause", "running", "expected"),
+    [
+        (StallCause.MEMTABLE_STOP, [record(1, "compaction", 0, 1.0), record(3, "flush", -1, 3.0),
+                                    record(2, "flush", -1, 2.0)], 2),
+        (StallCause.MEMTABLE_STOP, [record(1, "compaction", 2, 1.0), record(2, "compaction", 0, 2.0)], 2),
+        (StallCause.L0_STOP, [record(1, "compaction", 2, 1.0), record(2, "flush", -1, 0.0), record(3, "compaction", 0, 2.0)], 3),
+        (StallCause.L0_SLOWDOWN, [record(1, "compaction", 2, 1.0), record(2, "compaction", 1, 2.0)], 2),
+        (StallCause.PENDING_STOP, [record(1, "compaction", 2, 1.0), record(2, "compaction", 0, 2.0)], 1),
+        (StallCause.L0_STOP, [record(2, "flush", -1, 0.0)], -1),
+    ],
+)  # fmt: skip
+def test_which_job_holds_a_stall(cause: StallCause, running: list[JobRecord], expected: int) -> None:
+    """Full memtables wait for the oldest flush, a full L0 for a compaction out of it, pending bytes for the oldest one."""
+    assert expected == holding_job(cause, running)
+
+
+def test_the_chain_goes_back_from_the_unfinished_job() -> None:
+    """Parents that ended within the stall belong to the chain, those that ended before do not."""
+    jobs = {
+        1: record(1, "compaction", 1, 0.0, end_s=2.0, unfinished=False, write_bytes=10),
+        2: record(2, "compaction", 1, 2.0, end_s=6.0, unfinished=False, write_bytes=20, parent=1),
+        3: record(3, "compaction", 0, 6.0, write_bytes=5, parent=2),
+    }
+    chain = chain_of(StallInterval(StallCause.L0_STOP, 4.0, 10.0, 0, unfinished=True), jobs)
+
+    assert ((2, 3), 25, 2) == (chain.jobs, chain.size_bytes, chain.levels)
+    assert chain.compactions == 2
