@@ -1,4 +1,4 @@
-"""What the stores let through of their clients' writes: stops, delayed rates, and how delayed writers sleep."""
+"""Admission of writes: write stops, delayed write rates, and sleeps of delayed writers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lsmlab.sim.store.write_shape import WriteShape
 
 
 class Admission:
-    """The gate between clients and stores. A thread that meets a closed store waits there, so one store closes it for all."""
+    """Admission of writes to all databases. A thread waits at a stopped database, so one stop ends up stopping all threads."""
 
     def __init__(
         self, databases: Sequence[Database], groups: Sequence[Group], machine: Machine, shape: WriteShape, times: OpTimes
@@ -27,27 +27,27 @@ class Admission:
         self._shape = shape
         self._times = times
         self.cause: StallCause | None = None
-        """Why no more is let through, as decided last."""
+        """Cause of the last decision; None: no stall."""
         self._each_per_s = NEVER
-        """Writes per second that each store lets through, as decided last."""
+        """Writes per second that each database admits, by the last decision."""
         self._asked_sleep_s = 0.0
-        """Sleep that the throttles asked for then; 0: as long as a delayed rate needs."""
+        """Sleep that the throttles asked for in the last decision; 0: derived from the delayed write rate."""
 
     @property
     def held(self) -> bool:
-        """Whether nobody can append to the log (`Journal.locked`), or an OPTIONS file is written (`OptionsFile`)."""
+        """Whether the journal is locked for WAL writes (`Journal.locked`) or an OPTIONS file is being written (`OptionsFile`)."""
         locked = self._journal is not None and self._journal.locked and self._shape.wal_bytes > 0.0
         return locked or any(database.options_file.holds_writers for database in self._databases)
 
     def decide(self, held: bool) -> float:
-        """Writes per second that all stores together let through now, and no other until this is asked again."""
+        """Decide the writes per second that all databases together admit until the next decision."""
         allowed, self.cause = self._allowed(held)
         self._each_per_s = allowed / len(self._databases)
         self._asked_sleep_s = max(database.write_controller.sleep_s for database in self._databases)
         return allowed
 
     def sleeps(self) -> Sleeps:
-        """How delayed writers sleep at the rate that was decided, or as their throttle says."""
+        """Sleeps of delayed writers at the decided rate, or of the length that the throttle asks for."""
         if self._asked_sleep_s > 0.0:
             return fixed_sleep(self._asked_sleep_s, self._host)
         threads = sum(g.spec.threads for g in self._groups if g.closed and g.write_share > 0.0)
@@ -71,7 +71,7 @@ class Admission:
         return allowed, cause
 
     def _delayed(self, controller: WriteController) -> float:
-        """Writes per second that a delayed database lets through: by bytes, or a group of writers per sleep."""
+        """Writes per second that a delayed database admits: by its delayed rate in bytes, or one write group per sleep."""
         if controller.sleep_s == 0.0:
             return controller.rate_bytes_per_s / self._shape.batch_bytes
         writers = sum(g.spec.threads for g in self._groups if g.write_share > 0.0 and not g.finished)

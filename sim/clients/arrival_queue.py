@@ -1,4 +1,4 @@
-"""The line before threads that take arrivals at random, where their rate changes faster than a line can grow."""
+"""Queue of random arrivals before the client threads, followed through time while the arrival rate changes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import math
 from typing import Final
 
 _STEP: Final = 0.5
-"""Longest step in times of the line's own relaxation."""
+"""Longest step, in relaxation times of the queue."""
 _SAME: Final = 1e-3
-"""Share of the equilibrium, or of R, within which a line is there."""
+"""Relative distance from the equilibrium, or from R, at which the queue counts as in equilibrium."""
 
 
 class ArrivalQueue:
-    """Mean work in the line before each thread, V, followed through time.
+    """Mean work V (seconds) that waits before each thread.
 
-    In equilibrium V = rho R / (1 - rho), with the threads' utilisation rho and what is left of an operation in progress, R
-    (Pollaczek and Khinchine; R is divided by the number of threads where all take from one line). Turned round, a line of
-    V belongs to threads that are busy for V / (R + V) of the time, so that dV/dt = rho - V / (R + V): the pointwise
-    stationary fluid approximation (Wang, Tipper and Banerjee, INFOCOM 1996). At utilisation 1 a line that was empty grows
-    with the root of the time, and a few milliseconds of it are no equilibrium.
+    In equilibrium V = rho R / (1 - rho) with the utilisation rho of the threads and the mean residual time R of an
+    operation in progress (Pollaczek and Khinchine; R is divided by the number of threads if all threads share one queue).
+    A queue of V therefore belongs to threads that are busy for V / (R + V) of the time, which gives
+    dV/dt = rho - V / (R + V): the pointwise stationary fluid approximation (Wang, Tipper and Banerjee, INFOCOM 1996). At
+    utilisation 1 an empty queue grows with the square root of time and is far from equilibrium for many milliseconds.
     """
 
     __slots__ = ("work_s",)
@@ -27,9 +27,9 @@ class ArrivalQueue:
         self.work_s = 0.0
 
     def advance(self, elapsed_s: float, utilisation: float, residual_s: float) -> float:
-        """Move on by `elapsed_s` at these constant values.
+        """Advance by `elapsed_s` at constant `utilisation` and `residual_s`.
 
-        Returns the utilisation at which a line in equilibrium would be as long as this one was on average.
+        Return the utilisation whose equilibrium queue is as long as the mean queue of this interval.
         """
         if residual_s <= 0.0 or elapsed_s <= 0.0:
             return utilisation

@@ -1,4 +1,4 @@
-"""What schedulers and tuners are told at the end of their windows, and what follows from their answers."""
+"""Control loop: observations for schedulers and tuners at the end of their windows, and their answers applied."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Observation:
-    """Tells schedulers what clients do, window by window.
+    """Pass the client load to the schedulers, window by window.
 
-    Windows in which the clients' rates did not change give the same answer as the last one and are left out, unless a
-    scheduler wants every window.
+    A window without a change of the clients' rates would give the same answer as the last window and is skipped, unless
+    a scheduler asks for every window.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class Observation:
         self._every = databases[0].background.scheduler.every_window
         self._alarm = Alarm(env, self._end_window)
         self._window = -1
-        """Number of the window that is open; -1 = none is measured."""
+        """Number of the window that is measured now; -1: none."""
         self._start = Traffic()
-        """Totals at its start."""
+        """Totals at the start of this window."""
         self._changed = False
         clients.rates_changed.add(self._rates_changed)
 
@@ -59,7 +59,7 @@ class Observation:
             self._alarm.set(max(0.0, (self._window + 1) * length_s - now_s))
 
     def _end_window(self) -> None:
-        """Tell the schedulers; if rates changed within the window, the next one is measured as well."""
+        """Pass the window to the schedulers; measure the next window too if rates changed within this window."""
         totals, length_s = self._clients.totals(), self._window_s
         writes, reads, device = ((b - a) / length_s for a, b in zip(self._start, totals, strict=True))
         value = self._workload.value_bytes
@@ -93,7 +93,7 @@ class Observation:
 
 
 class Tuning:
-    """Asks the tuner of one store once per interval and applies its answer."""
+    """Ask the tuner of one database once per interval and apply its answer."""
 
     def __init__(self, env: simpy.Environment, database: Database, tuner: Tuner, clients: ClientLoad, shards: int) -> None:
         self._env = env
@@ -104,7 +104,7 @@ class Tuning:
         self._start_s = env.now
         self._totals, self._scans = clients.totals(), clients.scans()
         self._flushes: list[FlushDone] = []
-        """Those of the interval so far."""
+        """Flushes of the present interval."""
         database.families[0].events.job_ended.add(self._note_flush)
         self._full_seen = 0
         self._alarm = Alarm(env, self._ask)
@@ -147,7 +147,7 @@ def start_control(
     env: simpy.Environment, databases: Sequence[Database], clients: ClientLoad, machine: Machine, workload: Workload,
     reads: TreeReads | None,
 ) -> list[Observation | Tuning | Seeks]:
-    """Begin to observe, to tune and to count seeks, where the engine does."""
+    """Start the observation, tuning and seek charges that the engine uses."""
     controls: list[Observation | Tuning | Seeks] = []
     if databases[0].background.scheduler.window_s > 0.0:
         controls.append(Observation(env, databases, clients, machine, workload))

@@ -1,4 +1,4 @@
-"""Groups of clients in time: their demand, what they have been served, and what their operations met."""
+"""Client groups in time: demand, served operations, and waits of the operations."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from lsmlab.sim.store.write_shape import WriteShape
 
 NEVER: Final = math.inf
 OPS_EPSILON: Final = 1e-6
-"""Operations: less than this is rounding."""
+"""Number of operations below which a difference is rounding."""
 
 WRITE, READ, SCAN = 0, 1, 2
 """Kinds of operation; a read-modify-write is a read and a write."""
 
 
 class Traffic(NamedTuple):
-    """What all clients have done so far, or do per second."""
+    """Traffic of all clients: totals so far, or per second."""
 
     writes: float = 0.0
     reads: float = 0.0
-    """Scans too."""
+    """Point reads and scans."""
     device_bytes: float = 0.0
-    """Of reads, and of the log where it reaches the device."""
+    """Bytes of reads, and of the WAL where it reaches the device."""
 
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """One group of clients in time."""
+    """Client group in time."""
 
     spec: Clients
     write_share: float
@@ -46,25 +46,25 @@ class Group:
     scan_share: float
     closed: bool
     limit_per_s: float
-    """Operations per second a closed-loop client allows itself; infinity if none."""
+    """Operations per second to which a closed-loop client limits itself; infinity: no limit."""
     starts: list[float]
-    """Open loop: moments from which on operations arrive at `rates`, one after the other."""
+    """Open loop: times at which the arrival rates `rates` begin, ascending."""
     rates: list[float]
     operations: float
-    """How many it asks for; infinity if there is no end."""
+    """Number of operations of the whole run; infinity: no limit."""
     segment: int = 0
-    """Next of `starts`."""
+    """Index of the next entry of `starts`."""
     arriving: float = 0.0
     """Present arrival rate, ops/s (open loop)."""
     backlog: float = 0.0
-    """Open loop: operations that have arrived and are not served yet."""
+    """Open loop: operations that have arrived and are not served."""
     capacity: float = 0.0
-    """Operations per second with nothing in the way but the machine."""
+    """Operations per second that the machine allows without stalls."""
     times: Sequence[Sequence[tuple[float, float]]] = ()
-    """For each of `kinds`, as planned: (share, mean time) of those that need the device and of those that do not."""
+    """For each of `kinds`: planned (share, mean time) of operations that need the device and of those that do not."""
     served_rate: float = 0.0
     runnable: float = 0.0
-    """Its threads that want a core, on average."""
+    """Mean number of its threads that want a core."""
     arrived: float = 0.0
     served: float = 0.0
     finished: bool = False
@@ -73,19 +73,19 @@ class Group:
     write_pieces: Pieces = field(default_factory=Pieces)
     read_pieces: Pieces = field(default_factory=Pieces)
     residual_s: float = 0.0
-    """Open loop: what is left of an operation in progress when another arrives, on average over time; as planned."""
+    """Open loop: planned mean residual time of an operation in progress at an arrival."""
     queue: ArrivalQueue = field(default_factory=ArrivalQueue)
-    """Open loop: the line that chance makes before the threads, beside `backlog`."""
+    """Open loop: queue due to random arrivals, in addition to `backlog`."""
     unstalled: UnstalledTally = field(default_factory=UnstalledTally)
     kinds: tuple[tuple[int, float], ...] = field(init=False)
-    """What the group does: (WRITE, READ or SCAN, how many of them per operation), those above 0."""
+    """Kinds of operation with a positive share: (WRITE, READ or SCAN, number per operation)."""
 
     def __post_init__(self) -> None:
         self.kinds = tuple((kind, share) for kind, share in enumerate(self.shares) if share > 0.0)
 
     @property
     def servers(self) -> int:
-        """Threads that take from one line."""
+        """Threads that share one queue."""
         return 1 if self.spec.queue_per_thread else self.spec.threads
 
     @property
@@ -95,7 +95,7 @@ class Group:
 
     @property
     def demand_per_s(self) -> float:
-        """Operations per second that it would have if no store held it back."""
+        """Operations per second that the group would do without stalls."""
         if self.finished:
             return 0.0
         if self.closed:
@@ -104,18 +104,18 @@ class Group:
 
     @property
     def complete(self) -> bool:
-        """Whether it has had what it asked for, but for what it gets within a tick."""
+        """Whether all its operations are served, up to those of one tick."""
         rate = self.served_rate
         return rate > 0.0 and self.operations - self.served <= OPS_EPSILON + rate * TICK_S
 
     def arrive(self, now_s: float) -> None:
-        """Take the arrival rate of this moment."""
+        """Set the arrival rate of the present time."""
         while self.segment < len(self.starts) and self.starts[self.segment] <= now_s + TICK_S:
             self.arriving = self.rates[self.segment]
             self.segment += 1
 
     def advance(self, elapsed_s: float) -> float:
-        """Serve at the present rates for `elapsed_s`; returns how many operations that were."""
+        """Serve at the present rates for `elapsed_s`; return the number of operations."""
         done = self.served_rate * elapsed_s
         self.served += done
         utilisation = 0.0
@@ -132,7 +132,7 @@ class Group:
         return done
 
     def next_change_s(self, now_s: float) -> float:
-        """Seconds until it is complete, operations arrive at another rate, or its backlog is gone; infinity if never."""
+        """Seconds until the group is complete, its arrival rate changes, or its backlog is empty; infinity if never."""
         soonest_s = NEVER
         if self.served_rate > 0.0 and self.operations < NEVER:
             soonest_s = (self.operations - self.served) / self.served_rate
@@ -145,7 +145,7 @@ class Group:
 
 
 def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> Group:
-    """The group at time 0; open-loop arrivals are drawn here for the whole run."""
+    """Make the group at time 0 and draw the open-loop arrival rates of the whole run."""
     mix = spec.mix
     writes = mix.update + mix.insert + mix.delete + mix.read_modify_write
     reads = mix.read + mix.read_modify_write
@@ -167,5 +167,5 @@ def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: 
 
 
 def writes_per_s(groups: Iterable[Group]) -> float:
-    """Writes that all groups together are served now."""
+    """Writes per second of all groups together."""
     return sum(g.served_rate * g.write_share for g in groups)

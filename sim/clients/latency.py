@@ -1,17 +1,18 @@
 """Latency of every operation from two curves, without simulating operations (background/time.md, How time works).
 
-Clients produce *pieces*: a number of operations whose extra delay (waiting, on top of an unstalled operation) rises
-or falls linearly from one value to another, with the moment at which they completed. Percentiles follow from pieces
-exactly; the unstalled time has a log-logistic distribution of measured spread: around its middle it looks like a
-lognormal one, but as db_bench's histograms show it has the tails of a power of time. Of 3.6 million recorded writes of
-1.5 us on average 0.45 % were seen to take more than 4 us, and 0.09 % between 6 and 22 us (validation/cases, rate80_bw80).
-With a spread of 0.36 this distribution shows 0.30 and 0.05 %, a lognormal one of the same spread 0.07 and 0.001 %.
+Clients produce *pieces*: a number of operations whose extra delay (on top of an unstalled operation) rises or falls
+linearly between two values, with the time of their completion. Percentiles follow from pieces exactly. The unstalled
+time has a log-logistic distribution of measured spread. Around its median it resembles a lognormal distribution, but
+it has power-law tails, as db_bench's histograms show: of 3.6 million recorded writes of 1.5 us on average, 0.45 % took
+more than 4 us and 0.09 % between 6 and 22 us (validation/cases, rate80_bw80). With a spread of 0.36 this distribution
+gives 0.30 and 0.05 %, a lognormal distribution of the same spread 0.07 and 0.001 %.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 _LOWEST_S: Final = 1e-8
 _GROWTH: Final = 1.02
-"""Width of a histogram bucket: percentiles are right to 1 % of their value."""
+"""Ratio of two bucket bounds: percentiles are within 1 % of their value."""
 EDGES: Final[Floats] = np.asarray(
     _LOWEST_S * _GROWTH ** np.arange(math.ceil(math.log(1e14) / math.log(_GROWTH))), dtype=np.float64
 )
@@ -42,7 +43,7 @@ def loglogistic_cdf(x: Floats, mean_s: float, spread: float) -> Floats:
 
 
 _NO_SPREAD: Final = 1e-6
-"""Spreads below this are none."""
+"""Spreads below this count as zero."""
 
 
 def _log_width(spread: float) -> float:
@@ -61,7 +62,7 @@ class Pieces:
         self._rows = array("d")
 
     def add(self, completed_s: float, count: float, low_s: float, high_s: float) -> None:
-        """`count` operations whose extra delay runs evenly between `low_s` and `high_s`, completed about then."""
+        """Add `count` operations, completed at `completed_s`, whose extra delay is uniform between `low_s` and `high_s`."""
         if count > 0.0:
             self._rows.extend((completed_s, count, low_s, high_s))
 
@@ -75,7 +76,7 @@ class Pieces:
 
 
 def pieces_below(pieces: Floats, x: Floats, shift_s: float) -> Floats:
-    """How many operations of `pieces` took at most x, for each x; `shift_s` is added to every delay. Shape of x."""
+    """Count the operations of `pieces` that took at most x, for each x; `shift_s` is added to every delay. Shape of x."""
     if not len(pieces):
         return np.zeros_like(x)
     count = pieces[:, 1]
@@ -106,15 +107,15 @@ def ramps(start: Floats, slope: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Unstalled:
-    """Operations that waited for nothing: how many, and how long one takes."""
+    """Operations without a wait: their number and the distribution of their time."""
 
     count: float
     mean_s: float
     spread: float
-    """Standard deviation of the logarithm; below 0.9, or the variance is infinite."""
+    """Standard deviation of the logarithm; below 0.9, because the variance is infinite above."""
 
     def quantile(self, q: float) -> float:
-        """Time in seconds that a fraction `q` of them does not exceed."""
+        """Time in seconds that a fraction `q` of the operations does not exceed."""
         if self.spread < _NO_SPREAD:
             return self.mean_s
         width = _log_width(self.spread)
@@ -128,10 +129,10 @@ class Unstalled:
 
 
 class LatencyDistribution:
-    """The distribution of one kind of operation over a run or a second of it."""
+    """Latency distribution of one kind of operation over a run or over one second."""
 
     def __init__(self, unstalled: list[Unstalled], pieces: Floats) -> None:
-        """`unstalled` may hold several stretches with different means; pieces shift by the overall mean."""
+        """`unstalled`: parts with their own means. The delays of `pieces` are added to the overall mean."""
         plain = float_sum(u.count for u in unstalled)
         mean_s = float_sum(u.count * u.mean_s for u in unstalled) / plain if plain > 0 else 0.0
         delayed = float(pieces[:, 1].sum()) if len(pieces) else 0.0
@@ -156,7 +157,7 @@ class LatencyDistribution:
         return _quantile(self._below, q * self.count)
 
     def unstalled_quantiles(self) -> dict[str, float]:
-        """Percentiles in seconds of operations that waited for nothing; "max" is their P99.99."""
+        """Percentiles in seconds of operations without a wait; "max" is their P99.99."""
         result = {name: _quantile(self._plain, q * float(self._plain[-1])) for name, q in QUANTILES.items()}
         return {**result, "max": result["p9999"]}
 
@@ -169,7 +170,7 @@ class LatencyDistribution:
         return {**result, "max": max(self.max_s, last), "mean": self.mean_s}
 
     def histogram(self) -> tuple[Floats, Floats]:
-        """(upper bounds in seconds, operations per bucket) of the buckets in use."""
+        """Non-empty buckets: (upper bounds in seconds, operations per bucket)."""
         counts = np.diff(self._below, prepend=0.0)
         used = np.flatnonzero(counts > 0)
         if not len(used):
@@ -193,13 +194,13 @@ def _quantile(below: Floats, wanted: float) -> float:
 
 
 def queue_pieces(times: Floats, arrived: Floats, served: Floats, extra_breaks: Floats) -> Floats:
-    """Pieces of a first-come-first-served queue from its cumulative curves.
+    """Compute the pieces of a first-come-first-served queue from its cumulative curves.
 
     Args:
-        times: moments at which a rate changed, ascending, shape (n,).
+        times: times at which a rate changed, ascending, shape (n,).
         arrived: operations that had arrived by then; piecewise linear between. Shape (n,).
         served: operations that had been served by then. Shape (n,).
-        extra_breaks: further moments at which pieces end (the seconds of the series).
+        extra_breaks: further times at which pieces end (the seconds of the series).
 
     Returns:
         Rows (completed at, count, delay at the piece's beginning, delay at its end) for operations that waited; those
@@ -223,30 +224,24 @@ def queue_pieces(times: Floats, arrived: Floats, served: Floats, extra_breaks: F
     return rows[np.maximum(begin, end) > 1e-9]
 
 
-class _inverse:  # noqa: N801 - used as a function that is set up once
-    """Inverse of a piecewise linear curve, each argument inside the segment that holds its piece's middle."""
-
-    def __init__(self, times: Floats, curve: Floats, middle: Floats) -> None:
-        segment = np.clip(np.searchsorted(curve, middle, side="left") - 1, 0, len(curve) - 2)
-        self._time = times[segment]
-        self._height = curve[segment]
-        rise = curve[segment + 1] - self._height
-        self._slope = np.divide(times[segment + 1] - self._time, rise, out=np.zeros_like(rise), where=rise > 0)
-
-    def __call__(self, height: Floats) -> Floats:
-        result: Floats = self._time + (height - self._height) * self._slope
-        return result
+def _inverse(times: Floats, curve: Floats, middle: Floats) -> Callable[[Floats], Floats]:
+    """Invert a piecewise linear curve, for arguments in the segments that contain the heights `middle`."""
+    segment = np.clip(np.searchsorted(curve, middle, side="left") - 1, 0, len(curve) - 2)
+    start_s, start = times[segment], curve[segment]
+    rise = curve[segment + 1] - start
+    slope = np.divide(times[segment + 1] - start_s, rise, out=np.zeros_like(rise), where=rise > 0)
+    return lambda height: start_s + (height - start) * slope
 
 
 def waiting_mixture(
     part: Unstalled, utilisation: float, threads: int, residual_s: float | None = None
 ) -> tuple[Unstalled, Floats]:
-    """Split operations of an open loop into those served at once and those that found all threads busy.
+    """Split operations of an open loop into those served at once and those that find all threads busy.
 
-    Poisson arrivals: the share that waits is Erlang's C, the mean wait of those that do is R / (threads · (1 - utilisation))
-    (Pollaczek and Khinchine for one thread, Lee and Longton's approximation for several), where R = E[S²] / 2 E[S] is what
-    is left of an operation in progress: `residual_s`, or that of `part` if all operations are such ones. The wait is taken
-    as exponential, given as pieces of equal probability.
+    For Poisson arrivals the share that waits is Erlang's C, and its mean wait is R / (threads · (1 - utilisation))
+    (Pollaczek and Khinchine for one thread, Lee and Longton's approximation for several). R = E[S²] / 2 E[S] is the mean
+    residual time of an operation in progress: `residual_s`, or that of `part` if it holds all operations. The wait is
+    exponential, given as pieces of equal probability.
     """
     if part.count <= 0.0 or utilisation <= 0.0:
         return part, np.empty((0, 4))

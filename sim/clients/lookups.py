@@ -1,4 +1,4 @@
-"""Where reads find what they ask for: lookups by `Version::Get`'s order, and the runs that a scan merges.
+"""Lookups in the order of `Version::Get`, and the sorted runs that a scan merges.
 
 See (behaviour/reads.md, Lookups).
 """
@@ -22,22 +22,22 @@ Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """Averages over sampled lookups."""
+    """Averages over a sample of lookups."""
 
     runs: float
-    """Sorted runs whose range holds the key, until it was found."""
+    """Sorted runs whose range contains the key, up to the run that has it."""
     found: float
-    """Share of lookups that found their key in a file."""
+    """Share of lookups that find the key in a file."""
     in_memory: float
-    """Share found in a memtable."""
+    """Share of lookups that find the key in a memtable."""
     in_wal: float = 0.0
-    """Share found in a file of L0 that holds an offset: the value is one more read away, in the log."""
+    """Share of lookups that find a WAL offset in an L0 file: one more read gets the value from the WAL."""
     searched: Sequence[Searched] = ()
-    """Tables that were searched, filters included."""
+    """Tables whose filter or index was searched."""
 
 
 def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
-    """Look for sorted codes in a store's memtables and files, newest first."""
+    """Look up sorted key codes in the memtables and files of a family, newest first."""
     missing = np.ones(len(codes), dtype=np.bool_)
     in_wal = 0
     missing &= ~_contains(family.memtables.kept.keys, codes)
@@ -66,31 +66,31 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
 
 
 class Runs(NamedTuple):
-    """Alike sorted runs that a scan has to merge."""
+    """Sorted runs of one size that a scan merges."""
 
     size_bytes: float
-    """Of one."""
+    """Size of one run."""
     number: float
     tables: float
-    """All together."""
+    """Tables of all of these runs."""
 
 
 def scan_runs(tree: Tree) -> list[Runs]:
-    """What a scan has to merge: files of L0, runs, the slices that a run's average file has."""
+    """Sorted runs that a scan merges: L0 files, runs of deeper levels, and the slices of an average file of a run."""
     runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
     found = [Runs(float(f.size_bytes), 1.0, 1.0) for f in tree.l0]
     found += [Runs(float(np.sum(run.size)), 1.0, float(len(run))) for run in runs]
     linked = [(len(run), [s.size_bytes for f in run for s in f.slices]) for run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
     for files, slices in linked:
-        if slices:  # as many side by side as a file has: together they span the run
+        if slices:  # as many overlapping runs as a file has slices; together the slices span the run
             beside = len(slices) / files
             found.append(Runs(sum(slices) / beside, beside, len(tree.frozen) * len(slices) / total))
     return found
 
 
 def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> int:
-    """Look for the `codes` still `missing` in the slices of the responsible files, newest first; how many were probed."""
+    """Look up the `missing` codes in the slices of their files, newest first; return the number of probes."""
     wanted = np.flatnonzero(missing)
     place = np.minimum(run.hi.searchsorted(codes[wanted], side="left"), len(run) - 1)
     probed = 0
@@ -107,7 +107,7 @@ def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> int:
 
 
 def _look_in(run: Level, codes: KeyArray, missing: Marks) -> int:
-    """Look for the sorted `codes` still `missing` in the files of a run; how many were probed."""
+    """Look up the sorted `codes` that are still `missing` in the files of a run; return the number of probes."""
     wanted = np.flatnonzero(missing)
     place = run.hi.searchsorted(codes[wanted], side="left")
     inside = place < len(run)

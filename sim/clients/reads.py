@@ -1,7 +1,7 @@
-"""What a read costs on the trees as they are: files probed, blocks touched, blocks that come from the device.
+"""Cost of a read on the present trees: files probed, blocks searched, blocks read from the device.
 
-A sample of the clients' own read keys is looked up in the carried keys, level by level, as `Version::Get` does
-(behaviour/reads.md, Lookups); nothing about hit levels is assumed.
+A sample of the clients' read keys is looked up in the simulated keys, level by level, as `Version::Get` does
+(behaviour/reads.md, Lookups); the level of a hit is a result, not an assumption.
 """
 
 from __future__ import annotations
@@ -37,51 +37,51 @@ if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
 
 SAMPLE: Final = 96
-"""Read keys looked up per refresh: their mean is right to about 1/sqrt(96) of its spread, averaged over refreshes."""
+"""Read keys looked up per refresh: the standard error of their mean is 1/sqrt(96) of their spread."""
 SECTOR_BYTES: Final = 512.0
-"""What a read with direct I/O is rounded to at either end; through the page cache it is pages.
+"""Unit to which a direct read is rounded at either end; a buffered read is rounded to pages.
 
 See (behaviour/device-and-kernel.md, Small requests).
 """
 REFRESH_S: Final = 1.0
-"""Shortest simulated time between two looks at the trees: level populations move slowly against it."""
+"""Shortest simulated time between two samples: level sizes change slowly in comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadCost:
-    """What one read costs on the trees as they are now."""
+    """Cost of one read on the present trees."""
 
     cpu_s: float = 0.0
     device_reads: float = 0.0
-    """Requests to the device, on average: blocks, or several blocks that a scan reads ahead."""
+    """Mean requests to the device: single blocks, or several blocks that a scan reads ahead."""
     device_bytes: float = 0.0
-    """Their bytes."""
+    """Bytes of these requests."""
     memory_share: float = 1.0
-    """Share of reads that need nothing from the device."""
+    """Share of reads without a request to the device."""
     blocks: float = 0.0
-    """Data blocks touched, wherever they come from."""
+    """Data blocks searched, in memory or from the device."""
 
 
 class _Opened(NamedTuple):
-    """Tables that a read finds closed and opens."""
+    """Table opens of a read."""
 
     opens: float = 0.0
     device_reads: float = 0.0
     """Requests to the device."""
     device_bytes: float = 0.0
-    """Their bytes."""
+    """Bytes of these requests."""
     memory_share: float = 1.0
-    """Share of reads whose opens need nothing from the device."""
+    """Share of reads whose table opens need no request to the device."""
 
 
 class TreeReads:
-    """Costs of point reads and scans, refreshed as the trees change."""
+    """Costs of point reads and scans, measured again as the trees change."""
 
     def __init__(
         self, env: simpy.Environment, families: Sequence[ColumnFamily], setup: Setup,
         cursors: Sequence[InsertCursor], rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        """`cursors`: the insert cursors that the writers of each store move, so that reads can follow them."""
+        """`cursors`: insert cursors that the writers of each shard move, so that reads can follow them."""
         self._env = env
         self._families = families
         self._setup = setup
@@ -100,9 +100,9 @@ class TreeReads:
         )  # fmt: skip
         self._unit_bytes = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
         self._tables = 0
-        """Of the store that was looked at last."""
+        """Tables of the family sampled last."""
         self.block_bytes = self._requests(1.0)[1]
-        """Bytes that a block costs the device: it begins anywhere in its file."""
+        """Bytes read from the device per block: a block begins anywhere in its file."""
         self._popularity: list[Popularity] = [
             c.read_keys.popularity(
                 round(population), self.entries_per_block, ordered=isinstance(setup.workload.key_order, Ordered)
@@ -116,18 +116,18 @@ class TreeReads:
         self.lookups = Lookups(0.0, 0.0, 0.0)
 
     def costs(self) -> tuple[ReadCost, ReadCost]:
-        """(point read, scan) now."""
+        """Costs of a (point read, scan) now."""
         if self._env.now >= self._next_s:
             self._next_s = self._env.now + REFRESH_S
             self._costs = self._measure()
         return self._costs
 
     def mean_blocks_per_read(self) -> float:
-        """Data blocks per point read over the run: the read amplification in blocks."""
+        """Mean data blocks per point read over the run: the read amplification in blocks."""
         return self._block_sum / self._block_weight if self._block_weight else 0.0
 
     def facts(self) -> dict[str, Any]:
-        """Block cache and filter as they act on this workload."""
+        """Facts about block cache and filters under this workload."""
         return {
             "hit_rate": self.hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
@@ -150,7 +150,7 @@ class TreeReads:
         block_bytes = self._setup.engine.options.block_size
         family = self._families[int(self._rng.integers(len(self._families)))]
         self.lookups = found = look_up(family, np.sort(self.sample_codes(family.number)))
-        extra = found.runs - found.found  # runs probed in vain
+        extra = found.runs - found.found  # runs probed that do not have the key
         blocks = found.found + found.in_wal + self._false_positive * extra
         self._block_sum += blocks
         self._block_weight += 1.0
@@ -183,11 +183,11 @@ class TreeReads:
         return get, scan
 
     def _requests(self, blocks: float) -> tuple[float, float]:
-        """(Requests, bytes) that get consecutive blocks of a table from the device."""
+        """(Requests, bytes) to read consecutive blocks of a table from the device."""
         return self._setup.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[Searched], beyond_pages: float) -> _Opened:
-        """What it costs to open the tables that a read finds closed; their ends are in the page cache as often as blocks."""
+        """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""
         reads = self._setup.engine.table_reads
         opens = table_opens(searched, reads.open_tables)
         if opens == 0.0:
@@ -207,7 +207,7 @@ class TreeReads:
         return float(np.mean(lengths)) if lengths else 0.0
 
     def sample_codes(self, store: int) -> KeyArray:
-        """Keys that the clients' next reads of a store may ask for."""
+        """Sample of the keys that the clients' next reads of shard `store` ask for."""
         weights = np.array([_reads(c) for c in self._readers])
         counts = self._rng.multinomial(SAMPLE, weights / weights.sum())
         parts = [

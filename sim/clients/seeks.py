@@ -1,7 +1,7 @@
-"""Lookups that search a file in vain are charged to it, for engines that compact such files (LevelDB's seeks).
+"""Seek charges: count lookups that search a file in vain, for engines that compact such files (LevelDB).
 
-Reads are a fluid, so charges are too: once per second a sample of the clients' own read keys is looked up, and each
-stands for its part of the reads of that second (behaviour/leveldb.md, LevelDB seeks).
+Reads are a fluid, so charges are fractions: once per second a sample of the clients' read keys is looked up, and each
+key is charged its part of the reads of that second (behaviour/leveldb.md, LevelDB seeks).
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from lsmlab.sim.clients.reads import TreeReads
 
 LOOK_S: Final = 1.0
-"""Time between two looks. A file's allowance (100 lookups and more) lasts longer, or the thread is busy anyway."""
+"""Time between two samples. A file's allowance (100 lookups and more) lasts longer, or the thread is busy anyway."""
 SCAN_PERIOD_BYTES: Final = float(1 << 20)
-"""An iterator charges once per so many bytes of keys and values, on average (config::kReadBytesPeriod)."""
+"""Mean bytes of keys and values between two charges of an iterator (config::kReadBytesPeriod)."""
 
 
 class Seeks:
-    """Charges the files of all stores and tells the stores when an allowance is used up."""
+    """Charge the files of all families; queue a compaction when the allowance of a file is used up."""
 
     def __init__(
         self, env: simpy.Environment, families: Sequence[ColumnFamily], clients: ClientLoad, reads: TreeReads,
         entry_bytes: float,
     ) -> None:  # fmt: skip
-        """`entry_bytes`: key and value that a scan reads per entry."""
+        """`entry_bytes`: bytes of key and value of an entry."""
         self._families = families
         self._clients = clients
         self._reads = reads
@@ -43,8 +43,8 @@ class Seeks:
         self._alarm.set(LOOK_S)
 
     def _totals(self) -> tuple[float, float]:
-        """Point reads, and bytes of scans, of all clients so far."""
-        self._clients.totals()  # brings the counts up to now
+        """Point reads and scanned bytes of all clients so far."""
+        self._clients.totals()  # updates the counters to the present time
         groups = self._clients.groups
         entries = sum(g.served * g.scan_share * g.spec.scan_length.mean for g in groups)
         return sum(g.served * g.read_share for g in groups), entries * self._entry_bytes
@@ -58,7 +58,7 @@ class Seeks:
         self._alarm.set(LOOK_S)
 
     def _charge(self, family: ColumnFamily, gets: float, samples: float) -> None:
-        """Charge a store's files for `gets` point reads and `samples` looks of iterators."""
+        """Charge the files of a family for `gets` point reads and `samples` samples of iterators."""
         picker = family.latest_options.picker
         assert isinstance(picker, CountsSeeks)
         codes = self._reads.sample_codes(family.number).tolist()
@@ -82,7 +82,7 @@ class Seeks:
 
 
 def files_at(tree: Tree, code: int) -> Iterator[tuple[int, SortedFile]]:
-    """Files whose range, or that of one of their slices, has a key: in the order in which a lookup goes through them."""
+    """Files whose range, or the range of a slice, contains a key, in the order in which a lookup searches them."""
     for file in tree.l0:
         if file.lo <= code <= file.hi:
             yield 0, file

@@ -1,4 +1,4 @@
-"""How long delayed writers sleep: RocksDB's bucket gives the steps, the host how long a step takes."""
+"""Sleeps of delayed writers: RocksDB's delay bucket gives the number of steps, the host the length of a step."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from lsmlab.models.policies.rocksdb.delay import sleep_shares
 from lsmlab.models.version import Version
 
 ASKED_S: Final = 1.001e-3
-"""What RocksDB asks for when `Host.sleep_step` is measured; the rest of it is the timer's slack and the wake-up."""
+"""Sleep that RocksDB asks for per step; `Host.sleep_step` also contains timer slack and wake-up."""
 
 
 class Sleeps(NamedTuple):
-    """The sleeps of a delayed write group at one rate."""
+    """Sleeps of a delayed write group at one delayed write rate."""
 
     mean_s: float
     lengths: tuple[tuple[float, float], ...]
-    """(seconds, share of the sleeps)."""
+    """Pairs of (seconds, share of the sleeps)."""
 
     @property
     def longest_s(self) -> float:
-        """The longest of them."""
+        """Longest sleep in seconds."""
         return self.lengths[-1][0]
 
 
@@ -34,6 +34,6 @@ def sleeps_at(rate_bytes_per_s: float, group_bytes: float, host: Host, version: 
 
 
 def fixed_sleep(asked_s: float, host: Host) -> Sleeps:
-    """The sleep of a throttle that always asks for the same time (`ThrottleState.sleep_s`)."""
+    """Sleep of a throttle that asks for a fixed time (`ThrottleState.sleep_s`)."""
     sleep_s = asked_s + max(0.0, host.sleep_step - ASKED_S)
     return Sleeps(sleep_s, ((sleep_s, 1.0),))

@@ -1,4 +1,4 @@
-"""Operations that waited for no stall, counted by how long they took and by the line that they met."""
+"""Tally of operations that met no stall, by their time and by the queue before their threads."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Final, NamedTuple
 from lsmlab.sim.clients.latency import Unstalled
 
 _TIMES_PER_OCTAVE: Final = 16
-"""Buckets of times: a percentile is right to 2 % of its value."""
+"""Time buckets per octave: percentiles are within 2 % of their value."""
 _UTILISATIONS: Final = 20.0
-"""Buckets of utilisations, 0 to 1."""
+"""Number of utilisation buckets between 0 and 1."""
 
 
 class Served(NamedTuple):
-    """Alike operations, and the line in front of the threads that served them."""
+    """Operations of one bucket, and the queue before the threads that served them."""
 
     operations: Unstalled
     utilisation: float
-    """Of threads that make a line as long."""
+    """Utilisation of threads whose equilibrium queue is as long."""
     residual_s: float
-    """What was left of the operation in progress there."""
+    """Mean residual time of an operation in progress at an arrival."""
 
 
 class UnstalledTally:
-    """How many operations of each kind took how long."""
+    """Number of operations by kind and time."""
 
     __slots__ = ("_counts",)
 
     def __init__(self) -> None:
         self._counts: dict[tuple[int, int, int, int], float] = {}
-        """By (kind, bucket of the mean time, of the utilisation, of the residual time)."""
+        """Counts by (kind, bucket of the mean time, bucket of the utilisation, bucket of the residual time)."""
 
     def add(
         self, operations: float, kinds: Sequence[tuple[int, float]], times: Sequence[Sequence[tuple[float, float]]],
@@ -39,7 +39,7 @@ class UnstalledTally:
     ) -> None:  # fmt: skip
         """Count `operations`, in `times` of each of `kinds` (see `Group`).
 
-        `residual_s`: None where there is no line (a closed loop).
+        `residual_s`: None for a closed loop, which has no queue.
         """
         counts = self._counts
         busy = round(_UTILISATIONS * utilisation)
@@ -50,7 +50,7 @@ class UnstalledTally:
                 counts[key] = counts.get(key, 0.0) + operations * share * part
 
     def of(self, kind: int, spread: float) -> list[Served]:
-        """All operations of a kind; `spread` is the standard deviation of the logarithm of their times."""
+        """Operations of a kind; `spread`: standard deviation of the logarithm of their times."""
         return [
             Served(Unstalled(count, _time_s(mean), spread), busy / _UTILISATIONS, _time_s(residual))
             for (k, mean, busy, residual), count in self._counts.items()

@@ -1,4 +1,4 @@
-"""What stops, delays and memtable switches do to writers: how long they wait, and which of their writes do."""
+"""Waits of writers for write stops, delays and memtable switches, and the writes that wait."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from lsmlab.sim.store.records import CAUSES
 
 
 class WriteWaits:
-    """The waits of all groups that write."""
+    """Waits of all client groups that write."""
 
     def __init__(self, groups: Sequence[Group], host: Host) -> None:
         self._writers = [g for g in groups if g.write_share > 0.0]
         self._waiters = [g for g in self._writers if g.closed]
-        """Whose threads wait themselves; in an open loop what has arrived waits in line (`series.waiting_pieces`)."""
+        """Closed-loop groups, whose threads wait; in an open loop arrivals wait in the queue (`series.waiting_pieces`)."""
         self._host = host
         self._rows = array("d")
         self._stopped_s: float | None = None
-        """When the present stop began; None: there is none."""
+        """Start of the present stop; None: writers are not stopped."""
         self.longest_s = 0.0
         """Longest single wait."""
 
     def table(self) -> Floats:
-        """Stretches of time in which writers waited: rows of (from, to, number in CAUSES, share of it spent waiting)."""
+        """Intervals in which writers waited: rows of (start, end, index in CAUSES, share of the interval spent waiting)."""
         return np.frombuffer(self._rows, dtype=np.float64).reshape(-1, 4) if self._rows else np.empty((0, 4))
 
     def add_stretch(self, start_s: float, end_s: float, cause: StallCause, share: float, sleeps: Sleeps | None) -> None:
-        """The leading writer waited for `share` of this time, stopped or in `sleeps`, whose penalty is no stall."""
+        """Add an interval of which the group leader waited for `share`, stopped or in `sleeps`; their penalty is no stall."""
         if sleeps is not None:
             self._add_sleeps(start_s, end_s, share, sleeps)
             share /= 1.0 + self._host.sleep_penalty / sleeps.mean_s
         self._rows.extend((start_s, end_s, CAUSES.index(cause), share))
 
     def add_switch(self, now_s: float) -> None:
-        """A memtable was switched: one write of each group did it."""
+        """Add a memtable switch, which one write of each group waits for."""
         switch_s = self._host.switch
         for group in self._writers:
             group.write_pieces.add(now_s, min(group.spec.threads, 1), switch_s, switch_s)
 
     def set_stopped(self, stopped: bool, now_s: float) -> None:
-        """Whether writers stand still from now on. One write of each thread waits for the end of a stop."""
+        """Begin or end a stop. One write of each closed-loop thread waits for the end of a stop."""
         if stopped == (self._stopped_s is not None):
             return
         if stopped:
@@ -60,7 +60,7 @@ class WriteWaits:
                     group.write_pieces.add(now_s, group.spec.threads, length_s, length_s)
 
     def _add_sleeps(self, start_s: float, end_s: float, share: float, sleeps: Sleeps) -> None:
-        """Each sleep of a delayed writer holds every thread's next write.
+        """Add sleeps: each sleep of a delayed writer delays the next write of every thread.
 
         See (behaviour/write-stalls.md, Delay bucket; Sleeps and stops).
         """

@@ -1,4 +1,4 @@
-"""The host's cores as a shared station: everything between two changes of the load is arithmetic."""
+"""Cores of the host as a shared station; between two changes of the load all times are computed, not simulated."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lsmlab.sim.observers import Observers
 
 
 class CoreStation:
-    """The host's cores, shared by background threads and clients; a thread never runs faster than one core."""
+    """Cores of the host, shared equally by background threads and clients; a thread uses at most one core."""
 
     def __init__(
         self, env: simpy.Environment, cores: float, most_threads: float = math.inf, core_contention: float = 0.0
     ) -> None:
-        """`most_threads`: how many threads the run can have; if each always finds a core, there is nothing to share.
+        """`most_threads`: upper bound on the runnable threads of the run; with a core for each, nothing is shared.
 
-        `core_contention`: by how much each further running thread makes the work of all longer (`Host.core_contention`).
+        `core_contention`: share by which each further running thread slows all threads (`Host.core_contention`).
         """
         self._env = env
         self.cores = cores
@@ -30,11 +30,11 @@ class CoreStation:
         self._clients = 0.0
         self._copying = 0
         self.busy_s = 0.0
-        """Core-seconds used by background work, copies to a device apart."""
+        """Core-seconds used by background work, without copies to a device."""
         self.share = 1.0
-        """What one runnable thread gets of a core."""
+        """Share of a core that one runnable thread gets."""
         self.changed = Observers[[]]()
-        """A runnable thread gets another share of a core."""
+        """Observers of a change of `share`."""
         self._queue.rate = 1.0
 
     def work(self, cpu_s: float) -> simpy.Event:
@@ -49,14 +49,14 @@ class CoreStation:
         return event
 
     def set_clients(self, runnable: float) -> None:
-        """Client threads that want a core now (a mean, so any non-negative number)."""
+        """Set the mean number of client threads that want a core now (any non-negative number)."""
         if runnable != self._clients and not self._plenty:
             self._sync()
             self._clients = runnable
             self._replan()
 
     def copying(self, change: int) -> None:
-        """So many more threads copy to a device from now on: each has a core, and its pace is the device's."""
+        """Change the number of threads that copy to a device by `change`: each has a core and runs at the device's rate."""
         self._sync()
         self._copying += change
         if not self._plenty:
@@ -74,11 +74,11 @@ class CoreStation:
 
     @property
     def taken(self) -> float:
-        """How likely a further thread finds none of the cores free."""
+        """Probability that a further thread finds no free core."""
         return taken(self.wanted, self.cores)
 
     def settle(self) -> None:
-        """Bring the accounts up to now."""
+        """Update the counters to the present time."""
         self._sync()
 
     def _sync(self) -> None:

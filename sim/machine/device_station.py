@@ -1,4 +1,4 @@
-"""A device as a shared station: everything between two changes of the load is arithmetic."""
+"""Device as a shared station; between two changes of the load all times are computed, not simulated."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.observers import Observers
 
 STATE_STEP_S: Final = 1.0
-"""Simulated seconds after which a device hears of what went through it, unless its `state_step_s` says otherwise."""
+"""Simulated seconds between two updates of a device's state, unless the device has a `state_step_s`."""
 
 
 class DeviceStation:
-    """A device shared by background streams and clients.
+    """Device shared by background streams and clients.
 
-    Background jobs call `read` and `write`; the clients' fluid demand is set with `set_clients`. `on_change` is called
-    after each new grant so that clients can react to it.
+    Background jobs call `read` and `write`; `set_clients` sets the clients' fluid demand. Observers of `changed` are
+    called after each new grant, so that clients can react to it.
     """
 
     def __init__(self, env: simpy.Environment, device: Device, read_request_bytes: float, write_request_bytes: float,
                  queue_depth: float, in_order: bool = False) -> None:  # fmt: skip
-        """`in_order`: writes are served in the order in which they were handed over, not side by side."""
+        """`in_order`: serve writes in the order of submission instead of side by side."""
         self._env = env
         self.device = device
         self.state: Any = device.initial()
@@ -44,13 +44,13 @@ class DeviceStation:
         self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
-        """Bytes read, bytes written, reads and writes that the device's state has not heard of yet, over `_owed_s`."""
+        """Bytes read, bytes written, reads and writes during `_owed_s` that are not in the device's state yet."""
         self.grant = self._allocate()
         self.read_bytes = 0.0
         self.write_bytes = 0.0
         self.busy_s = 0.0
         self.changed = Observers[[]]()
-        """What the device grants to its users has changed."""
+        """Observers of a new grant of the device."""
         self.log = TransferLog()
 
     def read(self, size_bytes: float, consumer: int) -> simpy.Event:
@@ -62,7 +62,7 @@ class DeviceStation:
         return self._join(self._writers, size_bytes, consumer + TransferLog.WRITE)
 
     def set_clients(self, read_iops: float, read_bytes: float, depth: float, write_bytes_per_s: float) -> None:
-        """Change the clients' demand on the device."""
+        """Set the clients' demand: reads per second, bytes per read, queue depth, and bytes written per second."""
         demand = (read_iops, read_bytes, depth, write_bytes_per_s)
         if demand != self._clients:
             self._sync()
@@ -70,7 +70,7 @@ class DeviceStation:
             self._replan()
 
     def flush_cache(self) -> Generator[simpy.Event, Any, None]:
-        """Make what was written durable: the medium's time goes into it, so other writes wait meanwhile."""
+        """Flush the device's volatile cache; other writes wait until it ends."""
         self._hold(1)
         yield self._env.timeout(self.device.fsync_s(self.state))
         self._hold(-1)
@@ -82,11 +82,11 @@ class DeviceStation:
 
     @property
     def discards_per_file(self) -> float:
-        """What a cap on operations counts for a deleted file."""
+        """Operations that a cap on operations counts for a deleted file (discards)."""
         return float(getattr(self.device, "file_discards", 0.0))
 
     def count_small(self, writes: float = 0.0, reads: float = 0.0) -> None:
-        """Tell the device of requests that have no bytes to speak of."""
+        """Count small requests, whose bytes are negligible."""
         self._sync()
         self._small_writes += writes
         self._small_reads += reads
@@ -94,24 +94,24 @@ class DeviceStation:
         self._replan()
 
     def trim(self, size_bytes: float) -> None:
-        """Tell the device that a file was deleted (accounted with the next stretch of time)."""
+        """Trim the bytes of a deleted file; the device's state includes them at its next update."""
         self._trimmed_bytes += size_bytes
 
     def begin(self, state: Any) -> None:
-        """Start with a device that has a past: its state as an earlier phase of the run left it."""
+        """Start with the device state that an earlier phase of the run left."""
         self.state = state
         self._grants.clear()
         self._replan()
 
     @property
     def queued_write_bytes(self) -> float:
-        """Bytes handed over by background writers that the device has not taken yet."""
+        """Bytes that background writers have submitted and the device has not written yet."""
         self._sync()
         return self._writers.outstanding(math.inf)
 
     @property
     def bursty(self) -> bool:
-        """Whether what passed a moment ago decides what passes now (a cap and its allowance)."""
+        """Whether the bandwidth now depends on the bytes of the last moments (a cap with its allowance)."""
         return self._state_step_s == 0.0
 
     def settle(self) -> None:
@@ -158,7 +158,7 @@ class DeviceStation:
             self._tell_device()
 
     def _tell_device(self) -> None:
-        """Move the device's own state on. A state that does not change soon (valid_for_s infinite) may be a little old."""
+        """Advance the device's state by the counted requests; a state that is valid for long may lag by a step."""
         read_bytes, write_bytes, reads, writes = self._owed
         flow = Flow(read_bytes, write_bytes, reads, writes, self._trimmed_bytes, self._small_writes, self._small_reads)
         state = self.device.advance(self.state, self._owed_s, flow)
@@ -178,9 +178,9 @@ class DeviceStation:
         grant = self._allocate()
         self._readers.rate = grant.read_bytes_per_s
         self._writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
-        changed = grant != self.grant  # by value: which object it is depends on what else the process has simulated
+        changed = grant != self.grant  # by value: equal grants may be different objects
         self.grant = grant
-        valid_s = math.inf if self._flushing and not len(self._readers) else grant.valid_for_s  # nothing passes meanwhile
+        valid_s = math.inf if self._flushing and not len(self._readers) else grant.valid_for_s
         self._alarm.set(min(self._readers.next_departure_s(), self._writers.next_departure_s(), valid_s))
         if changed:
             self.changed()

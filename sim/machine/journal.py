@@ -1,23 +1,23 @@
-"""The file system's journal: why an fsync waits for the data of other files.
+"""Journal of the file system: an fsync may wait for the data of other files.
 
 Model of ext4 with data=ordered, Linux's default (Linux fs/jbd2/commit.c `jbd2_journal_commit_transaction`, fs/ext4/inode.c
 `ext4_map_blocks`, fs/ext4/fsync.c). Blocks of a buffered file are allocated when its pages are written back, at the
 latest by its fsync; the file then belongs to the running transaction. An fsync writes the file's own pages, waits for
-them, and has that transaction committed. A commit first waits until the data of all files in the transaction are on the
-device, so that no block is reachable before its content. So fsyncs whose data were handed over in the same transaction
-end together, and a small fsync (directory, manifest) may wait for whole files of others. One transaction commits at a
-time; meanwhile the next one collects.
+them, and commits that transaction. A commit first waits until the data of all files in the transaction are on the
+device, so that no block is reachable before its content. Fsyncs whose data belong to the same transaction therefore
+end together, and a small fsync (directory, MANIFEST) may wait for whole files of other jobs. One transaction commits
+at a time; meanwhile the next one collects changes.
 
-In LOGs of RocksDB 6.4 on such machines 38 % of the output files under a cap are finished within 2 ms of another job's,
-where chance would give 1 %.
+In LOGs of RocksDB 6.4 on such machines 38 % of the output files under a cap end within 2 ms of another job's output
+file; independent fsyncs would give 1 %.
 
-How much of a file belongs to a transaction depends on how deep requests queue. Behind a cap all of a file is handed over
-at once, and so it is while a drive's own queue has room (SATA under CFQ or BFQ: 128 requests of up to 1.25 MiB). Where it
-has none, where writeback is throttled by depth (block/blk-wbt.c, on NVMe: 8 to 16 requests) or where the caller copies
-(persistent memory), a file goes in portions of one extent, at most 8 MiB (fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048
-pages), each with a journal handle that stays open until the device has taken it. A commit then waits for the portions in
-hand, and while it does, the transaction is locked (T_LOCKED): nobody can open a handle, so no file can be created or
-appended to. Writers of the log stand still without RocksDB counting a stall.
+The part of a file that belongs to one transaction depends on the depth of the request queue. Behind a cap, and while
+the queue of a drive has room (SATA under CFQ or BFQ: 128 requests of up to 1.25 MiB), the kernel submits a whole file
+at once. Where the queue is full, where the kernel throttles writeback by depth (block/blk-wbt.c, on NVMe: 8 to 16
+requests) or where the caller copies (persistent memory), it submits a file in portions of one extent, at most 8 MiB
+(fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a journal handle that stays open until the device has
+written the portion. A commit then waits for these portions. During this wait the transaction is locked (T_LOCKED): no
+thread can open a handle, so no file can be created or appended to. Writers of the WAL wait, and RocksDB counts no stall.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from lsmlab.sim.observers import Observers
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """Changes that become durable together."""
+    """Journal transaction: changes that become durable together."""
 
     done: simpy.Event
-    """The commit is on the device."""
+    """Fires when the commit is on the device."""
     data: list[simpy.Event] = field(default_factory=list)
-    """Writes of file data that must be on the device first."""
+    """Writes of file data that must reach the device before the commit."""
     held: list[simpy.Event] = field(default_factory=list)
-    """Those of them whose journal handle is open until they are."""
+    """Writes of `data` that hold a journal handle open until they reach the device."""
     wanted: bool = False
-    """Somebody has asked for the commit."""
+    """Whether a job has asked for the commit."""
 
 
 class Journal:
-    """The journal of the one file system that all stores of a run share."""
+    """Journal of the one file system that all databases of a run share."""
 
     def __init__(
         self,
@@ -55,39 +55,39 @@ class Journal:
         portion_bytes: float = math.inf,
         queue_bytes: float = math.inf,
     ) -> None:
-        """`portion_bytes`: most of a file that a handle hands over at a time where the device's queue has no room left.
+        """`portion_bytes`: largest part of a file that one handle submits while the device's queue is full.
 
-        `queue_bytes`: what the queue takes.
+        `queue_bytes`: capacity of the device's queue.
         """
         self._env = env
         self._device = device
         self._portion_bytes = portion_bytes
         self._queue_bytes = queue_bytes
         self._lock: simpy.Event | None = None
-        """Ends with the lock of the committing transaction."""
+        """Fires when the committing transaction unlocks; None while no transaction is locked."""
         self.lock_changed = Observers[[]]()
-        """Handles cannot be opened any more, or can again."""
+        """Observers of the lock: called when it is taken and when it is released."""
         self._running = Transaction(env.event())
         self._committing: Transaction | None = None
 
     def submitted(self, written: simpy.Event) -> Transaction:
-        """A file's pages were handed to the device just now; `written` fires when they are on it."""
+        """Add a file whose pages were just submitted to the running transaction; `written` fires when they are on the device."""
         self._running.data.append(written)
         return self._running
 
     @property
     def locked(self) -> bool:
-        """Whether nobody can open a handle: files cannot be appended to."""
+        """Whether a transaction is locked, so that no file can be created or appended to."""
         return self._lock is not None
 
     def fsync_written(self, written: simpy.Event) -> Events:
-        """Fsync of a file whose last pages were handed over before."""
+        """Fsync a file whose last pages were submitted before."""
         transaction = self.submitted(written)
         yield written
         yield from self._commit(transaction)
 
     def fsync_file(self, size_bytes: float, consumer: int) -> Events:
-        """Fsync of a file that is in the page cache so far."""
+        """Fsync a file whose pages are still in the page cache."""
         left = size_bytes
         while True:
             while self._lock is not None:
@@ -105,7 +105,7 @@ class Journal:
         yield from self._commit(transaction)
 
     def fsync(self) -> Events:
-        """Fsync of what changed little: a directory, a manifest."""
+        """Fsync a directory or the MANIFEST, whose data are negligible."""
         yield from self._commit(self._running)
 
     def _commit(self, transaction: Transaction) -> Events:

@@ -1,4 +1,4 @@
-"""RocksDB's rate limiter in simulated time; its rules are `lsmlab.models.policies.rate_limiter`."""
+"""Rate limiter of RocksDB in simulated time; `lsmlab.models.policies.rate_limiter` has its rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lsmlab.sim.machine.queues import Alarm
 
 
 class LimiterStation:
-    """Writers wait here for permission; refills happen only while somebody waits."""
+    """Rate limiter that background writes wait for; it refills only while a request waits."""
 
     def __init__(self, env: simpy.Environment, rules: Limiter, rng: np.random.Generator) -> None:
         self._env = env

@@ -1,4 +1,4 @@
-"""The machine that a run is given: stations, page cache and journal, by what the store's options ask of them."""
+"""Build the machine of a run: stations, page cache and journal, as the store's options require."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from lsmlab.sim.machine.machine import IoStyle, Machine
 from lsmlab.sim.machine.page_cache import PageCache
 
 DIRECT_READAHEAD_BYTES: Final = 2**21
-"""Compactions with direct reads that have no compaction_readahead_size: what SanitizeOptions sets."""
+"""Read-ahead of compactions with direct reads and no compaction_readahead_size (SanitizeOptions)."""
 KERNEL_READAHEAD_BYTES: Final = 2**17
-"""What the kernel reads ahead of buffered reads where RocksDB does not (VM_MAX_READAHEAD)."""
+"""Read-ahead of the kernel for buffered reads where RocksDB does not read ahead (VM_MAX_READAHEAD)."""
 
 
 def make_machine(
     env: simpy.Environment, engine: Engine, workload: Workload, host: Host, device: DeviceSetup,
     limiter_rng: np.random.Generator,
 ) -> Machine:  # fmt: skip
-    """Everything that the stores of a run share, idle. `limiter_rng` is the rate limiter's own."""
+    """Build the idle machine that all databases of a run share. `limiter_rng`: random numbers of the rate limiter."""
     options, scheduler = engine.options, engine.scheduler()
     limiter = scheduler.limiter()
     direct_writes = options.use_direct_io_for_flush_and_compaction or device.direct_io
@@ -55,7 +55,7 @@ def make_machine(
 
 
 def _io_style(options: RocksDbOptions, device: DeviceSetup, limiter: Limiter | None) -> IoStyle:
-    """How background jobs read and write: through the page cache or past it, and in what portions."""
+    """I/O of background jobs: buffered or direct, and its request sizes."""
     buffered_reads = not (options.use_direct_reads or device.direct_io)
     buffered_writes = not (options.use_direct_io_for_flush_and_compaction or device.direct_io)
     usual_bytes = KERNEL_READAHEAD_BYTES if buffered_reads else DIRECT_READAHEAD_BYTES
@@ -69,14 +69,14 @@ def _io_style(options: RocksDbOptions, device: DeviceSetup, limiter: Limiter | N
 
 
 def _requests_queued(options: RocksDbOptions) -> float:
-    """Write requests that a stream through the page cache keeps outstanding: with fsyncs only, those of a whole file."""
+    """Outstanding write requests of a buffered stream: all requests of a file if only its fsync writes them back."""
     if options.bytes_per_sync > 0:
         return 8.0
     return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
 
 
 def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup) -> Journal:
-    """The file system's journal over this device; the queue of a cap takes whole files."""
+    """Journal of the file system on this device; a cap queues whole files."""
     settings = device.settings
     if _write_cap_binds(device) or settings.fsync_portion is None:
         return Journal(env, station)
@@ -84,7 +84,7 @@ def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup
 
 
 def _write_cap_binds(device: DeviceSetup) -> bool:
-    """Whether writes wait for a cap on them: one above what the device takes lets everything pass at once."""
+    """Whether the cap on writes is below the device's own bandwidth, so that writes wait for it."""
     cap = device.settings.write_cap
     if cap is None or not isinstance(device.device, Throttled):
         return False
@@ -93,7 +93,7 @@ def _write_cap_binds(device: DeviceSetup) -> bool:
 
 
 def _burst_bytes(device: DeviceSetup, limiter: Limiter | None) -> float | None:
-    """The smallest allowance that background I/O meets: of a cap in a slice, of the rate limiter in a refill."""
+    """Smallest allowance of background I/O in bytes: of a cap per slice, of the rate limiter per refill; None: no limit."""
     caps = device.settings
     rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap]
     rates += [caps.iops_cap * caps.throttle_io] if caps.iops_cap else []
@@ -104,9 +104,9 @@ def _burst_bytes(device: DeviceSetup, limiter: Limiter | None) -> float | None:
 
 
 def _most_threads(engine: Engine, workload: Workload) -> float:
-    """Threads that can want a core at once: clients, and in every tree its flushes and (sub)compactions."""
+    """Upper bound on runnable threads: clients, and flushes and subcompactions of every shard."""
     if engine.tuner() is not None:
-        return math.inf  # it may start more
+        return math.inf  # a tuner may start more threads
     flushes, compactions = engine.scheduler().most_jobs()
     per_tree = flushes + compactions * engine.options.max_subcompactions
     return sum(c.threads for c in workload.clients) + workload.shards * per_tree

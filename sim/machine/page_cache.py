@@ -1,4 +1,4 @@
-"""The kernel's page cache, file by file: what merges and reads find in memory."""
+"""Page cache of the kernel, file by file: bytes that compactions and reads find in memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lsmlab.models.tree.tree import Tree
 
 
 class PageCache:
-    """Files that are in memory: least recently written or read out first, whole files, up to a stated size.
+    """Whole files in memory up to a size; the least recently written or read file leaves first.
 
-    A frozen file stays while slices of it wait to be merged. A slice that has been merged is nobody's any more: its pages
-    are the first to go, so they take no room from those that reads ask for.
+    A frozen file stays while slices of it wait for a compaction. Pages of a compacted slice are the first to leave, so
+    they take no room from pages that reads need.
     """
 
     def __init__(self, size_bytes: float) -> None:
@@ -22,11 +22,11 @@ class PageCache:
         self._used = 0
 
     def wrote(self, file: SortedFile) -> None:
-        """A file was written through the cache."""
+        """Add a file that was written through the cache."""
         self._add(file)
 
     def missing_bytes(self, files: Sequence[SortedFile]) -> int:
-        """Bytes of `files` and their slices that a merge gets from the device; the files are in the cache afterwards."""
+        """Bytes of `files` and their slices that a compaction reads from the device; the files are in the cache afterwards."""
         if self.room_bytes <= 0:
             return sum(f.compaction_bytes for f in files)
         missing = sum(s.size_bytes for f in files for s in f.slices if id(s.source) not in self._files)
@@ -43,11 +43,11 @@ class PageCache:
         return sum(self._files.get(id(file), 0) for file in files)
 
     def deleted(self, file: SortedFile) -> None:
-        """A deleted file frees its pages."""
+        """Free the pages of a deleted file."""
         self._used -= self._files.pop(id(file), 0)
 
     def share(self, trees: Iterable[Tree]) -> float:
-        """Share of what reads of `trees`, which are all that there are, may ask for that is in memory; 1 if that is nothing."""
+        """Share of the bytes of `trees`, all trees of the run, that is in memory; 1 for empty trees."""
         wanted_bytes = sum(tree.total_bytes() + tree.linked_bytes for tree in trees)
         return min(1.0, self._used / wanted_bytes) if wanted_bytes else 1.0
 

@@ -1,8 +1,8 @@
-"""Customers that share a rate, customers in line, and a wake-up that can be moved: what stations are made of.
+"""Queues and timers of stations: processor sharing, first come first served, and a wake-up that can be moved.
 
-Each queue keeps one virtual clock, the service that every present customer (or all of them, in line) has had so far; a
-customer that needs `amount` leaves when the clock has moved on by `amount`. So an arrival or departure costs a heap
-operation and a new rate, however many customers there are.
+Each queue keeps one virtual clock: the service that each present customer (in order: all of them together) has had so
+far. A customer that needs `amount` leaves when the clock has advanced by `amount`. An arrival or departure costs one
+heap operation and a new rate, for any number of customers.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import simpy
 from lsmlab.models.sums import float_sum
 
 Events = Generator[simpy.Event, Any, None]
-"""What a process waits for, one event after the other."""
+"""SimPy process: the events that it waits for, one after the other."""
 
 TICK_S: Final = 1e-9
-"""Who would leave within this time leaves now: simulated time is a float, whose steps are 1e-11 s after a day."""
+"""Customers that would leave within this time leave now: simulated time is a float with steps of 1e-11 s after a day."""
 
 
 class SharedQueue:
-    """Customers that share one rate equally. `rate` is what each of them gets per second."""
+    """Customers that share a server equally. `rate`: service per second of each customer."""
 
     __slots__ = ("_heap", "_sequence", "clock", "rate")
 
@@ -38,21 +38,21 @@ class SharedQueue:
         return len(self._heap)
 
     def join(self, amount: float, event: simpy.Event) -> None:
-        """Let a customer in who leaves, and triggers `event`, after `amount` of service."""
+        """Add a customer that leaves, and triggers `event`, after `amount` of service."""
         heapq.heappush(self._heap, (self.clock + amount, next(self._sequence), event))
 
     def outstanding(self, most_each: float) -> float:
-        """Service that present customers still need, of each no more than `most_each`."""
+        """Service that present customers still need, at most `most_each` of each."""
         return float_sum(min(most_each, leaves - self.clock) for leaves, _, _ in self._heap)
 
     def advance(self, elapsed_s: float) -> float:
-        """Move the clock; returns the service given to all customers together."""
+        """Advance the clock; return the service given to all customers together."""
         step = self.rate * elapsed_s
         self.clock += step
         return step * len(self._heap)
 
     def release(self) -> None:
-        """Trigger everyone whose service is complete. With nobody left the clock starts over (keeps it precise)."""
+        """Trigger the events of complete customers. An empty queue resets its clock, which keeps it precise."""
         heap = self._heap
         limit = self.clock + self.rate * TICK_S + 1e-12
         while heap and heap[0][0] <= limit:
@@ -61,14 +61,14 @@ class SharedQueue:
             self.clock = 0.0
 
     def next_departure_s(self) -> float:
-        """Time until the next customer leaves at the present rate; infinity if none does."""
+        """Seconds until the next customer leaves at the present rate; infinity if none does."""
         if not self._heap or self.rate <= 0.0:
             return math.inf
         return max(0.0, (self._heap[0][0] - self.clock) / self.rate)
 
 
 class OrderedQueue(SharedQueue):
-    """Customers served one after the other, in order of arrival, at the rate that all of them would have together."""
+    """Customers served in order of arrival, at the rate that a shared queue would give to all of them together."""
 
     __slots__ = ("_last",)
 
@@ -77,29 +77,29 @@ class OrderedQueue(SharedQueue):
         self._last = 0.0
 
     def join(self, amount: float, event: simpy.Event) -> None:
-        """Let a customer in who leaves once everyone before it has left and it has had `amount` of service."""
+        """Add a customer that leaves after all earlier customers and `amount` of service of its own."""
         self._last = max(self._last, self.clock) + amount if self._heap else self.clock + amount
         heapq.heappush(self._heap, (self._last, next(self._sequence), event))
 
-    def outstanding(self, most_each: float) -> float:  # noqa: ARG002 - all that is handed over waits in one line
+    def outstanding(self, most_each: float) -> float:  # noqa: ARG002 - one queue holds all requests
         """Service that all present customers still need."""
         return self._last - self.clock if self._heap else 0.0
 
     def advance(self, elapsed_s: float) -> float:
-        """Move the clock; returns the service given to all customers together."""
+        """Advance the clock; return the service given to all customers together."""
         step = self.rate * len(self._heap) * elapsed_s
         self.clock += step
         return step
 
     def next_departure_s(self) -> float:
-        """Time until the first customer leaves at the present rate; infinity if there is none."""
+        """Seconds until the first customer leaves at the present rate; infinity for an empty queue."""
         if not self._heap or self.rate <= 0.0:
             return math.inf
         return max(0.0, (self._heap[0][0] - self.clock) / (self.rate * len(self._heap)))
 
 
 class Alarm:
-    """One pending wake-up that can be moved: SimPy has no way to take a timeout back."""
+    """Timer that can be moved: SimPy cannot cancel a timeout."""
 
     __slots__ = ("_action", "_due", "_env")
 
@@ -109,7 +109,7 @@ class Alarm:
         self._due = math.inf
 
     def set(self, delay_s: float) -> None:
-        """Wake after `delay_s` instead of whenever it was before; infinity means never."""
+        """Call the action after `delay_s` instead of at the time set before; infinity: never."""
         if delay_s == math.inf:
             self._due = math.inf
             return
@@ -118,7 +118,7 @@ class Alarm:
         if due == self._due:
             return
         if due <= now_s and delay_s > 0.0:
-            due = math.nextafter(now_s, math.inf)  # a delay too short for the clock must not stop it
+            due = math.nextafter(now_s, math.inf)  # a delay below the resolution of the clock must still advance it
         self._due = due
         timeout = self._env.timeout(due - now_s, due)
         assert timeout.callbacks is not None

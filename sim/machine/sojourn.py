@@ -1,4 +1,4 @@
-"""Customers at one shared core: what queueing theory has a formula for."""
+"""Sojourn time of customers at one shared core, for checks against formulas of queueing theory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lsmlab.sim.machine.core_station import CoreStation
 
 
 def mean_sojourn_s(service: str, load: float, customers: int, seed: int) -> float:
-    """Mean time in one core shared by all, Poisson arrivals at `load`, "exponential" or constant work of 1 s on average.
+    """Simulate one core shared by Poisson arrivals at `load` with "exponential" or constant work of 1 s; return the mean time.
 
-    The first tenth of the customers, who find an empty core, are left out.
+    The first tenth of the customers are left out: they find an empty core.
     """
     rng = np.random.default_rng(seed)
     env = simpy.Environment()

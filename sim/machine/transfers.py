@@ -1,4 +1,4 @@
-"""When each transfer from or to a device ran."""
+"""Log of transfers from and to a device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import simpy
 
 
 class TransferLog:
-    """When each transfer ran, for the per-second series. Columns: consumer (0 = clients), start, end, bytes."""
+    """Times of transfers, for the per-second series. Columns: consumer (0 = clients), start, end, bytes."""
 
     WRITE: Final = 16
     """Added to a consumer's number for writes."""
@@ -18,7 +18,7 @@ class TransferLog:
         self.rows = array("d")
 
     def start(self, event: simpy.Event, consumer: int, now_s: float, size_bytes: float) -> None:
-        """Note a transfer; its row is written when `event` fires."""
+        """Log a transfer that starts now and ends when `event` fires."""
         rows = self.rows
 
         def end(done: simpy.Event) -> None:
