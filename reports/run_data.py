@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from lsmlab.models.errors import InputError
+from lsmlab.sim.results.reading import read_summary, read_table
 
 Floats = npt.NDArray[np.float64]
 Column = npt.NDArray[Any]
@@ -29,9 +28,9 @@ _TABLES: Final = {
         r"|level_bytes_\d+|option_\w+"
     ),
     "jobs.parquet": re.compile(
-        r"job|shard|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes"
+        r"job|shard|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes|unfinished"
     ),
-    "stalls.parquet": re.compile(r"cause|start_s|end_s|shard|chain_jobs"),
+    "stalls.parquet": re.compile(r"cause|start_s|end_s|shard|chain_jobs|unfinished"),
     "latency.parquet": re.compile(r"op|upper_s|count"),
 }
 """Tables of a run directory and the columns that pages are drawn from."""
@@ -125,18 +124,13 @@ def is_run(directory: Path) -> bool:
 def load_run(directory: Path) -> RunData:
     """Read a run directory.
 
-    Raises InputError if the directory has no summary.json (the run did not finish), or a file is missing or broken.
+    Raises InputError if the directory has no summary.json (the run did not finish), or a file is missing, broken, or of
+    a newer version of the results contract.
     """
-    path = directory / "summary.json"
-    if not path.is_file():
-        raise InputError(f"{directory}: no summary.json here; give the directory of a finished run")
-    try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error}); run it again") from None
-    if not isinstance(summary, dict):
-        raise InputError(f"{path}: must hold a JSON object; run it again")
-    series, jobs, stalls, latency = (_read_table(directory / name, wanted) for name, wanted in _TABLES.items())
+    summary = read_summary(directory)
+    series, jobs, stalls, latency = (
+        read_table(directory / name, wanted.fullmatch) for name, wanted in _TABLES.items()
+    )
     config = directory / "config.yaml"
     chain_ends, chain_keys = _chains(stalls)
     return RunData(
@@ -150,20 +144,6 @@ def load_run(directory: Path) -> RunData:
         chain_keys=chain_keys,
         latency=_histograms(_columns(latency)),
     )
-
-
-def _read_table(path: Path, wanted: re.Pattern[str]) -> Any:
-    """Columns of a table whose names match; long runs have many that no page shows."""
-    import pyarrow.parquet as pq  # 0.4 s: only when a page is drawn
-
-    if not path.is_file():
-        raise InputError(f"{path}: missing from the run directory; run it again")
-    try:
-        with pq.ParquetFile(path) as file:
-            names = [name for name in file.schema_arrow.names if wanted.fullmatch(name)]
-            return file.read(columns=names, use_threads=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({error}); run it again") from None
 
 
 def _columns(table: Any, without: tuple[str, ...] = ()) -> dict[str, Column]:

@@ -75,6 +75,8 @@ def _longest_chain(run: RunData) -> str:
         return ""
     moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
     jobs = "one job" if mine.sum() == 1 else f"a chain of {mine.sum()} jobs"
+    if run.stalls["unfinished"][int(ranked[0])]:
+        return f"It was still on when the run ended, waiting for {jobs} that had read and written {numbers.size(moved)}."
     return f"Before it could end, {jobs} had to finish, reading and writing {numbers.size(moved)}."
 
 

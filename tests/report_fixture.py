@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from lsmlab.sim.results.schema.columns import FORMAT
 
 CAUSES = ("memtable_stop", "l0_stop", "pending_stop", "memtable_slowdown", "l0_slowdown", "pending_slowdown")
 CONFIG = (
@@ -42,7 +43,7 @@ def write_run(
     config = CONFIG.format(cap=f"{speed:g}GB/s", seed=seed)
     (directory / "config.yaml").write_text(config, encoding="utf-8")
     (directory / "summary.json").write_text(json.dumps(summary, indent=1), encoding="utf-8")
-    meta = {b"lsmlab": json.dumps({"version": "0.1.0", "seed": seed, "config": config}).encode()}
+    meta = {b"lsmlab": json.dumps({"version": "0.1.0", "format": FORMAT, "seed": seed, "config": config}).encode()}
     for name, table in (
         ("series", pa.table(series)),
         ("jobs", _table(job_rows, _JOB_TYPES)),
@@ -58,16 +59,17 @@ _JOB_TYPES = {
                      "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "shard", "subcompactions"),
                     pa.int64()),
     **dict.fromkeys(("queued_s", "start_s", "end_s", "entries_in", "entries_out", "score", "cpu_s"), pa.float64()),
-    "kind": pa.string(), "reason": pa.string(),
+    "kind": pa.string(), "reason": pa.string(), "unfinished": pa.bool_(),
 }  # fmt: skip
 _STALL_TYPES = {
     "stall": pa.int64(), "cause": pa.string(), "start_s": pa.float64(), "end_s": pa.float64(), "shard": pa.int64(),
     "chain_jobs": pa.list_(pa.int64()), "chain_levels": pa.int64(), "chain_bytes": pa.int64(),
+    "unfinished": pa.bool_(),
 }  # fmt: skip
 
 
 def _table(rows: list[dict[str, Any]], types: dict[str, pa.DataType]) -> pa.Table:
-    return pa.table({name: pa.array([row[name] for row in rows], type=kind) for name, kind in types.items()})
+    return pa.table({name: pa.array([row.get(name, False) for row in rows], type=kind) for name, kind in types.items()})
 
 
 def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[str, Any]]:
@@ -206,7 +208,7 @@ def _summary(
         for i, (target, bytes_) in enumerate(zip((0, 268435456, 2684354560), written, strict=True))
     ]  # fmt: skip
     return {
-        "version": "0.1.0", "seed": seed, "engine": "rocksdb", "engine_version": "8.11",
+        "version": "0.1.0", "results_format": FORMAT, "seed": seed, "engine": "rocksdb", "engine_version": "8.11",
         "workload": "fillrandom", "duration_s": float(seconds),
         "ops": ops, "ops_per_s": ops / seconds,
         "write_ops_per_s": float(series["write_ops"].mean()),

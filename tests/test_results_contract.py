@@ -8,15 +8,20 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from goldens import REWRITE
+from lsmlab.models.errors import InputError
+from lsmlab.reports.run_data import load_run
 from lsmlab.sim.results.parquet import write_table
+from lsmlab.sim.results.reading import read_table
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.page import tables_page
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOBS, LATENCY, RUN_TABLES, SERIES, STALLS
 from lsmlab.sim.store.records import JobRecord
+from report_fixture import write_run
 from running import SMALL, simulate
 
 TABLES_PAGE = Path(__file__).parents[1] / "docs" / "reference" / "tables.md"
@@ -84,3 +89,59 @@ def test_the_writer_refuses_what_the_schema_lacks(tmp_path: Path) -> None:
         write_table(tmp_path, LATENCY, {**LATENCY.empty(), "colour": np.empty(0)}, {})
     with pytest.raises(ValueError, match="latency: columns upper_s, count are missing"):
         write_table(tmp_path, LATENCY, {"op": np.empty(0, dtype=object)}, {})
+
+
+def stamped(path: Path, version: object) -> None:
+    """Change the version of the contract in a table or in summary.json."""
+    if path.suffix == ".json":
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({**summary, "results_format": version, "version": "9.9"}), encoding="utf-8")
+        return
+    table = pq.read_table(path)
+    about = {**json.loads(table.schema.metadata[b"lsmlab"]), "format": version, "version": "9.9"}
+    pq.write_table(table.replace_schema_metadata({b"lsmlab": json.dumps(about).encode()}), path)
+
+
+@pytest.mark.parametrize("name", ["summary.json", "series.parquet", "jobs.parquet", "stalls.parquet", "latency.parquet"])
+@pytest.mark.parametrize("version", [FORMAT + 1, "2", None, -1])
+def test_a_file_of_another_version_is_refused(name: str, version: object, tmp_path: Path) -> None:
+    """One message names the file, both versions, who wrote it and the remedy."""
+    path = write_run(tmp_path) / name
+    stamped(path, version)
+
+    with pytest.raises(InputError) as caught:
+        load_run(tmp_path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: has version {version} of the results contract, written by LSMLab 9.9; ")
+    assert f"reads versions up to {FORMAT}" in message
+    assert "run it again" in message
+
+
+def test_a_run_of_0_1_0_still_opens(tmp_path: Path) -> None:
+    """Version 0: no number, region for shard, no marks of unfinished jobs and stalls."""
+    new = load_run(write_run(tmp_path / "new"))
+    old = write_run(tmp_path / "old")
+    for name in ("series", "jobs", "stalls", "latency"):
+        table = pq.read_table(old / f"{name}.parquet")
+        table = table.select([c for c in table.column_names if c != "unfinished"])
+        table = table.rename_columns(["region" if c == "shard" else c for c in table.column_names])
+        about = json.dumps({"version": "0.1.0", "seed": 1, "config": ""}).encode()
+        pq.write_table(table.replace_schema_metadata({b"lsmlab": about}), old / f"{name}.parquet")
+    summary = json.loads((old / "summary.json").read_text(encoding="utf-8"))
+    del summary["results_format"]
+    (old / "summary.json").write_text(json.dumps({**summary, "regions": 1}), encoding="utf-8")
+    read = load_run(old)
+
+    assert read.summary["shards"] == 1
+    for before, after in ((read.jobs, new.jobs), (read.stalls, new.stalls)):
+        assert set(before) == set(after)
+        assert all((before[name] == after[name]).all() for name in after)
+    assert list(read.chain_keys) == list(new.chain_keys)
+
+
+def test_columns_that_nobody_wants_are_not_read(tmp_path: Path) -> None:
+    """A table is read by the columns that are asked for."""
+    path = write_run(tmp_path) / "jobs.parquet"
+    table: pa.Table = read_table(path, {"job", "unfinished"}.__contains__)
+
+    assert {"job", "unfinished"} == set(table.column_names)

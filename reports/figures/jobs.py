@@ -37,6 +37,8 @@ def jobs_gantt(run: RunData) -> Figure:
         caption += (
             " Select a stall: its interval is tinted, and the jobs that had to end before it could stay in full colour."
         )
+    if run.jobs.get("unfinished", np.zeros(0, dtype=np.bool_)).any():
+        caption += " Hatched bars are jobs that still ran when the run ended."
     if len(shown) < total:
         caption += (
             f" Drawn: {len(shown):,} of {total:,} jobs, those around the longest stalls first, then the longest jobs;"
@@ -145,11 +147,18 @@ def _bars(run: RunData, rows: npt.NDArray[np.int64], lanes: dict[int, int], labe
     return {
         "type": "bar", "orientation": "h", "name": label, "base": packed(starts, exact=True),
         "x": packed(ends - starts, exact=True), "y": [lanes[row] for row in rows.tolist()], "width": 0.78,
-        "marker": {"color": color, "line": {"color": color, "width": 1}}, "customdata": _details(run, rows),
+        "marker": {"color": color, "line": {"color": color, "width": 1}, **_hatching(run, rows)},
+        "customdata": _details(run, rows),
         "hovertemplate": "<b>job %{customdata[0]}: %{customdata[1]}</b><br>%{customdata[2]}<br>ran %{customdata[4]} "
         "from %{customdata[3]} s, waited %{customdata[5]}<br>read %{customdata[6]}, wrote %{customdata[7]}"
         "<br>%{customdata[8]}<extra></extra>",
     }  # fmt: skip
+
+
+def _hatching(run: RunData, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Pattern of the bars of jobs that still ran at the end; nothing where all have ended."""
+    unfinished = run.jobs["unfinished"][rows]
+    return {"pattern": {"shape": ["/" if u else "" for u in unfinished.tolist()], "size": 6}} if unfinished.any() else {}
 
 
 def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
@@ -160,10 +169,10 @@ def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
         return [0] * len(rows) if values is None else values[rows].tolist()
 
     names = ("job", "kind", "start_level", "output_level", "start_s", "end_s", "queued_s", "read_bytes", "write_bytes",
-             "reason", "input_files", "input_files_output_level", "output_files", "shard", "key")  # fmt: skip
+             "reason", "input_files", "input_files_output_level", "output_files", "shard", "key", "unfinished")  # fmt: skip
     many = bool(run.jobs["shard"].any()) if "shard" in run.jobs else False
     details = []
-    for job, kind, low, high, start, end, queued, read, wrote, reason, files, below, out, shard, key in zip(
+    for job, kind, low, high, start, end, queued, read, wrote, reason, files, below, out, shard, key, unfinished in zip(
         *map(column, names), strict=True
     ):
         levels = f"memtable→L{int(high)}" if kind == "flush" else f"L{int(low)}→L{int(high)}"
@@ -172,7 +181,8 @@ def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
             f"{int(shard)}.{int(job)}" if many else str(int(job)),
             f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}",
             numbers.seconds(end - start), numbers.seconds(max(0.0, start - queued)), numbers.size(read),
-            numbers.size(wrote), f"{inputs} → {int(out)} files", int(key),
+            numbers.size(wrote), f"{inputs} files in, still running at the end" if unfinished
+            else f"{inputs} → {int(out)} files", int(key),
         ])  # fmt: skip
     return details
 
@@ -191,10 +201,18 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
     return {
         "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {name}, {jobs}",
         "text": f"{name[0].upper()}{name[1:]} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
-        + (f"Before it could end, {jobs} had to finish, into {levels}, reading and writing {numbers.size(moved)}."
-           if mine.any() else "It waited for no background job."),
+        + (_waited_for(run, row, jobs, levels, moved) if mine.any() else "It waited for no background job."),
         "start": start, "end": end, "color": stall_color(cause), "window": list(window), "jobs": chain,
     }  # fmt: skip
+
+
+def _waited_for(run: RunData, row: int, jobs: str, levels: str, moved: float) -> str:
+    if run.stalls["unfinished"][row]:
+        return (
+            f"It was still on when the run ended: it waited for {jobs}, into {levels}, the last one unfinished, which had "
+            f"read and written {numbers.size(moved)} by then."
+        )
+    return f"Before it could end, {jobs} had to finish, into {levels}, reading and writing {numbers.size(moved)}."
 
 
 def _selector(choices: list[dict[str, Any]]) -> str:

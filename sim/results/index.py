@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.results.rundir import shown
 
 
@@ -43,7 +43,7 @@ def read_sweep(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:
         if failure.exists():
             failures.append((folder.name, failure.read_text(encoding="utf-8").strip()))
         elif (folder / "summary.json").exists():
-            summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+            summary = read_summary(folder)
             runs.append(IndexedRun(folder.name, choices, summary))
         else:
             failures.append((folder.name, "it left no results"))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from lsmlab.sim.clients.latency import QUANTILES
+from lsmlab.sim.results.finished import finished
 from lsmlab.validation.casefiles.curves import Floats
 from lsmlab.validation.logs.histogram_clock import printed_percentiles
 
@@ -92,7 +93,7 @@ def _pairs(jobs: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not len(jobs.get("kind", ())):
         return []
     total: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    columns = (jobs[k] for k in ("kind", "start_level", "output_level", "read_bytes", "write_bytes"))
+    columns = finished(jobs, "kind", "start_level", "output_level", "read_bytes", "write_bytes").values()
     for kind, start, output, read, written in zip(*columns, strict=True):
         if kind == "compaction":
             row = total[int(start), int(output)]

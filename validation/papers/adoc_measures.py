@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
+from lsmlab.sim.results.finished import finished
 from lsmlab.validation.papers.claim import Outcome, Setting
 
 DEVICES: Final = ("pmem", "nvme", "sata", "hdd")
@@ -85,12 +86,13 @@ def stalled(run: Outcome, kinds: str = "") -> float:
 
 def job_speed(run: Outcome, kind: str, deep: bool = False) -> float:
     """Bytes read and written by all jobs of a kind per second of their lives, as RocksDB's statistics have it."""
-    kinds, start = np.asarray(run.jobs["kind"]), np.asarray(run.jobs["start_level"])
-    mine = kinds == kind
+    jobs = finished(run.jobs, "kind", "start_level", "start_s", "merged_s", "read_bytes", "write_bytes")
+    start = jobs["start_level"]
+    mine = jobs["kind"] == kind
     if kind == "compaction":
         mine &= (start > 0) if deep else (start == 0)
-    length = np.asarray(run.jobs["merged_s"]) - np.asarray(run.jobs["start_s"])
-    moved = np.asarray(run.jobs["read_bytes"]) + np.asarray(run.jobs["write_bytes"])
+    length = jobs["merged_s"] - jobs["start_s"]
+    moved = jobs["read_bytes"] + jobs["write_bytes"]
     return float(moved[mine].sum() / length[mine].sum()) if mine.any() else math.nan
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import Any, Final
 
 from lsmlab.sim.commands.batch import simulate
 from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.results.reading import read_summary
 from lsmlab.validation.papers.claim import Outcome, Setting
 from lsmlab.validation.parallel import each, reason_of
 
@@ -116,8 +116,8 @@ def _is_there(task: _Task) -> bool:
 
 def read_outcome(directory: Path) -> Outcome:
     """A run that was saved in a directory; the columns of its tables are read when they are asked for."""
-    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
-    return Outcome(summary, *(_Table(directory / f"{name}.parquet") for name in ("series", "jobs", "stalls", "latency")))
+    tables = (_Table(directory / f"{name}.parquet") for name in ("series", "jobs", "stalls", "latency"))
+    return Outcome(read_summary(directory), *tables)
 
 
 class _Table(Mapping[str, Any]):

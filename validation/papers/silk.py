@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from lsmlab.sim.results.finished import finished
 from lsmlab.validation.papers.claim import Claim, Measure, Outcome
 from lsmlab.validation.papers.silk_measures import (
     flush_wait_share,
@@ -246,7 +247,7 @@ def _bursts() -> tuple[Claim, ...]:
 
 
 def _longest_l0_s(of: Outcome) -> float:
-    jobs = of.jobs
+    jobs = finished(of.jobs, "kind", "start_level", "start_s", "end_s")
     chosen = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
     return float((jobs["end_s"] - jobs["start_s"])[chosen].max()) if chosen.any() else 0.0
 
@@ -258,7 +259,7 @@ def _peak_s(of: Outcome) -> float:
 
 def _paused_share(of: Outcome) -> float:
     """Halted time that no preemption explains: of jobs that were halted while no L0 compaction ran."""
-    jobs = of.jobs
+    jobs = finished(of.jobs, "kind", "start_level", "start_s", "end_s", "halted_s")
     l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
     preempting = float((jobs["end_s"] - jobs["start_s"])[l0].sum())
     return max(0.0, float(jobs["halted_s"].sum()) - preempting) / float(of.summary["duration_s"])

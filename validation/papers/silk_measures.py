@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
+from lsmlab.sim.results.finished import finished
 from lsmlab.validation.papers.claim import Measure, Outcome
 from numpy.typing import NDArray
 
@@ -72,7 +73,7 @@ def spikes_together(of: Outcome) -> float:
 
 def flush_wait_share(of: Outcome) -> float:
     """Longest flush, from the moment that the memtable was full, by the shortest time in which a memtable filled."""
-    jobs = of.jobs
+    jobs = finished(of.jobs, "kind", "queued_s", "end_s")
     flush = jobs["kind"] == "flush"
     starts, ends = jobs["queued_s"][flush], jobs["end_s"][flush]
     if len(starts) < 2:

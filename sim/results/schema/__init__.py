@@ -2,6 +2,5 @@
 
 - columns: columns, tables and the version of the contract; run_tables: the tables of a simulated run.
 - log_tables: the tables of an imported LOG; summary_keys: the keys of summary.json.
-- reading: files of this version and of older ones; newer ones are refused.
 - page: the tables as docs/reference/tables.md.
 """

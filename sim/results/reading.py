@@ -1,0 +1,80 @@
+"""Reading what a run left: files of this version of the results contract, and of older ones that can be upgraded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.sim.results.schema.columns import FORMAT
+
+_RENAMED_0: Final = {"region": "shard"}
+"""Columns of version 0 (LSMLab 0.1.0) that have another name since version 1."""
+_RENAMED_KEYS_0: Final = {"regions": "shards"}
+_ADDED_1: Final = {"jobs": ("unfinished",), "stalls": ("unfinished",)}
+"""Columns that version 1 has added: 0.1.0 left unfinished jobs out, so none of its rows is one."""
+SUMMARY: Final = "summary.json"
+
+
+def read_summary(directory: Path) -> dict[str, Any]:
+    """Return summary.json of a run, upgraded to this version of the contract.
+
+    Raises InputError if the file is missing, broken, or of a newer version.
+    """
+    path = directory / SUMMARY
+    if not path.is_file():
+        raise InputError(f"{directory}: no summary.json here; give the directory of a finished run")
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as JSON ({error}); run it again") from None
+    if not isinstance(summary, dict):
+        raise InputError(f"{path}: must hold a JSON object; run it again")
+    if _known(path, summary.get("results_format", 0), summary) == 0:
+        summary = {_RENAMED_KEYS_0.get(key, key): value for key, value in summary.items()}
+    return summary
+
+
+def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
+    """Return the columns of a table that are `wanted`, as a pyarrow Table with the names of this version of the contract.
+
+    Raises InputError if the file is missing, broken, or of a newer version.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # 0.4 s: only when a table is read
+
+    if not path.is_file():
+        raise InputError(f"{path}: missing from the run directory; run it again")
+    try:
+        with pq.ParquetFile(path) as file:
+            about = json.loads((file.schema_arrow.metadata or {}).get(b"lsmlab", b"{}"))
+            version = _known(path, about.get("format", 0), about)
+            renamed = _RENAMED_0 if version == 0 else {}
+            names = [name for name in file.schema_arrow.names if wanted(renamed.get(name, name))]
+            table = file.read(columns=names, use_threads=False)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: cannot be read as Parquet ({error}); run it again") from None
+    table = table.rename_columns([renamed.get(name, name) for name in table.column_names])
+    if version == 0:
+        for name in _ADDED_1.get(path.stem, ()):
+            if wanted(name) and name not in table.column_names:
+                bits = np.zeros((table.num_rows + 7) // 8, dtype=np.uint8)
+                none = pa.Array.from_buffers(pa.bool_(), table.num_rows, [None, pa.py_buffer(bits)])
+                table = table.append_column(name, none)
+    return table
+
+
+def _known(path: Path, version: object, about: Mapping[str, Any]) -> int:
+    """Return a version of the contract that can be read. Raises InputError for one that cannot."""
+    if isinstance(version, int) and 0 <= version <= FORMAT:
+        return version
+    writer = about.get("version", "an unknown release")
+    raise InputError(
+        f"{path}: has version {version} of the results contract, written by LSMLab {writer}; this LSMLab reads versions up "
+        f"to {FORMAT}: open it with that release or a newer one, or run it again with this one"
+    )
