@@ -11,26 +11,32 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.parameters import read_parameters
+from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.public import sources
-from lsmlab.validation.calibrate.public_fits import Source, core_contention_fit, linear
+from lsmlab.validation.calibrate.public_fits import Source, core_contention_fit, linear, slower_than
 from lsmlab.validation.calibrate.public_machines import small_pc
 from lsmlab.validation.logs.timings import job_records
 from lsmlab.validation.logs.timings.job_records import (
     JobLog,
     busy_periods,
     commit_s,
-    compaction_costs,
-    flush_costs,
+    compaction_times,
+    flush_times,
     lone_syncs,
-    slower_than,
 )
-from lsmlab.validation.logs.timings.jobs import Job, compaction_terms
+from lsmlab.validation.logs.timings.jobs import Job
 
 
 def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:
     """A LOG of these jobs."""
     return JobLog(jobs, io_statistics, [])
+
+
+def merge_counts(job: Job, host: Host = Host()) -> tuple[float, ...]:  # noqa: B008 -- frozen
+    """Counts of the constants of a merge's records, bytes and comparisons."""
+    counts = job_cpu(job, host).counts()
+    return tuple(counts[f"host.compaction_{name}"] for name in ("record", "byte", "compare"))
 
 
 def test_late_and_cut_events_of_a_log_are_read(tmp_path: Path) -> None:
@@ -89,7 +95,7 @@ def test_busy_periods_join_overlapping_fsyncs() -> None:
     """A flush's fsync from 1 to 3 s and a merge's from 2 to 3.5 s are one period of 2.5 s, with two commits."""
     flush = Job("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
     merge = Job("compaction", 1.0, 3.6, 1.0, 1.0, output_bytes=30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
-    periods = busy_periods(job_log([flush, merge]), (0.0, 0.0))
+    periods = busy_periods(job_log([flush, merge]), lambda _: 0.0)
 
     assert [2.5, 60e6, 2.0] == pytest.approx(periods[0].tolist())
 
@@ -99,7 +105,7 @@ def test_periods_near_merges_in_several_threads_are_left_out() -> None:
     flush = Job("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
     parts = Job("compaction", 0.0, 4.0, 1.0, 1.0, output_bytes=90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
 
-    assert 0 == len(busy_periods(job_log([flush, parts]), (0.0, 0.0)))
+    assert 0 == len(busy_periods(job_log([flush, parts]), lambda _: 0.0))
 
 
 def test_a_flush_ends_with_two_small_fsyncs() -> None:
@@ -107,7 +113,7 @@ def test_a_flush_ends_with_two_small_fsyncs() -> None:
     log = job_log([Job("flush", 0.0, 1.02, 1e5, 1e7, sync_s=0.4, files=[(1.0, 64e6)])])
 
     assert 0.01 == pytest.approx(commit_s(log))
-    assert [0.6] == pytest.approx(flush_costs(log)[1])
+    assert [0.6] == pytest.approx([seconds for _, seconds in flush_times(log)])
 
 
 def test_merges_in_one_thread_are_those_that_count() -> None:
@@ -115,28 +121,36 @@ def test_merges_in_one_thread_are_those_that_count() -> None:
     one = Job("compaction", 0.0, 1.0, 10.0, 100.0, output_bytes=1.0, wall_s=1.0, cpu_s=0.5, files=[(1.0, 1.0)])
     two = replace(one, cpu_s=0.9, parts=2)
 
-    assert [0.5] == compaction_costs(job_log([one, two]))[1].tolist()
+    assert [0.5] == [seconds for _, seconds in compaction_times(job_log([one, two]))]
 
 
 def test_a_merge_of_eight_runs_compares_twice_more_than_one_of_two() -> None:
     """The heap of eight runs is two levels deeper than that of two: two more comparisons for every record."""
-    two, eight = (Job(records=10.0, raw_bytes=100.0, runs=runs) for runs in (2, 8))
+    two, eight = (Job("compaction", records=10.0, raw_bytes=100.0, runs=runs) for runs in (2, 8))
 
-    assert ((10.0, 100.0, 0.0), (10.0, 100.0, 20.0)) == (compaction_terms(two), compaction_terms(eight))
+    assert [(10.0, 100.0, 0.0), (10.0, 100.0, 20.0)] == [merge_counts(job) for job in (two, eight)]
 
 
 def test_what_a_merge_drops_counts_for_a_share() -> None:
     """Of ten records six are written: the other four cost 0.22 of that each, and so do their bytes; all are compared."""
-    merge = Job(records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
+    merge = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
 
-    assert (6.88, 68.8, 20.0) == pytest.approx(compaction_terms(merge))
+    assert (6.88, 68.8, 20.0) == pytest.approx(merge_counts(merge))
+
+
+def test_what_a_merge_drops_costs_what_its_machine_says() -> None:
+    """On a machine where a dropped record costs half of a written one, four of ten dropped make eight."""
+    merge = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
+
+    assert (8.0, 80.0, 20.0) == pytest.approx(merge_counts(merge, Host(compaction_dropped=0.5)))
 
 
 def test_core_contention_is_what_costs_of_merges_leave() -> None:
     """Merges that take 1.5 times the CPU that their records and runs explain were slowed down by half."""
-    crowd = Job(records=10.0, raw_bytes=100.0, runs=8, cpu_s=1.5 * (10.0 + 20.0 * 0.5))
+    crowd = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, cpu_s=1.5 * (10.0 + 20.0 * 0.5))
+    costs = {"host.compaction_record": 1.0, "host.compaction_byte": 0.0, "host.compaction_compare": 0.5}
 
-    assert 1.5 == pytest.approx(slower_than(np.array([1.0, 0.0, 0.5]), [crowd]))
+    assert 1.5 == pytest.approx(slower_than(costs, Host(), [crowd]))
 
 
 def test_copies_are_no_computing() -> None:
@@ -147,11 +161,11 @@ def test_copies_are_no_computing() -> None:
     merge = Job("compaction", 0.0, 1.0, 10.0, 5e7, output_bytes=2e8, wall_s=1.0, cpu_s=0.5, write_s=0.1)
     merge.files = [(0.5, 1e8), (1.0, 1e8)]
 
-    on_pmem = compaction_costs(job_log([merge], io_statistics=True), 1e-9, 1e9)
-    on_disk = compaction_costs(job_log([merge], io_statistics=True), 1e-9)
+    ((_, on_pmem),) = compaction_times(job_log([merge], io_statistics=True), 1e-9, 1e9)
+    ((_, on_disk),) = compaction_times(job_log([merge], io_statistics=True), 1e-9)
 
-    assert [0.8, 0.65] == pytest.approx([on_pmem[1][0], on_disk[1][0]])
-    assert [0.0, 2.0] == [on_pmem[0][0, 3], on_disk[0][0, 3]], "files that the merge slept for"
+    assert [0.8, 0.65] == pytest.approx([on_pmem, on_disk])
+    assert 2.0 == job_cpu(merge, Host(), slept_files=2.0).counts()["host.cold_start"], "files that the merge slept for"
 
 
 def test_an_fsync_beside_a_merge_is_not_alone() -> None:
@@ -170,7 +184,10 @@ def test_core_contention_is_found_again() -> None:
     ]
     source = Source("throttled/x", "pmem", "", capped=False, statistics=False, log=job_log(jobs), output="")
 
-    assert [0.05] == pytest.approx(core_contention_fit([source], np.array([1e-6, 0.0, 0.0])), rel=1e-6)
+    costs = {"host.compaction_record": 1e-6, "host.compaction_byte": 0.0, "host.compaction_compare": 0.0}
+    found = core_contention_fit([source], costs, Host())
+
+    assert {"host.core_contention": pytest.approx(0.05, rel=1e-6)} == found
 
 
 @pytest.mark.parametrize(

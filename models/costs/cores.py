@@ -6,6 +6,8 @@ docs/decisions/0012 and 0015; Linux kernel/sched/fair.c for time slices.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lsmlab.models.costs.cost import Cost, of_host
 
 
@@ -50,6 +52,10 @@ def wake_ups(requests: float, taken_share: float) -> Cost:
     return Cost(of_host(taken_share, time_slice=requests))
 
 
-def contended(computing_s: float, wanted: float, cores: float) -> Cost:
-    """Time that `computing_s` of CPU time takes beyond what it takes on such cores without core contention."""
-    return Cost(of_host(core_contention=computing_s * max(1.0, wanted / cores) * neighbours(wanted, cores)))
+def contended(computing_s: float, threads: Sequence[tuple[float, float]], cores: float) -> Cost:
+    """Time that core contention adds to `computing_s` of CPU time.
+
+    `threads`: (share of the time, threads that want a core in it).
+    """
+    mean = sum(share * (1.0 + excess(wanted, cores)) * neighbours(wanted, cores) for share, wanted in threads)
+    return Cost(of_host(core_contention=computing_s * mean))

@@ -49,6 +49,10 @@ class Cost:
         """The time of both."""
         return Cost(*self.groups, *other.groups)
 
+    def times(self, number: float) -> Cost:
+        """The time of `number` such pieces of work."""
+        return Cost(*((owner, factor * number, counts) for owner, factor, counts in self.groups))
+
     def seconds(self, host: Host) -> float:
         """Evaluate with the constants of `host`; for costs without a constant of the device."""
         total = 0.0

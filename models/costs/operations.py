@@ -52,25 +52,30 @@ def scan_cpu(*, runs: float, entries: float, block_bytes: float = 0.0, opens: fl
     )
 
 
+def sleep_penalties(sleeps: float) -> Cost:
+    """Time that a delayed writer loses after its sleeps, beside the sleeps themselves."""
+    return Cost(of_host(sleep_penalty=sleeps))
+
+
 def switch_s(host: Host, memtable_entries: float) -> float:
     """Mean wait of a write for memtable switches: one of `memtable_entries` writes makes the switch."""
     return host.switch / memtable_entries
 
 
-def serial_share(host: Host, writers: int) -> float:
+def serial_share(write_serial: float, writers: int) -> float:
     """Part of a write that only one of `writers` threads at a time can do; all of it for a single thread."""
-    return host.write_serial if writers > 1 else 1.0
+    return write_serial if writers > 1 else 1.0
 
 
-def throughput_share(host: Host, writers: int) -> float:
+def throughput_share(write_serial: float, writers: int) -> float:
     """Time between two writes of `writers` threads by the time of one write: the serial part, or an even share if larger."""
-    return max(serial_share(host, writers), 1.0 / writers)
+    return max(serial_share(write_serial, writers), 1.0 / writers)
 
 
-def coreless_leader(host: Host, writers: int, background: float, cores: float) -> float:
+def coreless_leader(write_serial: float, writers: int, background: float, cores: float) -> float:
     """How much longer the serial part takes where the leader of a write group has no core of its own: 1 to 2.
 
     The leader loses its core to one of the `background` threads after each slice, for a slice, and all writers wait.
     """
-    beyond = background + min(writers, 1.0 / host.write_serial) - cores
+    beyond = background + min(writers, 1.0 / write_serial) - cores
     return 1.0 + min(1.0, max(0.0, beyond))

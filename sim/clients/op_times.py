@@ -115,9 +115,8 @@ class OpTimes:
             serial_s = self.mean_s(WRITE) - self.sync_s
             writers = group.spec.threads
             if writers > 1:
-                cores = self._machine.cores
-                beside = coreless_leader(self._host, writers, cores.background, cores.cores)
-                serial_s *= serial_share(self._host, writers) * beside
+                cores, serial = self._machine.cores, self._host.write_serial
+                serial_s *= serial_share(serial, writers) * coreless_leader(serial, writers, cores.background, cores.cores)
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
 

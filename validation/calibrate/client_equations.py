@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from lsmlab.models.costs.cores import core_share
+from lsmlab.models.costs.operations import throughput_share
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
+from lsmlab.validation.calibrate.terms import Row, keys_of, relative
 from lsmlab.validation.logs.history.fills import Fill
 
-_WRITE_KEYS: Final = ("host.write_op", "host.write_byte", "host.wal_op", "host.write_serial", "host.core_contention")
+_SHARED: Final = ("host.write_serial", "host.core_contention")
+"""Constants of a write's time besides those of its CPU time: they are not linear in it."""
 _FEWEST_FILLS: Final = 8
 """Memtables of a run from which its writes' time is taken."""
 
@@ -34,7 +38,7 @@ def fills(runs: Sequence[RecordedRun]) -> Equation | None:
         pairs = zip(used, rows, strict=True)
         return np.array([math.log(_write_s(values, run, found_s, jobs) / found_s) / 0.08 for run, (found_s, jobs) in pairs])
 
-    return Equation("fills of memtables", misses, [run.name for run in used], _WRITE_KEYS) if used else None
+    return Equation("fills of memtables", misses, [run.name for run in used], _write_keys(used)) if used else None
 
 
 def writes(runs: Sequence[RecordedRun]) -> Equation | None:
@@ -53,7 +57,7 @@ def writes(runs: Sequence[RecordedRun]) -> Equation | None:
             found.append(math.log(expected / per_op_s) / 0.08)
         return np.array(found)
 
-    keys = (*_WRITE_KEYS, "host.sleep_penalty")
+    keys = (*_write_keys(used), "host.sleep_penalty")
     return Equation("writes outside stalls", misses, [run.name for run in used], keys) if len(used) > 1 else None
 
 
@@ -70,21 +74,22 @@ def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     ]  # fmt: skip
 
 
+def _write_keys(runs: Sequence[RecordedRun]) -> tuple[str, ...]:
+    return (*keys_of([run.write for run in runs]), *_SHARED)
+
+
 def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
-    """Time per write where it takes `per_op_s`, beside `jobs`. Writes through the log cost `wal_op` more."""
-    cpu_s = values["host.write_op"] + values["host.write_byte"] * run.entry_bytes + values["host.wal_op"] * run.logged
-    if run.threads == 1:
-        return cpu_s * _slower(values, run, jobs, 1.0)
-    clients = min(float(run.threads), cpu_s / per_op_s)
-    return cpu_s * _slower(values, run, jobs, clients) * max(values["host.write_serial"], 1.0 / run.threads)
+    """Time per write where it takes `per_op_s`, beside `jobs`."""
+    cpu_s = float(run.write.seconds_at(values, run.host))
+    clients = min(float(run.threads), cpu_s / per_op_s) if run.threads > 1 else 1.0
+    return cpu_s * _slower(values, run, jobs, clients) * throughput_share(values["host.write_serial"], run.threads)
 
 
 def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
-    """How much longer computing takes a client, on average, where `clients` of them want a core (`CoreStation`)."""
-    shares, threads = jobs
-    wanted, cores = clients + threads, run.cores
-    crowd = 1.0 + values["host.core_contention"] * np.clip(np.minimum(wanted, cores) - 1.0, 0.0, None)
-    return float((shares * np.maximum(1.0, wanted / cores) * crowd).sum())
+    """How much longer computing takes a client, on average, where `clients` of them want a core."""
+    contention = values["host.core_contention"]
+    pairs = zip(*(array.tolist() for array in jobs), strict=True)
+    return math.fsum(share / core_share(clients + threads, run.cores, contention) for share, threads in pairs)
 
 
 def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array, Array]:
@@ -145,26 +150,11 @@ def read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     for run in runs:
         if "read" in run.histograms and run.last.get("user_cpu_s"):
             cpu_s = run.last["user_cpu_s"] + run.last["system_cpu_s"] - sum(job.cpu_s for job in run.jobs)
-            writes = run.histograms["write"].count if "write" in run.histograms else 0
-            reads = run.histograms["read"].count
-            rows.append((cpu_s, writes, run.entry_bytes, reads, _runs_per_read(run), run.found_share, run.name))
-
-    def misses(values: Values) -> Array:
-        found = []
-        for cpu_s, writes, size, reads, probed, blocks, _ in rows:
-            read_s = values["host.read_op"] + probed * values["host.read_run"] + blocks * values["host.read_block"]
-            expected = reads * read_s + writes * (values["host.write_op"] + values["host.write_byte"] * size)
-            found.append(math.log(expected / cpu_s) / 0.1)
-        return np.array(found)
-
-    keys = ("host.read_op", "host.read_run", "host.read_block", "host.write_op", "host.write_byte")
-    return Equation("CPU of reads", misses, [row[-1] for row in rows], keys) if rows else None
-
-
-def _runs_per_read(run: RecordedRun) -> float:
-    """Sorted runs that a read of a present key probes: all of L0 and of the levels, since most keys lie in the last."""
-    files = run.files_per_level or ((1,),)
-    return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in files]))
+            cost = run.read.times(run.histograms["read"].count)
+            if "write" in run.histograms:
+                cost += run.write.times(run.histograms["write"].count)
+            rows.append(Row(cost, run.host, cpu_s, run.name))
+    return relative("CPU of reads", rows, 0.1)
 
 
 def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
@@ -180,16 +170,15 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
     def misses(values: Values) -> Array:
         found = []
         for mean_s, run, busy in rows:
-            cpu_s = values["host.read_op"] + _runs_per_read(run) * values["host.read_run"]
-            cpu_s += run.found_share * values["host.read_block"]
+            cpu_s = float(run.read.seconds_at(values, run.host))
             read_s = cpu_s * _slower(values, run, busy, run.threads * min(1.0, cpu_s / mean_s))
             read_s += run.found_share * (values["device.read_latency"] + _turns_s(values, run))
             found.append(math.log(read_s / mean_s) / 0.1)
         return np.array(found)
 
     keys = (
-        "host.read_op", "host.read_run", "host.read_block", "device.read_latency", "host.core_contention",
-        "device.read_bandwidth", "device.write_bandwidth",
+        *keys_of([run.read for _, run, _ in rows]), "device.read_latency", "host.core_contention", "device.read_bandwidth",
+        "device.write_bandwidth",
     )  # fmt: skip
     return Equation("time of reads", misses, [run.name for _, run, _ in rows], keys) if rows else None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.prior import priors_of
 from lsmlab.models.devices.make import DeviceSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
@@ -19,25 +20,11 @@ from lsmlab.validation.calibrate.solve import Constant, Equation, Solution, solv
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
-_HOST_WIDTHS: Final[Mapping[str, float]] = {
-    "write_op": 0.5, "write_byte": 1.0, "write_serial": 0.3, "write_spread": 0.5, "sleep_penalty": 1.0,
-    "wal_op": 1.0, "read_op": 0.5, "read_run": 0.5, "read_block": 1.0, "flush_record": 0.5, "flush_byte": 0.5,
-    "compaction_record": 0.5, "compaction_byte": 0.5, "compaction_compare": 1.0, "job_start": 1.5, "file_overhead": 1.0,
-    "unlink": 2.0, "sleep_step": 0.1, "core_contention": 1.0, "time_slice": 0.5,
-    "interrupt_every": 1.5, "interrupt": 1.0,
-}  # fmt: skip
-"""How far a constant of configs/host/default.yaml may be off on another machine: standard deviation of its logarithm."""
-_HOST_STARTS: Final[Mapping[str, float]] = {
-    "wal_op": 2e-6, "write_byte": 0.5e-9, "sleep_penalty": 20e-6, "core_contention": 0.1, "compaction_compare": 20e-9,
-    "interrupt_every": 4e-3, "interrupt": 20e-6,
-}  # fmt: skip
-"""Priors of constants that the default sets to 0: a system call; copying at 2 GB/s; caches of a core filled again; 10 %
-per neighbour; a comparison of two keys that are in a cache; a timer tick (HZ = 250) that leaves the virtual machine."""
 _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
     "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
     "throttle_io": 0.5,
 }  # fmt: skip
-"""The same of a constant of configs/device: another drive of its class."""
+"""How far a constant of configs/device may be off on another drive of its class: standard deviation of its logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +98,8 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
     about = ("description", "parameters")
     host = build(Host, {k: v for k, v in config["host"].items() if k not in about}, "host")
     known = [
-        Constant(f"host.{key}", getattr(host, key) or _HOST_STARTS[key], width, _high(key))
-        for key, width in _HOST_WIDTHS.items()
+        Constant(f"host.{key}", getattr(host, key) or prior.value, prior.width, prior.high)
+        for key, prior in priors_of(Host).items()
     ]
     for key, width in _DEVICE_WIDTHS.items():
         kind = "bytes_per_s" if key.endswith("bandwidth") else "bytes" if key == "throttle_io" else "seconds"
@@ -124,10 +111,6 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
     if missing:
         raise InputError(f"device={device}: has no constant {', '.join(sorted(missing))} that runs could be fitted with")
     return [c for c in known if c.key in used]
-
-
-def _high(key: str) -> float:
-    return 1.0 if key in ("write_serial", "core_contention") else float("inf")
 
 
 def _record_block(case: Case) -> Mapping[str, Any]:

@@ -14,12 +14,13 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import yaml
+from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
 from lsmlab.validation.calibrate import public_fits as fits
 from lsmlab.validation.calibrate.parameter_file import SetText, write_sessions, write_set
@@ -28,7 +29,6 @@ from lsmlab.validation.casefiles.public.table import DATA, runs_of
 from lsmlab.validation.casefiles.public.text import stdout_of
 from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.logs.timings import job_records as records
-from lsmlab.validation.logs.timings.job_records import Array
 
 _FIXED_DEVICES: Final[dict[str, dict[str, float | str]]] = {"pmem": {"layout": "single", "write_bandwidth": 3069 * 2.0**20}}
 _FIXED: Final = {
@@ -37,6 +37,8 @@ _FIXED: Final = {
     "file_overhead": 1.5e-4,
     "unlink_wal_byte": 2.5e-10,
 }
+_HOST: Final = Host(**_FIXED)
+"""The machine before the fit: constants that are not fitted."""
 _SOURCES: Final = {
     "cores": "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4]",
     "job_start": "time from a flush commit to the compaction_started event that it causes, LOGs of 6.4: 0.1 ms",
@@ -102,12 +104,10 @@ class _Fit:
     values: dict[str, float] = field(default_factory=dict)
     errors: dict[str, float] = field(default_factory=dict)
 
-    def take(self, names: Sequence[str], found: tuple[Array, Array]) -> None:
-        """Note (values, errors) of constants; an error that is not finite is unknown."""
-        for name, value, error in zip(names, *found, strict=True):
-            self.values[name] = float(value)
-            if np.isfinite(error):
-                self.errors[name] = float(error)
+    def take(self, found: tuple[fits.Constants, fits.Constants]) -> None:
+        """Add (values, errors) of constants of the host."""
+        for mine, theirs in zip((self.values, self.errors), found, strict=True):
+            mine.update({key.removeprefix("host."): number for key, number in theirs.items()})
 
 
 def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
@@ -126,7 +126,7 @@ def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
             devices[device].values["stream_write_bandwidth"] = stream
             continue
         timed = [s for s in here if s.session not in sessions or not s.capped]
-        devices[device], rates = _drive(here, timed, host.values, reading)
+        devices[device], rates = _drive(here, timed, replace(_HOST, **host.values), reading)
         for session, rate in rates.items() if len(rates) > 1 else ():
             sessions[session][device] = rate
     values = {device: found.values for device, found in devices.items()}
@@ -143,20 +143,19 @@ def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
 def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: float, reading: float) -> _Fit:
     """Constants of the processor; `awake`: runs whose threads copy to the device themselves."""
     host = _Fit()
-    relative = fits.compaction_fit(used, stream, reading, 0.0)[:3]
-    host.take(("core_contention",), fits.jackknife(lambda left: fits.core_contention_fit(left, relative), awake))
+    relative = fits.compaction_fit(used, _HOST, stream, reading, 0.0)
+    host.take(fits.jackknife(lambda left: fits.core_contention_fit(left, relative, _HOST), awake))
     core_contention = host.values["core_contention"]
-    merge = fits.jackknife(lambda left: fits.compaction_fit(left, stream, reading, core_contention), used)
-    host.take(("compaction_record", "compaction_byte", "compaction_compare", "cold_start"), merge)
+    host.take(fits.jackknife(lambda left: fits.compaction_fit(left, _HOST, stream, reading, core_contention), used))
     timed = [s for s in used if s.log.io_statistics or (fits.mean_sync_s(s.output) and s.device == fits.SYNCHRONOUS)]
-    host.take(("flush_record", "flush_byte"), fits.jackknife(lambda left: fits.flush_fit(left, core_contention), timed))
+    host.take(fits.jackknife(lambda left: fits.flush_fit(left, _HOST, core_contention), timed))
     writers = [s for s in used if s.name.startswith(("throttled", "ycsb"))]
-    host.take(("write_op", "sleep_penalty", "statistics_op"), fits.jackknife(fits.write_fit, writers))
+    host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST), writers))
     beside = writers[0].crowded(core_contention)
     for name in ("write_op", "statistics_op"):
         host.values[name] /= beside
         host.errors[name] /= beside
-    host.take(("unlink_byte",), fits.jackknife(fits.deletion_fit, used))
+    host.take(fits.jackknife(fits.deletion_fit, used))
     return host
 
 
@@ -167,7 +166,7 @@ def _commits(here: Sequence[fits.Source]) -> _Fit:
 
 
 def _drive(
-    here: Sequence[fits.Source], timed: Sequence[fits.Source], host: dict[str, float], reading: float
+    here: Sequence[fits.Source], timed: Sequence[fits.Source], host: Host, reading: float
 ) -> tuple[_Fit, dict[str, float]]:
     """Constants of a device behind the kernel's queue from the runs `here`, and of those `timed` its rate by session."""
     found = _commits(here)

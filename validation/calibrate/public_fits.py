@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from lsmlab.models.costs.cost import Cost
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.operations import sleep_penalties, write_cpu
+from lsmlab.validation.calibrate.job_costs import job_cpu
+from lsmlab.validation.calibrate.terms import design
 from lsmlab.validation.casefiles.public.text import write_buckets
 from lsmlab.validation.logs.timings import job_records as records
 from lsmlab.validation.logs.timings.job_records import Array, JobLog
+from lsmlab.validation.logs.timings.jobs import Job
 from scipy.optimize import least_squares
 
 _SYNCS: Final = re.compile(r"rocksdb\.table\.sync\.micros .* COUNT : (\d+) SUM : (\d+)")
@@ -21,6 +27,8 @@ _BESIDE: Final = 1.4
 _SHORT_US: Final = 580.0
 """Writes up to here neither slept (1 ms) nor waited for a stop."""
 _SLEEP_US: Final = 1900.0
+Constants = dict[str, float]
+"""Values by key of the configuration, such as "host.write_op"."""
 SYNCHRONOUS: Final = "pmem"
 """Its driver copies in the thread that asks, so fsyncs count as CPU there, and threads never sleep."""
 
@@ -55,24 +63,37 @@ def linear(x: Array, y: Array) -> Array:
     return np.asarray(found.x * scale, dtype=np.float64)
 
 
-def jackknife(fit: Callable[[Sequence[Source]], Array], used: Sequence[Source]) -> tuple[Array, Array]:
-    """The fit on all sources, and its standard error from leaving one source out at a time."""
-    value, n = fit(used), len(used)
+def solved(measured: Sequence[tuple[Cost, float]], host: Host, keys: Sequence[str] | None = None) -> Constants:
+    """Constants of costs that were measured in seconds (`linear`).
+
+    `keys`: constants to solve for; by default all that fits estimate and that occur in the costs. Others are `host`'s.
+    """
+    columns, fixed_s = design([(cost, host) for cost, _ in measured], keys)
+    seconds = np.array([seconds for _, seconds in measured], dtype=np.float64) - fixed_s
+    return dict(zip(columns, linear(np.column_stack(list(columns.values())), seconds).tolist(), strict=True))
+
+
+def jackknife(fit: Callable[[Sequence[Source]], Constants], used: Sequence[Source]) -> tuple[Constants, Constants]:
+    """The fit on all sources, and its standard errors from leaving one source out at a time."""
+    values, n = fit(used), len(used)
     if n < 3:
-        return value, np.full_like(value, np.nan)
-    left_out = np.array([fit([s for s in used if s is not out]) for out in used])
-    return value, records.left_out_error(left_out)
+        return values, {}
+    left_out = [fit([s for s in used if s is not out]) for out in used]
+    table = np.array([[found.get(key, values[key]) for key in values] for found in left_out])
+    return values, dict(zip(values, records.left_out_error(table).tolist(), strict=True))
 
 
-def _stack(parts: Sequence[tuple[Array, Array]]) -> Array:
-    return linear(np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]))
-
-
-def compaction_fit(used: Sequence[Source], copy_bytes_per_s: float, read_byte_s: float, core_contention: float) -> Array:
-    """CPU of a merge per record, byte of key and value, record and doubling of its runs beyond two, and file slept for."""
-    copies = {True: copy_bytes_per_s, False: None}
-    found = [(s, records.compaction_costs(s.log, read_byte_s, copies[s.device == SYNCHRONOUS])) for s in used]
-    return _stack([(x, y / s.crowded(core_contention)) for s, (x, y) in found])
+def compaction_fit(
+    used: Sequence[Source], host: Host, copy_bytes_per_s: float, read_byte_s: float, core_contention: float
+) -> Constants:
+    """Constants of a merge's CPU time. On block devices its thread sleeps while the fsync of an output file lasts."""
+    measured = []
+    for source in used:
+        sleeps = source.device != SYNCHRONOUS
+        times = records.compaction_times(source.log, read_byte_s, None if sleeps else copy_bytes_per_s)
+        beside = source.crowded(core_contention)
+        measured += [(job_cpu(job, host, len(job.files) if sleeps else 0.0), s / beside) for job, s in times]
+    return solved(measured, host)
 
 
 def read_fit(used: Sequence[Source], copy_bytes_per_s: float) -> float:
@@ -86,10 +107,10 @@ def stream_fit(used: Sequence[Source]) -> float:
     return float(np.median(rows[:, 0] / rows[:, 1]))
 
 
-def flush_fit(used: Sequence[Source], core_contention: float) -> Array:
-    """CPU of a flush per record and per byte of key and value."""
-    found = [(s, records.flush_costs(s.log, mean_sync_s(s.output))) for s in used]
-    return _stack([(x, y / s.crowded(core_contention)) for s, (x, y) in found])
+def flush_fit(used: Sequence[Source], host: Host, core_contention: float) -> Constants:
+    """Constants of a flush's CPU time."""
+    times = [(s, records.flush_times(s.log, mean_sync_s(s.output))) for s in used]
+    return solved([(job_cpu(job, host), t / s.crowded(core_contention)) for s, found in times for job, t in found], host)
 
 
 def mean_sync_s(output: str) -> float | None:
@@ -98,13 +119,19 @@ def mean_sync_s(output: str) -> float | None:
     return int(found[2]) / int(found[1]) / 1e6 if found and int(found[1]) else None
 
 
-def deletion_fit(used: Sequence[Source]) -> Array:
+def deletion_fit(used: Sequence[Source]) -> Constants:
     """Time per byte of a deleted table file."""
     rows = np.array([row for s in used for row in s.log.deletions])
-    return np.array([np.median(rows[:, 1] / rows[:, 0])])
+    return {"host.unlink_byte": float(np.median(rows[:, 1] / rows[:, 0]))}
 
 
-def core_contention_fit(used: Sequence[Source], costs: Array) -> Array:
+def slower_than(costs: Constants, host: Host, jobs: Sequence[Job]) -> float:
+    """CPU time of these merges by what the constants `costs` (and of others `host`) say."""
+    expected = sum(job_cpu(job, host).seconds_at(costs, host) for job in jobs)
+    return float(sum(job.cpu_s for job in jobs) / expected)
+
+
+def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) -> Constants:
     """By how much a further running thread slows the others: merges in many parts against merges in one.
 
     `costs`: of a merge (`compaction_fit`); merges in many parts are those of L0, which have more runs. Only where threads never
@@ -115,23 +142,26 @@ def core_contention_fit(used: Sequence[Source], costs: Array) -> Array:
         merges = [j for j in source.log.jobs if j.kind == "compaction" and j.cpu_s and j.records]
         crowd, alone = [j for j in merges if j.parts >= _CROWD], [j for j in merges if j.parts == 1]
         if crowd and alone:
-            slower = records.slower_than(costs, crowd) / records.slower_than(costs, alone)
+            slower = slower_than(costs, host, crowd) / slower_than(costs, host, alone)
             threads = float(np.average([j.parts for j in crowd], weights=[j.records for j in crowd])) + _BESIDE
             found.append((slower - 1.0) / (threads - 1.0 - slower * _BESIDE))
-    return np.array([np.median(found)])
+    return {"host.core_contention": float(np.median(found))}
 
 
-def write_fit(used: Sequence[Source]) -> Array:
-    """Time of an unstalled write, what each sleep of a delayed writer costs in slower writes afterwards, statistics."""
-    rows = []
+def write_fit(used: Sequence[Source], host: Host) -> Constants:
+    """Time of an unstalled write, what each sleep of a delayed writer costs in slower writes afterwards, statistics.
+
+    All wrote entries of one size through the log: what these cost is in `write_op`.
+    """
+    measured = []
     for source in used:
         buckets = write_buckets(source.output)
         total = sum(n for *_, n in buckets)
         short = sum(n * _mean_us(lo, hi) for lo, hi, n in buckets if hi <= _SHORT_US)
         sleeps = sum(n for _, hi, n in buckets if _SHORT_US < hi <= _SLEEP_US)
-        rows.append((1.0, sleeps / total, float(source.statistics), short / total))
-    table = np.array(rows) * np.array([1.0, 1.0, 1.0, 1e-6])
-    return linear(table[:, :3], table[:, 3])
+        cost = write_cpu(0.0, logged=False, statistics=source.statistics) + sleep_penalties(sleeps / total)
+        measured.append((cost, short / total * 1e-6))
+    return solved(measured, host, ("host.write_op", "host.sleep_penalty", "host.statistics_op"))
 
 
 def _mean_us(low: float, high: float) -> float:
@@ -139,12 +169,11 @@ def _mean_us(low: float, high: float) -> float:
     return (low + 1.0 + high) / 2.0 if high <= 22.0 else float(np.sqrt(low * high))
 
 
-def bandwidth(source: Source, host: dict[str, float], commit_s: float, read_byte_s: float) -> float:
+def bandwidth(source: Source, host: Host, commit_s: float, read_byte_s: float) -> float:
     """Bytes per second of the device in a run without a cap, apart from one commit per journal transaction.
 
     Totals, not the typical period: a device's slow moments are part of what it can sustain.
     """
-    crowded = source.crowded(host["core_contention"])
-    flush = [host["flush_record"] * crowded, host["flush_byte"] * crowded]
-    periods = records.busy_periods(source.log, flush, read_byte_s)
+    crowded = source.crowded(host.core_contention)
+    periods = records.busy_periods(source.log, lambda job: job_cpu(job, host).seconds(host) * crowded, read_byte_s)
     return records.bandwidth(periods, commit_s)

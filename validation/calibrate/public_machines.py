@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import depth
+from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
+from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.simulation import run
+from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quantity_text, write_set
 from lsmlab.validation.calibrate.public import ERRORS_FROM
-from lsmlab.validation.calibrate.public_fits import linear
+from lsmlab.validation.calibrate.public_fits import solved
 from lsmlab.validation.casefiles.public.cases import is_calibration, public_cases
 from lsmlab.validation.casefiles.public.table import DATA, runs_of
 from lsmlab.validation.logs.history.builder import jobs_of
@@ -32,6 +35,7 @@ from lsmlab.validation.logs.reader import read_log
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.timings import job_records as records
 from lsmlab.validation.logs.timings.job_records import JobLog
+from lsmlab.validation.logs.timings.jobs import Job
 
 _PROVENANCE: Final = "public runs named in CALIBRATION of validation/casefiles/public/cases.py"
 _SMALL_PC_RUN: Final = "overwrite/9.8"
@@ -45,6 +49,8 @@ _ROUNDS: Final = 4
 _SUSTAINED_SPREAD: Final = 45.0 * 2**20
 """Standard deviation of the eight 300-s tests of this drive (2 MiB writes by 1 to 32 jobs, no fsync) whose cache was used
 up from the start: 704 to 828 MiB/s (fio output of mdcallag/mytools bench/arc/dec25.fio.300secs/ser7)."""
+_FLUSHES: Final = Host(flush_record=0.34e-6, flush_byte=0.9e-9)
+"""What flushes of the desktop are taken to cost: its LOGs do not have their CPU time."""
 _UNSTALLED: Final = 0.1
 """Quantile of commits that waited for nobody: with 13 jobs most do."""
 
@@ -52,7 +58,7 @@ _UNSTALLED: Final = 0.1
 def desktop(data: Path) -> SetText:
     """The i7-8700K: merges' CPU, devices' bandwidth and commits from LOGs, the cost of a write from memtables between stalls."""
     logs: list[tuple[str, JobLog]] = []
-    fills: list[tuple[float, float, float]] = []
+    fills: list[tuple[Cost, float]] = []
     with (data / "logs_index.csv").open(newline="") as file:
         index = {row["run_path"]: f"logs/{row['log']}" for row in csv.DictReader(file)}
     for mapping in runs_of("ablations", data):
@@ -64,17 +70,20 @@ def desktop(data: Path) -> SetText:
             read = read_log(data / index[path])
             history = jobs_of(read)
             logs.append((mapping["device"]["base"], records.job_log_of(read, history, entry)))
-            fills += [(entry, depth(n * entry), per_s) for n, per_s in _unstalled(read, history)]
+            fills += [
+                (write_cpu(entry, logged=False, memtable_bytes=n * entry), per_s) for n, per_s in _unstalled(read, history)
+            ]
     if not logs:
         raise InputError(f"{data}: no LOG of a calibration run of the desktop there")
-    merges = [records.compaction_costs(log) for _, log in logs]
-    cost = linear(np.concatenate([x[:, :3] for x, _ in merges]), np.concatenate([y for _, y in merges]))
-    write = linear(np.array([(1.0, size, doublings) for size, doublings, _ in fills]), np.array([s for *_, s in fills]))
-    host = {
-        "cores": 12.0, "write_op": float(write[0]), "write_byte": float(write[1]), "write_depth": float(write[2]),
-        "job_start": 1e-4, "file_overhead": 1.5e-4, "compaction_record": float(cost[0]), "compaction_byte": float(cost[1]),
-        "compaction_compare": float(cost[2]),
+    fixed = {"cores": 12.0, "job_start": 1e-4, "file_overhead": 1.5e-4}
+    machine = Host(**fixed)
+    merges = [(job_cpu(job, machine), cpu_s) for _, log in logs for job, cpu_s in records.compaction_times(log)]
+    found = {
+        **solved(fills, machine, ("host.write_op", "host.write_byte", "host.write_depth")), **solved(merges, machine),
     }  # fmt: skip
+    fitted = {key.removeprefix("host."): value for key, value in found.items()}
+    order = ("cores", "write_op", "write_byte", "write_depth", "job_start", "file_overhead")
+    host = {key: (fixed | fitted)[key] for key in dict.fromkeys((*order, *fitted))}
     devices: dict[str, dict[str, float]] = {}
     errors: dict[str, dict[str, float]] = {}
     grouped: dict[str, list[JobLog]] = defaultdict(list)
@@ -83,7 +92,7 @@ def desktop(data: Path) -> SetText:
     for device, group in sorted(grouped.items()):
         commits = [records.commit_s(log, _UNSTALLED) for log in group]
         commit = float(np.min(commits))
-        periods = [records.busy_periods(log, (0.34e-6, 0.9e-9)) for log in group]
+        periods = [records.busy_periods(log, _flush_cpu_s) for log in group]
         logs_of = np.log([records.bandwidth(found, commit) for found in periods])
         rate = float(np.exp(logs_of.mean()))
         devices[device] = {"fsync_latency": commit, "write_bandwidth": rate}
@@ -98,6 +107,10 @@ def desktop(data: Path) -> SetText:
         "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
         "12 hardware threads, Intel Core i7-8700K", host, devices, errors, _DESKTOP,
     )  # fmt: skip
+
+
+def _flush_cpu_s(job: Job) -> float:
+    return job_cpu(job, _FLUSHES).seconds(_FLUSHES)
 
 
 def _unstalled(log: RocksDbLog, history: LogJobs) -> list[tuple[float, float]]:
@@ -119,10 +132,12 @@ def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
     flushed = float(row["ops_sec"]) * _WRITING_S
     xeon = read_parameters("xeon_6230").host
     costs = {k: parse_quantity(xeon[k], "seconds") for k in _PROPORTIONS}
-    merged = written - flushed + Host().compaction_dropped * flushed
-    plain = flushed * (costs["flush_record"] + costs["flush_byte"] * _SMALL_PC_ENTRY)
-    plain += merged * (costs["compaction_record"] + costs["compaction_byte"] * _SMALL_PC_ENTRY)
-    scale = float(row["c_csecs"]) / plain
+    machine = Host(**costs)
+    jobs = flush_cpu(machine, entries_in=flushed, entries_out=flushed, raw_bytes=flushed * _SMALL_PC_ENTRY)
+    jobs += compaction_cpu(
+        machine, entries_in=written, entries_out=written - flushed, raw_bytes=written * _SMALL_PC_ENTRY
+    )
+    scale = float(row["c_csecs"]) / jobs.seconds(machine)
     stalled = float(row["stall_pct"]) / 100.0 * float(row["uptime"]) / _WRITING_S
     host = {
         "cores": 16.0, "write_op": (1.0 - stalled) / float(row["ops_sec"]), "job_start": 1e-4, "file_overhead": 1.5e-4,

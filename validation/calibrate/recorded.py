@@ -8,11 +8,16 @@ import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from lsmlab.models.costs.cost import Cost
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.operations import point_read_cpu, write_cpu
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import parse_quantity
+from lsmlab.models.units import build, parse_quantity
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -41,7 +46,7 @@ class Histogram:
     """Above, up to (both in microseconds), how many."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordedRun:
     """One repeat of a recorded case."""
 
@@ -87,6 +92,34 @@ class RecordedRun:
     def cores(self) -> float:
         """Of its machine."""
         return float(self.config["host"]["cores"])
+
+    @cached_property
+    def host(self) -> Host:
+        """Constants of its machine as the case's configuration has them: of those that no fit estimates."""
+        about = ("description", "parameters")
+        return build(Host, {key: value for key, value in self.config["host"].items() if key not in about}, "host")
+
+    @property
+    def write(self) -> Cost:
+        """CPU time of one of its writes."""
+        statistics = bool(self.config["engine"]["options"].get("statistics"))
+        return write_cpu(self.entry_bytes, logged=self.logged, statistics=statistics)
+
+    @property
+    def read(self) -> Cost:
+        """CPU time of one of its point reads: one block if the key is there."""
+        return point_read_cpu(runs=self.runs_per_read, blocks=self.found_share)
+
+    @property
+    def runs_per_read(self) -> float:
+        """Sorted runs that a read of a present key probes: all of L0 and of the levels, since most keys lie in the last."""
+        files = self.files_per_level or ((1,),)
+        return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in files]))
+
+    @property
+    def sleeps_in_fsync(self) -> bool:
+        """Whether its jobs write through the page cache, and so sleep while a file's fsync lasts."""
+        return not self.config["engine"]["options"].get("use_direct_io_for_flush_and_compaction")
 
     @property
     def logged(self) -> bool:

@@ -76,9 +76,18 @@ def parameter_text(found: Calibration, command: str) -> str:
             host_errors=errors["host"],
             device_errors={found.device: errors["device"]},
             errors_from="clustered by run; none for constants of which the runs say next to nothing",
-            sources={name: f"{SILENT}{source}" if name in silent else source for name, source in _SOURCES.items()},
+            sources={name: f"{SILENT}{source}" if name in silent else source for name, source in _sources(found).items()},
         )
     )
+
+
+def _sources(found: Calibration) -> dict[str, str]:
+    """What each constant was estimated from; where nothing better is written down, the equations that it is in."""
+    names: dict[str, list[str]] = {}
+    for equation in found.equations:
+        for key in equation.keys:
+            names.setdefault(key, []).append(equation.name)
+    return {key: ", ".join(equations) for key, equations in names.items()} | dict(_SOURCES)
 
 
 def report_text(found: Calibration) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
+from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.importer.estimates import Estimate, InferredRates
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.logs.timings import job_records
@@ -47,9 +48,9 @@ def fsync_rates(found: InferredRates, reading: Reading, entry_bytes: float) -> N
     basis = f"half the time from a flush's file to its commit, tenth percentile of {len(flushes):,} flushes"
     error = float(np.std(commits, ddof=1) / np.sqrt(len(commits)))
     found.estimates.append(Estimate("device.fsync_latency", commit_s, error, "s", "estimate", basis))
-    flush_costs = [_cost(found, "flush_record"), _cost(found, "flush_byte")]
+    machine = Host(flush_record=_cost(found, "flush_record"), flush_byte=_cost(found, "flush_byte"))
     full_bytes = _FULL * float(np.median([job.write_bytes for job in flushes]))
-    periods = job_records.busy_periods(log, flush_costs, read_copy_s(reading), full_bytes)
+    periods = job_records.busy_periods(log, lambda job: job_cpu(job, machine).seconds(machine), read_copy_s(reading), full_bytes)
     if len(periods) < _FEWEST:
         return
     found.bursts = _bursts(periods)

@@ -6,7 +6,7 @@ start of an output file and its `table_file_creation` event is computing and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.reader import read_log
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.timings.jobs import Job, compaction_terms, timed_jobs
+from lsmlab.validation.logs.timings.jobs import Job, timed_jobs
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -77,23 +77,24 @@ def _deletions(log: RocksDbLog) -> list[tuple[float, float]]:
     return found
 
 
-def compaction_costs(log: JobLog, read_byte_s: float = 0.0, copy_bytes_per_s: float | None = None) -> tuple[Array, Array]:
-    """Records, raw bytes, comparisons in the heap of runs and files slept for, and CPU seconds, of merges in one thread.
+def compaction_times(
+    log: JobLog, read_byte_s: float = 0.0, copy_bytes_per_s: float | None = None
+) -> list[tuple[Job, float]]:
+    """CPU seconds of merges in one thread.
 
     `read_byte_s`: see `computing_s`. `copy_bytes_per_s`: of a device to which the merging thread copies itself (persistent
     memory). It never sleeps, so what the copies leave of its time is its computing.
     """
-    rows = []
+    found = []
     for job in log.jobs:
         if job.kind != "compaction" or job.parts != 1 or not job.cpu_s:
             continue
         if copy_bytes_per_s is None:
-            rows.append((*compaction_terms(job), float(len(job.files)), computing_s(log, job, read_byte_s)))
+            found.append((job, computing_s(log, job, read_byte_s)))
         else:
             busy_s = job.wall_s if log.io_statistics else job.cpu_s
-            rows.append((*compaction_terms(job), 0.0, busy_s - job.output_bytes / copy_bytes_per_s))
-    table = np.array(rows)
-    return table[:, :4], table[:, 4]
+            found.append((job, busy_s - job.output_bytes / copy_bytes_per_s))
+    return found
 
 
 def computing_s(log: JobLog, job: Job, read_byte_s: float) -> float:
@@ -128,21 +129,14 @@ def lone_syncs(log: JobLog) -> Array:
     return np.array(rows)
 
 
-def slower_than(costs: Array, jobs: Sequence[Job]) -> float:
-    """CPU of these merges, by what the costs of `compaction_terms` say."""
-    expected = np.array([compaction_terms(job) for job in jobs]) @ costs
-    return float(sum(job.cpu_s for job in jobs) / expected.sum())
-
-
-def flush_costs(log: JobLog, sync_s: float | None = None) -> tuple[Array, Array]:
-    """Records and raw bytes, and seconds apart from the fsync, of flushes; `sync_s` where the LOG has none."""
-    rows = []
+def flush_times(log: JobLog, sync_s: float | None = None) -> list[tuple[Job, float]]:
+    """Seconds of flushes apart from the fsync; `sync_s` where the LOG has none."""
+    found = []
     for job in log.jobs:
         sync = job.sync_s if job.sync_s is not None else sync_s
         if job.kind == "flush" and sync is not None and job.files[0][0] - job.start_s > sync:
-            rows.append((job.records, job.raw_bytes, job.files[0][0] - job.start_s - sync))
-    table = np.array(rows)
-    return table[:, :2], table[:, 2]
+            found.append((job, job.files[0][0] - job.start_s - sync))
+    return found
 
 
 def commit_s(log: JobLog, quantile: float = 0.5) -> float:
@@ -154,12 +148,12 @@ def commit_s(log: JobLog, quantile: float = 0.5) -> float:
 
 
 def busy_periods(
-    log: JobLog, flush_costs_s: Sequence[float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES
+    log: JobLog, flush_cpu_s: Callable[[Job], float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES
 ) -> Array:
     """Periods in which at least one fsync ran: (seconds, bytes, commits). Merges in several threads are left out.
 
     Where a LOG does not time its syncs, they begin when the file's share of the job's computing is over: `computing_s` of a
-    merge, `flush_costs_s` per record and per byte of a flush. Periods with fewer than `full_bytes` are left out.
+    merge, `flush_cpu_s` of a flush. Periods with fewer than `full_bytes` are left out.
     """
     spans: list[tuple[float, float, float]] = []
     unknown: list[float] = []
@@ -168,9 +162,8 @@ def busy_periods(
             unknown.extend(t for t, _ in job.files)
             continue
         if job.kind == "flush":
-            cpu_s = job.records * flush_costs_s[0] + job.raw_bytes * flush_costs_s[1]
             finished, size = job.files[0]
-            begun = finished - job.sync_s if job.sync_s is not None else job.start_s + cpu_s
+            begun = finished - job.sync_s if job.sync_s is not None else job.start_s + flush_cpu_s(job)
             spans.append((min(begun, finished - 1e-4), finished, size))
             continue
         cpu_s = computing_s(log, job, read_byte_s)

@@ -7,12 +7,9 @@ that of copies into the page cache), `file_fsync_nanos` that in fsyncs (with dir
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.jobs import entry_share
 from lsmlab.validation.logs.history.jobs import LogJob
 
 
@@ -64,15 +61,6 @@ class Job:
     def write_bytes(self) -> float:
         """Of its output files."""
         return sum(size for _, size in self.files)
-
-
-def compaction_terms(job: Job) -> tuple[float, float, float]:
-    """What a merge's CPU is made of: records, raw bytes, and records times the doublings of its runs beyond two.
-
-    Records that it dropped count for `Host.compaction_dropped`, and so do their bytes.
-    """
-    share = entry_share(job.records, job.records - job.dropped, Host().compaction_dropped)
-    return job.records * share, job.raw_bytes * share, job.records * math.log2(max(job.runs, 2) / 2.0)
 
 
 def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: float) -> list[Job]:
