@@ -17,9 +17,11 @@ from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.real import real_run
 from lsmlab.validation.papers import document, suite
 from lsmlab.validation.papers.claim import Claim, Outcome, Setting
+from lsmlab.validation.papers.claim_data import described
 from lsmlab.validation.papers.ldc import p999_s
+from lsmlab.validation.papers.numbers import NUMBERS, PLACE
 from lsmlab.validation.papers.released import compare
-from lsmlab.validation.papers.runs import run_settings
+from lsmlab.validation.papers.runs import read_outcome, run_settings
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
 from lsmlab.validation.papers.verdict import FAILED, Found, judge
 from lsmlab.validation.papers.vlsm_measures import longest_s, ratio
@@ -91,6 +93,33 @@ def test_finished_runs_are_not_repeated_on_demand(tmp_path: Path) -> None:
     assert fast.is_file()
     run_settings(mine, seeds=1, processes=1, directory=tmp_path, extra=["workload.num=49k"], resume=True)
     assert "{}" != plain.read_text()
+
+
+def test_texts_state_numbers_of_the_runs(tmp_path: Path) -> None:
+    """A note takes the mean over the seeds of each run that it names; what was not simulated is called so."""
+    mine = papers(claim("ldc.a", PLAIN, FAST, mechanism="{fast.k_ops:.3f} K/s", note="{plain.stalled_s:.2f} s, {lost.k_ops:.0f}"))
+    runs = run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path)
+
+    (found,) = judge(mine, runs)
+
+    fast, plain = ([read_outcome(place).summary for place in runs[s.overrides].directories] for s in (FAST, PLAIN))
+    assert f"{sum(s['ops_per_s'] for s in fast) / 2e3:.3f} K/s" == found.claim.mechanism
+    stalled = sum(sum(s["stall_seconds"].values()) for s in plain) / 2
+    assert f"{stalled:.2f} s, (not simulated)" == found.claim.note
+    outcome = read_outcome(runs[PLAIN.overrides].directories[0])
+    assert all(np.isfinite(number(outcome)) for name, number in NUMBERS.items() if not name.startswith("read_"))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_claims_are_data_and_runs(name: str) -> None:
+    """Each claim of the data has its runs in Python, and each number in its texts is one of a run of that paper."""
+    (paper,) = read_papers([name])
+    runs = {setting.name for one in paper.claims for setting in one.runs}
+    places = [found for one in paper.claims for found in PLACE.findall(f"{one.mechanism} {one.note}")]
+
+    assert described(name) == [one.id for one in paper.claims]
+    assert [] == [place for place in places if place[0] not in runs or place[1] not in NUMBERS]
+    assert [] == [one.id for one in paper.claims if "{" in PLACE.sub("", one.mechanism + one.note)]
 
 
 def test_a_failure_costs_its_own_claims_only(tmp_path: Path) -> None:

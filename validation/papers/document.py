@@ -25,7 +25,8 @@ def digest(home: Path = HOME) -> str:
     """
     papers, configs = home / "validation" / "papers", home / "configs"
     paths = [p for name in PAPERS for p in (*papers.glob(f"{name}.py"), *papers.glob(f"{name}_*.py"))]
-    paths += [papers / "released.py", home / "validation" / "real_engines.py"]
+    paths += [*(papers / "claims").glob("*.yaml"), papers / "numbers.py", papers / "released.py"]
+    paths += [home / "validation" / "scorecard" / "real_engines.py"]
     paths += [*(configs / "engine").rglob("*.yaml"), *(configs / "experiment").glob("*.yaml")]
     paths += [*(configs / "parameters").glob("*.yaml")]
     sums = hashlib.sha256()

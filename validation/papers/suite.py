@@ -11,6 +11,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.validation.papers.claim import Claim, Setting
+from lsmlab.validation.papers.claim_data import citation
 
 PAPERS: Final = ("vlsm", "silk", "adoc", "ldc")
 """Modules, in the order in which they are shown."""
@@ -62,4 +63,4 @@ def _exists(name: str) -> bool:
 
 def _read(name: str) -> Paper:
     module = importlib.import_module(f"{__package__}.{name}")
-    return Paper(module.PAPER, module.CITATION, tuple(module.CLAIMS))
+    return Paper(module.PAPER, citation(module.PAPER), tuple(module.CLAIMS))

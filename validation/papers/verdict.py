@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 from lsmlab.sim.commands.replications import interval
 from lsmlab.validation.papers.claim import Claim, Outcome
+from lsmlab.validation.papers.numbers import NUMBERS, filled
 from lsmlab.validation.papers.runs import Runs, read_outcome
 from lsmlab.validation.papers.suite import Paper
 from lsmlab.validation.parallel import reason_of
@@ -81,8 +83,33 @@ def verdict_of(value: float, accepted: tuple[float, float], neutral: float) -> s
 
 
 def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
-    """Every claim of these papers beside its runs."""
-    return [_judge(paper.name, claim, runs) for paper in papers for claim in paper.claims]
+    """Every claim of these papers beside its runs; its texts have the numbers that they name."""
+    found = []
+    for paper in papers:
+        number = _numbers(paper, runs)
+        for claim in paper.claims:
+            row = _judge(paper.name, claim, runs)
+            mechanism, note = filled(claim.mechanism, number), filled(claim.note, number)
+            found.append(replace(row, claim=replace(claim, mechanism=mechanism, note=note)))
+    return found
+
+
+def _numbers(paper: Paper, runs: Runs) -> Callable[[str, str], float | None]:
+    """Number of a run of the paper, by `Setting.name` and the name in numbers.py: the mean over its seeds."""
+    overrides = {setting.name: setting.overrides for claim in paper.claims for setting in claim.runs}
+
+    @cache
+    def number(name: str, of: str) -> float | None:
+        run = runs.get(overrides.get(name, ()))
+        if run is None or run.error is not None:
+            return None
+        try:
+            values = [NUMBERS[of](read_outcome(place)) for place in run.directories]
+        except Exception:  # as with a claim's figure: a run that lacks what a text names costs that number only
+            return None
+        return math.fsum(values) / len(values) if values else None
+
+    return number
 
 
 def _judge(paper: str, claim: Claim, runs: Runs) -> Found:

@@ -1,0 +1,56 @@
+"""Claims as data: claims/<paper>.yaml holds published figures, ranges and texts; Python adds the runs and the measure.
+
+Texts name shared ones by `$name`. In a mechanism or a note, `{run.number:.1f}` stands for a number of a simulated run of the
+claim, by `Setting.name` and the name in numbers.py: the mean over the seeds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from lsmlab.models.errors import InputError
+from lsmlab.validation.papers.claim import Claim, Measure, Setting
+
+_FOLDER: Final = Path(__file__).with_name("claims")
+_NAME: Final = re.compile(r"\$(\w+)")
+
+
+@cache
+def _data(paper: str) -> Mapping[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((_FOLDER / f"{paper}.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def citation(paper: str) -> str:
+    """How the paper is cited."""
+    return str(_data(paper)["citation"])
+
+
+def claim(name: str, runs: tuple[Setting, ...], measure: Measure) -> Claim:
+    """The claim of this id: its data from the paper's file, its figure by `measure` from `runs`.
+
+    Raises InputError if the file has no such claim.
+    """
+    paper = name.partition(".")[0]
+    known = _data(paper)
+    if name not in known["claims"]:
+        raise InputError(f"{_FOLDER / paper}.yaml: no claim {name}; add its published figure and accepted range")
+    data: dict[str, Any] = dict(known["claims"][name])
+    texts = {key: _whole(value, known["texts"]) for key, value in data.items() if isinstance(value, str)}
+    low, high = data.pop("accepted")
+    return Claim(id=name, accepted=(float(low), float(high)), runs=runs, measure=measure, **(data | texts))
+
+
+def described(paper: str) -> list[str]:
+    """Ids of all claims in the paper's file."""
+    return list(_data(paper)["claims"])
+
+
+def _whole(text: str, shared: Mapping[str, str]) -> str:
+    """A text with the shared texts in place of their names."""
+    return _NAME.sub(lambda found: _whole(shared[found[1]], shared), text)
