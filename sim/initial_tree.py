@@ -40,7 +40,7 @@ def place_files(phase: Phase, table: object, seed: np.random.SeedSequence) -> No
     its bounds a file holds is random. Raises InputError that names the row.
     """
     rows = [build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(_rows(table))]
-    families = phase.families
+    families = [database.families[0] for database in phase.databases]
     for family, place in zip(families, seed.spawn(len(families)), strict=True):
         _place(family, phase, rows, np.random.default_rng(place))
 

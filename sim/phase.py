@@ -10,20 +10,21 @@ import simpy
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import Tombstones, merge_runs
-from lsmlab.models.workloads.base import Workload, WriteStream, fill_together
+from lsmlab.models.workloads.base import fill_together
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.control import start_control
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
-from lsmlab.sim.setup import set_up
+from lsmlab.sim.setup import Setup, set_up
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.event_log import EventLog
 from lsmlab.sim.store.memtables import Floats, sum_updates
 from lsmlab.sim.store.recorder import StoreRecorder
+from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients.reads import TreeReads
+    from lsmlab.sim.clients.family_reads import FamilyReads
 
 SEEDS: Final = 5
 """Random streams of a phase, in fixed order: engines that are compared meet the same clients and keys."""
@@ -33,21 +34,25 @@ _LONGEST_RUN_S: Final = 1e8
 
 
 class Fills:
-    """Contents of memtables, store by store: one random stream and one set of cursors for each."""
+    """Contents of memtables, one column family of one database after the other: a random stream and cursors for each."""
 
-    def __init__(self, workload: Workload, sample: KeySample, seeds: list[np.random.SeedSequence]) -> None:
+    def __init__(self, setup: Setup, seeds: np.random.SeedSequence) -> None:
+        workload, sample, databases = setup.workload, setup.sample, setup.workload.shards
         writers = [c for c in workload.clients if c.mix.writes > 0]
         total = sum(c.mix.writes * c.threads for c in writers)
         self._shares = [c.mix.writes * c.threads / total for c in writers]
-        self._rngs = [np.random.default_rng(s) for s in seeds]
-        self._streams: list[list[WriteStream]] = []
-        self.cursors = [workload.cursor(shard) for shard in range(len(seeds))]
-        for cursor in self.cursors:
-            self._streams.append([c.start(sample, cursor) for c in writers])
+        own = [seeds.spawn(databases) for _ in setup.families]
+        self._rngs = [np.random.default_rng(own[f][d]) for d in range(databases) for f in range(len(setup.families))]
+        self._short_lived = [f.share.load.short_lived for f in setup.families] * databases
+        self.cursors = [workload.cursor(database) for database in range(databases) for _ in setup.families]
+        self._streams = [[c.start(sample, cursor) for c in writers] for cursor in self.cursors]
 
     def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
-        """Distinct keys that the next `entries` writes of store number `store` touch, newest version each."""
+        """Distinct keys that the next `entries` writes of family number `store` touch, newest version each."""
         streams, rng = self._streams[store], self._rngs[store]
+        if self._short_lived[store]:
+            keys, _ = fill_together(streams, [0.5 * entries * s for s in self._shares], rng)
+            return keys, np.ones(len(keys), dtype=np.bool_)
         if len(streams) == 1:
             return streams[0].fill(entries, rng)
         return fill_together(streams, [entries * s for s in self._shares], rng)
@@ -72,7 +77,7 @@ class Phase:
         arrivals, keys, limiter, reads, self._preload_seed = seeds
         self.setup = set_up(config, env, np.random.default_rng(limiter), allowed, like)
         workload, self.machine = self.setup.workload, self.setup.machine
-        self.fills = Fills(workload, self.setup.sample, keys.spawn(workload.shards))
+        self.fills = Fills(self.setup, keys)
         self.databases = [
             self._open(number, np.random.default_rng(own), checks=bool(config.get("checks", False)))
             for number, own in enumerate(limiter.spawn(workload.shards))
@@ -81,14 +86,21 @@ class Phase:
         self._reads_rng = np.random.default_rng(reads)
         self.clients: ClientLoad
         """From `run` on."""
-        self.reads: TreeReads | None = None
+        self.reads: FamilyReads | None = None
 
     def _open(self, number: int, rng: np.random.Generator, checks: bool) -> Database:
-        engine, content = self.setup.engine, self.setup.content
+        setup, engine = self.setup, self.setup.engine
         rate = engine.throttle.initial().rate_bytes_per_s
         database = Database(number, self.env, self.machine, engine.scheduler(), rng, rate)
-        recorder = StoreRecorder(number, engine.options.num_levels)
-        database.add_family(FamilyParts(number, "default", engine, content, self.fills, recorder, checks))
+        database.write_buffer_manager = WriteBufferManager(engine.options.db_write_buffer_size)
+        for family in setup.families:
+            place = number * len(setup.families) + len(database.families)
+            recorder = StoreRecorder(number, family.engine.options.num_levels, family.name)
+            written = family.share.writes > 0.0
+            parts = FamilyParts(
+                place, family.name, family.engine, family.content, self.fills, recorder, written, checks
+            )
+            database.add_family(parts)
         return database
 
     @property
@@ -100,13 +112,16 @@ class Phase:
         """Begin with the keys that the workload takes for granted, settled into levels."""
         workload = self.setup.workload
         if workload.preload_keys > 0:
-            families = self.families
-            for family, place in zip(families, self._preload_seed.spawn(len(families)), strict=True):
-                family.preload(settled_tree(family, workload, self.setup.sample, np.random.default_rng(place)))
+            families, setups = self.families, self.setup.families * len(self.databases)
+            places = self._preload_seed.spawn(len(families))
+            for family, setup, place in zip(families, setups, places, strict=True):
+                if setup.share.writes + setup.share.reads > 0.0 and setup.workload.preload_keys > 0:
+                    rng = np.random.default_rng(place)
+                    family.preload(settled_tree(family, setup.workload, self.setup.sample, rng))
 
     def log_events(self) -> list[EventLog]:
         """Log version edits and memtable switches of each column family from now on."""
-        logs = [EventLog(family.number) for family in self.families]
+        logs = [EventLog(family.database.number, family.name) for family in self.families]
         for log, family in zip(logs, self.families, strict=True):
             log.observe(family.events)
         return logs
@@ -141,12 +156,12 @@ class Phase:
             self.env.step()
         self.machine.device.settle()
 
-    def _tree_reads(self) -> TreeReads | None:
+    def _tree_reads(self) -> FamilyReads | None:
         if not any(c.mix.gets + c.mix.scan > 0 for c in self.setup.workload.clients):
             return None
-        from lsmlab.sim.clients.reads import TreeReads
+        from lsmlab.sim.clients.family_reads import FamilyReads
 
-        return TreeReads(self.env, self.families, self.setup, self.fills.cursors, self._reads_rng)
+        return FamilyReads(self.env, self.families, self.setup, self.fills.cursors, self._reads_rng)
 
 
 def _advance(env: simpy.Environment, until_s: float, finished: simpy.Event, progress: Progress | None) -> None:

@@ -39,6 +39,9 @@ def prefill(
     inner.settle()
     for family, filled in zip(phase.families, inner.families, strict=True):
         _take_over(family, filled, inner.env.now)
+    for database in phase.databases:
+        last = max((f.number for family in database.families for f in family.files()), default=0)
+        database.file_numbers = itertools.count(last + 1)
     phase.machine.cache = inner.machine.cache
     phase.machine.device.begin(inner.machine.device.state)
     return {
@@ -61,7 +64,8 @@ def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence
     try:
         workload = make_workload(group, ("lsmlab", *allowed))
         sample = _shared_sample(phase.setup.sample, phase.setup.workload, workload)
-        return Phase({**config, "workload": group}, seed.spawn(SEEDS), allowed, like=sample)
+        families = group.get("families") or config["workload"].get("families")
+        return Phase({**config, "workload": {**group, "families": families}}, seed.spawn(SEEDS), allowed, like=sample)
     except InputError as error:
         text = str(error)
         raise InputError(text.replace("workload", "prefill", 1) if text.startswith("workload") else text) from None
@@ -89,7 +93,5 @@ def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None
     """Move the files of a store that has settled at `end_s` into another one, at whose time 0 they are that old."""
     for file in filled.files():
         file.created_s -= end_s
-    last = max((f.number for f in filled.files()), default=0)
-    family.database.file_numbers = itertools.count(last + 1)
     filled.tree.restamp()
     family.adopt(filled.tree)

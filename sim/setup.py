@@ -12,7 +12,7 @@ import simpy
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.make import DeviceSetup, make_device
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.engines.make import make_engine
+from lsmlab.models.engines.families import DEFAULT_FAMILY, make_engines
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
@@ -22,11 +22,12 @@ from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Workload
+from lsmlab.models.workloads.families import FamilyShare, family_shares
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.make import make_machine
-from lsmlab.sim.store.write_shape import WriteShape
+from lsmlab.sim.store.write_shape import WriteShape, mean_shape
 
 OFFSET_BYTES: Final = 8.0
 """An offset into the log, where L0 holds such instead of values: a file offset of 64 bits."""
@@ -50,16 +51,33 @@ class KeySettings:
             raise InputError(f"keys.mode: {self.mode!r} is not one of sampled, exact")
 
 
+@dataclass(frozen=True, slots=True)
+class FamilySetup:
+    """One column family of each database."""
+
+    name: str
+    engine: Engine
+    content: Content
+    shape: WriteShape
+    """Of its own writes."""
+    workload: Workload
+    """With its sizes of keys and values."""
+    share: FamilyShare
+
+
 @dataclass(slots=True)
 class Setup:
     """Everything that a run is made of, before it starts."""
 
+    families: tuple[FamilySetup, ...]
+    """Column families of each database, the default one first."""
     engine: Engine
+    """Of the default family; its options of the whole database hold for all families."""
     workload: Workload
     host: Host
     sample: KeySample
-    content: Content
     shape: WriteShape
+    """Of the average write."""
     machine: Machine
     device_setup: DeviceSetup
     wal_reaches_device: bool
@@ -81,19 +99,28 @@ def set_up(
 
     `like`: the keys to carry, where another phase of the run has chosen them.
     """
-    engine = make_engine(_group(config, "engine"), allowed)
+    engines = make_engines(_group(config, "engine"), allowed)
+    engine = engines[DEFAULT_FAMILY]
     host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _ABOUT}, "host")
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _ABOUT}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
     device_setup = make_device(_group(config, "device"), allowed)
-    shape = _shape(engine, workload)
-    per_file = _entries_per_file(engine, workload, shape)
+    shares = family_shares(_group(config, "workload").get("families"), list(engines))
+    views = {name: share.load.workload(workload) for name, share in shares.items()}
+    shapes = {name: _shape(engines[name], views[name], shares[name].load.short_lived) for name in engines}
+    per_file = min(
+        _entries_per_file(engines[name], views[name], shapes[name]) for name in engines if shares[name].writes > 0.0
+    )
     sample = like
     if sample is None:
         sample = workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
-    content = _content(engine, workload, sample)
+    families = tuple(
+        FamilySetup(name, one, _content(one, views[name], sample), shapes[name], views[name], shares[name])
+        for name, one in engines.items()
+    )
     return Setup(
-        engine=engine, workload=workload, host=host, sample=sample, content=content, shape=shape,
+        families=families, engine=engine, workload=workload, host=host, sample=sample,
+        shape=mean_shape([(f.shape, f.share.writes) for f in families]),
         machine=make_machine(env, engine, workload, host, device_setup, limiter_rng), device_setup=device_setup,
         wal_reaches_device=_wal_reaches_device(engine, workload), keys=keys,
     )  # fmt: skip
@@ -133,17 +160,18 @@ def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return group
 
 
-def _shape(engine: Engine, workload: Workload) -> WriteShape:
+def _shape(engine: Engine, workload: Workload, short_lived: bool) -> WriteShape:
     options = engine.options
     key, value = round(workload.key_size), round(workload.value_bytes)
-    deletes = _delete_share(workload)
+    deletes = 0.5 if short_lived else _delete_share(workload)
     per_batch = max(c.batch_size for c in workload.clients)
     batch = (batch_bytes(key, value, puts=per_batch)) / per_batch
     return WriteShape(
         batch_bytes=batch - deletes * value,
         user_bytes=key + (1.0 - deletes) * workload.value_bytes,
         wal_bytes=0.0 if options.disable_wal else batch + _WAL_HEADER_BYTES,
-        memtable_entries=engine.memtable_entries(key, value, deletes),
+        memtable_entries=(entries := engine.memtable_entries(key, value, deletes)),
+        memtable_bytes=options.write_buffer_size / entries,
         key_bytes=key,
         value_bytes=value,
         delete_share=deletes,

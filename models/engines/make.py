@@ -11,8 +11,9 @@ from lsmlab.models.policies.parts import GROUPS, METADATA, make_part
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build
 
-_ABOUT: Final = (*METADATA, "options_file")
-"""Keys of an engine's YAML that inform readers, or that the command line has already acted on."""
+_ABOUT: Final = (*METADATA, "options_file", "families")
+"""Keys of an engine's YAML that inform readers, that the command line has already acted on, or that
+`lsmlab.models.engines.families` reads."""
 DEFAULT: Final = "lsmlab.models.engines.rocksdb.RocksDb"
 
 

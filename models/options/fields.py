@@ -110,7 +110,9 @@ class RocksDbOptions:
     arena_block_size: int = quantity("bytes", _MIB, high=_U64)
     db_write_buffer_size: int = quantity("bytes", 0, high=_U64)
     max_total_wal_size: int = quantity("bytes", 0, high=_U64)
-    """0 = four times the memtables of all column families; never reached by a store of one."""
+    """0 = four times the memtables of all column families; without effect on a database of one."""
+    atomic_flush: bool = False
+    """Flush all column families together."""
     # jobs
     max_background_jobs: int = quantity("count", 2, low=-1, high=_I32)
     max_background_compactions: int = quantity("count", -1, low=-1, high=_I32)

@@ -46,6 +46,8 @@ class OptionsFile:
     notes: list[str]
     """What had to be assumed, in words."""
     column_family: str
+    families: tuple[str, ...]
+    """All column families of the file, in its order."""
     rate_limited: bool
     """Whether the LOG shows a rate limiter; neither file tells its rate."""
 
@@ -135,8 +137,8 @@ class _Reader:
             self.values["cache_size"] = 0
         if self.rate_limited:
             self.notes.append("the store has a rate limiter of unknown rate; set rate_limiter_bytes_per_sec")
-        family, ignored = self.column_family, list(self.ignored)
-        return OptionsFile(self.source, self.version, self.values, ignored, self.notes, family, self.rate_limited)
+        family, ignored, families = self.column_family, list(self.ignored), tuple(self.families)
+        return OptionsFile(self.source, self.version, self.values, ignored, self.notes, family, families, self.rate_limited)
 
     def _take(self, entry: Entry) -> None:
         if entry.section == "Version":

@@ -24,7 +24,8 @@ def make_workload(values: Mapping[str, Any], allowed: Sequence[str] = ALLOWED) -
     cls = load_class(target, allowed, "workload", "lsmlab.models.workloads.ycsb.Ycsb")
     if not (dataclasses.is_dataclass(cls) and callable(getattr(cls, "workload", None))):
         raise InputError(f"workload._target_: {target} is not a workload: a dataclass with a workload() method")
-    builder: Any = build(cls, values, "workload")
+    own = {key: value for key, value in values.items() if key != "families"}  # `workloads.families` reads them
+    builder: Any = build(cls, own, "workload")
     try:
         workload = builder.workload()
     except InputError as error:

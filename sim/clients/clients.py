@@ -15,6 +15,7 @@ from lsmlab.sim.clients.admission import Admission
 from lsmlab.sim.clients.demand import ClientDemand
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import NEVER, Group, Traffic, start_group, writes_per_s
+from lsmlab.sim.clients.memtable_switches import MemtableSwitches
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.clients.write_waits import WriteWaits
 from lsmlab.sim.machine.queues import Alarm
@@ -22,7 +23,7 @@ from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.database import Database
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients.reads import TreeReads
+    from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
 
 _ROUNDS: Final = 4
@@ -40,7 +41,7 @@ class ClientLoad:
 
     def __init__(
         self, env: simpy.Environment, setup: Setup, databases: Sequence[Database], until_s: float, rng: np.random.Generator,
-        reads: TreeReads | None,
+        reads: FamilyReads | None,
     ) -> None:  # fmt: skip
         self.env = env
         self.databases = databases
@@ -58,7 +59,13 @@ class ClientLoad:
         self._last_s = 0.0
         self._written = 0.0
         """Writes per store so far."""
-        self._filling = Filling(len(databases), shape.memtable_entries, rng)
+        families = setup.families
+        shapes, shares = [f.shape for f in families], [f.share.writes for f in families]
+        self._shapes = shapes * len(databases)
+        """Of the writes to each family."""
+        self._filling = Filling(len(databases), [s.memtable_entries for s in shapes], shares, rng)
+        self._switches = [MemtableSwitches(database, self._filling, shapes, shares) for database in databases]
+        self._bounded = [s for s in self._switches if s.bounded]
         self._times = OpTimes(machine, shape, self._filling, reads, sync_s)
         self._admission = Admission(databases, self.groups, machine, shape, self._times)
         self._demand = ClientDemand(
@@ -76,6 +83,8 @@ class ClientLoad:
         """Per second now; kept up to date while `rates_changed` has observers."""
         for database in databases:
             database.stall_changed.add(self.refresh)
+            if self._bounded:
+                database.memory_freed.add(self._memory_freed)
         for family in self.families:
             family.events.memtable_resized.add(self._resize_memtable)
         machine.cores.changed.add(self.refresh)
@@ -132,21 +141,29 @@ class ClientLoad:
 
     def _resize_memtable(self, number: int) -> None:
         """The active memtable of a family is full with more or fewer writes from now on, perhaps with what it has."""
-        engine, shape = self.families[number].memtable_options, self.shape
+        engine, shape = self.families[number].memtable_options, self._shapes[number]
         self._advance()
         entries = engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
         self._filling.resize(number, entries, self._written)
         if not self._planning:
             self._plan()
 
+    def _memory_freed(self) -> None:
+        """WALs or memory ask for the next switch later than planned, or again."""
+        if not self._planning:
+            self._wake()
+
     def _switch_full_memtables(self) -> None:
         self._planning = True  # a switch recomputes stalls, which would plan again for each store
         for number, entries in self._filling.switched(self._written):
             self.waits.add_switch(self.env.now)
-            self.families[number].switch_memtable(entries, entries * self.shape.wal_bytes)
+            self._switches[self.families[number].database.number].full(number, entries, self._written)
             kept = self.families[number].memtables.kept.entries
             if kept > 0.0:
                 self._filling.keep(number, kept)
+        for switches in self._bounded:
+            while switches.forced(self._written):
+                self.waits.add_switch(self.env.now)
         self._planning = False
 
     # --- the past: integrate what the present rates have done -----------------------------------------------------------
@@ -222,7 +239,8 @@ class ClientLoad:
         soonest_s = NEVER
         write_rate = writes_per_s(self.groups) / len(self.databases)
         if write_rate > 0.0:
-            soonest_s = max(0.0, self._filling.next_at - self._written) / write_rate
+            next_at = min([self._filling.next_at, *(s.next_at(self._written) for s in self._bounded)])
+            soonest_s = max(0.0, next_at - self._written) / write_rate
         for group in self.groups:
             if group.finished:
                 continue

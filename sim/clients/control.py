@@ -20,7 +20,7 @@ from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.records import JobRecord
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients.reads import TreeReads
+    from lsmlab.sim.clients.family_reads import FamilyReads
 
 
 class Observation:
@@ -145,7 +145,7 @@ class Tuning:
 
 def start_control(
     env: simpy.Environment, databases: Sequence[Database], clients: ClientLoad, machine: Machine, workload: Workload,
-    reads: TreeReads | None,
+    reads: FamilyReads | None,
 ) -> list[Observation | Tuning | Seeks]:
     """Start the observation, tuning and seek charges that the engine uses."""
     controls: list[Observation | Tuning | Seeks] = []

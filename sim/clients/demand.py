@@ -56,5 +56,5 @@ class ClientDemand:
         """
         if self._wal_reaches_device or wal_bytes_per_s <= 0.0:
             return self._wal_reaches_device
-        life_s = self._filling.entries * self._wal_bytes * self._stores / wal_bytes_per_s
+        life_s = self._filling.slowest_entries * self._wal_bytes * self._stores / wal_bytes_per_s
         return life_s > self._machine.host.dirty_expire

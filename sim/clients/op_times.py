@@ -23,7 +23,8 @@ from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.write_shape import WriteShape
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients.reads import ReadCost, TreeReads
+    from lsmlab.sim.clients.family_reads import FamilyReads
+    from lsmlab.sim.clients.reads import ReadCost
 
 Parts = list[tuple[float, float]]
 """(share of the operations, their mean time in seconds)."""
@@ -38,7 +39,7 @@ class OpTimes:
     """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) on the machine as it is now."""
 
     def __init__(
-        self, machine: Machine, shape: WriteShape, filling: Filling, reads: TreeReads | None, sync_s: float
+        self, machine: Machine, shape: WriteShape, filling: Filling, reads: FamilyReads | None, sync_s: float
     ) -> None:
         """`sync_s`: wait of a write for the log's fsync."""
         self._machine = machine

@@ -34,7 +34,7 @@ from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
 from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
-    from lsmlab.sim.setup import Setup
+    from lsmlab.sim.setup import FamilySetup, Setup
 
 SAMPLE: Final = 96
 """Read keys looked up per refresh: the standard error of their mean is 1/sqrt(96) of their spread."""
@@ -75,28 +75,30 @@ class _Opened(NamedTuple):
 
 
 class TreeReads:
-    """Costs of point reads and scans, measured again as the trees change."""
+    """Costs of point reads and scans of one column family, measured again as its trees change."""
 
     def __init__(
-        self, env: simpy.Environment, families: Sequence[ColumnFamily], setup: Setup,
+        self, env: simpy.Environment, families: Sequence[ColumnFamily], setup: Setup, own: FamilySetup,
         cursors: Sequence[InsertCursor], rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        """`cursors`: insert cursors that the writers of each shard move, so that reads can follow them."""
+        """`families` of all databases; `cursors`: insert cursors that their writers move, so that reads can follow."""
         self._env = env
-        self._families = families
+        self._all_families = families
+        self._families = [f for f in families if f.name == own.name]
         self._setup = setup
+        self._own = own
         self._rng = rng
-        options = setup.engine.options
-        kind = setup.engine.table_reads.filter
+        options = own.engine.options
+        kind = own.engine.table_reads.filter
         self._false_positive = false_positive_rate(options.bloom_bits, kind) if options.bloom_bits > 0 else 1.0
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
-        self._choosers: list[list[ChooserState]] = [
-            [c.read_keys.start(setup.sample, cursor) for c in self._readers] for cursor in cursors
-        ]
+        self._choosers: dict[int, list[ChooserState]] = {
+            f.number: [c.read_keys.start(setup.sample, cursors[f.number]) for c in self._readers] for f in self._families
+        }
         population = float(setup.workload.shard().population)
         self.entries_per_block = expected_entries_per_block(
-            round(setup.workload.key_size), setup.workload.value_bytes, population=population, entries=population,
-            block_format=setup.engine.block_format,
+            round(own.workload.key_size), own.workload.value_bytes, population=population, entries=population,
+            block_format=own.engine.block_format,
         )  # fmt: skip
         self._unit_bytes = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
         self._tables = 0
@@ -131,15 +133,15 @@ class TreeReads:
         return {
             "hit_rate": self.hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
-            "bloom_false_positive_rate": self._false_positive if self._setup.engine.options.bloom_bits > 0 else None,
+            "bloom_false_positive_rate": self._false_positive if self._own.engine.options.bloom_bits > 0 else None,
             "found_share": self.lookups.found + self.lookups.in_memory,
             "runs_per_read": self.lookups.runs,
-            "opens_per_read": table_opens(self.lookups.searched, self._setup.engine.table_reads.open_tables),
+            "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
         }
 
     def _hit_rate(self) -> float:
-        options = self._setup.engine.options
-        share = options.cache_size / self._setup.workload.shards
+        options = self._own.engine.options
+        share = options.cache_size / self._setup.workload.shards * self._own.share.reads
         capacity = cached_blocks(share, options.block_size)
         rates = [lru_hit_rate(p, capacity) for p in self._popularity]
         weights = [c.threads for c in self._readers]
@@ -147,7 +149,7 @@ class TreeReads:
 
     def _measure(self) -> tuple[ReadCost, ReadCost]:
         host = self._setup.host
-        block_bytes = self._setup.engine.options.block_size
+        block_bytes = self._own.engine.options.block_size
         family = self._families[int(self._rng.integers(len(self._families)))]
         self.lookups = found = look_up(family, np.sort(self.sample_codes(family.number)))
         extra = found.runs - found.found  # runs probed that do not have the key
@@ -156,7 +158,7 @@ class TreeReads:
         self._block_weight += 1.0
         self._tables = _table_count(family.tree)
         self.block_bytes = self._requests(1.0)[1]
-        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._families)
+        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
         miss = (1.0 - self.hit_rate) * beyond_pages
         opened = self._opened(family, found.searched, beyond_pages)
         get = ReadCost(
@@ -184,15 +186,15 @@ class TreeReads:
 
     def _requests(self, blocks: float) -> tuple[float, float]:
         """(Requests, bytes) to read consecutive blocks of a table from the device."""
-        return self._setup.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
+        return self._own.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[Searched], beyond_pages: float) -> _Opened:
         """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""
-        reads = self._setup.engine.table_reads
+        reads = self._own.engine.table_reads
         opens = table_opens(searched, reads.open_tables)
         if opens == 0.0:
             return _Opened()
-        entry = self._setup.content.entry
+        entry = self._own.content.entry
         table_bytes = _all_bytes(family.tree) / self._tables
         tail_bytes = table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed
         return _Opened(
@@ -202,12 +204,12 @@ class TreeReads:
             memory_share=(1.0 - beyond_pages) ** opens,
         )
 
-    def _scan_length(self) -> float:
-        lengths = [c.scan_length.mean for c in self._readers if c.mix.scan > 0]
-        return float(np.mean(lengths)) if lengths else 0.0
+    def reads_from(self, family: int) -> bool:
+        """Whether these are reads of family number `family`."""
+        return family in self._choosers
 
     def sample_codes(self, store: int) -> KeyArray:
-        """Sample of the keys that the clients' next reads of shard `store` ask for."""
+        """Sample of the keys that the clients' next reads of family number `store` ask for."""
         weights = np.array([_reads(c) for c in self._readers])
         counts = self._rng.multinomial(SAMPLE, weights / weights.sum())
         parts = [
@@ -216,6 +218,10 @@ class TreeReads:
             if count
         ]
         return np.concatenate(parts)
+
+    def _scan_length(self) -> float:
+        lengths = [c.scan_length.mean for c in self._readers if c.mix.scan > 0]
+        return float(np.mean(lengths)) if lengths else 0.0
 
 
 def _reads(clients: Clients) -> float:

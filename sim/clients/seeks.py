@@ -18,7 +18,7 @@ from lsmlab.sim.machine.queues import Alarm
 from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients.reads import TreeReads
+    from lsmlab.sim.clients.family_reads import FamilyReads
 
 LOOK_S: Final = 1.0
 """Time between two samples. A file's allowance (100 lookups and more) lasts longer, or the thread is busy anyway."""
@@ -30,7 +30,7 @@ class Seeks:
     """Charge the files of all families; queue a compaction when the allowance of a file is used up."""
 
     def __init__(
-        self, env: simpy.Environment, families: Sequence[ColumnFamily], clients: ClientLoad, reads: TreeReads,
+        self, env: simpy.Environment, families: Sequence[ColumnFamily], clients: ClientLoad, reads: FamilyReads,
         entry_bytes: float,
     ) -> None:  # fmt: skip
         """`entry_bytes`: bytes of key and value of an entry."""

@@ -14,11 +14,17 @@ _KINDS = np.array([kind.name.lower() for kind in EventKind], dtype=object)
 
 
 def events_table(logs: Sequence[EventLog], sample: KeySample) -> Table:
-    """Columns of events.parquet: rows by time, then shard; rows of one edit stay together, removed files first."""
+    """Columns of events.parquet: rows by time, then shard and column family.
+
+    Rows of one edit stay together, removed files first.
+    """
     parts = [_columns(log, sample) for log in logs]
     table = {name: np.concatenate([part[name] for part in parts]) for name in EVENTS.empty()}
+    if len({log.family for log in logs}) > 1:
+        names = [np.full(len(part["shard"]), log.family, dtype=object) for log, part in zip(logs, parts, strict=True)]
+        table["column_family"] = np.concatenate(names)
     if len(parts) > 1:
-        order = np.lexsort((table["shard"], table["time_s"]))
+        order = np.lexsort((np.repeat(range(len(parts)), [len(p["shard"]) for p in parts]), table["time_s"]))
         table = {name: values[order] for name, values in table.items()}
     return table
 

@@ -17,14 +17,29 @@ _MIB: Final = 2.0**20
 def level_rows(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
     """One row per level that holds or received anything."""
     rows = []
-    for level in range(families[0].tree.num_levels):
+    for level in range(most_levels(families)):
         row = _level_row(level, families, jobs)
         if row["files"] or row["write_bytes"] or row["moved_bytes"] or level == 0:
             rows.append(row)
     return rows
 
 
+def most_levels(families: Sequence[ColumnFamily]) -> int:
+    """Levels of the tree that has the most."""
+    return max(f.tree.num_levels for f in families)
+
+
+def files_per_level(families: Sequence[ColumnFamily]) -> list[int]:
+    """Files of each level, summed over families."""
+    return [sum(f.tree.file_count(i) for f in _with_level(families, i)) for i in range(most_levels(families))]
+
+
+def _with_level(families: Sequence[ColumnFamily], level: int) -> list[ColumnFamily]:
+    return [f for f in families if level < f.tree.num_levels]
+
+
 def _level_row(level: int, families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> dict[str, Any]:
+    families = _with_level(families, level)
     into = [j for j in jobs if j.output_level == level and j.kind in ("compaction", "flush")]
     merges = [j for j in into if j.kind == "compaction"]
     flushed = sum(j.write_bytes for j in into if j.kind == "flush")

@@ -23,7 +23,7 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
         for file in files:
             filter_bytes = bloom_filter_bytes(file.entries, options.bloom_bits, format_version=options.format_version)
             filters += open_share * filter_bytes
-            tails += open_share * file.entries * setup.content.entry.tail
+            tails += open_share * file.entries * family.content.entry.tail
         picker = family.latest_options.picker
         metadata += picker.metadata_bytes(family.tree) if isinstance(picker, KeepsMetadata) else 0
     parts = {

@@ -15,6 +15,7 @@ from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.results.chains import chains
 from lsmlab.sim.results.events import events_table
+from lsmlab.sim.results.families import family_summaries
 from lsmlab.sim.results.memory import memory_summary
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema, column_array
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOBS, LATENCY, SERIES, STALLS
@@ -29,10 +30,11 @@ from lsmlab.sim.results.series import (
 from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.event_log import EventLog
+from lsmlab.sim.store.records import JobRecord
 
 if TYPE_CHECKING:
     import pandas as pd
-    from lsmlab.sim.clients.reads import TreeReads
+    from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
 
 
@@ -108,20 +110,28 @@ def _frame(table: Table) -> pd.DataFrame:
 
 def collect(
     config: Mapping[str, Any], setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad,
-    reads: TreeReads | None, end_s: float, logs: Sequence[EventLog] | None = None,
+    reads: FamilyReads | None, end_s: float, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
     """Make the result of a run that has ended at `end_s`; `logs`: of its shards, if it kept any."""
     duration_s = max(end_s, 1e-9)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
     writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
     read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
+
+    def jobs_of(family: ColumnFamily) -> list[JobRecord]:
+        """Jobs of the family's database: a job of another family may end its stall."""
+        same = [f.recorder for f in families if f.database is family.database]
+        return [j for r in same for j in (*r.jobs, *r.unfinished)]
+
     found = [
         pair
-        for r in (family.recorder for family in families)
-        for pair in zip(r.stalls, chains(r.stalls, [*r.jobs, *r.unfinished]), strict=True)
+        for s in families
+        for pair in zip(s.recorder.stalls, chains(s.recorder.stalls, jobs_of(s)), strict=True)
     ]
     summary = summarise(setup, families, clients, duration_s)
     summary["memory"] = memory_summary(setup, families)
+    if len(setup.families) > 1:
+        summary["column_families"] = family_summaries(setup, families)
     if reads is not None:
         summary["read_amplification"] = reads.mean_blocks_per_read()
         summary["block_cache"] = reads.facts()
@@ -146,7 +156,7 @@ def collect(
         summary=summary,
         series=_series(setup, families, clients, (writes, write_pieces), (read, read_pieces), seconds),
         jobs=_jobs_table(families),
-        stalls=stall_rows(found),
+        stalls=stall_rows(found, named=len(setup.families) > 1),
         latency=_latency_table(writes, read),
         events=None if logs is None else events_table(logs, setup.sample),
     )
@@ -174,8 +184,12 @@ def _series(
 
 
 def _jobs_table(families: Sequence[ColumnFamily]) -> Table:
-    records = [j for f in families for j in (*f.recorder.jobs, *f.recorder.unfinished)]
-    return {c.name: column_array([getattr(j, c.name) for j in records], c.dtype) for c in JOBS.columns}
+    records = [(f.name, j) for f in families for j in (*f.recorder.jobs, *f.recorder.unfinished)]
+    columns = [c for c in JOBS.columns if not c.optional]
+    table = {c.name: column_array([getattr(j, c.name) for _, j in records], c.dtype) for c in columns}
+    if len({f.name for f in families}) > 1:
+        table["column_family"] = column_array([name for name, _ in records], "string")
+    return table
 
 
 def _latency_table(writes: LatencyDistribution | None, reads: LatencyDistribution | None) -> Table:
@@ -191,7 +205,7 @@ def _latency_table(writes: LatencyDistribution | None, reads: LatencyDistributio
 
 
 def _key_facts(setup: Setup) -> dict[str, Any]:
-    per_file = setup.engine.smallest_file_bytes / max(1.0, setup.content.entry.put) / setup.sample.weight
+    per_file = setup.engine.smallest_file_bytes / max(1.0, setup.families[0].content.entry.put) / setup.sample.weight
     return {
         "mode": setup.keys.mode,
         "rate": setup.sample.rate,

@@ -123,7 +123,7 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
     """
     at = seconds[1:]
     width = StoreRecorder.STATE_WIDTH
-    levels = recorders[0].num_levels
+    levels = max(recorder.num_levels for recorder in recorders)
     names = ("l0_files", "immutables", "pending_bytes")
     table: Table = {name: np.zeros(len(at)) for name in names}
     table["delayed_rate_bytes_per_s"] = np.full(len(at), np.inf)
@@ -135,7 +135,7 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
         table[f"level_files_{i}"] = np.zeros(len(at))
     for recorder in recorders:
         states = np.frombuffer(recorder.states, dtype=np.float64).reshape(-1, width)
-        sizes = np.frombuffer(recorder.level_states, dtype=np.float64).reshape(-1, 2 * levels)
+        sizes = np.frombuffer(recorder.level_states, dtype=np.float64).reshape(-1, 2 * recorder.num_levels)
         times = states[:, 0]
         index = np.searchsorted(times, at, side="right") - 1
         known = index >= 0
@@ -145,9 +145,10 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
                 table[name] = table[name] + np.where(known, states[index, column], 0.0)
             rate = np.where(known, states[index, 4], np.inf)
             table["delayed_rate_bytes_per_s"] = np.minimum(table["delayed_rate_bytes_per_s"], rate)
-            for i in range(levels):
+            own = recorder.num_levels
+            for i in range(own):
                 table[f"level_bytes_{i}"] = table[f"level_bytes_{i}"] + np.where(known, sizes[index, i], 0.0)
-                table[f"level_files_{i}"] = table[f"level_files_{i}"] + np.where(known, sizes[index, levels + i], 0.0)
+                table[f"level_files_{i}"] = table[f"level_files_{i}"] + np.where(known, sizes[index, own + i], 0.0)
         activity = np.frombuffer(recorder.activity, dtype=np.float64).reshape(-1, 3)
         for column, name in ((1, "running_flushes"), (2, "running_compactions")):
             table[name] = table[name] + held(activity[:, 0], np.cumsum(activity[:, column]), at)

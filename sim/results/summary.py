@@ -15,7 +15,7 @@ from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.results.chains import Chain
-from lsmlab.sim.results.level_tables import compaction_stats, level_rows
+from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
@@ -85,7 +85,7 @@ def summarise(setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoa
         "device_bytes_written": device.write_bytes,
         "device_bytes_read": device.read_bytes,
         **_stalls(families, clients, duration_s),
-        "files_per_level": [sum(s.tree.file_count(i) for s in families) for i in range(families[0].tree.num_levels)],
+        "files_per_level": files_per_level(families),
         "levels": level_rows(families, jobs),
         "compaction_stats": compaction_stats(families, jobs),
         "device": _device_facts(setup, live, duration_s),
@@ -214,8 +214,8 @@ def _utilisation(setup: Setup, duration_s: float) -> float:
     return min(1.0, max(shares))  # a cap's first allowance comes on top of cap x time
 
 
-def stall_rows(found: Sequence[tuple[StallInterval, Chain]]) -> list[dict[str, Any]]:
-    """Rows of stalls.parquet, in the order of its columns (`STALLS`)."""
+def stall_rows(found: Sequence[tuple[StallInterval, Chain]], named: bool = False) -> list[dict[str, Any]]:
+    """Rows of stalls.parquet, in the order of its columns (`STALLS`); `named`: with their column families."""
     return [
         {
             "stall": number,
@@ -223,6 +223,7 @@ def stall_rows(found: Sequence[tuple[StallInterval, Chain]]) -> list[dict[str, A
             "start_s": stall.start_s,
             "end_s": stall.end_s,
             "shard": stall.shard,
+            **({"column_family": stall.family} if named else {}),
             "chain_jobs": list(chain.jobs),
             "chain_levels": chain.levels,
             "chain_bytes": chain.size_bytes,

@@ -40,12 +40,16 @@ class TreeState:
         return self.levels.get(level, [])
 
 
-def tree_at(events: Mapping[str, NDArray[Any]], time_s: float = math.inf, shard: int = 0) -> TreeState:
-    """Apply the edits of a shard up to `time_s`, its own included.
+def tree_at(
+    events: Mapping[str, NDArray[Any]], time_s: float = math.inf, shard: int = 0, family: str = "default"
+) -> TreeState:
+    """Apply the edits of a shard's column family up to `time_s`, its own included.
 
-    `events` are the columns of events.parquet.
+    `events` are the columns of events.parquet; `family` counts where they have a column `column_family`.
     """
     mine = (events["shard"] == shard) & (events["time_s"] <= time_s)
+    if "column_family" in events:
+        mine &= events["column_family"] == family
     names = (
         "time_s", "job", "kind", "file", "from_level", "to_level", "smallest", "largest", "bytes", "entries", "linked_to",
     )  # fmt: skip

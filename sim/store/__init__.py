@@ -4,5 +4,5 @@
 - A column family: column_family, memtables, write_shape.
 - Jobs: flushing, compacting, jobs; their outputs and steps: work; what jobs use of both: job_context.
 - Events and their observers: store_events, recorder, event_log; what they record: records, job_records.
-- Files of a database: manifest, version_edits, options_file, purge.
+- Memory of all memtables: write_buffer_manager; files of a database: wal_files, manifest, version_edits, options_file, purge.
 """

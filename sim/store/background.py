@@ -9,7 +9,7 @@ import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import simpy
@@ -37,8 +37,8 @@ from lsmlab.sim.store.write_controller import WriteController
 class FlushThreads(Protocol):
     """Flush threads of a column family (`Flushing`)."""
 
-    def run(self, view: JobView, parent: int) -> Events:
-        """Run one flush."""
+    def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events:
+        """Run one flush; `group`: the flush threads of all families that flush together (atomic_flush)."""
 
 
 class CompactionThreads(Protocol):
@@ -96,7 +96,8 @@ class Background:
         """What the scheduler sees: counts and bytes are sums over the column families."""
         self._rng = rng
         self._job_ids = itertools.count(1)
-        self._flush_queue: deque[QueuedFamily] = deque()
+        self._flush_queue: deque[tuple[FlushThreads, ...]] = deque()
+        """Flush requests: one family each, or all that flush together."""
         self._compaction_queue: deque[QueuedFamily] = deque()
         """With `Scheduler.splits_l0`: of compactions in scope DEEP."""
         self._l0_queue: deque[QueuedFamily] = deque()
@@ -118,10 +119,10 @@ class Background:
 
     # --- queues -------------------------------------------------------------------------------------------------------
 
-    def enqueue_flush(self, family: QueuedFamily) -> None:
-        """Queue a family for a flush, once (EnqueuePendingFlush)."""
-        if family not in self._flush_queue:
-            self._flush_queue.append(family)
+    def enqueue_flush(self, *families: FlushThreads) -> None:
+        """Queue a flush of one family, unless it is queued, or of several that flush together (EnqueuePendingFlush)."""
+        if families not in self._flush_queue:
+            self._flush_queue.append(families)
 
     def enqueue_compaction(self, family: QueuedFamily) -> bool:
         """Queue a family if its picker has work for it; whether it was added to a queue (EnqueuePendingCompaction)."""
@@ -198,11 +199,11 @@ class Background:
     def _start_flush(self, action: StartFlush) -> bool:
         view = self.view
         view.flushes += 1
-        family = self._flush_queue.popleft()
+        request = self._flush_queue.popleft()
         view.flush_waiting = bool(self._flush_queue)
         job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool)
         view.jobs.append(job)
-        self._env.process(family.flushing.run(job, self._cause_job))
+        self._env.process(request[0].run(job, self._cause_job, request))
         return view.flush_waiting
 
     def _start_compaction(self, action: StartCompaction) -> bool:

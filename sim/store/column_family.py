@@ -20,13 +20,29 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.store.compacting import Compacting
 from lsmlab.sim.store.flushing import Flushing
 from lsmlab.sim.store.job_context import DatabaseContext
-from lsmlab.sim.store.memtables import KeySource, Memtable, Memtables
+from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL, KeySource, Memtable, Memtables
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.recorder import StoreRecorder
 from lsmlab.sim.store.store_events import StoreEvents
 from lsmlab.sim.store.version_edits import NO_JOB, apply_edit, opening_edit
 
 _EMPTY: Final = StallInputs(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Switch of the active memtable of one column family."""
+
+    family: int
+    """Number among the families of all databases of the run."""
+    entries: float
+    """Writes that the memtable took."""
+    wal_bytes: float
+    """Size of the WAL that the switch closes; 0 if it is empty or there is none."""
+    size_bytes: float = 0.0
+    """Memory that the memtable takes."""
+    reason: str = WRITE_BUFFER_FULL
+    """As RocksDB's LOG names it; any other reason flushes at once, whatever min_write_buffer_number_to_merge is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +56,8 @@ class FamilyParts:
     content: Content
     source: KeySource
     recorder: StoreRecorder
+    written: bool = True
+    """Whether clients write to the family: an empty family keeps no WAL alive."""
     checks: bool = False
     """Whether the tree's invariants are checked after every change."""
 
@@ -87,33 +105,45 @@ class ColumnFamily:
 
     # --- memtables ----------------------------------------------------------------------------------------------------
 
-    def switch_memtable(self, entries: float, wal_bytes: float) -> None:
-        """Make the active memtable, which took `entries` writes, immutable (SwitchMemtable), hot keys apart."""
-        memtable = self.memtables.full(entries, wal_bytes, self.latest_options.hot_keys)
+    def switch_memtable(self, switch: Switch) -> bool:
+        """Make the active memtable immutable (SwitchMemtable), hot keys apart; whether there is anything to flush."""
+        memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.hot_keys)
         if memtable is None:
-            return
+            return False
+        memtable.first_wal = self.database.wals.switch_memtable(self.number, memtable.wal_bytes)
+        memtable.reason, memtable.size_bytes = switch.reason, switch.size_bytes
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
         self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
         self._size_memtable(self.latest_options)
         self.install()
-        self.request_flush()
-        self.database.background.schedule()
+        return True
 
     def flush_all(self, entries: float) -> None:
         """Flush all memtables, the active one with its `entries` too (DB::Flush)."""
         memtable = self.memtables.rest(entries)
         if memtable is not None:
+            memtable.first_wal = self.database.wals.switch_memtable(self.number, 0.0)
             self.immutables.append(memtable)
-        if any(not m.in_progress for m in self.immutables):
-            self.database.background.enqueue_flush(self)
+        if self.has_waiting_memtables:
+            self.database.background.enqueue_flush(self.flushing)
         self.install()
 
-    def request_flush(self) -> None:
-        """Queue a flush if min_write_buffer_number_to_merge memtables wait (SchedulePendingFlush)."""
+    @property
+    def has_waiting_memtables(self) -> bool:
+        """Whether an immutable memtable is not being flushed yet."""
+        return any(not m.in_progress for m in self.immutables)
+
+    @property
+    def immutable_bytes(self) -> float:
+        """Memory of the immutable memtables."""
+        return sum(m.size_bytes for m in self.immutables)
+
+    def request_flush(self, forced: bool = False) -> None:
+        """Queue a flush if min_write_buffer_number_to_merge memtables wait, or one if `forced` (IsFlushPending)."""
         waiting = sum(not m.in_progress for m in self.immutables)
-        if waiting >= self.options.min_write_buffer_number_to_merge:
-            self.database.background.enqueue_flush(self)
+        if waiting >= (1 if forced else self.options.min_write_buffer_number_to_merge):
+            self.database.background.enqueue_flush(self.flushing)
 
     # --- trees that were built before the run -------------------------------------------------------------------------
 

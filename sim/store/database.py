@@ -7,7 +7,7 @@ belong to the database (RocksDB's `DBImpl`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import simpy
@@ -17,9 +17,12 @@ from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background
-from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts
+from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, Switch
 from lsmlab.sim.store.manifest import Manifest
+from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.store.options_file import OptionsFile
+from lsmlab.sim.store.wal_files import WalFiles
+from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
 from lsmlab.sim.store.write_controller import TokenHolder, WriteController
 
 
@@ -41,6 +44,10 @@ class Database:
         """Writers are slowed, stopped or released, or their delayed rate has changed."""
         self.manifest = Manifest(env, machine)
         self.options_file = OptionsFile(env, machine, lambda: self.blocked, self.stall_changed)
+        self.wals = WalFiles()
+        self.write_buffer_manager = WriteBufferManager(0.0)
+        self.memory_freed = Observers[[]]()
+        """Memtables were flushed: memory or WALs are free."""
         self.file_numbers: Iterator[int] = itertools.count(1)
         self.blocked = False
         """Writers wait: set by a stop, cleared at the end of the background job that lifted it.
@@ -53,6 +60,8 @@ class Database:
         """Open a column family."""
         family = ColumnFamily(self, parts)
         self.families.append(family)
+        if parts.written:
+            self.wals.add_family(family.number)
         self.write_controller.families.append(family)
         return family
 
@@ -65,6 +74,39 @@ class Database:
         """Flush all memtables, the active one of each family with its `entries` too (DB::Flush)."""
         for family, count in zip(self.families, entries, strict=True):
             family.flush_all(count)
+
+    def switch_memtables(self, switches: Sequence[Switch]) -> None:
+        """Switch the active memtables of families of this database and request their flushes.
+
+        See (behaviour/write-path.md, Memtable switch).
+        """
+        families = {family.number: family for family in self.families}
+        switched = [(families[s.family], s) for s in switches if families[s.family].switch_memtable(s)]
+        if not switched:
+            return
+        if self.atomic_flush:
+            self.background.enqueue_flush(*(f.flushing for f in self.families if f.has_waiting_memtables))
+        else:
+            for family, switch in switched:
+                family.request_flush(forced=switch.reason != WRITE_BUFFER_FULL)
+        self.background.schedule()
+
+    @property
+    def atomic_flush(self) -> bool:
+        """Whether all column families are flushed together."""
+        return len(self.families) > 1 and self.families[0].options.atomic_flush
+
+    def commit_flushes(self, job: int) -> None:
+        """Commit the finished flushes of all families, each family's in memtable order (atomic_flush)."""
+        for family in self.families:
+            family.flushing.commit(job)
+
+    def delete_wals(self) -> list[float]:
+        """Delete the WALs without unflushed data of any family. Returns their sizes in bytes, oldest first."""
+        oldest = min(
+            f.immutables[0].first_wal if f.immutables else self.wals.active_since(f.number) for f in self.families
+        )
+        return self.wals.delete_before(oldest)
 
     def retune(self, changes: Changes) -> None:
         """Change options at run time, in all column families; running jobs keep the options that they began with.

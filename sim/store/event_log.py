@@ -33,8 +33,9 @@ class EventLog:
 
     MOMENT_WIDTH, FILE_WIDTH, GONE_WIDTH = 2, 10, 4
 
-    def __init__(self, shard: int) -> None:
+    def __init__(self, shard: int, family: str = "default") -> None:
         self.shard = shard
+        self.family = family
         self.moments = array("d")
         """Rows of (time, job): one per edit or switch."""
         self.files = array("q")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.scheduling import JobView
@@ -22,11 +24,15 @@ class _Flush:
     """A flush from its start to its commit; finished, it may have to wait for older ones."""
 
     memtables: list[Memtable]
+    engine: Engine
+    """Options as the flush began."""
     work: FlushWork
     record: JobRecord
     """Of the whole flush; times follow."""
     progress: Progress = field(default_factory=Progress)
     finished: bool = False
+    freed_wal_bytes: float = 0.0
+    """Bytes of the WALs that its commit has freed."""
 
 
 class Flushing:
@@ -36,14 +42,38 @@ class Flushing:
         self._family = family
         self._flushes: list[_Flush] = []
 
-    def run(self, view: JobView, parent: int) -> Events:
-        """One flush thread: take what waits, write it, commit it (behaviour/flush.md, Flush requests and picking)."""
-        family, database = self._family, self._family.database
-        machine, env = database.machine, database.env
-        picked = self._pick_memtables()
-        if not picked:
+    def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events:
+        """One flush thread: take what waits, write it, commit it (behaviour/flush.md, Flush requests and picking).
+
+        `group`: the `Flushing` of all families that are flushed together, one after the other
+        (`AtomicFlushMemTablesToOutputFiles`).
+        """
+        database = self._family.database
+        threads: Sequence[Flushing] = group or (self,)
+        begun = [(thread, flush) for thread in threads if (flush := thread._begin(view, parent)) is not None]
+        if not begun:
             database.leave(view, worked=False)
             return
+        for thread, flush in begun:
+            yield from thread._write(view, flush)
+        for _, flush in begun:
+            flush.finished = True
+        if all(thread._flushes[0] is flush for thread, flush in begun):
+            yield from database.manifest.commit()
+            if len(begun) > 1:
+                database.commit_flushes(view.job)
+            else:
+                begun[0][0].commit(view.job, begun[0][1].engine)
+            database.memory_freed()
+        for thread, flush in begun:
+            yield from thread._end(view, flush)
+        database.leave(view)
+
+    def _begin(self, view: JobView, parent: int) -> _Flush | None:
+        """Take the memtables that wait; None if there are none."""
+        family, picked = self._family, self._pick_memtables()
+        if not picked:
+            return None
         engine = family.latest_options
         family.purge.begin(view.job)
         keys, tombstones = (
@@ -52,25 +82,30 @@ class Flushing:
             else merge_runs([(m.keys, m.tombstones) for m in reversed(picked)])
         )
         work = flush_work(family, keys, tombstones, sum(m.entries for m in picked))
-        flush = _Flush(picked, work, self._record(view, parent, work, picked))
+        flush = _Flush(picked, engine, work, self._record(view, parent, work, picked))
         self._flushes.append(flush)
-        family.events.flushes_changed(env.now, 1)
+        return flush
+
+    def _write(self, view: JobView, flush: _Flush) -> Events:
+        """Write the file of a flush."""
+        family, database = self._family, self._family.database
+        machine, file = database.machine, flush.work.file
+        family.events.flushes_changed(database.env.now, 1)
         yield from machine.start_job()
         priority = database.background.io_priority(view.kind)
-        yield from machine.run_steps(work.steps, Consumer.FLUSH, priority, flush.progress)
+        yield from machine.run_steps(flush.work.steps, Consumer.FLUSH, priority, flush.progress)
         yield from machine.finish_files(1)
-        wal_bytes = sum(m.wal_bytes for m in picked)
-        if work.file is not None and family.latest_options.values_in_wal:
-            work.file.wal_bytes, wal_bytes = wal_bytes, 0.0  # it lives as long as the file
-        flush.record.merged_s = env.now
-        flush.finished = True
-        if self._flushes[0] is flush:
-            yield from database.manifest.commit()
-            self._commit(view.job, engine)
+        if file is not None and family.latest_options.values_in_wal:
+            file.wal_bytes = sum(m.wal_bytes for m in flush.memtables)  # the WALs live as long as the file
+        flush.record.merged_s = database.env.now
+
+    def _end(self, view: JobView, flush: _Flush) -> Events:
+        """Delete obsolete files and the WALs that the commit has freed."""
+        family = self._family
         gone = family.purge.end(view.job)
-        yield from machine.unlink(gone.files + 1, gone.cached_bytes, gone.wal_bytes + wal_bytes)
-        family.events.flushes_changed(env.now, -1)
-        database.leave(view)
+        machine = family.database.machine
+        yield from machine.unlink(gone.files + 1, gone.cached_bytes, gone.wal_bytes + flush.freed_wal_bytes)
+        family.events.flushes_changed(family.database.env.now, -1)
 
     def _pick_memtables(self) -> list[Memtable]:
         picked: list[Memtable] = []
@@ -86,26 +121,29 @@ class Flushing:
                 break
         return picked
 
-    def _commit(self, job: int, began_with: Engine) -> None:
+    def commit(self, job: int, began_with: Engine | None = None) -> None:
         """Commit all finished flushes from the oldest on, in memtable order, in one manifest write.
 
+        `began_with`: options as the committing job began; None: as each flush began.
         See (behaviour/flush.md, Commit order).
         """
-        family = self._family
+        family, database = self._family, self._family.database
         while self._flushes and self._flushes[0].finished:
             flush = self._flushes.pop(0)
             record, file = flush.record, flush.work.file
             for memtable in flush.memtables:
                 family.immutables.remove(memtable)
+            for wal_bytes in database.delete_wals():
                 if file is None or not file.wal_bytes:
-                    family.database.machine.wal_deleted(memtable.wal_bytes)
+                    database.machine.wal_deleted(wal_bytes)
+                    flush.freed_wal_bytes += wal_bytes
             if file is not None:
                 record.output_level = family.latest_options.flush_level(family.tree, file.lo, file.hi)
                 apply_edit(family, record.job, added=[(record.output_level, [file])])
-                family.database.machine.cache.wrote(file)
-            record.end_s = family.database.env.now
+                database.machine.cache.wrote(file)
+            record.end_s = database.env.now
             family.events.job_ended(record)
-            family.install_after(job, began_with)
+            family.install_after(job, began_with or flush.engine)
 
     def unfinished(self) -> list[JobRecord]:
         """Records of the flushes that have not committed at the end of the run."""
@@ -121,7 +159,7 @@ class Flushing:
         database, file = self._family.database, work.file
         start_s = database.env.now
         return JobRecord(
-            job=view.job, kind="flush", reason="Write Buffer Full", start_level=-1, output_level=0, queued_s=start_s,
+            job=view.job, kind="flush", reason=picked[0].reason, start_level=-1, output_level=0, queued_s=start_s,
             start_s=start_s, merged_s=start_s, end_s=start_s, input_files=len(picked),
             input_files_output_level=0, output_files=int(file is not None), read_bytes=0,
             read_bytes_output_level=0, write_bytes=file.size_bytes if file is not None else 0,

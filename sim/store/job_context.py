@@ -11,11 +11,13 @@ from lsmlab.models.policies.decisions import ThrottleState
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.content import Content
 from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background, QueuedFamily
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.store_events import StoreEvents
+from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_controller import TokenHolder, WriteController
 
 
@@ -30,12 +32,20 @@ class DatabaseContext(Protocol):
     manifest: Manifest
     file_numbers: Iterator[int]
     blocked: bool
+    wals: WalFiles
+    memory_freed: Observers[[]]
 
     def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
         """Hold writers back, or change how, after the throttle of `family` has left the state `before`."""
 
     def end_job(self, job: int, worked: bool = True) -> None:
         """Handle the very end of a job whose slot is free; `worked` is False if it found nothing to do."""
+
+    def commit_flushes(self, job: int) -> None:
+        """Commit the finished flushes of all families (atomic_flush)."""
+
+    def delete_wals(self) -> list[float]:
+        """Delete the WALs without unflushed data of any family; their sizes in bytes, oldest first."""
 
     def leave(self, view: JobView, worked: bool = True) -> None:
         """Free the slot of a job and end the job."""
@@ -55,7 +65,7 @@ class JobContext(QueuedFamily, Protocol):
     def database(self) -> DatabaseContext:
         """Database of the family."""
 
-    def request_flush(self) -> None:
+    def request_flush(self, forced: bool = False) -> None:
         """Queue a flush if enough memtables wait for one."""
 
     def install_after(self, job: int, began_with: Engine) -> None:

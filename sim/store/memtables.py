@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+WRITE_BUFFER_FULL, WAL_FULL, MANAGER_FULL = "Write Buffer Full", "WAL Full", "Write Buffer Manager"
+"""Reasons of a flush, as RocksDB's LOG names them (`GetFlushReasonString`)."""
+
 
 class KeySource(Protocol):
     """Where a full memtable's content comes from."""
@@ -34,7 +37,13 @@ class Memtable:
     keys: KeyArray
     tombstones: Tombstones
     wal_bytes: float
-    """Write-ahead log kept alive for it."""
+    """Size of the WAL that was closed when it was switched; 0 without one."""
+    first_wal: int = 0
+    """Number of the WAL in which its data begin."""
+    size_bytes: float = 0.0
+    """Memory that it takes."""
+    reason: str = WRITE_BUFFER_FULL
+    """Reason of its flush, as RocksDB's LOG names it."""
     in_progress: bool = False
     done: bool = False
     """Flushed, waiting for older memtables to commit first."""

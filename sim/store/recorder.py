@@ -19,8 +19,9 @@ class StoreRecorder:
 
     STATE_WIDTH: Final = 7
 
-    def __init__(self, shard: int, num_levels: int) -> None:
+    def __init__(self, shard: int, num_levels: int, family: str = "default") -> None:
         self.shard = shard
+        self.family = family
         self.num_levels = num_levels
         self.jobs: list[JobRecord] = []
         """Jobs that have ended."""
@@ -78,7 +79,7 @@ class StoreRecorder:
         if current is not None and not (blocked and current.cause.stops and cause is None):
             self._close(now_s, -1)
         if cause is not None and (self._open is None):
-            self._open = StallInterval(cause, now_s, now_s, self.shard)
+            self._open = StallInterval(cause, now_s, now_s, self.shard, family=self.family)
 
     def _writers_released(self, now_s: float, job: int) -> None:
         if self._open is not None and self._open.cause.stops:

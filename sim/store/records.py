@@ -65,6 +65,8 @@ class StallInterval:
     shard: int
     ended_by: int = -1
     """Job whose end let writers go on; -1 if none did."""
+    family: str = "default"
+    """Name of the column family."""
     unfinished: bool = False
     """Whether writers were still held back when the run ended."""
 

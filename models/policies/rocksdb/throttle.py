@@ -58,7 +58,7 @@ class RocksDbThrottle:
         pressure, line = False, None
         if cause is None:
             pressure, line = self._pressure(inputs)
-            if state.delayed:
+            if state.delayed or inputs.others_delayed:
                 rate = min(self.delayed_write_rate, int(rate * RECOVERY))
         elif cause.stops:
             line = self._stop_line(cause, inputs)
@@ -100,8 +100,8 @@ class RocksDbThrottle:
         rate, highest, previous = state.rate_bytes_per_s, self.delayed_write_rate, state.previous_pending_bytes
         if self.disable_auto_compactions:
             rate = highest
-        elif state.delayed and highest > MIN_RATE:
-            if self._near_stop(inputs, cause):
+        elif (state.delayed or inputs.others_delayed) and highest > MIN_RATE:
+            if state.stopped or inputs.others_stopped or self._near_stop(inputs, cause):
                 rate = max(MIN_RATE, int(rate * NEAR_STOP))
             elif 0 < previous <= inputs.pending_bytes:
                 rate = max(MIN_RATE, int(rate * SLOWDOWN))

@@ -90,8 +90,9 @@ class TableSchema:
 
 
     def table(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
-        """Columns of rows that have every column; without rows, the empty columns."""
-        return {c.name: column_array([row[c.name] for row in rows], c.dtype) for c in self.columns if not c.optional}
+        """Columns of rows that have every column, optional ones in all rows or in none; without rows, empty columns."""
+        present = [c for c in self.columns if not c.optional or (rows and c.name in rows[0])]
+        return {c.name: column_array([row[c.name] for row in rows], c.dtype) for c in present}
 
 
 def column_array(values: Sequence[Any], dtype: str) -> NDArray[Any]:

@@ -9,7 +9,6 @@ from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
 
 LOG_JOBS: Final = JOBS.extended(
     (
-        Column("column_family", "string", "", "column family of the job"),
         Column("status", "string", "", "ok; aborted: the output was thrown away; unfinished: the LOG lacks the job's end"),
         Column("thread", "string", "", "thread that ran the job, as the LOG names it"),
         Column("opening", "int64", "", "number of the open of the store, from 0"),

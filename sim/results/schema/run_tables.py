@@ -70,6 +70,7 @@ JOBS: Final = TableSchema(
         Column("score", "float64", "ratio", "score of the level that was picked"),
         Column("parent", "int64", "", "job whose end made this one start; -1: a memtable switch did"),
         Column("shard", "int64", "", "shard of the job"),
+        Column("column_family", "string", "", "column family of the job; left out where a run has one", 1, optional=True),
         Column("cpu_s", "float64", "s", "CPU time"),
         Column("subcompactions", "int64", "count", "threads that shared the job"),
         Column("moved_bytes", "int64", "bytes", "bytes of files that were moved or linked, not rewritten"),
@@ -94,6 +95,7 @@ STALLS: Final = TableSchema(
         Column("start_s", "float64", "s", "writers are slowed or stopped"),
         Column("end_s", "float64", "s", "writers go on, or another cause takes over"),
         Column("shard", "int64", "", "shard whose state it was"),
+        Column("column_family", "string", "", "column family whose state it was; left out where a run has one", 1, optional=True),
         Column("chain_jobs", "list<int64>", "", "blame chain: jobs that had to end first, in the order of their starts"),
         Column("chain_levels", "int64", "count", "distinct output levels of the chain's compactions"),
         Column("chain_bytes", "int64", "bytes", "bytes written by the chain's compactions"),
@@ -121,6 +123,7 @@ EVENTS: Final = TableSchema(
     (
         Column("time_s", "float64", "s", "when the edit was applied; 0 for the tree with which the run begins", 1),
         Column("shard", "int16", "", "shard of the tree", 1),
+        Column("column_family", "string", "", "column family of the tree; left out where a run has one", 1, optional=True),
         Column("job", "int32", "", "job that committed the edit; -1: a memtable switch, or the tree at the start", 1),
         Column(
             "kind", "string", "",

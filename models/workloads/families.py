@@ -1,0 +1,73 @@
+"""Load of the column families: shares of writes and reads, and sizes where they differ from the workload's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import build, quantity
+from lsmlab.models.workloads.base import Workload
+from lsmlab.models.workloads.values import FixedSize
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyLoad:
+    """Load of one column family, an entry of `workload.families`."""
+
+    writes: float = quantity("ratio", 0.0, high=1e9)
+    """Entries written to this family, in proportion to those of the other families."""
+    reads: float | None = quantity("ratio", None, high=1e9)
+    """Reads and scans, in proportion to those of the other families; None: as `writes`."""
+    key_size: float | None = quantity("bytes", None, low=1)
+    """None: the workload's."""
+    value_size: float | None = quantity("bytes", None)
+    """Size of every value; None: the workload's values."""
+    short_lived: bool = False
+    """Whether each key is deleted right after it was put, as a lock is: half the entries are deletes."""
+
+    def workload(self, whole: Workload) -> Workload:
+        """The workload with the sizes of this family."""
+        changes: dict[str, Any] = {}
+        if self.key_size is not None:
+            changes["key_size"] = self.key_size
+        if self.value_size is not None:
+            changes["values"] = FixedSize(self.value_size)
+        if self.short_lived:
+            changes["preload_keys"] = 0
+        return replace(whole, **changes) if changes else whole
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyShare:
+    """A family's load with its shares of all writes and of all reads; each sum to 1 over the families."""
+
+    load: FamilyLoad
+    writes: float
+    reads: float
+
+
+def family_shares(loads: object, families: list[str]) -> dict[str, FamilyShare]:
+    """Read `workload.families` into shares by name, for all `families` of the engine.
+
+    Without an entry all load goes to the first family. Raises InputError for names that the engine does not have.
+    """
+    if not loads:
+        whole = FamilyLoad(writes=1.0)
+        return {name: FamilyShare(whole, float(i == 0), float(i == 0)) for i, name in enumerate(families)}
+    if not isinstance(loads, Mapping):
+        raise InputError("workload.families: must map names of column families to their load, such as {lock: {writes: 1}}")
+    for name in loads:
+        if name not in families:
+            known = ", ".join(families)
+            raise InputError(f"workload.families.{name}: no such column family; engine.families has {known}")
+    built = {name: build(FamilyLoad, loads.get(name) or {}, f"workload.families.{name}") for name in families}
+    writes = {name: load.writes for name, load in built.items()}
+    reads = {name: load.writes if load.reads is None else load.reads for name, load in built.items()}
+    if sum(writes.values()) <= 0.0 or sum(reads.values()) <= 0.0:
+        raise InputError("workload.families: at least one family must have writes above 0")
+    return {
+        name: FamilyShare(built[name], writes[name] / sum(writes.values()), reads[name] / sum(reads.values()))
+        for name in families
+    }

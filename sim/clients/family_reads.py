@@ -1,0 +1,64 @@
+"""What a read costs on average over the column families that clients read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import simpy
+from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.workloads.choosers import InsertCursor
+from lsmlab.sim.clients.reads import ReadCost, TreeReads
+from lsmlab.sim.store.column_family import ColumnFamily
+
+if TYPE_CHECKING:
+    from lsmlab.sim.setup import Setup
+
+
+class FamilyReads:
+    """Costs of point reads and scans: those of each column family, weighed by its share of the reads.
+
+    The families share one block cache in proportion to their reads.
+    """
+
+    def __init__(
+        self, env: simpy.Environment, families: Sequence[ColumnFamily], setup: Setup,
+        cursors: Sequence[InsertCursor], rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """`families` of all databases, and `cursors` of their writers in the same order."""
+        self._parts = [
+            (one.share.reads, TreeReads(env, families, setup, one, cursors, rng))
+            for one in setup.families
+            if one.share.reads > 0.0
+        ]
+
+    @property
+    def block_bytes(self) -> float:
+        """Bytes that a block costs the device, averaged over reads."""
+        return sum(share * reads.block_bytes for share, reads in self._parts)
+
+    def costs(self) -> tuple[ReadCost, ReadCost]:
+        """(point read, scan) now."""
+        costs = [(share, reads.costs()) for share, reads in self._parts]
+        gets, scans = ([(share, both[kind]) for share, both in costs] for kind in (0, 1))
+        return _mean(gets), _mean(scans)
+
+    def mean_blocks_per_read(self) -> float:
+        """Data blocks per point read over the run: the read amplification in blocks."""
+        return sum(share * reads.mean_blocks_per_read() for share, reads in self._parts)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Block cache and filter as they act on the family with most reads."""
+        return max(self._parts, key=lambda part: part[0])[1].facts()
+
+    def sample_codes(self, family: int) -> KeyArray:
+        """Keys that the clients' next reads of family number `family` may ask for."""
+        return next(reads for _, reads in self._parts if reads.reads_from(family)).sample_codes(family)
+
+
+def _mean(costs: Sequence[tuple[float, ReadCost]]) -> ReadCost:
+    if len(costs) == 1:
+        return costs[0][1]
+    return ReadCost(**{f.name: sum(share * getattr(cost, f.name) for share, cost in costs) for f in fields(ReadCost)})

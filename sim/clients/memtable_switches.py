@@ -1,0 +1,141 @@
+"""Switches of memtables: because one is full, because WALs are too large, or because all memtables together are.
+
+`DBImpl::PreprocessWrite` looks at WALs first, then at the write buffer manager, then at full memtables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from lsmlab.sim.clients.filling import Filling
+from lsmlab.sim.store.column_family import ColumnFamily, Switch
+from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.memtables import MANAGER_FULL, WAL_FULL, WRITE_BUFFER_FULL
+from lsmlab.sim.store.write_shape import WriteShape
+
+_NEVER: Final = math.inf
+_ROUNDING: Final = 1e-6
+"""Entries: less than this is rounding."""
+
+
+def _reached(written: float) -> float:
+    """Writes that count as done after `written`: an alarm rings a rounding error too early."""
+    return written * (1.0 + 1e-9) + _ROUNDING
+
+
+class MemtableSwitches:
+    """Decides which memtables of one database are switched after a number of writes."""
+
+    def __init__(self, database: Database, filling: Filling, shapes: Sequence[WriteShape], shares: Sequence[float]) -> None:
+        """`shapes` and `shares` of the writes, by family of the database."""
+        self._database = database
+        self._filling = filling
+        self._families = dict(zip((f.number for f in database.families), database.families, strict=True))
+        self._shapes = dict(zip(self._families, shapes, strict=True))
+        self._in_wal = dict.fromkeys(self._families, 0.0)
+        """Entries of each active memtable that lie in closed WALs."""
+        weighed = list(zip(shapes, shares, strict=True))
+        self._wal_bytes = sum(shape.wal_bytes * share for shape, share in weighed)
+        self._memory_bytes = sum(shape.memtable_bytes * share for shape, share in weighed)
+        """Memory per write to the database."""
+        options = database.families[0].options
+        memtables = sum(f.options.write_buffer_size * f.options.max_write_buffer_number for f in database.families)
+        self.wal_limit = float(options.max_total_wal_size or 4 * memtables) if len(self._families) > 1 else _NEVER
+        """`max_total_wal_size`; a database of one family has no limit."""
+        self._bounded = self.wal_limit < _NEVER or database.write_buffer_manager.buffer_bytes > 0.0
+
+    @property
+    def bounded(self) -> bool:
+        """Whether WALs or memory can switch memtables that are not full."""
+        return self._bounded
+
+    def next_at(self, written: float) -> float:
+        """Writes to the database after which WALs or memory switch memtables; infinity if never as things are."""
+        soonest = _NEVER
+        if self._wal_bytes > 0.0 and self.wal_limit < _NEVER and self._database.wals.may_flush_oldest:
+            soonest = written + max(0.0, self.wal_limit - self._total_wal_bytes(written)) / self._wal_bytes
+        unflushed = any(not family.immutables for family in self._families.values())
+        if self._memory_bytes > 0.0 and self._database.write_buffer_manager.buffer_bytes > 0.0 and unflushed:
+            soonest = min(soonest, written + max(0.0, self._room_bytes(written)) / self._memory_bytes)
+        return soonest
+
+    def full(self, number: int, entries: float, written: float) -> None:
+        """Switch a family's memtable, which is full with `entries`; with atomic_flush, those of all families."""
+        own = self._switch(number, entries, written, WRITE_BUFFER_FULL)
+        others = (n for n in self._families if n != number) if self._database.atomic_flush else ()
+        self._database.switch_memtables([own, *self._unfilled(others, written, WRITE_BUFFER_FULL)])
+
+    def forced(self, written: float) -> bool:
+        """Switch memtables if WALs or memory ask for it; whether they did."""
+        wals, reached = self._database.wals, _reached(written)
+        if self._wal_bytes > 0.0 and wals.may_flush_oldest and self._total_wal_bytes(reached) >= self.wal_limit:
+            oldest = wals.oldest
+            wals.flush_oldest()
+            chosen = [n for n in self._families if self._oldest_wal(n, written) <= oldest]
+            return self._force(chosen, written, WAL_FULL)
+        picked = self._oldest(written)
+        if picked is not None and self._room_bytes(reached) <= 0.0:
+            return self._force([picked.number], written, MANAGER_FULL)
+        return False
+
+    def _force(self, chosen: Sequence[int], written: float, reason: str) -> bool:
+        numbers = list(self._families) if self._database.atomic_flush else chosen
+        switches = list(self._unfilled(numbers, written, reason))
+        self._database.switch_memtables(switches)
+        if reason == WAL_FULL:
+            for number in chosen:  # memtables that waited for min_write_buffer_number_to_merge are flushed as well
+                self._families[number].request_flush(forced=True)
+            self._database.background.schedule()
+        return bool(switches)
+
+    def _unfilled(self, numbers: Iterator[int] | Sequence[int] | tuple[()], written: float, reason: str) -> Iterator[Switch]:
+        for number in numbers:
+            if self._filling.active(number, written) > _ROUNDING:
+                yield self._switch(number, self._filling.switch(number, written), written, reason)
+
+    def _switch(self, number: int, entries: float, written: float, reason: str) -> Switch:
+        """Make the switch; the WAL that it closes holds what all families have written since the last one."""
+        wal_bytes = (entries - self._in_wal[number]) * self._shapes[number].wal_bytes
+        for other in self._families:
+            if other != number:
+                active = self._filling.active(other, written)
+                wal_bytes += (active - self._in_wal[other]) * self._shapes[other].wal_bytes
+                self._in_wal[other] = active
+        self._in_wal[number] = 0.0
+        return Switch(number, entries, wal_bytes, entries * self._shapes[number].memtable_bytes, reason)
+
+    def _total_wal_bytes(self, written: float) -> float:
+        """Bytes of all WALs that are not deleted (`total_log_size_`)."""
+        current = sum(
+            (self._filling.active(n, written) - self._in_wal[n]) * self._shapes[n].wal_bytes for n in self._families
+        )
+        return self._database.wals.closed_bytes + current
+
+    def _room_bytes(self, written: float) -> float:
+        """Bytes that may be written until the write buffer manager asks for a flush."""
+        active = sum(self._filling.active(n, written) * self._shapes[n].memtable_bytes for n in self._families)
+        immutable = sum(family.immutable_bytes for family in self._families.values())
+        return self._database.write_buffer_manager.room_bytes(active, immutable)
+
+    def _oldest_wal(self, number: int, written: float) -> int:
+        """Number of the oldest WAL with unflushed data of a family (`OldestLogToKeep`)."""
+        family, wals = self._families[number], self._database.wals
+        if family.immutables:
+            return family.immutables[0].first_wal
+        return wals.active_since(number) if self._filling.active(number, written) > _ROUNDING else wals.current + 1
+
+    def _oldest(self, written: float) -> ColumnFamily | None:
+        """Family that the write buffer manager flushes: the one with the oldest active memtable.
+
+        Families with a flush pending or running are left out (`HandleWriteBufferManagerFlush`).
+        """
+        if self._database.write_buffer_manager.buffer_bytes == 0.0:
+            return None
+        candidates = [
+            family
+            for number, family in self._families.items()
+            if not family.immutables and self._filling.active(number, written) > _ROUNDING
+        ]
+        return min(candidates, key=lambda f: self._filling.began(f.number), default=None)

@@ -1,0 +1,44 @@
+"""Numbers of each column family of a run that has several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
+from lsmlab.sim.store.column_family import ColumnFamily
+from lsmlab.sim.store.records import CAUSES
+
+if TYPE_CHECKING:
+    from lsmlab.sim.setup import FamilySetup, Setup
+
+
+def family_summaries(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, dict[str, Any]]:
+    """By name: sizes, flushes, compactions, levels and stall counts of a column family, summed over shards."""
+    return {one.name: _summary(one, [f for f in families if f.name == one.name]) for one in setup.families}
+
+
+def _summary(setup: FamilySetup, families: Sequence[ColumnFamily]) -> dict[str, Any]:
+    jobs = [j for f in families for j in f.recorder.jobs]
+    flushes = [j for j in jobs if j.kind == "flush"]
+    compactions = [j for j in jobs if j.kind == "compaction"]
+    flush_bytes, compaction_bytes = (sum(j.write_bytes for j in kind) for kind in (flushes, compactions))
+    reasons = sorted({j.reason for j in flushes})
+    return {
+        "write_share": setup.share.writes,
+        "read_share": setup.share.reads,
+        "live_bytes": sum(f.tree.total_bytes() for f in families),
+        "live_entries": sum(f.tree.live_entries() for f in families),
+        "preloaded_entries": sum(f.recorder.entries_preloaded for f in families),
+        "dropped_entries": sum(f.recorder.entries_dropped_by_drop for f in families),
+        "flush_count": len(flushes),
+        "flush_bytes": flush_bytes,
+        "flush_reasons": {reason: sum(j.reason == reason for j in flushes) for reason in reasons},
+        "compaction_count": len(compactions),
+        "compaction_write_bytes": compaction_bytes,
+        "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
+        "stall_count": {cause.value: sum(f.recorder.stall_counts[cause] for f in families) for cause in CAUSES},
+        "files_per_level": files_per_level(families),
+        "levels": level_rows(families, jobs),
+        "compaction_stats": compaction_stats(families, jobs),
+    }

@@ -1,0 +1,431 @@
+"""Column families of one database: what they share, and the order in which they are flushed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lsmlab.models.engines.families import make_engines
+from lsmlab.models.errors import InputError
+from lsmlab.models.policies.decisions import StallCause, StallInputs
+from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
+from lsmlab.models.version import Version
+from lsmlab.sim.configuration.options_input import options_overrides
+from lsmlab.sim.results.results import Result
+from lsmlab.sim.simulation import run
+from lsmlab.sim.store.wal_files import WalFiles
+from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
+from lsmlab.sim.store.write_controller import WriteController
+from running import SMALL, configuration
+
+MIB = 1 << 20
+
+
+def simulate(families: str, loads: str, *more: str, checks: bool = True) -> Result:
+    """Run a small database with these column families."""
+    config = configuration(*SMALL, f"+engine.families={families}", f"+workload.families={loads}", *more)
+    return run({**config, "checks": checks})
+
+
+def flushes(result: Result, family: str) -> dict[str, Any]:
+    """Columns of the flushes of one column family."""
+    jobs = result.jobs
+    chosen = (np.asarray(jobs["kind"]) == "flush") & (np.asarray(jobs["column_family"]) == family)
+    return {name: np.asarray(values)[chosen] for name, values in jobs.items()}
+
+
+# --- WAL files ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_seldom_flushed_family_keeps_the_wals_of_others() -> None:
+    """WALs 1 and 2 stay while the data of family 1 begin in WAL 1; the flush of family 1 frees both."""
+    wals = WalFiles()
+    wals.add_family(0)
+    wals.add_family(1)
+    first = wals.switch_memtable(0, 10.0)
+    wals.switch_memtable(0, 20.0)
+
+    assert 1 == first
+    assert [] == wals.delete_before(min(wals.active_since(0), wals.active_since(1)))
+    assert 30.0 == wals.closed_bytes
+    wals.switch_memtable(1, 5.0)
+    assert [10.0, 20.0] == wals.delete_before(min(wals.active_since(0), wals.active_since(1)))
+    assert 5.0 == wals.closed_bytes  # family 0 has written to the third one
+
+
+def test_a_family_without_writes_keeps_no_wal() -> None:
+    """The data of an empty family begin in the current WAL."""
+    wals = WalFiles()
+    wals.add_family(0)
+    wals.switch_memtable(0, 10.0)
+
+    assert [10.0] == wals.delete_before(min(wals.active_since(0), wals.active_since(1)))
+
+
+def test_the_oldest_wal_is_flushed_for_once() -> None:
+    """max_total_wal_size asks once per oldest WAL (getting_flushed), and again when that one is deleted."""
+    wals = WalFiles()
+    wals.add_family(0)
+    wals.switch_memtable(0, 10.0)
+    wals.flush_oldest()
+    before = wals.may_flush_oldest
+    wals.delete_before(2)
+
+    assert not before
+    assert wals.may_flush_oldest
+
+
+def test_max_total_wal_size_flushes_the_family_with_the_oldest_wal() -> None:
+    """A family that takes 1 % of the writes is flushed for the sake of the WAL, the busy one when its memtable is full."""
+    families, loads = "{default:{},cold:{}}", "{default:{writes:99},cold:{writes:1}}"
+    result = simulate(families, loads, "engine.options.max_total_wal_size=6MiB")
+    cold = result.summary["column_families"]["cold"]["flush_reasons"]
+    unlimited = simulate(families, loads, "engine.options.max_total_wal_size=1GiB")
+
+    assert {"WAL Full"} == set(cold)
+    assert cold["WAL Full"] > 2
+    assert {} == unlimited.summary["column_families"]["cold"]["flush_reasons"]
+    assert "Write Buffer Full" in result.summary["column_families"]["default"]["flush_reasons"]
+
+
+def test_wals_stay_below_their_limit() -> None:
+    """Between two flushes for the WAL about max_total_wal_size bytes of WAL are written."""
+    result = simulate("{cold:{}}", "{default:{writes:99},cold:{writes:1}}", "engine.options.max_total_wal_size=6MiB")
+    cold = flushes(result, "cold")
+    wal_bytes_per_write = 131 + 7
+    between = np.diff(cold["start_s"]) * result.summary["write_ops_per_s"] * wal_bytes_per_write
+
+    assert len(between) >= 2
+    # a flush takes its time, and the WAL that is current at the switch belongs to the next period
+    assert 3 * MIB < np.median(between) < 12 * MIB
+
+
+def test_the_default_limit_is_four_times_all_memtables() -> None:
+    """4 x the sum of write_buffer_size x max_write_buffer_number over families: 4 x (2 + 4) MiB here."""
+    result = simulate(
+        "{cold:{options:{write_buffer_size:2MiB}}}", "{default:{writes:99},cold:{writes:1}}", "workload.num=500000"
+    )
+    cold = flushes(result, "cold")
+    written = float(cold["entries_in"][0]) * 100 * (131 + 7)  # it takes one write of 100
+
+    assert "WAL Full" == cold["reason"][0]
+    assert 24 * MIB == pytest.approx(written, rel=0.1)
+
+
+# --- write buffer manager ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("active", "immutable", "flush"),
+    [(6, 0, False), (7, 0, True), (3, 6, False), (4, 4, True), (4, 3, False), (0, 9, False)],
+)
+def test_the_write_buffer_manager_asks_for_a_flush(active: float, immutable: float, flush: bool) -> None:
+    """Of 8: active memtables at 7, or all at 8 with active ones at 4 or more."""
+    assert flush is WriteBufferManager(8.0).should_flush(active, immutable)
+
+
+def test_no_bound_asks_for_no_flush() -> None:
+    """db_write_buffer_size = 0 leaves memory unbounded."""
+    assert not WriteBufferManager(0.0).should_flush(1e12, 1e12)
+
+
+def test_db_write_buffer_size_flushes_the_oldest_memtable() -> None:
+    """Memtables of 1 MiB never fill where 1 MiB is for three families: each flush is the manager's, of less than 7/8 MiB."""
+    result = simulate(
+        "{b:{},c:{}}", "{default:{writes:1},b:{writes:1},c:{writes:1}}", "engine.options.db_write_buffer_size=1MiB",
+        "workload.benchmark_write_rate_limit=5MB/s",
+    )  # fmt: skip
+    by_family = result.summary["column_families"]
+    order = [
+        family
+        for _, family in sorted(
+            (start, name) for name in by_family for start in flushes(result, name)["start_s"].tolist()
+        )
+    ]
+
+    assert [{"Write Buffer Manager"}] * 3 == [set(f["flush_reasons"]) for f in by_family.values()]
+    assert {"default", "b", "c"} == set(order[3:6])
+    entries = np.concatenate([flushes(result, name)["entries_in"] for name in by_family])
+    assert max(entries) * 145 < 7 / 8 * MIB * 1.01
+
+
+def test_one_family_is_bounded_by_db_write_buffer_size_too() -> None:
+    """The write buffer manager works with a single column family: flushes at 7/8 of the buffer."""
+    slow = ("workload.benchmark_write_rate_limit=5MB/s",)  # at full speed a flush still runs when the next is due
+    result = run(configuration(*SMALL, "engine.options.db_write_buffer_size=512KiB", *slow))
+    entries = result.jobs["entries_in"][np.asarray(result.jobs["kind"]) == "flush"]
+
+    assert 7 / 8 * 512 * 1024 / 145.07 == pytest.approx(float(np.median(entries)), rel=0.1)
+
+
+# --- atomic flush ------------------------------------------------------------------------------------------------------
+
+
+def test_atomic_flush_commits_all_families_together() -> None:
+    """Every flush of the small family ends with one of the large family, in one job and at one moment."""
+    loads = "{default:{writes:9},small:{writes:1}}"
+    result = simulate("{small:{}}", loads, "engine.options.atomic_flush=true")
+    small, large = flushes(result, "small"), flushes(result, "default")
+
+    assert len(small["end_s"]) > 2
+    assert small["end_s"].tolist() == large["end_s"].tolist()
+    assert small["job"].tolist() == large["job"].tolist()
+    separate = simulate("{small:{}}", loads)
+    assert len(flushes(separate, "small")["end_s"]) < len(flushes(separate, "default")["end_s"])
+
+
+# --- stalls ------------------------------------------------------------------------------------------------------------
+
+
+class Holder:
+    """A column family with a throttle state."""
+
+    def __init__(self, throttle: RocksDbThrottle) -> None:
+        self.throttle = throttle.initial()
+
+
+def controlled(count: int) -> tuple[WriteController, RocksDbThrottle, list[Holder]]:
+    """A write controller with so many families, all with the default triggers."""
+    throttle = RocksDbThrottle(Version(7, 8))
+    holders = [Holder(throttle) for _ in range(count)]
+    controller = WriteController(throttle.delayed_write_rate)
+    controller.families.extend(holders)
+    return controller, throttle, holders
+
+
+SLOW, STOP, FREE = StallInputs(0, 20, 100), StallInputs(0, 36, 100), StallInputs(0, 0, 100)
+
+
+def test_one_family_stops_all_writers() -> None:
+    """Stopped while any family holds a stop token; the other families' tokens do not matter."""
+    controller, throttle, (first, second) = controlled(2)
+    controller.recompute(first, throttle, STOP)
+    controller.recompute(second, throttle, FREE)
+    stopped = controller.stopped
+    controller.recompute(first, throttle, FREE)
+
+    assert stopped
+    assert not controller.stopped
+
+
+def test_the_delayed_rate_belongs_to_the_database() -> None:
+    """A delay of the second family goes on from the rate of the first one's delay and lowers it for both."""
+    controller, throttle, (first, second) = controlled(2)
+    controller.recompute(first, throttle, SLOW)
+    rate = controller.rate_bytes_per_s
+    controller.recompute(second, throttle, StallInputs(0, 20, 100))  # its own debt did not exist before
+    controller.recompute(second, throttle, StallInputs(0, 20, 200))
+
+    assert 16 * MIB == rate
+    assert int(16 * MIB * 0.8) == controller.rate_bytes_per_s
+    assert StallCause.L0_SLOWDOWN is controller.delay_cause
+
+
+def test_a_delay_beside_a_stopped_family_is_near_a_stop() -> None:
+    """SetupDelay penalises by 0.6 while a family is stopped and another one delayed; one family alone never meets that."""
+    controller, throttle, (first, second, third) = controlled(3)
+    controller.recompute(first, throttle, SLOW)
+    controller.recompute(second, throttle, STOP)
+    controller.recompute(third, throttle, SLOW)
+
+    assert int(16 * MIB * 0.6) == controller.rate_bytes_per_s
+
+
+def test_recovery_counts_for_the_database() -> None:
+    """A family that is free raises the rate by 1.4 while another one delays, up to the maximum."""
+    controller, throttle, (first, second) = controlled(2)
+    controller.recompute(first, throttle, SLOW)
+    controller.recompute(first, throttle, SLOW)
+    low = controller.rate_bytes_per_s
+    controller.recompute(second, throttle, FREE)
+
+    assert int(16 * MIB * 0.8) == low
+    assert min(16 * MIB, int(low * 1.4)) == controller.rate_bytes_per_s
+    assert controller.delayed
+
+
+def test_an_l0_stop_of_a_small_family_stops_the_database() -> None:
+    """A family with low L0 triggers stops the writers of all, and its stalls bear its name."""
+    triggers = ",".join(f"level0_{name}_trigger:2" for name in ("file_num_compaction", "slowdown_writes", "stop_writes"))
+    result = simulate(f"{{tight:{{options:{{{triggers}}}}}}}", "{default:{writes:1},tight:{writes:1}}")
+    stalls = [s for s in result.stalls if s["cause"].startswith("l0_")]
+
+    assert result.summary["stall_seconds"]["l0_stop"] > 0.0
+    assert {"tight"} == {s["column_family"] for s in stalls}
+
+
+# --- contract ----------------------------------------------------------------------------------------------------------
+
+
+def test_one_family_by_name_equals_none() -> None:
+    """families={default: {}} gives the bytes of a database without families."""
+    plain = run(configuration(*SMALL))
+    named = simulate("{default:{}}", "{default:{writes:3}}")
+
+    assert plain.summary == named.summary
+    assert {k: v.tolist() for k, v in plain.jobs.items()} == {k: v.tolist() for k, v in named.jobs.items()}
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    """Two runs of three families agree in every number."""
+    arguments = ("{b:{},c:{}}", "{default:{writes:1},b:{writes:2},c:{writes:3,short_lived:true}}")
+    one, two = simulate(*arguments), simulate(*arguments)
+
+    assert one.summary == two.summary
+    assert {k: v.tolist() for k, v in one.jobs.items()} == {k: v.tolist() for k, v in two.jobs.items()}
+
+
+def test_short_lived_keys_leave_little() -> None:
+    """A family whose keys are deleted at once, as locks are, flushes tombstones only, and compactions drop them."""
+    result = simulate("{lock:{}}", "{default:{writes:1},lock:{writes:1,short_lived:true}}")
+    lock, default = (result.summary["column_families"][name] for name in ("lock", "default"))
+
+    assert flushes(result, "lock")["entries_out"].sum() <= 0.51 * flushes(result, "lock")["entries_in"].sum()
+    assert lock["live_bytes"] < 0.2 * default["live_bytes"]
+
+
+def test_reads_and_preloaded_keys_are_shared() -> None:
+    """Families that are read hold the preloaded keys, and point reads cost the mean over families."""
+    result = simulate("{b:{options:{bloom_bits:10}}}", "{default:{writes:1},b:{writes:1,reads:3}}",
+                      "workload=readrandom", "workload.num=100000", "workload.value_size=100")  # fmt: skip
+    families = result.summary["column_families"]
+
+    assert [100_000, 100_000] == [f["preloaded_entries"] for f in families.values()]
+    assert 0.75 == families["b"]["read_share"]
+    assert 0.5 < result.summary["read_amplification"] <= 3.0
+
+
+def test_families_work_on_several_shards() -> None:
+    """Each shard is a database with all column families."""
+    result = simulate("{b:{}}", "{default:{writes:1},b:{writes:1}}", "workload.shards=2", "workload.num=400000")
+    pairs = set(zip(result.jobs["shard"].tolist(), result.jobs["column_family"].tolist(), strict=True))
+
+    assert {(0, "default"), (0, "b"), (1, "default"), (1, "b")} == pairs
+
+
+@given(
+    shares=st.lists(st.integers(1, 100), min_size=1, max_size=4),
+    wal_mib=st.sampled_from([0, 3, 20]), buffer_kib=st.sampled_from([0, 700, 4000]), atomic=st.booleans(),
+)  # fmt: skip
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_entries_are_conserved_per_family(shares: list[int], wal_mib: int, buffer_kib: int, atomic: bool) -> None:
+    """What a family was written was flushed or is in memory, and what was flushed lives or was dropped."""
+    names = ["default", "b", "c", "d"][: len(shares)]
+    families = "{" + ",".join(f"{n}:{{}}" for n in names) + "}"
+    loads = "{" + ",".join(f"{n}:{{writes:{s}}}" for n, s in zip(names, shares, strict=True)) + "}"
+    result = simulate(
+        families, loads, f"engine.options.max_total_wal_size={wal_mib}MiB", "workload.num=60000",
+        f"engine.options.db_write_buffer_size={buffer_kib}KiB", f"engine.options.atomic_flush={str(atomic).lower()}",
+    )  # fmt: skip
+    jobs = result.jobs
+    kinds = np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"]))
+    own = np.asarray(jobs.get("column_family", np.full(len(kinds), "default")))
+    total = result.summary["operations"]
+    for name, share in zip(names, shares, strict=True):
+        flushed = jobs["entries_in"][(kinds == "flush") & (own == name)].sum()
+        kept = jobs["entries_out"][(kinds == "flush") & (own == name)].sum()
+        merged = (kinds == "compaction") & (own == name)
+        dropped = (jobs["entries_in"] - jobs["entries_out"])[merged].sum()
+        live = result.summary["column_families"][name]["live_entries"] if len(names) > 1 else result.summary["live_entries"]
+        assert flushed <= total * share / sum(shares) * (1 + 1e-6) + 1
+        assert kept == pytest.approx(live + dropped, rel=1e-6, abs=1e-3)
+
+
+# --- input -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["+engine.families={lock:{options:{wirte_buffer_size:1}}}"], "engine.families.lock.options.wirte_buffer_size"),
+        (["+engine.families={lock:{options:{max_background_jobs:1}}}"], "engine.options.max_background_jobs"),
+        (["+engine.families={lock:{option:{}}}"], "engine.families.lock"),
+        (["+engine.families={lock:{}}", "+workload.families={look:{writes:1}}"], "workload.families.look"),
+        (["+engine.families={lock:{}}", "+workload.families={lock:{writs:1}}"], "workload.families.lock.writs"),
+        (["+engine.families={lock:{}}", "+workload.families={lock:{writes:0}}"], "workload.families"),
+        (["engine=silk", "+engine.families={lock:{}}"], "engine.families"),
+        (["engine=leveldb", "+engine.families={lock:{}}"], "engine.families"),
+    ],
+)
+def test_what_cannot_be_is_refused(overrides: list[str], message: str) -> None:
+    """Unknown options, options of the whole database, unknown families and engines of one tree name their key."""
+    with pytest.raises(InputError) as caught:
+        run(configuration("workload.duration=1s", *overrides))
+
+    assert message in str(caught.value)
+
+
+OPTIONS = """[Version]
+  rocksdb_version=8.8.1
+[DBOptions]
+  max_background_jobs=6
+[CFOptions "default"]
+  write_buffer_size=134217728
+  compression=kNoCompression
+[TableOptions/BlockBasedTable "default"]
+  block_size=8192
+[CFOptions "lock"]
+  write_buffer_size=33554432
+  compression=kNoCompression
+[TableOptions/BlockBasedTable "lock"]
+  block_size=4096
+"""
+
+
+def test_an_options_file_gives_all_families(tmp_path: Path) -> None:
+    """Sections of further families become engine.families with the options in which they differ."""
+    path = tmp_path / "OPTIONS"
+    path.write_text(OPTIONS)
+    overrides, notes = options_overrides(path, [])
+    engine = configuration(*overrides, "workload.duration=1s")["engine"]
+
+    assert {"lock": {"options": {"write_buffer_size": 33554432, "block_size": 4096}}} == engine["families"]
+    assert 134217728 == engine["options"]["write_buffer_size"]
+    assert any("lock" in note for note in notes)
+
+
+# --- TiKV's families ---------------------------------------------------------------------------------------------------
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def page_rows() -> list[list[str]]:
+    """Cells of the table on docs/background/column-families.md."""
+    lines = (ROOT / "docs" / "background" / "column-families.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    return [row for row in rows if row[0] != "options"]
+
+
+@pytest.mark.parametrize("row", page_rows(), ids=lambda row: row[0].strip("`"))
+def test_the_page_shows_what_the_experiment_gives(row: list[str]) -> None:
+    """Flushes, their reason and W-Amp of TiKV's families are those of docs/background/column-families.md."""
+    options = [] if row[0] == "as published" else [f"engine.options.{row[0].strip('`')}"]
+    config = configuration("experiment=tikv_transactions", "device=nvme", *options)
+    summary = run({**config, "checks": False}).summary
+    families = summary["column_families"]
+    write = families["write"]
+
+    assert row[1:4] == [str(families[name]["flush_count"]) for name in ("default", "write", "lock")]
+    assert [row[4]] == list(write["flush_reasons"])
+    assert float(row[5]) == pytest.approx(write["write_amplification"], abs=0.006)
+    assert float(row[6]) == pytest.approx(summary["write_amplification"], abs=0.006)
+    assert 0.01 * families["default"]["live_bytes"] > families["lock"]["live_bytes"]
+
+
+def test_the_options_file_of_tikv_has_the_options_of_the_experiment() -> None:
+    """Every option that the OPTIONS file names has the same value in the experiment, family by family."""
+    overrides, _ = options_overrides(ROOT / "validation" / "demo" / "OPTIONS-tikv", [])
+    from_file = make_engines(configuration(*overrides, "workload.duration=1s")["engine"])
+    experiment = make_engines(configuration("experiment=tikv_transactions")["engine"])
+    ignored = {"cache_size"}  # no OPTIONS file has the capacity of the block cache
+
+    assert list(from_file) == ["default", "write", "lock", "raft"] == list(experiment)
+    for name, engine in from_file.items():
+        values, others = (asdict(e.options) for e in (engine, experiment[name]))
+        assert {k: v for k, v in values.items() if k not in ignored} == {k: others[k] for k in values if k not in ignored}
