@@ -197,9 +197,11 @@ def test_every_declared_entry_point_exists(group: str) -> None:
         assert callable(getattr(importlib.import_module(module), name))
 
 
-@pytest.mark.parametrize("package", [ROOT / "sim", *(p.parent for p in (ROOT / "sim").glob("*/__init__.py"))])
-def test_the_maps_of_sim_are_whole(package: Path) -> None:
-    """The docstring of each package of sim names each of its files and packages."""
+@pytest.mark.parametrize(
+    "package", [path.parent for folder in ("models", "sim", "validation") for path in sorted((ROOT / folder).rglob("__init__.py"))]
+)
+def test_the_maps_of_packages_are_whole(package: Path) -> None:
+    """The docstring of each package of models, sim and validation names each of its files and packages."""
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
     named = set(re.findall(r"\w+", text))
     held = [path.stem for path in package.glob("*.py") if path.stem != "__init__"]

@@ -1,0 +1,4 @@
+"""Lazy leveling.
+
+- picker: sorted runs on every level but the last.
+"""

@@ -1,0 +1,4 @@
+"""LDC, lower-level driven compaction.
+
+- picker: links files, and rewrites the lower file later.
+"""
