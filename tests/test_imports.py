@@ -35,8 +35,8 @@ ROOMS = {
         "papers",
     ],
     "validation/logs": [
-        "text", "json_text", "clock", "bench", "stats", "records", "lines", "reader", "tables", "manifest", "histogram_clock",
-        "leveldb", "silk_driver", "history", "timings",
+        "text", "json_text", "clock", "bench", "stats", "records", "lines", "event_times", "reader", "tables", "manifest",
+        "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip
 """From the ground up, the packages and files of a folder: each may import itself and what stands before it. The contracts
@@ -197,9 +197,7 @@ def test_every_declared_entry_point_exists(group: str) -> None:
         assert callable(getattr(importlib.import_module(module), name))
 
 
-@pytest.mark.parametrize(
-    "package", [path.parent for folder in ("models", "sim", "validation") for path in sorted((ROOT / folder).rglob("__init__.py"))]
-)
+@pytest.mark.parametrize("package", [p.parent for f in ("models", "sim", "validation") for p in (ROOT / f).rglob("__init__.py")])
 def test_the_maps_of_packages_are_whole(package: Path) -> None:
     """The docstring of each package of models, sim and validation names each of its files and packages."""
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""

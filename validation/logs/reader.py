@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.clock import Clock
+from lsmlab.validation.logs.event_times import EventTimes
 from lsmlab.validation.logs.json_text import parse_event
 from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, read_line, split_line
 from lsmlab.validation.logs.records import (
@@ -40,13 +40,6 @@ _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
 _VERSION: Final = re.compile(r"RocksDB version: (\S+)")
 _SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
-_ZONE_STEP_US: Final = 900 * 10**6
-"""Time zones differ from UTC by multiples of a quarter of an hour."""
-_FARTHEST_ZONE_US: Final = 15 * 3600 * 10**6
-_CLOCK_SET_US: Final = 2 * 3600 * 10**6
-"""Most by which clocks are set forward or back for summer time."""
-_CLOCK_TOLERANCE_US: Final = 60 * 10**6
-"""An event's own time and its line's stamp differ by microseconds; lines from under the mutex come seconds later."""
 
 
 def read_log(path: Path) -> RocksDbLog:
@@ -94,11 +87,7 @@ class _Parser:
         self.clock = Clock()
         self.stats = StatsReader()
         self.seen: set[int] = set()
-        self.zone_us: int | None = None
-        self.next_zone_us: int | None = None
-        """Where the clock seems to have been set to, until a second event confirms it."""
-        self.agreed_at = (0, 0)
-        """Records before, and time of, the last event whose line was right."""
+        self.times = EventTimes(self.log, self.clock)
         self.opening = 0
         self.skipping = False
         """Inside a repeated dump, whose lines carry no stamp to be told by."""
@@ -121,7 +110,7 @@ class _Parser:
         log.records.sort(key=lambda r: (r.time_us, r.line))
         log.troubles["unreadable_stamps"] += self.clock.unreadable
         log.troubles["backward_steps"] += self.clock.backwards
-        log.zone_us = self.zone_us or 0
+        log.zone_us = self.times.zone_us or 0
         log.first_us, log.last_us = self.clock.first_us, self.clock.latest_us
         log.dumps = self.stats.dumps
         log.troubles["unreadable_rows"] += sum(d.unreadable for d in log.dumps)
@@ -242,52 +231,8 @@ class _Parser:
         if name not in KNOWN_EVENTS:
             troubles["unknown_events"] += 1
         self._before(number)
-        time_us = self._event_time(data.get("time_micros"), line)
+        time_us = self.times.of(data.get("time_micros"), line)
         self.log.records.append(Event(time_us, line.thread, number, name, job, data, complete, opening=self.opening))
-
-    def _event_time(self, micros: Any, line: Line) -> int:
-        """Local time of an event: its own is finer than the line's stamp, but UTC."""
-        if not isinstance(micros, int) or not 0 < micros < 1 << 62:
-            self.log.troubles["unreadable_stamps"] += micros is not None
-            return line.time_us
-        if not line.stamped:
-            return micros + (self.zone_us or 0)
-        zone_us = round((line.time_us - micros) / _ZONE_STEP_US) * _ZONE_STEP_US
-        if self.zone_us is None:
-            if abs(zone_us) > _FARTHEST_ZONE_US:
-                self.log.troubles["unreadable_stamps"] += 1
-                return line.time_us
-            self.zone_us = zone_us
-        if line.stated_us != line.time_us and abs(line.stated_us - micros - self.zone_us) <= _CLOCK_TOLERANCE_US:
-            self.clock.confirm(line.stated_us)
-            return micros + self.zone_us
-        if abs(line.time_us - micros - self.zone_us) > _CLOCK_TOLERANCE_US:
-            self.log.troubles["unreadable_stamps"] += 1
-            return self._other_zone(line.time_us, micros, zone_us)
-        self.next_zone_us = None
-        self.agreed_at = (len(self.log.records), line.time_us)
-        return micros + self.zone_us
-
-    def _other_zone(self, line_us: int, micros: int, zone_us: int) -> int:
-        """Time of an event whose line is off: if two in a row are off by the same quarters of an hour, the clock was set."""
-        assert self.zone_us is not None
-        near = abs(line_us - micros - zone_us) <= _CLOCK_TOLERANCE_US and abs(zone_us - self.zone_us) <= _CLOCK_SET_US
-        if near and self.next_zone_us == zone_us:
-            self.log.troubles["unreadable_stamps"] -= 2
-            self._shift(zone_us - self.zone_us)
-            self.next_zone_us = None
-            return micros + self.zone_us
-        self.next_zone_us = zone_us if near else None
-        return micros + self.zone_us if near else line_us
-
-    def _shift(self, by_us: int) -> None:
-        """The clock was set by so much since the last event whose line was right: mend the records since then."""
-        self.clock.shift(by_us)
-        first, time_us = self.agreed_at
-        records = self.log.records
-        for i in range(first, len(records)):
-            if abs(records[i].time_us - by_us - time_us) < abs(records[i].time_us - time_us):
-                records[i] = replace(records[i], time_us=records[i].time_us - by_us)
 
 
 __all__ = [

@@ -81,7 +81,7 @@ class _Given:
     overrides: list[str]
 
 
-def _parse(argv: list[str]) -> _Given:
+def _parser() -> LineParser:
     parser = LineParser(prog="lsmlab validate", description=_ABOUT, epilog=_EPILOG)
     parser.add_argument(
         "overrides", nargs="*", metavar="key=value", help="overrides for every case, as for 'lsmlab run'"
@@ -110,7 +110,11 @@ def _parse(argv: list[str]) -> _Given:
         "--write-docs", action="store_true", help="renew docs/validation.md and validation/scorecard/baseline.json"
     )
     parser.add_argument("--public-data", type=Path, default=PUBLIC_DATA, metavar="DIR", help="the folder public_runs")
-    found = parser.parse_intermixed_args(argv)
+    return parser
+
+
+def _parse(argv: list[str]) -> _Given:
+    found = _parser().parse_intermixed_args(argv)
     given = _Given()
     given.json, given.release, given.cases, given.out = found.json, found.release, found.cases, found.out
     given.public_data, given.seeds, given.jobs, given.match = found.public_data, found.seeds, found.jobs, found.match

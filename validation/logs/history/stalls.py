@@ -102,63 +102,81 @@ def stalls_of(log: RocksDbLog) -> LogStalls:
 
 
 def _states(log: RocksDbLog, result: LogStalls) -> list[StallState]:
-    states: list[StallState] = []
-    switched: dict[str, SwitchLine] = {}
-    pending: dict[str, StallLine] = {}
-    families: dict[str, str] = {}
-    committed: set[str] = set()
-    releases = any(isinstance(record, ReleasedLine) for record in log.records)
+    reader = _StateReader(releases=any(isinstance(record, ReleasedLine) for record in log.records))
     for record in sorted(log.records, key=lambda r: r.line):  # file order: a thread's lines are neighbours there
-        thread = record.thread
+        reader.take(record)
+    result.lines += sorted(reader.lines, key=lambda entry: entry[0])
+    return reader.finish()
+
+
+class _StateReader:
+    """Stall states from the records of a LOG in file order: each line belongs to the switch or commit of its thread."""
+
+    def __init__(self, *, releases: bool) -> None:
+        self.states: list[StallState] = []
+        self.lines: list[tuple[int, int, StallCause]] = []
+        self._releases = releases
+        """Whether the LOG names the memtables that a commit releases."""
+        self._switched: dict[str, SwitchLine] = {}
+        self._pending: dict[str, StallLine] = {}
+        self._families: dict[str, str] = {}
+        self._committed: set[str] = set()
+
+    def take(self, record: Record) -> None:
+        """Read the next record."""
         if isinstance(record, SwitchLine):
-            _flush_switch(switched, thread, states)
-            switched[thread] = record
+            self._flush_switch(record.thread)
+            self._switched[record.thread] = record
         elif isinstance(record, StallLine):
-            cause = cause_of(record.text)
-            if cause is not None:
-                result.lines.append((record.time_us, record.opening, cause))
-            state = _state(record, cause)
-            if thread in switched:
-                switched.pop(thread)
-                states.append(state)
-            else:
-                if thread in pending:
-                    states.append(_state(pending[thread], cause_of(pending[thread].text)))
-                pending[thread] = record
+            self._stall(record)
         elif isinstance(record, Event) and record.name in _COMMITS:
-            _flush_switch(switched, thread, states)
-            line = pending.pop(thread, None)
-            if line is not None:
-                states.append(_state(line, cause_of(line.text)))
-                families[thread] = line.column_family
-            # a flush that another thread committed with its own recomputes nothing
-            own = record.name != "flush_finished" or thread in committed or not releases
-            committed.discard(thread)
-            if own and (line is None or abs(line.time_us - record.time_us) > _NEAR_US):
-                family = str(record.data.get("cf_name") or families.get(thread, "default"))
-                files, waiting = record.counts("lsm_state"), record.whole("immutable_memtables")
-                l0_files = files[0] if files else None
-                states.append(
-                    StallState(record.time_us, record.opening, family, None, l0_files=l0_files, immutables=waiting)
-                )
+            self._commit(record)
         elif isinstance(record, ReleasedLine):
-            committed.add(thread)
+            self._committed.add(record.thread)
         elif isinstance(record, MovedLine):
-            families[thread] = record.column_family
-    for thread in list(switched):
-        _flush_switch(switched, thread, states)
-    states += [_state(line, cause_of(line.text)) for line in pending.values()]
-    states.sort(key=lambda s: (s.time_us, s.cause is not None))
-    result.lines.sort(key=lambda entry: entry[0])
-    return states
+            self._families[record.thread] = record.column_family
 
+    def finish(self) -> list[StallState]:
+        """All states in time order, once all records are read."""
+        for thread in list(self._switched):
+            self._flush_switch(thread)
+        self.states += [_state(line, cause_of(line.text)) for line in self._pending.values()]
+        return sorted(self.states, key=lambda s: (s.time_us, s.cause is not None))
 
-def _flush_switch(switched: dict[str, SwitchLine], thread: str, states: list[StallState]) -> None:
-    """A switch after which no line stands left writers free."""
-    record = switched.pop(thread, None)
-    if record is not None:
-        waiting = record.immutables + 1
-        states.append(StallState(record.time_us, record.opening, record.column_family, None, immutables=waiting))
+    def _stall(self, record: StallLine) -> None:
+        cause, thread = cause_of(record.text), record.thread
+        if cause is not None:
+            self.lines.append((record.time_us, record.opening, cause))
+        if thread in self._switched:
+            self._switched.pop(thread)
+            self.states.append(_state(record, cause))
+            return
+        if thread in self._pending:
+            self.states.append(_state(self._pending[thread], cause_of(self._pending[thread].text)))
+        self._pending[thread] = record
+
+    def _commit(self, record: Event) -> None:
+        thread = record.thread
+        self._flush_switch(thread)
+        line = self._pending.pop(thread, None)
+        if line is not None:
+            self.states.append(_state(line, cause_of(line.text)))
+            self._families[thread] = line.column_family
+        # a flush that another thread committed with its own recomputes nothing
+        own = record.name != "flush_finished" or thread in self._committed or not self._releases
+        self._committed.discard(thread)
+        if own and (line is None or abs(line.time_us - record.time_us) > _NEAR_US):
+            family = str(record.data.get("cf_name") or self._families.get(thread, "default"))
+            files, waiting = record.counts("lsm_state"), record.whole("immutable_memtables")
+            l0_files = files[0] if files else None
+            self.states.append(StallState(record.time_us, record.opening, family, None, l0_files=l0_files, immutables=waiting))
+
+    def _flush_switch(self, thread: str) -> None:
+        """A switch after which no line stands left writers free."""
+        record = self._switched.pop(thread, None)
+        if record is not None:
+            waiting = record.immutables + 1
+            self.states.append(StallState(record.time_us, record.opening, record.column_family, None, immutables=waiting))
 
 
 def _state(line: StallLine, cause: StallCause | None) -> StallState:
