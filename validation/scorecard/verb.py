@@ -122,12 +122,18 @@ def _parse(argv: list[str]) -> _Given:
     given.docs = found.write_docs
     given.overrides = [*found.overrides, *found.set]
     given.sets = tuple(found.only or (SETS if found.cases is None else ()))
+    _check(given)
+    return given
+
+
+def _check(given: _Given) -> None:
+    """Raise InputError for what does not go together, and for recordings that are not there."""
     for text in given.overrides:
         if "=" not in text:
             raise InputError(f"{text}: not an override; write key=value, or give the folder of cases with --cases")
     if given.seeds < 1 or given.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
-    if given.docs and (given.cases or found.only or given.overrides or given.match):
+    if given.docs and (given.cases or given.sets != SETS or given.overrides or given.match):
         raise InputError("--write-docs goes with no choice of cases and no overrides: the documents show all of it")
     if given.docs:
         source_tree_or_error("validate: --write-docs renews docs/validation.md of the source tree", "leave --write-docs out")
@@ -138,7 +144,6 @@ def _parse(argv: list[str]) -> _Given:
         raise InputError(
             f"--write-docs needs the public runs: {given.public_data} is not there; give their folder with --public-data"
         )
-    return given
 
 
 def _show(card: Scorecard, given: _Given) -> int:
