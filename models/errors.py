@@ -1,10 +1,10 @@
-"""The one error that bad input raises."""
+"""Error of bad input: InputError."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """Input that cannot be used: the message is one line that names the file, line or key, and the remedy.
+    """Bad input: the message is one line that names the file, line or key, and the remedy.
 
-    The command line prints it and ends with exit code 2, without a traceback.
+    The command line prints the message and ends with exit code 2, without a traceback.
     """

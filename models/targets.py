@@ -1,4 +1,4 @@
-"""Classes that configurations name by `_target_`: only from packages that are trusted."""
+"""Loading of the classes that configurations name by `_target_`, from trusted packages only."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lsmlab.models.errors import InputError
 
 
 def load_class(target: Any, packages: Sequence[str], where: str, example: str) -> type[Any]:
-    """The class that a dotted name stands for.
+    """Load the class with a dotted name.
 
-    A configuration may come from somebody else and must not run code: `packages` are those whose classes it may name.
-    `where` names the group in messages, `example` is a name that would do. Raises InputError for anything but a class
-    in one of the packages.
+    A configuration may come from a third party and must not run arbitrary code: it may only name classes of
+    `packages`. `where` names the group in messages, `example` is a valid name for them. Raises InputError for any
+    other target.
     """
     if not isinstance(target, str) or "." not in target:
         raise InputError(f"{where}._target_: {target!r} is not a class; write it like {example}")
@@ -22,9 +22,9 @@ def load_class(target: Any, packages: Sequence[str], where: str, example: str) -
         raise InputError(f"{where}._target_: {target} is outside the allowed packages ({', '.join(packages)})")
     module, _, name = target.rpartition(".")
     try:
-        found = getattr(import_module(module), name)
+        cls = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"{where}._target_: cannot load {target}: {error}") from None
-    if not isinstance(found, type):
+    if not isinstance(cls, type):
         raise InputError(f"{where}._target_: {target} is not a class; write it like {example}")
-    return found
+    return cls

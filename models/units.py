@@ -1,4 +1,4 @@
-"""Quantities: human units at the edge, plain SI numbers inside."""
+"""Quantities with units in configurations ("64MiB", "80us"), read into plain numbers in bytes, seconds and so on."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _NUMBER: Final = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?
 def parse_quantity(text: str | float, kind: str) -> float:
     """Read "64MiB" (kind "bytes"), "80us" ("seconds"), "2GB/s" ("bytes_per_s"), "20k" ("count"), "50%" ("ratio").
 
-    A plain number is taken in the base unit. KB, MB … are powers of ten, KiB, MiB … powers of two. Raises InputError
-    for anything else, infinities and NaN included.
+    A plain number is in the base unit. KB, MB … are powers of ten, KiB, MiB … powers of two. Raises InputError for
+    any other text or type, infinities and NaN included.
     """
     units = _UNITS[kind]
     if isinstance(text, bool):
@@ -56,8 +56,8 @@ def parse_quantity(text: str | float, kind: str) -> float:
             raise InputError(f"{text!r} is not a quantity; write it like {_EXAMPLE[kind]}")
         unit = match.group(2)
         if unit not in units:
-            known = ", ".join(u for u in units if u)
-            raise InputError(f"{text!r}: unit {unit!r} is not one of {known}; write it like {_EXAMPLE[kind]}")
+            names = ", ".join(u for u in units if u)
+            raise InputError(f"{text!r}: unit {unit!r} is not one of {names}; write it like {_EXAMPLE[kind]}")
         value = float(match.group(1).replace("_", "")) * units[unit]
     if not math.isfinite(value):
         raise InputError(f"{text!r} is not a finite number; write it like {_EXAMPLE[kind]}")
@@ -65,7 +65,7 @@ def parse_quantity(text: str | float, kind: str) -> float:
 
 
 def format_bytes(size_bytes: float) -> str:
-    """Short binary form, such as 64.0 MiB."""
+    """Format bytes in a short binary form, such as 64.0 MiB."""
     value = float(size_bytes)
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if abs(value) < 1024 or unit == "TiB":
@@ -75,7 +75,7 @@ def format_bytes(size_bytes: float) -> str:
 
 
 def format_seconds(duration_s: float) -> str:
-    """Short form with three significant digits, such as 2.15 us, 4.1 ms, 12.3 s."""
+    """Format seconds with three significant digits, such as 2.15 us, 4.1 ms, 12.3 s."""
     magnitude = abs(duration_s)
     if magnitude == 0:
         return "0 s"
@@ -87,7 +87,7 @@ def format_seconds(duration_s: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """How a configuration field is read: its kind and the range it must lie in."""
+    """Kind of a configuration field, and its range in base units, both ends included."""
 
     kind: str
     low: float = 0.0
@@ -103,13 +103,13 @@ def quantity(kind: str, default: Any = MISSING, *, low: float = 0.0, high: float
 
 
 def build(cls: type[_T], values: Mapping[str, Any], where: str) -> _T:
-    """Make a frozen dataclass from a configuration mapping.
+    """Build a frozen dataclass from a configuration mapping.
 
-    `where` names the mapping in messages ("device"). Quantities are read with their units, enums by value, booleans
-    and strings as they are; None is kept where the annotation allows it. Keys that begin with "_" are skipped.
+    `where` names the mapping in messages ("device"). Reads quantities with their units and enums by value; booleans
+    and strings stay as they are, None too where the annotation allows it. Skips keys that begin with "_".
 
-    Raises InputError for an unknown key (naming the nearest known one), a missing value, a wrong type or a value out
-    of range; errors of the class's own `__post_init__` are given the place they came from.
+    Raises InputError for an unknown key (and names the nearest valid key), a missing value, a wrong type or a value
+    out of range. Errors of the class's own `__post_init__` get `where` in front.
     """
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     hints: dict[str, Any] = _hints(cls)  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def build(cls: type[_T], values: Mapping[str, Any], where: str) -> _T:
             continue
         if key not in fields:
             near = difflib.get_close_matches(key, fields, n=1)
-            hint = f"did you mean {where}.{near[0]}?" if near else f"known keys: {', '.join(sorted(fields))}"
+            hint = f"did you mean {where}.{near[0]}?" if near else f"valid keys: {', '.join(sorted(fields))}"
             raise InputError(f"{where}.{key}: no such key; {hint}")
         arguments[key] = _convert(value, fields[key], hints[key], f"{where}.{key}")
     missing = [

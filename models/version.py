@@ -1,4 +1,4 @@
-"""RocksDB versions, comparable."""
+"""RocksDB versions, in release order."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Version(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Version:
-        """Read "7.8" or "7.8.3" (the patch number is dropped: no rule here depends on it).
+        """Read "7.8" or "7.8.3" without the patch number, on which no rule depends.
 
-        Raises InputError for anything else.
+        Raises InputError for any other text.
         """
         parts = str(text).strip().split(".")
         if len(parts) < 2 or not all(p.isdigit() for p in parts[:2]):
-            raise InputError(f"version {text!r} is not of the form major.minor, such as 7.8")
+            raise InputError(f"version {text!r} is not of the form major.minor; write it like 7.8")
         return cls(int(parts[0]), int(parts[1]))
 
     def __str__(self) -> str:

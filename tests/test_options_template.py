@@ -1,6 +1,6 @@
 """The YAML of option names that Hydra composes.
 
-To write it anew after a change of RocksDbOptions:
+To write the file again after a change of RocksDbOptions:
 
 python -c "from lsmlab.models.options.options import options_template as t; print(t(), end='')" \
     > configs/engine/options/rocksdb.yaml

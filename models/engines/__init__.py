@@ -1,6 +1,6 @@
-"""Engines: five policies over one store.
+"""Engines: combinations of the five policies over one set of options.
 
-- engine: contract; make: engine of a configuration; families: one engine for each column family.
-- rocksdb: RocksDB and all that differ from it in policies; leveldb: LevelDB.
-- table_reads: blocks that reads take from device and memory.
+- engine: the contract between an engine and the simulation; make: engines from configurations; families: the engines of a
+  database's column families.
+- rocksdb: RocksDB, and engines with some other policies; leveldb: LevelDB; table_reads: reads of an engine's tables.
 """

@@ -1,4 +1,4 @@
-"""An engine: five decisions over one store, and the options that they share."""
+"""Engine contract: the five policies of a store and the options that they share."""
 
 from __future__ import annotations
 
@@ -18,72 +18,72 @@ from lsmlab.models.version import Version
 
 
 class Engine(Protocol):
-    """What the simulation asks of an engine. `lsmlab.models.engines.rocksdb` is the first."""
+    """Interface of an engine to the simulation; `lsmlab.models.engines.rocksdb` implements it."""
 
     name: str
     version: Version
     options: RocksDbOptions
     notes: Sequence[str]
-    """What sanitising changed, for the reader of the result."""
+    """Changes that sanitising made to options, in words, for the summary of a run."""
     picker: Picker
     throttle: Throttle
     cutter: Cutter
     compression_ratio: float
-    """Compressed by uncompressed bytes; 1 without compression."""
+    """Compressed bytes over uncompressed bytes; 1 without compression."""
     compressed: bool
     """Whether jobs compress the blocks that they write and decompress those that they read."""
     block_format: BlockFormat
-    """Where data blocks end."""
+    """Table options that set the end of a data block."""
     flushes_one_memtable: bool
-    """Whether a flush takes the oldest memtable alone (LevelDB, vLSM), or all that wait."""
+    """Whether a flush takes only the oldest immutable memtable (LevelDB, vLSM) or all of them."""
     flush_keeps_versions: bool
     """Whether a flush writes every entry of the memtable, overwritten ones too (LevelDB), or the newest of each key."""
 
     hot_keys: KeepsHotKeys | None
-    """The picker, if it leaves hot keys of a full memtable in memory (TRIAD)."""
+    """The picker, if it keeps hot keys of a full memtable in memory (TRIAD)."""
     values_in_wal: bool
-    """Whether files of L0 hold offsets into the log instead of values (TRIAD)."""
+    """Whether L0 files contain offsets into the WAL instead of values (TRIAD)."""
     table_reads: TableReads
-    """How tables are read."""
+    """Rules by which the engine reads tables."""
     reverts_options: bool
-    """Whether a job that ends puts the options back in force with which it began (RocksDB before 9.11)."""
+    """Whether a job that ends reinstalls the options with which it began (RocksDB before 9.11)."""
 
     @property
     def smallest_file_bytes(self) -> int:
-        """Size of the smallest full file of any level."""
+        """Size in bytes of the smallest full file of any level."""
 
     def scheduler(self) -> Scheduler:
-        """A scheduler as it is when a store is opened."""
+        """Return a scheduler in its state at the open of a store."""
 
     def tuner(self) -> Tuner | None:
-        """A tuner as it is when a store is opened; None if options stay as they are."""
+        """Return a tuner in its state at the open of a store; None if options never change."""
 
     def retuned(self, changes: Changes) -> Engine:
-        """The same engine with options changed at run time."""
+        """Return the same engine with options changed at run time."""
 
     def setting(self, name: str) -> Any:
-        """Value of an option, or of a policy's setting (`picker.threshold`), by the name that a tuner gives it."""
+        """Return the value of an option or of a policy's setting (`picker.threshold`), by its name in `Changes`."""
 
     def new_tree(self) -> Tree:
-        """An empty tree."""
+        """Return an empty tree."""
 
     def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
         """Writes of the average size that fill a memtable."""
 
     def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
-        """Level that a flushed file with keys in [lo, hi] goes to."""
+        """Level to which a flush writes a file with keys in [lo, hi]."""
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
-        """Target file size of a level."""
+        """Target file size of a level in bytes."""
 
     def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """The level whose files guide the cutting of outputs; None if none does."""
+        """Level whose files guide the cutting of outputs; None without one."""
 
     def subcompaction_bounds(self, tree: Tree, pick: Compaction, keys: KeyArray) -> Sequence[int]:
-        """Ascending positions in the merged `keys` at which the job is split into parallel parts."""
+        """Ascending positions in the merged `keys` at which the job splits into subcompactions."""
 
     def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:
-        """Bytes of files with nothing below them, as far as the throttle needs them at this debt (8.10+); else 0."""
+        """Bytes of files that overlap no deeper file, if the throttle needs them at this debt (8.10+); else 0."""
 
     def inspects_keys(self, output_level: int) -> bool:
-        """Whether the cutter looks at every key of a job that writes to `output_level`, which takes CPU."""
+        """Return whether the cutter inspects every key of a job that writes to `output_level`, which takes CPU time."""

@@ -1,4 +1,4 @@
-"""LevelDB: RocksDB's store with LevelDB's memtable, of which a flush takes one and writes every entry."""
+"""LevelDB: RocksDB's store with LevelDB's memtable and flush (one memtable, every entry)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lsmlab.models.workloads.reads import Filter
 class LevelDb(RocksDb):
     """LevelDB as a combination of policies; implements `lsmlab.models.engines.engine.Engine`.
 
-    Its files have the same blocks, filters and index entries as RocksDB's within a percent, so their sizes are computed alike.
+    Blocks, filters and index entries of its files have the sizes of RocksDB's within 1 %, so one computation serves both.
     """
 
     flushes_one_memtable = True
     flush_keeps_versions = True
     table_filter = Filter.STANDARD
     mapped_tables = 1000.0
-    """Most that util/env_posix.cc maps on 64-bit systems (kDefaultMmapLimit).
+    """Maximum of mapped tables in util/env_posix.cc on 64-bit systems, kDefaultMmapLimit.
 
     See (behaviour/leveldb.md, LevelDB constants).
     """

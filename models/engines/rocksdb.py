@@ -35,8 +35,8 @@ from lsmlab.models.version import Version
 from lsmlab.models.workloads.reads import Filter
 
 KEEPS_OPTIONS_SINCE: Final = Version(9, 11)
-"""Before, a flush or compaction installed its version with the options that it had begun with, so that what SetOptions
-had changed meanwhile was out of force until the next install (RocksDB pull request 13294, January 2025)."""
+"""Before, a flush or compaction installed its version with the options at its start, which undid a SetOptions during the
+job until the next install (RocksDB pull request 13294, January 2025)."""
 NO_COMPRESSION_NOTE: Final = (
     "compression: none, because none was asked for; RocksDB's own default depends on what it was built with and its "
     "gain on the data. Set engine.options.compression and engine.compression_ratio"
@@ -50,18 +50,18 @@ class RocksDbSettings:
     version: str = "8.11"
     """Release whose rules and defaults apply."""
     preset: str = "library"
-    """Whose defaults options have: "library", or "db_bench" for those of its flags."""
+    """Source of the defaults of options: "library", or "db_bench" for the defaults of its flags."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """RocksDB options by their own names; None keeps the default."""
+    """RocksDB options by RocksDB's names; None keeps the default."""
     compression_ratio: float = quantity("ratio", 0.5, low=0.01, high=1.0)
-    """Compressed by uncompressed bytes of a data block, where a compression is set (db_bench --compression_ratio)."""
+    """Compressed bytes over uncompressed bytes of a data block, if a compression is set (db_bench --compression_ratio)."""
     name: str = "rocksdb"
     picker: Any = field(default_factory=RocksDbPicker)
     cutter: Any = field(default_factory=RocksDbCutting)
     throttle: Any = field(default_factory=RocksDbThrottling)
     scheduler: Any = field(default_factory=RocksDbScheduling)
     tuner: Any = field(default_factory=NoTuner)
-    """The settings objects of the five policies (`lsmlab.models.policies.parts.make_part`)."""
+    """Settings objects of the five policies (`lsmlab.models.policies.parts.make_part`)."""
 
 
 class RocksDb:
@@ -72,17 +72,17 @@ class RocksDb:
     flush_keeps_versions = False
     table_filter = Filter.FAST_LOCAL
     mapped_tables: float | None = None
-    """None: iterators read ahead themselves (`TableReads`)."""
+    """None: the engine's iterators read ahead (`TableReads`)."""
 
     def __init__(self, settings: RocksDbSettings) -> None:
         self.name = settings.name
         self.version = Version.parse(settings.version)
-        asked = {name: value for name, value in settings.options.items() if value is not None}
+        overrides = {name: value for name, value in settings.options.items() if value is not None}
         notes: list[str] = []
-        if not {"compression", "compression_per_level", "bottommost_compression"} & asked.keys():
-            asked["compression"] = "none"
+        if not {"compression", "compression_per_level", "bottommost_compression"} & overrides.keys():
+            overrides["compression"] = "none"
             notes.append(NO_COMPRESSION_NOTE)
-        resolved = resolve_options(self.version, _preset(settings.preset), asked)
+        resolved = resolve_options(self.version, _preset(settings.preset), overrides)
         self.options: RocksDbOptions = resolved.options
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         self.parts = Parts(
@@ -102,13 +102,13 @@ class RocksDb:
         self._assemble()
 
     def _assemble(self) -> None:
-        """Make what depends on options that may change."""
+        """Make the policies and everything else that depends on options that may change."""
         base = self._base
         self.rules = level_rules(self.options, self.version)
         self.picker: Picker = self.parts.picker.make(base)
         self.cutter: Cutter = self.parts.cutter.make(base)
         self.throttle: Throttle = self.parts.throttle.make(base)
-        # what the policies can do is found out once: to ask `isinstance` of a protocol takes as long as a pick
+        # test the policies' optional protocols once: isinstance on a protocol takes as long as a pick
         picker, cutter = self.picker, self.cutter
         self._places_flushes = picker if isinstance(picker, PlacesFlushes) else None
         self._sizes_files = picker if isinstance(picker, SizesFiles) else None
@@ -123,15 +123,15 @@ class RocksDb:
         return Base(self.options, self.version)
 
     def scheduler(self) -> Scheduler:
-        """A scheduler as it is when a store is opened."""
+        """Return a scheduler in its state at the open of a store."""
         return self.parts.scheduler.make(self._base)
 
     def tuner(self) -> Tuner | None:
-        """A tuner as it is when a store is opened; None if options stay as they are."""
+        """Return a tuner in its state at the open of a store; None if options never change."""
         return self.parts.tuner.make(self._base)
 
     def retuned(self, changes: Changes) -> RocksDb:
-        """The same engine with options changed at run time; what was derived from them at open stays (SetOptions)."""
+        """Return the same engine with changed options; values derived at open stay, as with SetOptions."""
         engine = copy(self)
         options = {name: value for name, value in changes.items() if "." not in name}
         engine.options = replace(self.options, **options)
@@ -141,12 +141,12 @@ class RocksDb:
         return engine
 
     def setting(self, name: str) -> Any:
-        """Value of an option, or of a policy's setting (`picker.threshold`)."""
+        """Return the value of an option or of a policy's setting (`picker.threshold`)."""
         group, dot, key = name.partition(".")
         return getattr(getattr(self.parts, group), key) if dot else getattr(self.options, name)
 
     def new_tree(self) -> Tree:
-        """An empty tree."""
+        """Return an empty tree."""
         return Tree(num_levels=self.options.num_levels)
 
     def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
@@ -160,29 +160,26 @@ class RocksDb:
         return max(1.0, capacity / node)
 
     def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
-        """Level that a flushed file goes to: L0, unless the picker places flushes."""
+        """Level to which a flush writes: L0, unless the picker places flushes."""
         return self._places_flushes.flush_level(tree, lo, hi) if self._places_flushes is not None else 0
 
     @property
     def smallest_file_bytes(self) -> int:
-        """Size of the smallest full file of any level."""
+        """Size in bytes of the smallest full file of any level."""
         return self.options.target_file_size_base
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
-        """Target file size of a level."""
+        """Target file size of a level in bytes."""
         if self._sizes_files is not None:
             return self._sizes_files.target_file_size(tree, output_level)
         return self.rules.target_file_size(output_level, 0)
 
     def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """The level whose files guide the cutting of outputs; None if none does.
-
-        See (behaviour/compaction-jobs.md, Output cutting).
-        """
+        """Level whose files guide the cutting (behaviour/compaction-jobs.md, Output cutting); None without one."""
         return self.cutter.guide_level(tree, output_level, lo, hi)
 
     def subcompaction_bounds(self, tree: Tree, pick: Compaction, keys: KeyArray) -> Sequence[int]:
-        """Positions at which a job is split into parallel parts (behaviour/compaction-jobs.md, Subcompactions)."""
+        """Positions in `keys` at which a job splits (behaviour/compaction-jobs.md, Subcompactions)."""
         most = self.options.max_subcompactions
         if most <= 1 or pick.output_level == 0 or (self._levelled and pick.start_level != 0) or len(keys) < 2:
             return ()
@@ -191,12 +188,11 @@ class RocksDb:
         )
 
     def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:
-        """Bytes with nothing below them: the pressure threshold compares an eighth of them with the debt (8.10+).
+        """Bytes of files that overlap no deeper file: RocksDB 8.10+ compares an eighth of them with the debt.
 
         See (behaviour/write-stalls.md, Pressure).
-
-        All of the deepest level is such; where that alone decides the comparison, or the debt is over a quarter of the
-        soft limit, which decides it too, nothing else is looked at.
+        The deepest level counts whole. If it alone decides the comparison, or if the debt is over a quarter of the soft
+        limit, which decides it too, the method returns that level's bytes without a look at the others.
         """
         if self.version < (8, 10) or not isinstance(self.picker, LeveledPicker):
             return 0
@@ -206,7 +202,7 @@ class RocksDb:
         return self.picker.bottommost_bytes(tree)
 
     def inspects_keys(self, output_level: int) -> bool:
-        """Whether the cutter looks at every key of a job that writes to `output_level`."""
+        """Return whether the cutter inspects every key of a job that writes to `output_level`."""
         return self._inspects_keys is not None and self._inspects_keys.inspects_keys(output_level)
 
 

@@ -1,4 +1,4 @@
-"""How an engine reads its tables: what of them stays in memory, and in which requests blocks come from the device."""
+"""Reads of tables: the tables that stay open in memory, and the device requests for their blocks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Final
 from lsmlab.models.workloads.reads import AROUND_BYTES, Filter, read_around, read_on_demand, readahead
 
 OTHER_FILES: Final = 10
-"""Of `max_open_files`, those that are no tables (RocksDB's and LevelDB's TableCacheSize)."""
+"""Part of `max_open_files` for files other than tables (RocksDB's and LevelDB's TableCacheSize)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableReads:
-    """How an engine reads its tables."""
+    """Rules by which an engine reads its tables."""
 
     block_size: int
     """Bytes of a data block."""
     open_tables: float = math.inf
-    """Tables whose index and filter are in memory at a time; to search another one is to open it first."""
+    """Maximum of tables with index and filter in memory; the engine opens any other table before a search in it."""
     filter: Filter = Filter.FAST_LOCAL
     mapped_tables: float | None = None
-    """Tables that are mapped into memory, the others being read by system calls: the kernel reads ahead, in two ways. None:
-    iterators of the engine do."""
+    """Maximum of tables mapped into memory, for which the kernel reads around a fault; for reads of other tables by system
+    calls the kernel reads ahead on demand. None: the engine's iterators read ahead."""
 
     def requests(self, blocks: float, unit_bytes: float, tables: int) -> tuple[float, float]:
-        """(Requests one after the other, bytes) for consecutive blocks of one of `tables`.
+        """Return (sequential requests, bytes) for consecutive blocks of one of `tables` tables.
 
-        `unit_bytes`: what the engine's own reads are rounded to at either end.
+        `unit_bytes`: unit to which the engine rounds its reads at either end.
         """
         if self.mapped_tables is None:
             return readahead(blocks, self.block_size + unit_bytes)
@@ -37,17 +37,17 @@ class TableReads:
         return _mixed(mapped, read_around(wanted_bytes), read_on_demand(wanted_bytes))
 
     def opening_bytes(self, tail_bytes: float, tables: int) -> float:
-        """Bytes of the one request that brings a table's footer, index and filter, of `tail_bytes` at its end."""
+        """Bytes of the request that reads a table's footer, index and filter: the last `tail_bytes` of the file."""
         mapped = self._mapped_share(tables)
         return mapped * max(tail_bytes, AROUND_BYTES / 2) + (1.0 - mapped) * tail_bytes
 
     def _mapped_share(self, tables: int) -> float:
-        """Share of the open ones of `tables`."""
+        """Share of mapped tables among the open ones of `tables`."""
         return min(1.0, (self.mapped_tables or 0.0) / max(1.0, min(tables, self.open_tables)))
 
 
 def table_cache_size(max_open_files: int) -> float:
-    """Tables that may be open at a time; infinity for max_open_files = -1."""
+    """Maximum number of open tables; infinity for max_open_files = -1."""
     return max(1.0, float(max_open_files - OTHER_FILES)) if max_open_files >= 0 else math.inf
 
 

@@ -1,7 +1,7 @@
-"""RocksDB's options: names, defaults by version, files.
+"""RocksDB's options: names, defaults by version, sanitising, and the text formats that contain them.
 
-- fields: all options as data; scope: options of a database and of a column family; defaults: by version;
-  values: values that files and people write.
-- sanitise: changes that RocksDB makes on open; options: the options of a run.
-- options_text: formats of OPTIONS file and LOG header; options_file: options of a real store.
+- options: the options in force in a store, from version, preset and overrides; fields: the options as dataclasses.
+- defaults: defaults by version; values: typed values from text; sanitise: RocksDB's changes when it opens a store.
+- scope: options of a database and of one column family.
+- options_file: OPTIONS files and LOG headers of real stores; options_text: their syntax.
 """

@@ -1,7 +1,7 @@
-"""Defaults of RocksDB's options by version, db_bench's deviations, and which version knows which option.
+"""Defaults of RocksDB's options by version, db_bench's different defaults, and the releases that have an option.
 
-Source: (behaviour/options.md, Defaults; Defaults of db_bench). The first release of a default that the table leaves
-open comes from the release notes: 1 MiB arena blocks in 6.18, 30 days of ttl in 6.6, 32 MiB of block cache in 8.2,
+Source: (behaviour/options.md, Defaults; Defaults of db_bench). Where that table does not give the first release of a
+default, the release notes do: 1 MiB arena blocks in 6.18, 30 days of ttl in 6.6, 32 MiB of block cache in 8.2,
 compaction readahead in 8.7.
 """
 
@@ -19,7 +19,7 @@ _MIB: Final = 1 << 20
 _GIB: Final = 1 << 30
 
 DERIVE: Final = 0
-"""RocksDB's own mark for "derive it when the store is opened"."""
+"""RocksDB's value for "derive when the store is opened"."""
 AUTO_SECONDS: Final = 2**64 - 2
 """RocksDB's kDefaultTtl and kDefaultPeriodicCompSecs: "decide when the store is opened"."""
 
@@ -34,7 +34,7 @@ _OLDEST: Final[Mapping[str, Any]] = {
     "ignore_max_compaction_bytes_for_input": False,
     "format_version": 2,
 }
-"""5.7, where it differs from the defaults of `RocksDbOptions` (7.8) or is derived."""
+"""Defaults of 5.7 that differ from those of `RocksDbOptions` (7.8) or are derived."""
 
 _CHANGES: Final[tuple[tuple[Version, Mapping[str, Any]], ...]] = (
     (Version(6, 0), {"compaction_pri": CompactionPri.MIN_OVERLAPPING_RATIO}),
@@ -60,14 +60,14 @@ _DB_BENCH: Final[Mapping[str, Any]] = {
     "compaction_options_fifo.max_table_files_size": 0,
 }
 _DB_BENCH_NO_TTL_BEFORE: Final = Version(7, 0)
-"""db_bench set ttl from its FIFO flag, 0 by default: seen up to 6.11 in LOG headers, no longer in 7.7."""
+"""Before: db_bench set ttl from its FIFO flag, 0 by default. LOG headers show this up to 6.11, no longer in 7.7."""
 
 ARENA_CAP_SINCE: Final = Version(6, 18)
-"""From here a derived arena block has at most 1 MiB; before, write_buffer_size / 8."""
+"""First release with at most 1 MiB per derived arena block; before, write_buffer_size / 8."""
 AUTO_SECONDS_SINCE: Final = Version(6, 6)
 
 _LAST: Final = Version(2**31, 0)
-_KNOWN_FROM_TO: Final[Mapping[str, tuple[Version, Version]]] = {
+_RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "level_compaction_dynamic_file_size": (Version(7, 8), Version(8, 11)),
     "ignore_max_compaction_bytes_for_input": (Version(7, 8), Version(8, 11)),
     "rate_limiter_auto_tuned": (Version(5, 9), _LAST),
@@ -91,9 +91,9 @@ def default_values(version: Version, preset: Preset) -> dict[str, Any]:
     return values
 
 
-def unknown_to(version: Version, name: str) -> str | None:
-    """Which versions know option `name`, in words, if `version` does not; None if it does."""
-    first, last = _KNOWN_FROM_TO.get(name, (Version(0, 0), _LAST))
+def releases_of(version: Version, name: str) -> str | None:
+    """Return in words the releases that have option `name`, if `version` does not; None if `version` has it."""
+    first, last = _RELEASES.get(name, (Version(0, 0), _LAST))
     if first <= version <= last:
         return None
     return f"{first} and later have it" if last == _LAST else f"{first} to {last} have it"

@@ -1,4 +1,4 @@
-"""RocksDB's options as data: names as in RocksDB, sizes in bytes, rates in bytes per second, defaults of 7.8."""
+"""RocksDB's options as dataclasses: RocksDB's names, sizes in bytes, rates in bytes per second, defaults of 7.8."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAY_S: Final = 86_400
 
 
 class CompactionStyle(Enum):
-    """`compaction_style`."""
+    """Values of `compaction_style`."""
 
     LEVEL = "kCompactionStyleLevel"
     UNIVERSAL = "kCompactionStyleUniversal"
@@ -25,7 +25,7 @@ class CompactionStyle(Enum):
 
 
 class CompactionPri(Enum):
-    """`compaction_pri`: which file of a level goes first (behaviour/leveled-compaction.md, File priority)."""
+    """Values of `compaction_pri`, the order of the files of a level (behaviour/leveled-compaction.md, File priority)."""
 
     BY_COMPENSATED_SIZE = "kByCompensatedSize"
     OLDEST_LARGEST_SEQ_FIRST = "kOldestLargestSeqFirst"
@@ -47,18 +47,18 @@ class Compression(Enum):
     ZSTD = "kZSTD"
     ZSTD_NOT_FINAL = "kZSTDNotFinalCompression"
     DISABLED = "kDisableCompressionOption"
-    """Only for `bottommost_compression`: use what the level would use."""
+    """Only for `bottommost_compression`: use the compression of the level."""
 
 
 class StopStyle(Enum):
-    """`compaction_options_universal.stop_style`."""
+    """Values of `compaction_options_universal.stop_style`."""
 
     TOTAL_SIZE = "kCompactionStopStyleTotalSize"
     SIMILAR_SIZE = "kCompactionStopStyleSimilarSize"
 
 
 class RateLimiterMode(Enum):
-    """What the rate limiter counts."""
+    """I/O that the rate limiter counts."""
 
     READS = "kReadsOnly"
     WRITES = "kWritesOnly"
@@ -67,7 +67,7 @@ class RateLimiterMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class UniversalOptions:
-    """`compaction_options_universal` (behaviour/universal-and-fifo.md, Universal options)."""
+    """Members of `compaction_options_universal` (behaviour/universal-and-fifo.md, Universal options)."""
 
     size_ratio: int = quantity("count", 1, high=_I32)
     min_merge_width: int = quantity("count", 2, high=2.0**32)
@@ -85,7 +85,7 @@ class UniversalOptions:
 
 @dataclass(frozen=True, slots=True)
 class FifoOptions:
-    """`compaction_options_fifo` (behaviour/universal-and-fifo.md, FIFO options)."""
+    """Members of `compaction_options_fifo` (behaviour/universal-and-fifo.md, FIFO options)."""
 
     max_table_files_size: int = quantity("bytes", _GIB, high=_U64)
     allow_compaction: bool = False
@@ -96,11 +96,11 @@ class FifoOptions:
 
 @dataclass(frozen=True, slots=True)
 class RocksDbOptions:
-    """Every option that the model of RocksDB knows, after sanitising: no value is left to be derived.
+    """Options of the RocksDB model after sanitising: no value is left to derive.
 
     The defaults are those of the library in 7.8; `lsmlab.models.options.options.resolve_options` gives those of other
-    versions. The filter, the block cache, the rate limiter, statistics and the write options `disable_wal` and `sync` are
-    objects or arguments in RocksDB and go by db_bench's flag names here.
+    versions. The filter, the block cache, the rate limiter, statistics and the write options `disable_wal` and `sync`
+    are objects or arguments in RocksDB; here they have the names of db_bench's flags.
     """
 
     # memtable and flush
@@ -110,9 +110,9 @@ class RocksDbOptions:
     arena_block_size: int = quantity("bytes", _MIB, high=_U64)
     db_write_buffer_size: int = quantity("bytes", 0, high=_U64)
     max_total_wal_size: int = quantity("bytes", 0, high=_U64)
-    """0 = four times the memtables of all column families; without effect on a database of one."""
+    """0 = four times the memtables of all column families; no effect on a database with one column family."""
     atomic_flush: bool = False
-    """Flush all column families together."""
+    """Whether RocksDB flushes all column families together."""
     # jobs
     max_background_jobs: int = quantity("count", 2, low=-1, high=_I32)
     max_background_compactions: int = quantity("count", -1, low=-1, high=_I32)
@@ -153,7 +153,7 @@ class RocksDbOptions:
     use_direct_reads: bool = False
     use_direct_io_for_flush_and_compaction: bool = False
     rate_limiter_bytes_per_sec: int = quantity("bytes_per_s", 0, high=_U64)
-    """0 = no rate limiter. The maximum, when auto-tuned."""
+    """0 = no rate limiter. With rate_limiter_auto_tuned: the maximum rate."""
     rate_limiter_auto_tuned: bool = False
     rate_limiter_refill_period_us: int = quantity("count", 100_000, low=1, high=_U64)
     """Microseconds."""
@@ -172,7 +172,7 @@ class RocksDbOptions:
     # compression
     compression: Compression = Compression.SNAPPY
     compression_per_level: tuple[Compression, ...] = ()
-    """Empty: `compression` everywhere."""
+    """Empty: `compression` on all levels."""
     bottommost_compression: Compression = Compression.DISABLED
     # tables, filter, block cache
     block_size: int = quantity("bytes", 4096, low=1, high=2.0**32 - 1)

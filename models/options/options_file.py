@@ -1,4 +1,4 @@
-"""Options of a real store: from its OPTIONS-NNNNNN file, or from the header of its LOG."""
+"""Options of a real store, read from its OPTIONS-NNNNNN file or from the header of its LOG."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ _SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20})([kKmMgGtT])")
 _POWER: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _FILTER_BITS: Final = re.compile(r"(?:bloom|ribbon)filter:([0-9]+(?:\.[0-9]+)?)(?::|$)")
 _USUAL_BITS: Final = 10.0
-"""Bits per key where the file names a filter without its size: the value of RocksDB's own examples and ADOC's runs."""
+"""Bits per key of a filter whose size the file does not give: the value of RocksDB's examples and ADOC's runs."""
 _FIRST_LINES: Final = 200
-"""A LOG shows itself as one within its first lines."""
+"""Lines in which a text must show that it is a LOG."""
 _MAX_LINE: Final = 1 << 20
 _MAX_VALUE: Final = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class OptionsFile:
-    """What a file says about the options of one column family."""
+    """Options of one column family, as read from a file."""
 
     source: str
     version: Version | None
-    """None if the file does not name it."""
+    """None if the file does not give the version."""
     overrides: dict[str, Any]
     """Typed values by flat name, for `resolve_options`."""
     ignored: list[str]
-    """Options in the file that the simulator does not know, in the file's order."""
+    """Options in the file that the simulator does not have, in the file's order."""
     notes: list[str]
-    """What had to be assumed, in words."""
+    """Assumptions of the reader, in words."""
     column_family: str
     families: tuple[str, ...]
     """All column families of the file, in its order."""
     rate_limited: bool
-    """Whether the LOG shows a rate limiter; neither file tells its rate."""
+    """Whether the file shows a rate limiter; neither format gives its rate."""
 
 
 def read_options(path_or_text: str | Path, column_family: str = "default") -> OptionsFile:
-    """Read an OPTIONS file or a LOG's header, plain or compressed (gzip, xz); a text of several lines is taken as the content.
+    """Read an OPTIONS file or the header of a LOG, plain or compressed (gzip, xz).
 
-    Of several column families `column_family` is taken. Unknown options are listed in `ignored`, as RocksDB is told
-    to do with options of another version. Raises InputError with file and line for anything that cannot be read.
-    Source: (behaviour/options.md, OPTIONS files).
+    An argument of several lines is the content itself. Reads the options of `column_family` only. Lists unknown
+    options in `ignored`, as RocksDB skips them with ignore_unknown_options. Raises InputError with file and line for
+    text that it cannot read. Source: (behaviour/options.md, OPTIONS files).
     """
     if isinstance(path_or_text, str) and "\n" in path_or_text:
         return _read(io.StringIO(path_or_text), "options text", column_family)
@@ -69,7 +69,7 @@ def read_options(path_or_text: str | Path, column_family: str = "default") -> Op
         if isinstance(error, InputError):
             raise
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(f"{path}: cannot be read: {reason}") from None
+        raise InputError(f"{path}: cannot be read: {reason}; give an OPTIONS file or a LOG") from None
 
 
 def _open(path: Path) -> IO[str]:
@@ -94,13 +94,13 @@ def _lines(stream: IO[str], source: str) -> Iterator[str]:
     while line := stream.readline(_MAX_LINE):
         number += 1
         if len(line) == _MAX_LINE:
-            raise InputError(f"{source}:{number}: line is longer than 1 MiB; this is neither an OPTIONS file nor a LOG")
+            raise InputError(f"{source}:{number}: line is longer than 1 MiB; give an OPTIONS file or a LOG")
         yield line
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Collects entries into an `OptionsFile`."""
+    """Collector of entries for one `OptionsFile`."""
 
     source: str
     column_family: str
@@ -127,10 +127,10 @@ class _Reader:
 
     def finish(self) -> OptionsFile:
         if not self.families and not self.values:
-            raise InputError(f"{self.source}: no options found; give an OPTIONS file or a LOG that begins at its open")
+            raise InputError(f"{self.source}: no options found; give an OPTIONS file, or a LOG from its first line on")
         if self.column_family not in self.families:
-            found = ", ".join(self.families) or "none"
-            raise InputError(f"{self.source}: no options of column family {self.column_family!r}; the file has {found}")
+            names = ", ".join(self.families) or "none"
+            raise InputError(f"{self.source}: no options of column family {self.column_family!r}; the file has {names}")
         for name, items in self.lists.items():
             self.values[name] = tuple(items[i] for i in sorted(items))
         if self.no_block_cache:
@@ -164,7 +164,7 @@ class _Reader:
             self.ignored[name] = None
             return
         if len(text) > _MAX_VALUE:
-            raise InputError(f"{name}: a value of {len(text)} characters is none that RocksDB writes")
+            raise InputError(f"{name}: value of {len(text)} characters; at most {_MAX_VALUE} are allowed")
         if match := _SUFFIXED.fullmatch(text):
             text = str(int(match.group(1)) * _POWER[match.group(2).lower()])
         self.values[name] = read_value(name, text)
@@ -183,7 +183,7 @@ class _Reader:
             self.values["bloom_bits"] = read_value("bloom_bits", match.group(1))
         else:
             self.values["bloom_bits"] = _USUAL_BITS
-            self.notes.append(f"filter_policy {text!r} does not tell its size: {_USUAL_BITS:g} bits per key assumed")
+            self.notes.append(f"filter_policy {text!r} does not give its size: {_USUAL_BITS:g} bits per key assumed")
 
     def _rate_limiter(self, text: str) -> None:
         self.rate_limited = not _NO_POINTER.fullmatch(text)
@@ -195,7 +195,7 @@ class _Reader:
         self.no_block_cache = text.strip().lower() in ("1", "true")
 
     def _fifo_ttl(self, text: str) -> None:
-        """Before 6.0 FIFO's ttl stood in its struct."""
+        """Read FIFO's ttl, which was a member of compaction_options_fifo before 6.0."""
         if text.strip() != "0":
             self.values["ttl"] = read_value("ttl", text)
 
@@ -223,4 +223,4 @@ _LISTS: Final = {
     "max_bytes_for_level_multiplier_addtl": "max_bytes_for_level_multiplier_additional",
 }
 _NEVER_IN_FILES: Final = frozenset({"bloom_bits", "cache_size", "disable_wal", "sync"})
-"""Names of db_bench's flags or write options: no file means them."""
+"""Options of the model that are db_bench flags or write options: the reader ignores these names in files."""

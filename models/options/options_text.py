@@ -1,7 +1,7 @@
-"""The two text formats in which RocksDB leaves its options: the OPTIONS file and the header of a LOG.
+"""Readers of RocksDB's two text formats for options: the OPTIONS file and the header of a LOG.
 
-Both readers turn text into `Entry` records and know nothing of which options matter
-(behaviour/options.md, OPTIONS files).
+Both readers turn text into `Entry` records; `options_file` interprets the names and values.
+See (behaviour/options.md, OPTIONS files).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _FAMILY: Final = re.compile(r"Options for column family \[(.*)\]:?$")
 _RELEASE: Final = re.compile(r"RocksDB version:\s*(\S+)")
 _TABLE: Final = "table_factory options:"
 _MEMBER: Final = re.compile(r"\s+([a-z][\w.]*)\s*: ?(.*)$")
-_KNOWN_SECTIONS: Final = frozenset({"Version", "DBOptions", "CFOptions"})
+_SECTIONS: Final = frozenset({"Version", "DBOptions", "CFOptions"})
 _HEADER_GAP_LINES: Final = 2000
-"""A LOG's header is over when this many lines follow without an option (recovery may be logged in between)."""
+"""Lines without an option that end the header of a LOG (RocksDB may log its recovery in between)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One `name = value`, as text, and where it stands."""
+    """One `name = value` as text, with its line and section."""
 
     line: int
     section: str
@@ -38,7 +38,7 @@ class Entry:
 
 
 def read_ini(lines: Iterable[str], source: str) -> Iterator[Entry]:
-    """Entries of an OPTIONS file. Raises InputError naming the line for text that RocksDB would not read either."""
+    """Yield the entries of an OPTIONS file. Raises InputError with the line for text that RocksDB refuses too."""
     section, family = "", ""
     for number, raw in enumerate(lines, 1):
         text = _strip_comment(raw)
@@ -49,20 +49,20 @@ def read_ini(lines: Iterable[str], source: str) -> Iterator[Entry]:
             continue
         if not section:
             raise InputError(
-                f"{source}:{number}: {_excerpt(text)} stands before any section such as [DBOptions]; "
-                "this is neither an OPTIONS file nor the LOG of a RocksDB"
+                f"{source}:{number}: {_excerpt(text)} comes before the first section, such as [DBOptions]; "
+                "give an OPTIONS file or a LOG of RocksDB"
             )
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
-            raise InputError(f"{source}:{number}: {_excerpt(text)} is not of the form name=value")
+            raise InputError(f"{source}:{number}: {_excerpt(text)} is not of the form name=value; correct the line")
         yield Entry(number, section, family, name, _unescape(value))
 
 
 def read_log(lines: Iterable[str]) -> Iterator[Entry]:
-    """Entries of the header of the first store that a LOG opens; whatever else stands in its lines is passed over."""
+    """Yield the entries of the first options header in a LOG; skip all other lines."""
     family, in_table, gap, releases = "", False, 0, 0
     for number, raw in enumerate(lines, 1):
-        line = raw.rstrip().removesuffix('"]')  # some hosts wrap a message as ["…"]
+        line = raw.rstrip().removesuffix('"]')  # some applications wrap a message as ["…"]
         gap += 1
         if release := _RELEASE.search(line):
             releases += 1
@@ -88,12 +88,12 @@ def read_log(lines: Iterable[str]) -> Iterator[Entry]:
 
 
 def is_log(lines: Iterable[str]) -> bool:
-    """Whether text that begins with `lines` is a LOG rather than an OPTIONS file."""
+    """Return whether text that begins with `lines` is a LOG and not an OPTIONS file."""
     return any(_RELEASE.search(line) or _OPTION.search(line) for line in lines)
 
 
 def parse_struct(text: str) -> dict[str, str]:
-    """Members of `{a=1;b={c=2;};}`. Raises InputError for braces that do not match or members without a name."""
+    """Split `{a=1;b={c=2;};}` into members. Raises InputError for unmatched braces and members without a name."""
     body = text.strip()
     if not (body.startswith("{") and body.endswith("}")):
         raise InputError(f"{_excerpt(text)} is not of the form {{name=value;…}}")
@@ -107,7 +107,7 @@ def parse_struct(text: str) -> dict[str, str]:
 
 
 def _split(body: str) -> Iterator[str]:
-    """Parts between semicolons that stand outside of inner braces."""
+    """Yield the parts between the semicolons outside of inner braces."""
     depth, start = 0, 0
     for i, char in enumerate(body):
         depth += (char == "{") - (char == "}")
@@ -130,13 +130,13 @@ def _section(text: str, source: str, number: int) -> tuple[str, str]:
     title, argument = match.group(1), match.group(2) or ""
     if title.startswith("TableOptions/"):
         return "Table", argument
-    if title not in _KNOWN_SECTIONS:
+    if title not in _SECTIONS:
         raise InputError(f"{source}:{number}: section [{title}] is not one that RocksDB writes; remove it")
     return {"Version": "Version", "DBOptions": "DB", "CFOptions": "CF"}[title], argument
 
 
 def _strip_comment(line: str) -> str:
-    """Cut off a comment (`#` not after a backslash) and the blanks at both ends."""
+    """Remove a comment (`#` not after a backslash) and the blanks at both ends."""
     start = 0
     while (at := line.find("#", start)) >= 0:
         if at == 0 or line[at - 1] != "\\":
@@ -152,6 +152,6 @@ def _unescape(value: str) -> str:
 
 
 def _excerpt(text: str) -> str:
-    """Text for a message: one line, printable, not too long."""
+    """Shorten text for a message: one printable line of at most 60 characters."""
     flat = text.strip().encode("unicode_escape").decode("ascii")
     return repr(text.strip()) if len(flat) <= 60 and flat == text.strip() else f"'{flat[:57]}...'"

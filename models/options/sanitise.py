@@ -1,6 +1,6 @@
-"""What RocksDB changes in, or refuses of, the options it is given when a store is opened.
+"""Changes that RocksDB makes to options when it opens a store, and combinations that RocksDB refuses.
 
-Source (behaviour/options.md, Changes at open): SanitizeOptions,  SanitizeCfOptions, ValidateOptions,
+Source (behaviour/options.md, Changes at open): SanitizeOptions, SanitizeCfOptions, ValidateOptions and
 ColumnFamilyData::ValidateOptions.
 """
 
@@ -21,14 +21,14 @@ _MIB: Final = 1 << 20
 _GIB: Final = 1 << 30
 _INT_MAX: Final = 2**31 - 1
 _AUTO_FROM_S: Final = 2**63
-"""RocksDB's "automatic" marks of ttl and periodic_compaction_seconds lie at the top of 64 bits."""
+"""Values of ttl and periodic_compaction_seconds from here on mean "automatic" (near 2^64 in RocksDB)."""
 _AGE_LIMIT_S: Final = 30 * DAY_S
 _FIFO_LEVELS_SINCE: Final = Version(7, 8)
 _FIFO_IGNORES_PERIODIC_SINCE: Final = Version(8, 5)
 
 
 class Draft:
-    """Options under change, with a note in words for each change that a user should know of."""
+    """Options during sanitising, with a note for each change of a value that the user set."""
 
     def __init__(self, options: RocksDbOptions, version: Version) -> None:
         self.options = options
@@ -36,11 +36,11 @@ class Draft:
         self.notes: list[str] = []
 
     def derive(self, **changes: Any) -> None:
-        """Fill in values that were left to RocksDB: no note."""
+        """Set derived values, without a note."""
         self.options = dataclasses.replace(self.options, **changes)
 
     def change(self, name: str, value: Any, reason: str) -> None:
-        """Change one option if need be, and note it."""
+        """Set one option and note the change, if its value differs."""
         old = getattr(self.options, name)
         if old != value:
             self.notes.append(f"{name} changed from {_show(old)} to {_show(value)}: {reason}")
@@ -48,9 +48,9 @@ class Draft:
 
 
 def sanitise(options: RocksDbOptions, version: Version) -> tuple[RocksDbOptions, list[str]]:
-    """Give the options as the opened store has them, and a note for each that is not as it was given.
+    """Return the options of the open store, and a note for each option that RocksDB changed.
 
-    Raises InputError for a combination that RocksDB refuses, or that the simulator cannot follow.
+    Raises InputError for a combination that RocksDB refuses or that the simulator does not model.
     """
     draft = Draft(options, version)
     for rule in _RULES:
@@ -129,7 +129,7 @@ def _rates(draft: Draft) -> None:
 
 
 def _ages(draft: Draft) -> None:
-    """`ttl` and `periodic_compaction_seconds` (tables are block-based, there is no compaction filter)."""
+    """Sanitise `ttl` and `periodic_compaction_seconds` (tables are block-based, without a compaction filter)."""
     o = draft.options
     ttl, periodic = o.ttl, o.periodic_compaction_seconds
     if draft.version >= AUTO_SECONDS_SINCE:
@@ -146,7 +146,7 @@ def _ages(draft: Draft) -> None:
 
 
 def _fifo_ages(ttl: int, periodic: int, version: Version) -> tuple[int, int]:
-    """The ages that FIFO compaction goes by (behaviour/universal-and-fifo.md, FIFO options)."""
+    """Compute FIFO's ttl and periodic_compaction_seconds in s (behaviour/universal-and-fifo.md, FIFO options)."""
     if version >= _FIFO_IGNORES_PERIODIC_SINCE:
         return (_AGE_LIMIT_S if ttl >= _AUTO_FROM_S else ttl), periodic
     if ttl >= _AUTO_FROM_S:
@@ -162,7 +162,7 @@ def _tables(draft: Draft) -> None:
     if not 0 <= o.block_size_deviation <= 100:
         draft.change("block_size_deviation", 0, "RocksDB replaces what is not between 0 and 100 by 0")
     draft.change("block_restart_interval", max(o.block_restart_interval, 1), "RocksDB needs at least 1")
-    if o.bloom_bits < 0.5:  # BloomFilterPolicy rounds less than half a bit to no filter
+    if o.bloom_bits < 0.5:  # BloomFilterPolicy rounds less than half a bit per key to no filter
         draft.derive(bloom_bits=0.0)
 
 
@@ -181,7 +181,7 @@ _RULES: Final[tuple[Callable[[Draft], None], ...]] = (
 
 
 def _refuse(o: RocksDbOptions) -> None:
-    """Raise for combinations with which RocksDB does not open, or refuses the write."""
+    """Raise InputError for combinations with which RocksDB fails to open the store or to write."""
     style = o.compaction_style
     if style is CompactionStyle.NONE:
         raise InputError(

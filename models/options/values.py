@@ -1,4 +1,4 @@
-"""From what people and files write to what `RocksDbOptions` holds: names, aliases, lists and structs."""
+"""Conversion of option names and values from configurations and files to typed values of `RocksDbOptions`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from lsmlab.models.options.fields import (
 from lsmlab.models.units import build
 
 WHERE: Final = "engine.options"
-"""How messages name the mapping of options in a configuration."""
+"""Name of the mapping of options in messages."""
 STRUCTS: Final[Mapping[str, type[Any]]] = {
     "compaction_options_universal": UniversalOptions,
     "compaction_options_fifo": FifoOptions,
 }
 
-# The other spellings: the LOG's, db_bench's flags, and the numbers of RocksDB's enums. Compared without case.
+# Other spellings: the LOG's, those of db_bench's flags, and the numbers of RocksDB's enums. Case does not matter.
 _ALIASES: Final[Mapping[type[Enum], Mapping[str, Enum]]] = {
     CompactionStyle: {
         "0": CompactionStyle.LEVEL, "level": CompactionStyle.LEVEL, "leveled": CompactionStyle.LEVEL,
@@ -62,9 +62,9 @@ def option_types() -> Mapping[str, Any]:
 
 
 def flatten(overrides: Mapping[str, Any], where: str = WHERE) -> dict[str, Any]:
-    """One level of names (`compaction_options_universal.size_ratio`) from a mapping that may nest the two structs.
+    """Flatten a mapping that may nest the two structs to names such as `compaction_options_universal.size_ratio`.
 
-    A value of None means "not set" and is left out. Raises InputError for a name that is no option.
+    Leaves out None ("not set"). Raises InputError for a name that is no option.
     """
     flat: dict[str, Any] = {}
     for name, value in overrides.items():
@@ -82,7 +82,7 @@ def flatten(overrides: Mapping[str, Any], where: str = WHERE) -> dict[str, Any]:
 
 
 def read_value(name: str, value: Any, where: str = WHERE) -> Any:
-    """Give the typed value of option `name`. Raises InputError that begins with `where` for one that cannot be read."""
+    """Convert a value to the type of option `name`. Raises InputError that begins with `where` for a bad value."""
     try:
         return _read_text(name, value) if isinstance(value, str) else _read(name, value)
     except InputError as error:
@@ -90,7 +90,7 @@ def read_value(name: str, value: Any, where: str = WHERE) -> Any:
 
 
 def compose(values: Mapping[str, Any]) -> RocksDbOptions:
-    """`RocksDbOptions` from typed values by flat name; what is not named keeps the class's default."""
+    """Build `RocksDbOptions` from typed values by flat name; other options keep the defaults of the class."""
     plain = {n: v for n, v in values.items() if "." not in n}
     for struct, cls in STRUCTS.items():
         members = {n.partition(".")[2]: v for n, v in values.items() if n.startswith(f"{struct}.")}
