@@ -1,7 +1,7 @@
-"""Policies: the five decisions of an engine, contracts first, then one package per lineage.
+"""Policies of an engine: picker, cutter, throttle, scheduler and tuner. Contracts first, then one package per lineage.
 
-- decisions: contracts of picker, cutter and throttle; scheduling: contract of schedulers; tuning: contract of tuners;
-  optional: answers beside the contracts; flush_rules: what a flush writes.
-- parts: five policies that go together; rate_limiter: RocksDB's GenericRateLimiter.
-- rocksdb, leveldb, pebblesdb, vlsm, silk, adoc, ldc, triad, lazy_leveling: the policies of each store or paper.
+- decisions: contracts of pickers, cutters and throttles; scheduling: of schedulers; tuning: of tuners.
+- optional: optional protocols of pickers and throttles; flush_rules: optional decisions about flushes.
+- parts: settings of the five policies, and the test that they are compatible; rate_limiter: RocksDB's rate limiter.
+- rocksdb, leveldb, pebblesdb, vlsm, silk, adoc, ldc, triad, lazy_leveling: the policies of each system or paper.
 """

@@ -1,7 +1,7 @@
-"""The five decisions of an engine, and what each may answer. Policies decide; the simulation acts.
+"""Contracts of pickers, cutters and throttles, and the decisions that they return. The simulation carries them out.
 
-A policy is a pure object: its methods look at a tree, at what runs and at the load, and answer with a frozen
-dataclass. It has no clock of its own (time is an argument), no device, no randomness, and changes nothing it is shown.
+A policy is a pure object: its methods take a tree, the running jobs and the load, and return a frozen dataclass. It has
+no clock (time is an argument), no device and no randomness, and it never changes its arguments.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """A compaction in progress, as far as a picker must know it to avoid a conflict."""
+    """Running compaction, with the data that a picker needs to avoid a conflict."""
 
     start_level: int
     output_level: int
@@ -34,18 +34,18 @@ class RunningJob:
 
 
 class Scope(Enum):
-    """Which jobs a scheduler asks a picker for."""
+    """Kinds of jobs that a scheduler may request from a picker."""
 
     ANY = "any"
     L0 = "l0"
-    """Jobs that relieve L0, from which flushes are blocked (`is_deep` is False)."""
+    """Jobs that make room in L0 for flushes (`is_deep` is False)."""
     DEEP = "deep"
-    """All others: they may wait."""
+    """All other jobs: a scheduler may delay them."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoNothing:
-    """Nothing to do on this state; asked again at the next install."""
+    """No job for this state of the tree; the store calls the picker again at the next install."""
 
 
 NOTHING: Final = DoNothing()
@@ -53,7 +53,7 @@ NOTHING: Final = DoNothing()
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """Read the inputs, keep the newest version of each key, write new files to `output_level`."""
+    """Compaction: read the inputs, keep the newest version of each key, write new files to `output_level`."""
 
     start_level: int
     output_level: int
@@ -67,18 +67,18 @@ class Compaction:
     max_output_bytes: int | None = None
     """Overrides the target file size of the output level; None keeps it."""
     next_key: int | None = None
-    """Round-robin pickers: what to store in `Tree.round_robin_key[start_level]` when the job ends."""
+    """Round-robin pickers: value for `Tree.round_robin_key[start_level]` at the end of the job."""
     cut_keys: tuple[int, ...] = ()
-    """Ascending keys at which a new output file must begin, whatever the cutter says: borders of guards, or of inputs
-    that are several separate ranges with other files of the output level between them."""
+    """Ascending keys at which a new output file must begin in addition to the cutter's cuts: borders of guards, or of
+    separate input ranges with other files of the output level between them."""
     placement: Placement = Placement.REPLACE
     deferrable: bool | None = None
-    """Whether a scheduler may hold the job back; None: unless it starts at L0."""
+    """Whether a scheduler may delay the job; None: yes, unless the job starts at L0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Change the level of files by one manifest edit, without reading them (trivial move)."""
+    """Trivial move: change the level of files by one manifest edit, without reading them."""
 
     start_level: int
     output_level: int
@@ -100,15 +100,15 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Freeze files of a level and hand each slice of them to the file of the next level that is responsible for it.
+    """Freeze files of a level and link a slice of each to every file of the next level that owns part of its keys.
 
-    Metadata only, LDC (behaviour/ldc.md, LDC rules): the slices are rewritten when their new owner is merged.
+    A metadata edit of LDC (behaviour/ldc.md, LDC rules): the compaction of the owner rewrites the slices.
     """
 
     start_level: int
     output_level: int
     inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...]
-    """(start level, files to freeze, oldest first) and (output level, the files that get slices)."""
+    """(start level, files to freeze, oldest first) and (output level, files that receive slices)."""
     reason: str
     score: float = 0.0
     cursor: int | None = None
@@ -119,33 +119,33 @@ Pick = DoNothing | Compaction | Move | Drop | Link
 
 
 def is_deep(pick: Pick) -> bool:
-    """Whether a scheduler may hold the job back: it does not relieve L0."""
+    """Return whether a scheduler may delay the job, because it makes no room in L0."""
     if isinstance(pick, Compaction) and pick.deferrable is not None:
         return pick.deferrable
     return isinstance(pick, Compaction | Move | Link) and pick.start_level > 0
 
 
 def in_scope(pick: Pick, scope: Scope) -> Pick:
-    """The pick if the scope has it, else DoNothing: for pickers that choose before they know the kind of job."""
+    """Return the pick if it is in scope, else DoNothing; for pickers that choose before they test the kind of job."""
     if scope is Scope.ANY or isinstance(pick, DoNothing) or is_deep(pick) is (scope is Scope.DEEP):
         return pick
     return NOTHING
 
 
 class Picker(Protocol):
-    """What to compact next."""
+    """Compaction picker: the choice of the next job."""
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
-        """Whether the store should be queued for compaction (RocksDB: some score >= 1)."""
+        """Return whether the store should queue for compaction (RocksDB: some score >= 1)."""
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
-        """The next job on this state, or DoNothing. Busy files are marked in `tree`."""
+        """Return the next job for this state, or DoNothing. `tree` marks busy files."""
 
     def pending_bytes(self, tree: Tree) -> int:
         """Estimated bytes that compaction has yet to rewrite (RocksDB's estimated pending compaction bytes)."""
 
     def stall_run_count(self, tree: Tree) -> int:
-        """The count that L0 triggers look at: L0 files when levelled, sorted runs when universal."""
+        """Count that the L0 triggers compare: L0 files under levelled compaction, sorted runs under universal."""
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
         """Target bytes per level (index = level; infinity where a level has no target)."""
@@ -156,14 +156,14 @@ class Picker(Protocol):
 
 @runtime_checkable
 class SizesFiles(Protocol):
-    """A picker whose levels have target file sizes of their own, not those of the options."""
+    """Picker with target file sizes of its own instead of those of the options."""
 
     def target_file_size(self, tree: Tree, level: int) -> int:
         """Target size of files that a job writes to `level` now. Unit: bytes."""
 
 
 class StallCause(Enum):
-    """Why writers are slowed or stopped. The values are the keys of `stall_seconds` in summary.json."""
+    """Causes of write stalls. The values are the keys of `stall_seconds` in summary.json."""
 
     MEMTABLE_STOP = "memtable_stop"
     L0_STOP = "l0_stop"
@@ -174,7 +174,7 @@ class StallCause(Enum):
 
     @property
     def stops(self) -> bool:
-        """True for a stop, False for a slowdown."""
+        """Return True for a stop, False for a slowdown."""
         return self in _STOPS
 
 
@@ -183,15 +183,15 @@ _STOPS = frozenset({StallCause.MEMTABLE_STOP, StallCause.L0_STOP, StallCause.PEN
 
 @dataclass(frozen=True, slots=True)
 class StallInputs:
-    """What a throttle looks at, as of one recompute."""
+    """Inputs of a throttle for one recompute."""
 
     immutables: int
-    """Immutable memtables not yet committed, those being flushed included."""
+    """Immutable memtables without a committed flush, those in a running flush included."""
     l0_files: int
     """`Picker.stall_run_count`."""
     pending_bytes: int
     bottommost_bytes: int = 0
-    """Bytes of all files with nothing below them, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not needed."""
+    """Bytes of all files that overlap no deeper file, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not needed."""
     marked_files: int = 0
     """Files marked for compaction (9.0+)."""
     others_delayed: bool = False
@@ -202,53 +202,53 @@ class StallInputs:
 
 @dataclass(frozen=True, slots=True)
 class ThrottleState:
-    """What a throttle remembers from one recompute to the next."""
+    """State of a throttle between two recomputes."""
 
     cause: StallCause | None
-    """None = writers run freely."""
+    """None = no stall."""
     rate_bytes_per_s: int
-    """Delayed write rate: remembered also while not delayed."""
+    """Delayed write rate; kept also while writes are not delayed."""
     previous_pending_bytes: int
     pressure: bool
-    """Whether the store asks for parallel compactions (RocksDB's compaction-pressure token)."""
+    """Whether compactions may run in parallel (RocksDB's compaction-pressure token)."""
     line: str | None = None
-    """The LOG line that RocksDB prints at this recompute, without the column family prefix."""
+    """LOG line that RocksDB prints at this recompute, without the column family prefix."""
     hold_flushes: bool = False
-    """No flush may start: there is no room for its file (vLSM's full L0 queue, LevelDB's stop at 12 files)."""
+    """Whether flushes wait, because L0 has no room for their file (vLSM's full L0 queue, LevelDB's stop at 12 files)."""
     sleep_s: float = 0.0
-    """Sleep of every group of writes while delayed (LevelDB's 1 ms); then `rate_bytes_per_s` does not count."""
+    """Sleep of every write group during a slowdown, in s (LevelDB's 1 ms); if set, `rate_bytes_per_s` has no effect."""
 
     @property
     def stopped(self) -> bool:
-        """Writers wait."""
+        """Return whether writes are stopped."""
         return self.cause is not None and self.cause.stops
 
     @property
     def delayed(self) -> bool:
-        """Writers pass at `rate_bytes_per_s`."""
+        """Return whether writes are slowed down to `rate_bytes_per_s`."""
         return self.cause is not None and not self.cause.stops
 
     @property
     def speedup(self) -> bool:
-        """RocksDB's NeedSpeedupCompaction for a single column family."""
+        """Return RocksDB's NeedSpeedupCompaction for a single column family."""
         return self.pressure or self.cause is not None
 
 
 class Throttle(Protocol):
-    """How writers are held back."""
+    """Write throttle: slowdowns and stops of writes."""
 
     def initial(self) -> ThrottleState:
-        """State of a store just opened."""
+        """State at the open of a store."""
 
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:
-        """New state after an install (RocksDB: RecalculateWriteStallConditions)."""
+        """Compute the state after an install (RocksDB: RecalculateWriteStallConditions)."""
 
 
 class Cutter(Protocol):
-    """Where a merge ends one output file and begins the next."""
+    """Cutter: the ends of the output files of a compaction."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """The level whose files `CutContext.grandparent_*` show, for outputs in [lo, hi]; None: no level does."""
+        """Level of the files in `CutContext.grandparent_*` for outputs in [lo, hi]; None without one."""
 
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
         """Ascending positions in `merged.keys` at which a new file starts (0 and the end are implied)."""
@@ -256,15 +256,15 @@ class Cutter(Protocol):
 
 @runtime_checkable
 class InspectsKeys(Protocol):
-    """A cutter that looks at every key of some jobs, which takes CPU (`Host.overlap_check`)."""
+    """Cutter that inspects every key of some jobs, which takes CPU time (`Host.overlap_check`)."""
 
     def inspects_keys(self, output_level: int) -> bool:
-        """Whether it does so in jobs that write to `output_level`."""
+        """Return whether the cutter inspects the keys of jobs that write to `output_level`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutContext:
-    """What a cutter may know about the job and the levels below its output."""
+    """Inputs of a cutter: the job, and the files below its output level."""
 
     output_level: int
     target_bytes: int

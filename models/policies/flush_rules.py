@@ -1,4 +1,4 @@
-"""What a picker may decide about flushes: which keys are written at all, and whether their values are."""
+"""Optional decisions of a picker about flushes: keys to keep in memory, and values to leave in the WAL."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from numpy.typing import NDArray
 
 @runtime_checkable
 class KeepsHotKeys(Protocol):
-    """A picker that leaves hot keys of a full memtable in memory (TRIAD)."""
+    """Picker that keeps hot keys of a full memtable in memory (TRIAD)."""
 
     @property
     def keeps_hot_keys(self) -> bool:
-        """Whether it is asked."""
+        """Return whether the picker's settings switch this on."""
 
     def hot(self, updates: NDArray[np.float64], keys: NDArray[np.float64], entries: float) -> NDArray[np.bool_]:
-        """Which of a memtable's keys go back into memory instead of being flushed.
+        """Return the mask of the memtable's keys that stay in memory instead of being flushed.
 
-        `updates`: how often each carried key was written since the memtable began; `keys`: how many real keys each
-        stands for; `entries`: writes that the memtable took. All arrays have the same shape.
+        `updates`: writes of each carried key since the memtable was created; `keys`: real keys that each carried key
+        represents; `entries`: writes in the memtable. All arrays have the same shape.
         """
 
 
 @runtime_checkable
 class UsesWal(Protocol):
-    """A picker whose L0 files may hold offsets into the log instead of values (TRIAD)."""
+    """Picker whose L0 files may contain offsets into the WAL instead of values (TRIAD)."""
 
     @property
     def values_in_wal(self) -> bool:
-        """Whether they do: flushes write keys and offsets, compactions of L0 read values from the log."""
+        """Return whether flushes write keys and offsets, and compactions of L0 read values from the WAL."""
 
 
 def values_in_wal(picker: object) -> bool:
-    """Whether L0 files of this picker's store hold offsets into the log."""
+    """Return whether L0 files of a store with this picker contain offsets into the WAL."""
     return isinstance(picker, UsesWal) and picker.values_in_wal
 
 
 def hot_keys(picker: object) -> KeepsHotKeys | None:
-    """The picker, if it leaves hot keys in memory."""
+    """Return the picker if it keeps hot keys in memory, else None."""
     return picker if isinstance(picker, KeepsHotKeys) and picker.keeps_hot_keys else None

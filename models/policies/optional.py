@@ -1,4 +1,4 @@
-"""What a picker or a throttle may answer beside its protocol in `decisions`, where its store differs from RocksDB's."""
+"""Optional protocols of pickers and throttles, beside those in `decisions`, for stores that differ from RocksDB."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from lsmlab.models.tree.tree import Tree
 
 @runtime_checkable
 class KeepsMetadata(Protocol):
-    """Its store holds more about its levels in memory than a list of files."""
+    """Picker of a store with more metadata per level in memory than a list of files."""
 
     def metadata_bytes(self, tree: Tree) -> int:
-        """Bytes of memory that it takes, such as the guards of PebblesDB."""
+        """Bytes of memory of this metadata, such as the guards of PebblesDB."""
 
 
 @runtime_checkable
 class SettlesElsewhere(Protocol):
-    """Its store, filled and at rest, is not RocksDB's pyramid of targets."""
+    """Picker of a store that, filled and without pending compactions, does not follow RocksDB's level targets."""
 
     def settled_level(self, tree: Tree, size_bytes: float) -> int:
-        """The level that holds nearly everything once a store of that size has come to rest."""
+        """Level with nearly all bytes of a store of `size_bytes` without pending compactions."""
 
 
 @runtime_checkable
 class DividesLevels(Protocol):
-    """Its files may not reach over certain keys."""
+    """Picker whose files must not span certain keys."""
 
     def borders(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
-        """Those of `keys`, carried for `weight` each, at which a file of the level must begin, ascending."""
+        """Select from `keys`, of `weight` real keys each, those at which a file of the level must begin, ascending."""
 
 
 @runtime_checkable
 class PlacesFlushes(Protocol):
-    """It may put a flushed file deeper than L0."""
+    """Picker that may place a flushed file deeper than L0."""
 
     def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
-        """Level that a flushed file with keys in [lo, hi] goes to."""
+        """Level to which a flush writes a file with keys in [lo, hi]."""
 
 
 @runtime_checkable
 class CountsSeeks(Protocol):
-    """It compacts files that lookups search in vain: `Tree.exhausted` lists those over their allowance."""
+    """Picker that compacts files in which many lookups miss: `Tree.exhausted` lists files over their allowed seeks."""
 
     def allowed_seeks(self, size_bytes: int) -> float:
-        """Lookups that may go past a file of that size; infinity if they are not to be counted."""
+        """Misses that a file of that size may have before its compaction; infinity if the store need not count them."""
 
 
 @runtime_checkable
 class FlushesSingly(Protocol):
-    """A throttle under which each memtable becomes a file of its own; RocksDB flushes all that wait into one."""
+    """Throttle under which each memtable becomes a file of its own; RocksDB flushes all immutable memtables into one."""
 
     flushes_one_memtable: bool

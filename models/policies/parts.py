@@ -1,7 +1,8 @@
-"""What the five policies of an engine are made from, and whether they go together.
+"""Settings of the five policies of an engine, and the test that they are compatible.
 
-A policy's entry in `configs/engine/<group>/` names a frozen dataclass: its fields are the entry's keys, its method
-`make` gives the policy. It may also say, in `refuses`, why it cannot work beside what was chosen for another group.
+The entry of a policy in `configs/engine/<group>/` names a frozen dataclass: its fields are the keys of the entry, its
+method `make` builds the policy. An optional method `refuses` gives the reason if another policy or an option is
+incompatible.
 """
 
 from __future__ import annotations
@@ -19,56 +20,57 @@ from lsmlab.models.targets import load_class
 from lsmlab.models.units import build
 from lsmlab.models.version import Version
 
+_EXAMPLE: Final = "lsmlab.models.policies.rocksdb.parts.RocksDbPicker"
 METADATA: Final = ("description", "source", "citation", "assumptions")
-"""Keys of an entry that inform readers."""
+"""Keys of an entry for its readers, without effect on the policy."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """What all policies of a store share."""
+    """Inputs common to all policies of a store."""
 
     options: RocksDbOptions
     version: Version
 
 
 class PickerPart(Protocol):
-    """The settings of a picker."""
+    """Settings of a picker."""
 
     def make(self, base: Base) -> Picker:
-        """The picker. Raises InputError for options that it cannot work with."""
+        """Build the picker. Raises InputError for options that the picker does not support."""
 
 
 class CutterPart(Protocol):
-    """The settings of a cutter."""
+    """Settings of a cutter."""
 
     def make(self, base: Base) -> Cutter:
-        """The cutter."""
+        """Build the cutter."""
 
 
 class ThrottlePart(Protocol):
-    """The settings of a throttle."""
+    """Settings of a throttle."""
 
     def make(self, base: Base) -> Throttle:
-        """The throttle."""
+        """Build the throttle."""
 
 
 class SchedulerPart(Protocol):
-    """The settings of a scheduler."""
+    """Settings of a scheduler."""
 
     def make(self, base: Base) -> Scheduler:
-        """A scheduler as it is when a store is opened."""
+        """Build a scheduler in its state at the open of a store."""
 
 
 class TunerPart(Protocol):
-    """The settings of a tuner."""
+    """Settings of a tuner."""
 
     def make(self, base: Base) -> Tuner | None:
-        """A tuner as it is when a store is opened; None = options stay as they are."""
+        """Build a tuner in its state at the open of a store; None = options never change."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The settings of the five policies."""
+    """Settings of the five policies."""
 
     picker: PickerPart
     cutter: CutterPart
@@ -77,7 +79,7 @@ class Parts:
     tuner: TunerPart
 
     def check(self, base: Base) -> None:
-        """Raise InputError with the reason if two of them cannot go together."""
+        """Raise InputError with the reason if a policy refuses another policy or an option."""
         for field in fields(self):
             refuses = getattr(getattr(self, field.name), "refuses", None)
             reason = refuses(self, base) if refuses is not None else None
@@ -85,7 +87,7 @@ class Parts:
                 raise InputError(f"engine.{field.name}: {reason}")
 
     def changed(self, changes: Changes) -> Parts:
-        """With the settings that a tuner changes (`picker.threshold`)."""
+        """Return the parts with the settings that a tuner changes (`picker.threshold`)."""
         parts = self
         for name, value in changes.items():
             group, dot, key = name.partition(".")
@@ -95,13 +97,13 @@ class Parts:
 
 
 GROUPS: Final = tuple(f.name for f in fields(Parts))
-"""picker, cutter, throttle, scheduler, tuner."""
+"""Names of the groups: picker, cutter, throttle, scheduler, tuner."""
 
 
 def make_part(group: str, values: Mapping[str, Any], allowed: Sequence[str] = ()) -> Any:
-    """The settings object that an entry of `engine/<group>` describes. Raises InputError for what it cannot be."""
+    """Build the settings object of an entry of `engine/<group>`. Raises InputError for a bad target, key or value."""
     where = f"engine.{group}"
-    cls = load_class(values.get("_target_"), ("lsmlab", *allowed), where, "lsmlab.models.policies.rocksdb.parts.Leveled")
+    cls = load_class(values.get("_target_"), ("lsmlab", *allowed), where, _EXAMPLE)
     if not hasattr(cls, "make"):
-        raise InputError(f"{where}._target_: {values['_target_']} is not a {group}: it has no make")
+        raise InputError(f"{where}._target_: {values['_target_']} is not a {group}: it has no make; write it like {_EXAMPLE}")
     return build(cls, {k: v for k, v in values.items() if k not in METADATA}, where)

@@ -2,11 +2,11 @@
 
 See (behaviour/jobs-and-threads.md, Rate limiter).
 
-Time and randomness are arguments: whoever drives it calls `refill` when `next_refill_s` comes while `waiting` is true.
+Time and randomness are arguments: while `waiting` is true, the caller calls `refill` at `next_refill_s`.
 
-A writer of RocksDB asks for one buffer at a time and asks again once that is written. Here it may ask for a whole step
-at once: the limiter splits it into the pieces that the writer would ask for, and a writer whose piece is granted takes
-its next turn behind the others that were served before it came back. Writing a piece takes no time in that order.
+A writer of RocksDB requests one buffer at a time, and the next once the first is written. Here a writer may request a
+whole step at once: the limiter splits the step into pieces of a buffer. A writer whose piece is granted queues with its
+next piece behind the writers granted before. The time to write a piece counts as zero in this order.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
 
 _TICK_S: Final = 0.5e-6
-"""Half of RocksDB's clock resolution: a refill is due when it is less than this away."""
+"""Half of RocksDB's clock resolution of 1 us: a refill that is less than this in the future is due."""
 _PARTIAL_SINCE: Final = Version(8, 3)
 _REFILLS_PER_TUNE: Final = 100
 _LOW_PERCENT: Final = 50
 _HIGH_PERCENT: Final = 90
 _ADJUST_PERCENT: Final = 5
 _RANGE_FACTOR: Final = 20
-"""GenericRateLimiter::TuneLocked: watermarks, step, and how far below its maximum the rate may fall."""
+"""GenericRateLimiter::TuneLocked: watermarks and step in percent, ratio of the highest to the lowest rate."""
 
 
 class Priority(IntEnum):
@@ -40,48 +40,49 @@ class Priority(IntEnum):
     HIGH = 2
     """Flushes."""
     USER = 3
-    """Background writes of a store whose writers are held back (7.3+)."""
+    """Background writes of a store during a write stall (7.3+)."""
 
 
 class Limiter(Protocol):
-    """What lets background writers pass. Time and randomness are arguments: see `RateLimiter`."""
+    """Rate limiter of background I/O. Time and randomness are arguments: see `RateLimiter`."""
 
     rate_bytes_per_s: int
-    """What passes per second; settable from the next refill on."""
+    """Bytes granted per second; a new value takes effect at the next refill."""
 
     @property
     def waiting(self) -> bool:
-        """Whether a writer waits, so that a refill is needed."""
+        """Return whether a writer waits for a refill."""
 
     @property
     def next_refill_s(self) -> float:
-        """When the next refill may be done; past or present if it may be done at once."""
+        """Earliest time of the next refill in s; a time in the past means at once."""
 
     @property
     def refill_bytes(self) -> int:
         """Bytes of one refill."""
 
     def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
-        """Ask for `size_bytes`. True: all granted, go on. False: wait until `refill` returns `token`."""
+        """Request `size_bytes`. True: all granted. False: the writer waits until `refill` returns `token`."""
 
     def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
-        """Refill if it is due; tokens of the writers that now have all they asked for."""
+        """Refill if due; return the tokens of the writers whose requests are complete."""
 
 
 @dataclass(slots=True)
 class _Waiter:
-    """One writer: what it still has to ask for, and how much of its present piece is not granted yet."""
+    """Writer in a queue, with the bytes still to grant."""
 
     token: Hashable
     priority: Priority
     left_bytes: int
-    """Bytes not granted, the present piece included."""
+    """Bytes not granted, the current piece included."""
     piece_bytes: int = 0
+    """Bytes of the current piece not granted."""
 
 
 @dataclass(slots=True)
 class RateLimiter:
-    """Tokens in bytes, refilled once per period as long as somebody waits.
+    """Token bucket in bytes, refilled once per period while a writer waits.
 
     `rate_bytes_per_s` is the maximum of an auto-tuned limiter. `single_burst_bytes` 0 means one period's refill.
     """
@@ -93,15 +94,15 @@ class RateLimiter:
     fairness: int = 10
     single_burst_bytes: int = 0
     buffer_bytes: int = 1 << 20
-    """Bytes that a writer asks for at a time (writable_file_max_buffer_size)."""
+    """Bytes of one request of a writer (writable_file_max_buffer_size)."""
     created_s: float = 0.0
     available_bytes: int = field(default=0, init=False)
     next_refill_s: float = field(init=False)
-    """When the next refill may be done; past or present if it may be done at once."""
+    """Earliest time of the next refill in s; a time in the past means at once."""
     drains: int = field(default=0, init=False)
-    """How often the tokens ran out and a writer waited for a refill (ticker rate_limiter.drains)."""
+    """Number of times that the tokens ran out and a writer waited for a refill (ticker rate_limiter.drains)."""
     granted_bytes: list[int] = field(default_factory=lambda: [0] * len(Priority), init=False)
-    """Bytes let through per priority."""
+    """Bytes granted per priority."""
     _max_bytes_per_s: int = field(init=False)
     _queues: list[deque[_Waiter]] = field(init=False)
     _tuned_s: float = field(init=False)
@@ -109,7 +110,7 @@ class RateLimiter:
 
     def __post_init__(self) -> None:
         if self.rate_bytes_per_s <= 0 or self.refill_period_s <= 0 or self.fairness < 1 or self.buffer_bytes <= 0:
-            raise InputError("rate limiter: rate, refill period, fairness and buffer must be positive")
+            raise InputError("rate limiter: rate, refill period, fairness and buffer size must be positive")
         self._max_bytes_per_s = self.rate_bytes_per_s
         if self.auto_tuned:
             self.rate_bytes_per_s = max(1, self.rate_bytes_per_s // 2)
@@ -118,7 +119,7 @@ class RateLimiter:
 
     @property
     def waiting(self) -> bool:
-        """Whether a writer waits, so that a refill is needed."""
+        """Return whether a writer waits for a refill."""
         return any(self._queues)
 
     @property
@@ -127,19 +128,19 @@ class RateLimiter:
         return max(1, int(self.rate_bytes_per_s * self.refill_period_s + 1e-6))
 
     def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
-        """Ask for `size_bytes`. True: all granted, go on. False: wait until `refill` returns `token`."""
+        """Request `size_bytes`. True: all granted. False: the writer waits until `refill` returns `token`."""
         self._tune_if_due(now_s)
         waiter = _Waiter(token, priority, max(0, int(size_bytes)))
-        if self._ask_again(waiter):
+        if self._take_pieces(waiter):
             return True
         self._wait(waiter, now_s)
         return False
 
     def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
-        """Refill if it is due and serve the queues. Returns the tokens of the writers that now have all they asked for.
+        """Refill if due and serve the queues; return the tokens of the writers whose requests are complete.
 
-        `coins` are two uniform random numbers in [0, 1): with probability 1/fairness HIGH is served after MID and LOW,
-        and MID after LOW.
+        `coins` are two uniform random numbers in [0, 1): with probability 1/fairness each, HIGH comes after MID and
+        LOW, and MID after LOW.
         """
         if not self.waiting or now_s < self.next_refill_s - _TICK_S:
             return []
@@ -152,7 +153,7 @@ class RateLimiter:
         served = deque(self._serve_pieces(coins))
         if any(waiter.left_bytes for waiter in served):
             self._tune_if_due(now_s)
-        while served:  # in the order in which they were served, whatever their priority: they come back one by one
+        while served:  # in the order of service, at any priority: the writers return with their next pieces one by one
             waiter = served.popleft()
             if waiter.left_bytes == 0:
                 finished.append(waiter.token)
@@ -165,7 +166,7 @@ class RateLimiter:
         return finished
 
     def _serve_pieces(self, coins: tuple[float, float]) -> list[_Waiter]:
-        """Grant the queued pieces by priority; returns the writers whose piece is complete.
+        """Grant the queued pieces by priority; return the writers whose piece is complete.
 
         Source: RefillBytesAndGrantRequestsLocked.
         """
@@ -176,25 +177,25 @@ class RateLimiter:
                 waiter = queue[0]
                 self._grant(waiter, min(self.available_bytes, waiter.piece_bytes))
                 if waiter.piece_bytes:
-                    break  # granted in part; it keeps its place
+                    break  # granted in part; the writer keeps its place in the queue
                 complete.append(queue.popleft())
         return complete
 
     def _order(self, coins: tuple[float, float]) -> tuple[Priority, ...]:
-        """GeneratePriorityIterationOrderLocked."""
+        """Return the order of service (GeneratePriorityIterationOrderLocked)."""
         high_last, mid_last = (coin * self.fairness < 1 for coin in coins)
         low_mid = (Priority.LOW, Priority.MID) if mid_last else (Priority.MID, Priority.LOW)
         return (Priority.USER, *low_mid, Priority.HIGH) if high_last else (Priority.USER, Priority.HIGH, *low_mid)
 
-    def _ask_again(self, waiter: _Waiter) -> bool:
-        """Ask for one piece after the other as long as tokens last; True when nothing is left to ask for."""
+    def _take_pieces(self, waiter: _Waiter) -> bool:
+        """Request piece after piece while tokens last; return True when the whole request is granted."""
         while waiter.left_bytes:
             if not self._take_piece(waiter):
                 return False
         return True
 
     def _take_piece(self, waiter: _Waiter) -> bool:
-        """Ask for the next piece (GenericRateLimiter::Request); True if it is granted at once."""
+        """Request the next piece (GenericRateLimiter::Request); return True if it is granted at once."""
         burst = self.single_burst_bytes or self.refill_bytes
         waiter.piece_bytes = min(waiter.left_bytes, self.buffer_bytes, burst)
         if self.version >= _PARTIAL_SINCE or self.available_bytes >= waiter.piece_bytes:
@@ -213,7 +214,7 @@ class RateLimiter:
         self._queues[waiter.priority].append(waiter)
 
     def _tune_if_due(self, now_s: float) -> None:
-        """Adapt the rate to how often the tokens ran out, every 100 periods (TuneLocked)."""
+        """Adapt the rate every 100 periods to the share of periods in which the tokens ran out (TuneLocked)."""
         periods = (now_s - self._tuned_s + _TICK_S) / self.refill_period_s
         if not self.auto_tuned or periods < _REFILLS_PER_TUNE:
             return

@@ -1,7 +1,7 @@
-"""The fourth decision: which jobs run when, in which pool, at which priority and bandwidth, and which must wait.
+"""Contract of schedulers: jobs to start, pause and resume, their thread pools, priorities and bandwidth.
 
-A scheduler is asked whenever something changed (`plan`) and, if it wants to, at the end of every window of its own
-(`observe`). What it remembers is its own explicit state; time, load and random numbers are arguments.
+The store calls `plan` after every change and, if `window_s` is set, `observe` at the end of every window. A scheduler
+keeps its state in its own fields; time, load and random numbers are arguments.
 """
 
 from __future__ import annotations
@@ -19,83 +19,83 @@ if TYPE_CHECKING:
 
 
 class JobKind(Enum):
-    """What a scheduler tells apart."""
+    """Kinds of jobs that a scheduler distinguishes."""
 
     FLUSH = "flush"
     L0 = "l0"
-    """A compaction that relieves L0."""
+    """Compaction that makes room in L0."""
     DEEP = "deep"
-    """A compaction that may wait (`decisions.is_deep`)."""
+    """Compaction that the scheduler may delay (`decisions.is_deep`)."""
 
 
 class Pool(Enum):
-    """A group of threads."""
+    """Thread pools of background jobs."""
 
     HIGH = "high"
-    """Flushes, and what a scheduler puts beside them."""
+    """Flushes, and compactions that a scheduler assigns to this pool."""
     LOW = "low"
     """Compactions."""
 
 
 class JobState(Enum):
-    """Where a job stands."""
+    """States of a job."""
 
     RUNNING = "running"
     HALTING = "halting"
-    """Asked to stop; it still finishes the chunk at hand."""
+    """The job halts at the end of its current chunk."""
     HALTED = "halted"
 
 
 class Hold(Enum):
-    """Why a job was stopped."""
+    """Reasons for a halt."""
 
     LOAD = "load"
-    """All of its kind wait (`Pause`); it keeps its thread."""
+    """The scheduler paused the job (`Pause`); the job keeps its thread."""
     PREEMPTED = "preempted"
-    """Its thread went to another job (`StartCompaction.victims`)."""
+    """Another job took the thread (`StartCompaction.victims`)."""
 
 
 @dataclass(slots=True, eq=False)
 class JobView:
-    """One job as a scheduler sees it. The store changes it, policies only read it."""
+    """Job as a scheduler sees it. The store updates it, policies only read it."""
 
     job: int
     kind: JobKind
-    """Of a compaction that has not picked yet: the scope it was started with, DEEP for `Scope.ANY`."""
+    """Kind of the job; of a compaction before its pick: by the scope of its start, DEEP for `Scope.ANY`."""
     pool: Pool
     start_level: int = -1
-    """-1: a flush, or nothing picked yet."""
+    """-1: a flush, or a compaction before its pick."""
     output_level: int = -1
     state: JobState = JobState.RUNNING
     hold: Hold | None = None
-    """Set while it is not RUNNING."""
+    """Reason of the halt; None while RUNNING."""
     preempted_by: int = -1
-    """The job that has its thread."""
+    """Job that took the thread."""
 
 
 @dataclass(slots=True, eq=False)
 class StoreView:
-    """A store as a scheduler sees it: what waits and what runs, as of now. The store changes it, policies read it."""
+    """Store as a scheduler sees it now: waiting and running jobs. The store updates it, policies only read it."""
 
     now_s: float = 0.0
     flush_waiting: bool = False
     """Enough immutable memtables wait for a flush, and flushes are not held (`ThrottleState.hold_flushes`)."""
     compaction_waiting: bool = False
-    """The picker said that the store needs compaction; with `Scheduler.splits_l0`, in scope DEEP."""
+    """The picker needs a compaction; with `Scheduler.splits_l0`, one in scope DEEP."""
     l0_waiting: bool = False
-    """The same in scope L0; only kept with `Scheduler.splits_l0`."""
+    """The picker needs a compaction in scope L0; updated only with `Scheduler.splits_l0`."""
     speedup: bool = False
-    """`ThrottleState.speedup`."""
+    """Value of `ThrottleState.speedup`."""
     flushes: int = 0
-    """Flush jobs that hold a thread."""
+    """Flush jobs with a thread."""
     compactions: int = 0
-    """Compaction jobs that hold a thread; those preempted do not."""
+    """Compaction jobs with a thread; preempted jobs have none."""
     immutables: int = 0
     l0_files: int = 0
-    """`Picker.stall_run_count`."""
+    """Value of `Picker.stall_run_count`."""
     pending_bytes: int = 0
     jobs: list[JobView] = field(default_factory=list)
-    """Jobs started and not ended, in the order in which they started, halted ones too."""
+    """Unfinished jobs in the order of their starts, halted jobs included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,31 +107,31 @@ class StartFlush:
 
 @dataclass(frozen=True, slots=True)
 class StartCompaction:
-    """Start one compaction: what it does, the picker decides when the thread starts.
+    """Start one compaction; the picker picks its inputs when its thread starts.
 
-    If the picker finds nothing, nothing has happened. The locks of `victims`, then of one after the other of `holders`,
-    are lifted until it finds something. A job that loses an input is discarded: its work is undone and its files are
-    free to be picked again. Of the others, victims are halted in favour of the new job, holders go on.
+    If the picker finds no job, the start has no effect. To find one, the store unlocks the files of `victims`, then of
+    one job of `holders` after the other. It discards a job that loses an input: that job's work is lost, and its other
+    inputs are free again. Victims that lose no input halt in favour of the new job; such holders continue.
     """
 
     pool: Pool = Pool.LOW
     scope: Scope = Scope.ANY
     victims: tuple[int, ...] = ()
-    """Jobs whose thread it takes."""
+    """Jobs whose thread the new job takes."""
     holders: tuple[int, ...] = ()
-    """Jobs that may be in the way of its inputs, in the order in which they are to give way."""
+    """Jobs that may have locked files the new job needs, in the order in which the store unlocks their files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Halt a running compaction at its next chunk; it keeps its thread and its locks."""
+    """Halt a running compaction at its next chunk; the job keeps its thread and its locks."""
 
     job: int
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Let a halted (or halting) job go on where it stopped, in `pool`."""
+    """Resume a halted (or halting) job where it stopped, in `pool`."""
 
     job: int
     pool: Pool = Pool.LOW
@@ -139,7 +139,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """End a compaction without a result; its inputs are free to be picked again."""
+    """Abort a compaction; its inputs are free for the next pick."""
 
     job: int
 
@@ -149,7 +149,7 @@ Action = StartFlush | StartCompaction | Pause | Resume | Discard
 
 @dataclass(frozen=True, slots=True)
 class ClientWindow:
-    """What clients did in one window. Rates are means over it."""
+    """Client load of one window. Rates are means over the window."""
 
     start_s: float
     end_s: float
@@ -161,45 +161,46 @@ class ClientWindow:
     value_bytes: float
     """Mean size of a value."""
     device_bytes_per_s: float
-    """What clients moved on the device: reads that missed every cache, and the log where it reaches the device."""
+    """Device traffic of clients: reads that missed every cache, and WAL writes that reach the device."""
 
 
 class Scheduler(Protocol):
-    """Which jobs run when. One object per store: it may remember things."""
+    """Scheduler of background jobs. One object per store; it may have state."""
 
     splits_l0: bool
-    """Whether compactions are started by scope (L0 or DEEP) and not as RocksDB does, whatever is most urgent."""
+    """Whether the scheduler starts compactions by scope (L0 or DEEP), unlike RocksDB, which takes the highest score."""
     preemptive: bool
-    """Whether `plan` may answer Pause, Discard or victims; if not, jobs run in coarse steps (and simulate faster)."""
+    """Whether `plan` may return Pause, Discard or victims; if not, jobs run in coarse steps (and simulate faster)."""
     chunk_bytes: int
-    """Preemptive schedulers: most bytes that a job writes between two points at which it can halt."""
+    """Preemptive schedulers: maximum of bytes that a job writes between two points at which it can halt."""
     window_s: float
-    """Length of the windows after which `observe` is called; 0 = never."""
+    """Length of the windows after which the store calls `observe`, in s; 0 = never."""
     every_window: bool
-    """Whether `observe` is called after every window; if not, only after those in which clients changed their rates
-    and the one that follows, because all others give the same answer."""
+    """Whether `observe` runs after every window; if not, only after a window in which client rates changed and the
+    window after it, because all others give the same result."""
     limits_reads: bool
     """Whether background reads pass the rate limiter too (RocksDB: writes only)."""
 
     def limiter(self) -> Limiter | None:
-        """The rate limiter of background I/O as it is at open; None without one. Asked once per run."""
+        """Return the rate limiter of background I/O at open; None without one. Called once per run."""
 
     def most_jobs(self) -> tuple[int, int]:
-        """Most (flushes, compactions) that this scheduler ever runs at once."""
+        """Maximum (flushes, compactions) that this scheduler ever runs at once."""
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:
-        """Priority of a job's I/O in the limiter. `urgent`: its files were opened while writers were held back."""
+        """Return the priority of a job's I/O in the limiter. `urgent`: the job opened its files during a write stall."""
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:
-        """What to do now. Asked after every change, so at most one flush and one compaction need be started at a time.
+        """Return the actions for this state.
 
-        Every compaction that is started clears the flag that asked for it (`compaction_waiting` or `l0_waiting`); the
-        store sets it again when the picker still needs work, so a pick that finds nothing is not repeated at once.
-        `coin` is uniform in [0, 1), drawn for preemptive schedulers only.
+        The store calls this after every change, so one flush and one compaction per call suffice. The start of a
+        compaction clears its flag (`compaction_waiting` or `l0_waiting`). The store sets the flag again when the picker
+        still needs work, so it does not repeat a pick without result at once. `coin` is uniform in [0, 1), drawn for
+        preemptive schedulers only.
         """
 
     def observe(self, view: StoreView, clients: ClientWindow) -> float | None:
-        """A window has ended. Answers the limiter's new rate in bytes/s, or None to leave it. `plan` is asked after it."""
+        """Evaluate a window at its end; return the limiter's new rate in bytes/s, or None for no change. `plan` follows."""
 
     def retuned(self, options: RocksDbOptions) -> None:
-        """A tuner changed options."""
+        """Apply options that a tuner changed."""

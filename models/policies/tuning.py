@@ -1,7 +1,7 @@
-"""The fifth decision: options that change while the store runs.
+"""Contract of tuners: changes of options at run time.
 
-A tuner is asked at the end of every interval and answers with the options to change. What it remembers is its own
-explicit state.
+The store calls a tuner at the end of every interval and applies the options that it returns. A tuner keeps its state in
+its own fields.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ Changes = Mapping[str, Any]
 DB_OPTIONS: Final = frozenset(
     {"max_background_jobs", "max_background_compactions", "max_background_flushes", "max_subcompactions"}
 )
-"""Options of RocksDB's SetDBOptions: no version is installed for them, so stalls and scores are not computed anew."""
+"""Options of RocksDB's SetDBOptions: RocksDB installs no version for them and does not recompute stalls and scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlushDone:
-    """A flush that ended in the interval."""
+    """Flush that ended in the interval."""
 
     size_bytes: int
     """Bytes written."""
     duration_s: float
-    """From its start to the end of its file, without the commit ("Flush lasted" in the LOG)."""
+    """Time in s from the start of the flush to the end of its file, without the commit ("Flush lasted" in the LOG)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What a tuner may look at: one store over the last interval, and as it is at its end."""
+    """Inputs of a tuner: one store over the last interval, and its state at the end."""
 
     start_s: float
     end_s: float
     flushes: tuple[FlushDone, ...]
     memtables_full: int
-    """Memtables that filled up while an older one was still unflushed (ADOC's memory overflow)."""
+    """Memtables that became full while an older one was still unflushed (ADOC's memory overflow)."""
     immutables: int
-    """Immutable memtables now."""
+    """Immutable memtables at the end of the interval."""
     l0_files: int
     files_per_level: tuple[int, ...]
     pending_bytes: int
@@ -48,17 +48,17 @@ class Interval:
     read_ops: float
     """Point reads and scans."""
     scan_ops: float = 0.0
-    """Of them the scans."""
+    """Scans among `read_ops`."""
     applying: bool = False
-    """Whether the last change is still being applied: RocksDB's SetOptions returns only when the OPTIONS file is written,
-    and waits with that while writers are stopped, though the new values count at once."""
+    """Whether the last SetOptions has not returned: the new values count at once, but RocksDB returns only after it has
+    written the OPTIONS file, which waits while writes are stopped."""
 
 
 class Tuner(Protocol):
-    """Run-time change of options. One object per store: it may remember things."""
+    """Tuner of options at run time. One object per store; it may have state."""
 
     interval_s: float
-    """Time between two questions."""
+    """Time between two calls of `observe` in s."""
 
     def observe(self, interval: Interval) -> Changes:
-        """Options to change now; empty = none. Values outside a policy's range are the tuner's mistake: it clamps."""
+        """Return the options to change now; empty = none. The tuner clamps values to the range of the policy."""
