@@ -1,4 +1,4 @@
-"""Old configuration keys: accepted for one release, with a notice."""
+"""Old configuration keys and targets: accepted for one release, with a notice."""
 
 from __future__ import annotations
 
@@ -6,9 +6,24 @@ from pathlib import Path
 
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.models.targets import load_class
 from lsmlab.sim.configuration import old_names
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
+
+POLICIES = "lsmlab.models.policies."
+TARGETS_OF_0_1 = [
+    *(f"lsmlab.models.engines.rocksdb_parts.{name}" for name in ("NoTuner", "RocksDbCutting", "RocksDbPicker")),
+    *(f"lsmlab.models.engines.rocksdb_parts.{name}" for name in ("RocksDbScheduling", "RocksDbThrottling")),
+    *(f"{POLICIES}{name}" for name in ("adoc.Adoc", "adoc_code.AdocCode", "fixed_size.FixedSize", "l0_queue.L0Queue")),
+    *(f"{POLICIES}{name}" for name in ("lazy_leveling.LazyLeveling", "ldc.LdcAdapting", "ldc.LdcPicking")),
+    *(f"{POLICIES}{name}" for name in ("leveldb.LevelDbPicking", "leveldb_parts.LevelDbCutting")),
+    *(f"{POLICIES}{name}" for name in ("leveldb_parts.LevelDbThrottling", "leveldb_parts.OneThread")),
+    *(f"{POLICIES}{name}" for name in ("overflow.Overflow", "pebblesdb.PebblesDb", "pebblesdb_clients.PebblesSeeks")),
+    *(f"{POLICIES}{name}" for name in ("pebblesdb_clients.PebblesThrottling", "silk.Silk", "silk_code.SilkCode")),
+    *(f"{POLICIES}{name}" for name in ("triad.Triad", "vlsm.Vlsm", "vsst.FixedCutting", "vsst.VsstCutting")),
+]
+"""Every `_target_` of configs/ in release 0.1.0 whose module has moved since."""
 
 
 @pytest.fixture(autouse=True)
@@ -65,3 +80,27 @@ def test_the_old_word_for_key_ranges_is_refused() -> None:
     """`shards` meant key ranges once: a silent change of meaning would be worse than an error."""
     with pytest.raises(InputError, match="insert_ranges"):
         compose(["workload=constant", "workload.insert_keys=sharded"])
+
+
+@pytest.mark.parametrize("target", TARGETS_OF_0_1)
+def test_every_old_target_resolves(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A class of 0.1.0 loads from its present module, and one line on stderr gives the new name."""
+    new = old_names.new_target(target)
+
+    assert target.rpartition(".")[2] == load_class(new, ("lsmlab",), "engine", "").__name__
+    assert f"lsmlab: {target} is called {new} now" in capsys.readouterr().err
+
+
+def test_every_moved_module_has_an_old_target() -> None:
+    """No entry of the table is without a test, and none is missing."""
+    assert set(old_names.MOVED) == {target.rpartition(".")[0] for target in TARGETS_OF_0_1}
+
+
+def test_an_entry_with_an_old_target_composes(tmp_path: Path) -> None:
+    """Entries of a user's own folder may name classes by their modules of 0.1.0."""
+    folder = tmp_path / "engine" / "scheduler"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("_target_: lsmlab.models.policies.silk.Silk\ntotal_bandwidth: 100MB/s\n")
+    config = compose(["engine/scheduler=mine"], [tmp_path])
+
+    assert config["engine"]["scheduler"]["_target_"] == "lsmlab.models.policies.silk.scheduler.Silk"

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
-from lsmlab.sim.configuration.old_names import new_name, rename_keys
+from lsmlab.sim.configuration.old_names import new_name, rename_keys, rename_targets
 from lsmlab.sim.configuration.parameters import apply_parameters
 
 _CONFIG_MODULE: Final = "lsmlab.configs"
@@ -71,6 +71,7 @@ class Composer:
             raise self.translated(error, overrides) from error
         check_keys(config)
         rename_keys(config)
+        rename_targets(config)
         apply_parameters(config, device, map(override_key, prepare(overrides)), folders)
         check(config)
         return Composition(config, run_dir, sweep_dir)

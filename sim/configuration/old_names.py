@@ -1,4 +1,4 @@
-"""Old names of configuration keys: accepted for one release, with a notice on stderr.
+"""Old names of configuration keys and of modules in `_target_`: accepted for one release, with a notice on stderr.
 
 Overrides and parameter sets name keys as `host.wal_op`; entries of a user's own folder as nested mappings.
 """
@@ -21,6 +21,27 @@ RENAMED: Final[Mapping[str, str]] = {
     "prefill.regions": "prefill.shards",
 }
 """New names by old ones; a release after 0.2 refuses the old ones."""
+_POLICIES: Final = "lsmlab.models.policies."
+MOVED: Final[Mapping[str, str]] = {
+    "lsmlab.models.engines.rocksdb_parts": f"{_POLICIES}rocksdb.parts",
+    f"{_POLICIES}adoc": f"{_POLICIES}adoc.tuner",
+    f"{_POLICIES}adoc_code": f"{_POLICIES}adoc.released",
+    f"{_POLICIES}fixed_size": f"{_POLICIES}pebblesdb.fixed_size",
+    f"{_POLICIES}l0_queue": f"{_POLICIES}vlsm.l0_queue",
+    f"{_POLICIES}lazy_leveling": f"{_POLICIES}lazy_leveling.picker",
+    f"{_POLICIES}ldc": f"{_POLICIES}ldc.picker",
+    f"{_POLICIES}leveldb": f"{_POLICIES}leveldb.picker",
+    f"{_POLICIES}leveldb_parts": f"{_POLICIES}leveldb.parts",
+    f"{_POLICIES}overflow": f"{_POLICIES}vlsm.overflow",
+    f"{_POLICIES}pebblesdb": f"{_POLICIES}pebblesdb.picker",
+    f"{_POLICIES}pebblesdb_clients": f"{_POLICIES}pebblesdb.clients",
+    f"{_POLICIES}silk": f"{_POLICIES}silk.scheduler",
+    f"{_POLICIES}silk_code": f"{_POLICIES}silk.released",
+    f"{_POLICIES}triad": f"{_POLICIES}triad.picker",
+    f"{_POLICIES}vlsm": f"{_POLICIES}vlsm.picker",
+    f"{_POLICIES}vsst": f"{_POLICIES}vlsm.vsst",
+}
+"""New modules by the modules of 0.1.0 with classes for `_target_`; a release after 0.2 refuses the old ones."""
 
 
 def new_name(key: str) -> str:
@@ -54,6 +75,33 @@ def rename_keys(config: dict[str, Any]) -> None:
             raise InputError(
                 f"{group_name}.insert_keys: sharded is called ranges now, and its number insert_ranges instead of shards"
             )
+
+
+def rename_targets(node: object) -> None:
+    """Replace every `_target_` in a moved module of 0.1.0 by its present name, in place."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key == "_target_" and isinstance(value, str):
+                node[key] = new_target(value)
+            else:
+                rename_targets(value)
+    elif isinstance(node, list):
+        for item in node:
+            rename_targets(item)
+
+
+def new_target(target: str) -> str:
+    """Return the present name of a class; print a notice on stderr for an old one, once per process.
+
+    >>> new_target("lsmlab.models.engines.rocksdb.RocksDb")
+    'lsmlab.models.engines.rocksdb.RocksDb'
+    """
+    module, _, name = target.rpartition(".")
+    if module not in MOVED:
+        return target
+    new = f"{MOVED[module]}.{name}"
+    _tell(target, new)
+    return new
 
 
 @cache
