@@ -164,7 +164,7 @@ class _Reader:
             self.ignored[name] = None
             return
         if len(text) > _MAX_VALUE:
-            raise InputError(f"{name}: value of {len(text)} characters; at most {_MAX_VALUE} are allowed")
+            raise InputError(f"{name}: a value of {len(text)} characters is too long; the limit is {_MAX_VALUE}")
         if match := _SUFFIXED.fullmatch(text):
             text = str(int(match.group(1)) * _POWER[match.group(2).lower()])
         self.values[name] = read_value(name, text)

@@ -1,9 +1,8 @@
 """RocksDB's policies.
 
-- parts: all five, from options; tiered: those of universal and FIFO compaction.
-- leveled, universal, fifo: pickers; levels: targets, scores and debt; l0: rules of level 0; inputs: growth of the
-  inputs; priority: order of files.
-- cutter: ends of output files; boundaries: grandparents' file boundaries; subcompactions: parts of a compaction.
-- throttle: stall conditions; delay: sleeps of delayed writers.
-- scheduler: jobs and pools; slots: background jobs at a time.
+- parts: settings of the five policies; tiered: pickers of the universal and FIFO styles from options.
+- leveled: the levelled picker; levels: targets, scores, debt; priority: order of files; inputs: inputs of a compaction.
+- l0: rules for level 0; universal and fifo: the other pickers.
+- cutter: ends of output files; boundaries: files of the grandparent level; subcompactions: parallel parts of a job.
+- throttle: write stalls; delay: sleep of delayed writers; scheduler: background jobs; slots: their number.
 """

@@ -18,25 +18,25 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Crossings:
-    """The steps of the stream that pass a boundary, in order. All lists have one element per such step.
+    """Steps of the stream from one key to the next that cross a file boundary, in order; one list element per step.
 
-    The boundary of the first key is none: nothing has been seen before it.
+    The first key of the stream crosses no boundary.
     """
 
     position: list[int]
-    """Position of the key whose arrival passes the boundaries."""
+    """Position of the key at the end of the step."""
     count: list[int]
-    """File starts and file ends passed by this step."""
+    """File starts and file ends that the step crosses."""
     entered_bytes: list[int]
-    """Bytes of the grandparent files entered by this step, those entered and left at once included."""
+    """Bytes of the grandparent files that the step enters, files that it leaves again included."""
     inside_bytes: list[int]
     """Size of the grandparent file that contains the key; 0 in a gap."""
     first_inside_bytes: int
-    """The same for the first key of the stream."""
+    """Size of the grandparent file that contains the first key of the stream; 0 in a gap."""
 
 
 def crossings(keys: KeyArray, context: CutContext) -> Crossings:
-    """Find all crossings at once (what UpdateGrandparentBoundaryInfo finds key by key)."""
+    """Find all crossings at once; UpdateGrandparentBoundaryInfo finds them key by key."""
     n, sizes = len(keys), context.grandparent_size
     if not len(sizes):
         return Crossings([], [], [], [], 0)
@@ -64,10 +64,9 @@ def crossings(keys: KeyArray, context: CutContext) -> Crossings:
 
 
 def ends(keys: KeyArray, context: CutContext) -> tuple[list[int], list[int]]:
-    """(position, bytes): keys at which grandparent files have been passed, and the bytes of the files passed.
+    """Return (position, bytes): keys after the end of grandparent files, and the bytes of the files that end there.
 
-    As RocksDB up to 7.7 counts them: it looks at the stream from its second key on, and the files passed by then do
-    not count.
+    RocksDB up to 7.7 counts from the second key of the stream on; files that end before that key do not count.
     """
     sizes = context.grandparent_size
     if not len(sizes):
@@ -81,7 +80,7 @@ def ends(keys: KeyArray, context: CutContext) -> tuple[list[int], list[int]]:
 
 
 class SampledGrowth:
-    """Size of an output file as it grows, read off the stream's cumulative bytes."""
+    """Size of a growing output file, from the cumulative bytes of the stream."""
 
     __slots__ = ("_base", "_cumulative")
 
@@ -90,11 +89,11 @@ class SampledGrowth:
         self._base = float(cumulative.item(start))
 
     def before(self, position: int) -> float:
-        """Bytes of the file when the key at `position` arrives."""
+        """Bytes of the file before the key at `position`."""
         return float(self._cumulative.item(position)) - self._base
 
     def reach(self, size: float) -> int:
-        """First position at which the file has at least `size` bytes; the stream's length or more if none."""
+        """First position at which the file has at least `size` bytes; the length of the stream or more without one."""
         return int(self._cumulative.searchsorted(self._base + size, side="left"))
 
     def exceed(self, size: float) -> int:
@@ -103,28 +102,28 @@ class SampledGrowth:
 
 
 class BlockGrowth:
-    """Size of an output file as it grows by finished blocks: what RocksDB looks at, exactly.
+    """Size of a growing output file in finished blocks, exactly the size that RocksDB compares.
 
-    `first[k]` is the first entry that arrives when blocks 0 to k are finished, `size[k]` their bytes together.
+    `first[k]` is the first entry after blocks 0 to k are finished, `size[k]` the sum of their bytes.
     """
 
     __slots__ = ("_end", "_first", "_size")
 
     def __init__(self, first: IntArray, size: IntArray, end: int) -> None:
-        """`end` is the stream's length."""
+        """Take the arrays of the class docstring; `end` is the length of the stream."""
         self._first, self._size, self._end = first, size, end
 
     def before(self, position: int) -> float:
-        """Bytes of the finished blocks when the key at `position` arrives."""
+        """Bytes of the finished blocks before the key at `position`."""
         k = int(self._first.searchsorted(position, side="right"))
         return float(self._size[k - 1]) if k else 0.0
 
     def reach(self, size: float) -> int:
-        """First position at which the finished blocks have at least `size` bytes; `end` if none."""
+        """First position at which the finished blocks have at least `size` bytes; `end` without one."""
         return self._at(int(self._size.searchsorted(size, side="left")))
 
     def exceed(self, size: float) -> int:
-        """First position at which the finished blocks have more than `size` bytes; `end` if none."""
+        """First position at which the finished blocks have more than `size` bytes; `end` without one."""
         return self._at(int(self._size.searchsorted(size, side="right")))
 
     def _at(self, k: int) -> int:
@@ -133,4 +132,4 @@ class BlockGrowth:
 
 Growth = SampledGrowth | BlockGrowth
 FinishedBlocks = Callable[[int], tuple[IntArray, IntArray]]
-"""For a file that begins at an entry: (first, size) of `BlockGrowth`, as `BlockLayout.finished` gives them."""
+"""Function from the first entry of a file to (first, size) of `BlockGrowth`, such as `BlockLayout.finished`."""

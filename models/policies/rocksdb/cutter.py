@@ -26,13 +26,13 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 FIRST_SHARE: Final = 50
-"""Percent of the target from which a file may end at a boundary."""
+"""Percent of the target size from which a file may end at a boundary."""
 SHARE_STEP: Final = 5
-"""Percent that each boundary passed since the file began adds, the present one included."""
+"""Percent added per boundary crossed since the start of the file, the current one included."""
 MOST_STEPS: Final = 40
-"""Most percent added."""
+"""Maximum of the added percent."""
 SKIPPABLE_DIVISOR: Final = 8
-"""A grandparent file that can be left out ends the output if it has more than this part of the target size."""
+"""An output ends before a grandparent file without keys of the job if that file exceeds target size / this divisor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ class RocksDbCutter:
         return self._cuts(merged.keys, context, lambda start: SampledGrowth(cumulative, start))
 
     def cuts_by_blocks(self, keys: KeyArray, context: CutContext, finished: FinishedBlocks) -> Sequence[int]:
-        """Positions at which a new file starts, from the blocks that a file beginning at each cut would finish.
+        """Positions at which a new file starts, from the blocks of a file that begins at each cut.
 
-        Exact: blocks begin anew with each file. `finished` may stop short of the stream's end once a file of twice
-        the target size is full.
+        The result is exact, because each file starts with a new block. The arrays of `finished` may end once a file has
+        twice the target size.
         """
         n = len(keys)
         return self._cuts(keys, context, lambda start: BlockGrowth(*finished(start), n))
@@ -105,10 +105,10 @@ class RocksDbCutter:
 def _cut_at_boundary(
     walk: Crossings, step: int, file: Growth, limit: int, context: CutContext, aligned: bool
 ) -> tuple[int, int]:
-    """First crossing before `limit` at which the file ends, else `limit`; and the first crossing behind that.
+    """Return (end, next step): the first crossing before `limit` at which the file ends, else `limit`, and the next one.
 
-    `step` is the first crossing behind the file's start. The file counts as overlap the grandparent file of its first
-    key and those it enters later.
+    `step` is the first crossing after the start of the file. The overlap of a file is the grandparent file of its first
+    key and the files that it enters later.
     """
     overlap = walk.inside_bytes[step - 1] if step else walk.first_inside_bytes
     target, room = context.target_bytes, context.max_compaction_bytes
@@ -135,10 +135,10 @@ def _cut_at_boundary(
 
 @dataclass(frozen=True, slots=True)
 class _CutsByOverlap:
-    """Up to 7.7: files of the target size, cut early only where they overlap too many grandparent bytes.
+    """Cutter up to 7.7: files of the target size, cut early only where they overlap too many grandparent bytes.
 
-    The overlap counts grandparent files whose end was passed. It starts anew only where it caused the cut, and a step
-    that ends a file for its size does not look at it: what that step passes counts one key later.
+    The overlap counts grandparent files whose end the stream has passed. Only a cut by overlap resets it. A step that
+    ends a file for its size does not update the overlap: files that end in this step count one key later.
     """
 
     version: Version

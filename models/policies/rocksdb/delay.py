@@ -1,4 +1,4 @@
-"""How long a delayed writer sleeps: RocksDB's delay bucket: WriteController::GetDelay.
+"""Sleep of a delayed writer: RocksDB's delay credit, WriteController::GetDelay.
 
 See (behaviour/write-stalls.md, Delay bucket; Sleeps and stops).
 """
@@ -13,35 +13,35 @@ from typing import Final
 from lsmlab.models.version import Version
 
 REFILL_US: Final = 1000
-"""Interval at which credit arrives, and the shortest sleep, since 6.19."""
+"""Interval between two refills of the credit, and shortest sleep, since 6.19."""
 OLD_REFILL_US: Final = 1024
-"""The same before 6.19 (kRefillInterval)."""
+"""Interval between two refills before 6.19 (kRefillInterval)."""
 SLEEP_US: Final = 1001
-"""A delayed writer sleeps in steps of this length since 6.19 (kDelayInterval)."""
+"""Length of one step of a delayed writer's sleep since 6.19 (kDelayInterval)."""
 OLD_SLEEP_US: Final = 1000
-"""The same before 6.19."""
+"""Length of one step of a delayed writer's sleep before 6.19."""
 _REWRITE: Final = (6, 19)
 _US_PER_S: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class DelayBucket:
-    """What the write controller remembers between write groups. Times in microseconds of a monotonic clock."""
+    """State of the write controller between write groups. Times in microseconds of a monotonic clock."""
 
     credit_bytes: int = 0
     refill_us: int = 0
-    """When the next credit arrives (6.19+), or credit was last counted or the last sleep ends (before). 0: unset."""
+    """Time of the next refill (6.19+), or of the last refill or the end of the last sleep (before 6.19). 0: unset."""
 
 
 def on_delay(bucket: DelayBucket, was_delayed: bool, version: Version) -> DelayBucket:
-    """State after a recompute that ends in a delay: empty at its start; before 6.19 emptied by every recompute."""
+    """State after a recompute that results in a delay: empty at the start of the delay; before 6.19 always empty."""
     return bucket if was_delayed and version >= _REWRITE else DelayBucket()
 
 
 def get_delay(
     bucket: DelayBucket, group_bytes: int, now_us: int, rate_bytes_per_s: int, version: Version
 ) -> tuple[DelayBucket, int]:
-    """Charge a write group while delayed. Return the new state and the sleep that is due, in microseconds."""
+    """Charge a write group during a delay. Return the new state and the sleep of the group in microseconds."""
     if bucket.credit_bytes >= group_bytes:
         return replace(bucket, credit_bytes=bucket.credit_bytes - group_bytes), 0
     if version >= _REWRITE:
@@ -77,12 +77,12 @@ def _get_delay_old(bucket: DelayBucket, group_bytes: int, now_us: int, rate: int
 
 
 def sleep_step_us(version: Version) -> int:
-    """Length of one step of a delayed writer's sleep; it looks for an end of the delay after each."""
+    """Length of one step of a delayed writer's sleep in microseconds; the writer tests for the end of the delay after each."""
     return SLEEP_US if version >= _REWRITE else OLD_SLEEP_US
 
 
 def slept_us(delay_us: int, version: Version) -> int:
-    """What a writer sleeps for `delay_us` if the delay is not lifted: whole steps: DelayWrite.
+    """Sleep in microseconds for `delay_us` if the delay does not end: whole steps, DelayWrite.
 
     See (behaviour/write-stalls.md, Sleeps and stops).
     """
@@ -91,18 +91,18 @@ def slept_us(delay_us: int, version: Version) -> int:
 
 
 _STEADY_GROUPS: Final = 600
-"""Write groups over which `sleep_shares` counts: shares are right within 2 %."""
+"""Write groups over which `sleep_shares` counts: shares are accurate within 2 %."""
 _RATE_GRAIN: Final = math.log(1.05)
-"""Rates this close sleep alike: `sleep_shares` is worked out once for each 5 %."""
+"""Grain of the cache of `sleep_shares`: one computation per 5 % of the rate."""
 
 
 def sleep_shares(
     rate_bytes_per_s: float, group_bytes: float, busy_s: float, step_s: float, version: Version
 ) -> tuple[tuple[int, float], ...]:
-    """How a writer at a constant delayed rate sleeps: (steps, share of its write groups that sleep so many), steps > 0.
+    """Distribution of sleeps at a constant delayed rate: (steps, share of write groups with this number), steps > 0.
 
-    `busy_s` is the time of a write group without sleep, `step_s` what a step of the sleep takes in truth. The bucket's
-    own arithmetic, run until it repeats itself.
+    `busy_s` is the time of a write group without sleep, `step_s` the measured time of one step of the sleep. Computed by
+    `get_delay` over `_STEADY_GROUPS` write groups.
     """
     grain = round(math.log(max(1.0, rate_bytes_per_s)) / _RATE_GRAIN)
     return _sleep_shares(grain, max(1, round(group_bytes)), round(busy_s * 1e8), round(step_s * 1e8), version)

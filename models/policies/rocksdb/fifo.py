@@ -20,14 +20,14 @@ _UNLIMITED_BYTES: Final = 2**63 - 1
 _DRAINS_LEVELS_SINCE: Final = Version(7, 8)
 _DRAINS_ONLY_EXCESS_SINCE: Final = Version(7, 10)
 _LATER_PARTS_ONLY_BELOW_ONE_SINCE: Final = Version(8, 0)
-"""Between 7.8 and the current release; which one it was is not certain and changes only how a score is printed."""
+"""A release between 7.8 and the current one; which one is not certain and affects only the printed score."""
 _MERGE_FACTOR: Final = 1.1
-"""A merge must cost less than this many memtables per file that it takes away."""
+"""Upper bound on the bytes of an intra-L0 compaction per file that it removes, in memtables."""
 
 
 @dataclass(frozen=True)
 class FifoPicker:
-    """Implements `decisions.Picker`. Sizes in bytes, ages in seconds; a file's age is the time since it was written."""
+    """Implements `decisions.Picker`. Sizes in bytes, ages in seconds since a file was written."""
 
     version: Version
     max_table_files_size: int = 1 << 30
@@ -48,33 +48,33 @@ class FifoPicker:
         if self.level0_file_num_compaction_trigger < 1:
             raise InputError("level0_file_num_compaction_trigger must be at least 1")
 
-    # ---- what the store asks at every install ----
+    # ---- queries at every install ----
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Whether the score is 1 or more (NeedsCompaction); RocksDB asks at installs only, so a ttl acts late."""
+        """Return whether the score is >= 1 (NeedsCompaction); RocksDB tests this at installs only, so a ttl acts late."""
         return not self.disable_auto_compactions and self._score(tree, now_s) >= 1
 
     def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
-        """FIFO has no debt estimate: always 0."""
+        """Return 0: FIFO has no debt estimate."""
         return 0
 
     def stall_run_count(self, tree: Tree) -> int:
-        """L0 files; FIFO's slowdown and stop triggers are infinite, only the pressure looks at it."""
+        """Number of L0 files, for the pressure rule alone: FIFO's slowdown and stop triggers are infinite."""
         return len(tree.l0)
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
-        """No level has a target."""
+        """Return infinity for all levels: no level has a target."""
         return (math.inf,) * tree.num_levels
 
     def scores(self, tree: Tree) -> Sequence[float]:
-        """Score of level 0 without the part of expired files, which needs the time; the others have none.
+        """Score of level 0 without the part of expired files, which needs the time; 0 for other levels.
 
         See (behaviour/universal-and-fifo.md, FIFO score).
         """
         return [self._score(tree, -math.inf)] + [0.0] * (tree.num_levels - 2)
 
     def _score(self, tree: Tree, now_s: float) -> float:
-        """ComputeCompactionScore for FIFO (behaviour/universal-and-fifo.md, FIFO score)."""
+        """Compute the score, ComputeCompactionScore for FIFO (behaviour/universal-and-fifo.md, FIFO score)."""
         free = [f for f in tree.l0 if not f.busy]
         total = sum(f.compensated_bytes for f in free)
         limit = self.max_table_files_size
@@ -87,13 +87,13 @@ class FifoPicker:
         return score
 
     def _expired(self, file: SortedFile, now_s: float) -> bool:
-        """Whether a file is older than the ttl; RocksDB's clock gives whole seconds here."""
+        """Return whether a file is older than the ttl; RocksDB compares whole seconds."""
         return math.isfinite(now_s) and int(file.created_s) < int(now_s) - self.ttl
 
     # ---- picking ----
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
-        """Choose the next job: expired files, excess, merge of the newest files: PickCompaction.
+        """Choose the next job, PickCompaction: expired files, files over the size limit, intra-L0 compaction.
 
         See (behaviour/universal-and-fifo.md, Order of FIFO checks).
         """
@@ -114,7 +114,7 @@ class FifoPicker:
         return self._drop(tree, level, dropped, "FIFOMaxSize", now_s) if dropped else NOTHING
 
     def _by_age(self, tree: Tree, now_s: float) -> list[SortedFile]:
-        """Expired files from the oldest on, if what remains is not too much (PickTTLCompaction)."""
+        """Expired files from the oldest on; none if the rest is still over the size limit (PickTTLCompaction)."""
         taken: list[SortedFile] = []
         for file in reversed(tree.l0):
             if not self._expired(file, now_s):
@@ -124,7 +124,7 @@ class FifoPicker:
         return taken if remaining <= self.max_table_files_size else []
 
     def _by_size(self, tree: Tree, level: int, excess: int) -> list[SortedFile]:
-        """Oldest files of level 0, or the smallest keys of the level that is drained: PickSizeCompaction.
+        """Oldest files of level 0, or files with the smallest keys of the level to drain: PickSizeCompaction.
 
         See (behaviour/universal-and-fifo.md, FIFO with several levels).
         """
@@ -141,7 +141,7 @@ class FifoPicker:
         return taken
 
     def _compact(self, tree: Tree, now_s: float) -> Pick:
-        """Newest files, as long as the work per file that disappears does not rise (FindIntraL0Compaction)."""
+        """Compact the newest files while the bytes per removed file do not rise (FindIntraL0Compaction)."""
         l0 = tree.l0
         if not self.allow_compaction or not l0 or l0[0].busy:
             return NOTHING

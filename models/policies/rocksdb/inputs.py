@@ -1,4 +1,4 @@
-"""From a first file to all inputs of a RocksDB compaction (behaviour/leveled-compaction.md, Growing the inputs)."""
+"""Inputs of a RocksDB compaction, from its first file (behaviour/leveled-compaction.md, Growing the inputs)."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 MAX_TRIVIAL_MOVE_FILES: Final = 4
-"""Most files of one trivial move from a level >= 1 (kMaxMultiTrivialMove, 7.5+)."""
+"""Maximum number of files of one trivial move from a level >= 1 (kMaxMultiTrivialMove, 7.5+)."""
 NO_LIMIT: Final = 2**64
-"""More bytes than any store has."""
+"""No limit: more bytes than any store has."""
 
 
 @dataclass(slots=True)
 class Seed:
-    """What the choice of a level and a first file gives (SetupInitialFiles)."""
+    """Start of a compaction: its level and first files (SetupInitialFiles)."""
 
     level: int
     output: int
     files: list[SortedFile]
     score: float
     cursor: int | None = None
-    known_disjoint: bool = False
-    """L0 files that are known not to overlap each other."""
+    disjoint: bool = False
+    """Whether `files` are L0 files that the picker has tested to be disjoint."""
     first: int = 0
     """Levels >= 1: index in the level of the first of `files`."""
 
     @property
     def reason(self) -> str:
-        """RocksDB's compaction_reason."""
+        """Return RocksDB's compaction_reason."""
         return "LevelL0FilesNum" if self.level == 0 else "LevelMaxLevelSize"
 
 
 @dataclass(frozen=True, slots=True)
 class InputRules:
-    """The options and version switches that decide which files join the first one."""
+    """Options and version switches that select the further inputs of a compaction."""
 
     version: Version
     max_compaction_bytes: int
@@ -50,7 +50,7 @@ class InputRules:
     """Option ignore_max_compaction_bytes_for_input (7.8 to 8.11)."""
 
     def extend_move(self, tree: Tree, seed: Seed) -> None:
-        """Add neighbours to a file that overlaps nothing below (TryExtendNonL0TrivialMove; both sides since 8.3)."""
+        """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; both sides since 8.3)."""
         if self.version < (7, 5) or self.compression_per_level:
             return
         below, files = tree.levels[seed.output], tree.levels[seed.level].files
@@ -74,7 +74,7 @@ class InputRules:
                 seed.first = min(seed.first, i)
 
     def expand_round_robin(self, tree: Tree, running: Sequence[RunningJob], target: float, seed: Seed) -> None:
-        """Add the files that follow until the level falls below `target` (SetupOtherFilesWithRoundRobinExpansion)."""
+        """Add the next files until the level is below `target` bytes (SetupOtherFilesWithRoundRobinExpansion)."""
         level, below = tree.levels[seed.level], tree.levels[seed.output]
         if len(seed.files) > 1:
             return  # a trivial move
@@ -95,7 +95,7 @@ class InputRules:
                 return
 
     def growth_limit(self) -> int:
-        """Bytes below which the inputs of both levels must stay when they grow.
+        """Upper bound in bytes on the inputs of both levels after their growth.
 
         See (behaviour/leveled-compaction.md, Growing the inputs).
         """
@@ -104,9 +104,9 @@ class InputRules:
         return NO_LIMIT if self.version < (9, 2) else 2 * self.max_compaction_bytes
 
     def grow(self, tree: Tree, seed: Seed, a: int, b: int) -> None:
-        """Take more files of the start level where that adds none of the output level, whose files are [a, b).
+        """Add files of the start level if they add none of the output level, whose input files are [a, b).
 
-        First all files that overlap the range of both levels, then only those inside it (levels >= 1).
+        First tries all files that overlap the range of both levels, then only the files inside it (levels >= 1).
         """
         below = tree.levels[seed.output]
         lo, hi = span(seed.files)
@@ -137,7 +137,7 @@ class InputRules:
 
     @staticmethod
     def _fits(grown: Sequence[SortedFile], seed: Seed, room: int) -> bool:
-        """More files than before, all free, and their compensated bytes below `room`."""
+        """Return whether the files are more than before, all free, and their compensated bytes below `room`."""
         if len(grown) <= len(seed.files) or any(f.busy for f in grown):
             return False
         return sum(f.compensated_bytes for f in grown) < room
@@ -151,5 +151,5 @@ def span(files: Sequence[SortedFile]) -> tuple[int, int]:
 
 
 def conflicts(running: Sequence[RunningJob], output: int, lo: int, hi: int) -> bool:
-    """Whether a running job writes to `output` within [lo, hi] (RangeOverlapWithCompaction)."""
+    """Return whether a running job writes to level `output` within [lo, hi] (RangeOverlapWithCompaction)."""
     return any(job.output_level == output and lo <= job.hi and hi >= job.lo for job in running)

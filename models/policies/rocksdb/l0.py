@@ -14,11 +14,11 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 
 MIN_INTRA_L0_FILES: Final = 4
-"""Fewest files of a cost-based intra-L0 compaction (kMinFilesForIntraL0Compaction)."""
+"""Minimum number of files of a cost-based intra-L0 compaction (kMinFilesForIntraL0Compaction)."""
 
 
 def closure(l0: Sequence[SortedFile], lo: int, hi: int) -> list[SortedFile]:
-    """All L0 files that overlap [lo, hi] directly or through others, newest first (GetOverlappingInputs)."""
+    """Return all L0 files that overlap [lo, hi] directly or through others, newest first (GetOverlappingInputs)."""
     chosen = [False] * len(l0)
     grown = True
     while grown:
@@ -31,15 +31,16 @@ def closure(l0: Sequence[SortedFile], lo: int, hi: int) -> list[SortedFile]:
 
 
 def disjoint(files: Sequence[SortedFile]) -> bool:
-    """Whether no two files share a key (GenerateLevel0NonOverlapping)."""
+    """Return whether no two files overlap (GenerateLevel0NonOverlapping)."""
     ordered = sorted(files, key=lambda f: f.lo)
     return all(left.hi < right.lo for left, right in pairwise(ordered))
 
 
 def movable(l0: Sequence[SortedFile], output: Level) -> list[SortedFile]:
-    """Files that can move to `output` without a merge: from the oldest on, in key order (TryPickL0TrivialMove, 7.5+).
+    """Files that can move to `output` trivially: from the oldest on, in key order (TryPickL0TrivialMove, 7.5+).
 
-    Each must lie before or after all that were taken, and their common range must be free in the output level.
+    The range of each file must be before or after that of all files taken before, and the output level must have no
+    file in their common range.
     """
     taken: list[SortedFile] = []
     if not len(output):
@@ -62,10 +63,10 @@ def movable(l0: Sequence[SortedFile], output: Level) -> list[SortedFile]:
 
 
 def cost_based(l0: Sequence[SortedFile], trigger: int, max_bytes: int | None) -> list[SortedFile]:
-    """Newest L0 files to merge into one while an L0 to base compaction is blocked (FindIntraL0Compaction).
+    """Newest L0 files to compact into one while an L0 to base compaction is blocked (FindIntraL0Compaction).
 
-    Files are added as long as the work per file that disappears does not rise. `max_bytes` limits their compensated
-    sum; None is no limit (5.7).
+    Adds files while the bytes per removed file do not rise. `max_bytes` limits their compensated sum; None is no limit
+    (5.7).
     """
     if len(l0) < trigger + 2 or l0[0].busy:
         return []
@@ -87,7 +88,7 @@ def cost_based(l0: Sequence[SortedFile], trigger: int, max_bytes: int | None) ->
 
 
 def size_based(l0: Sequence[SortedFile], trigger: int, base: Level, multiplier: float) -> list[SortedFile]:
-    """Newest free L0 files to merge while L0 is tiny against the base level (PickSizeBasedIntraL0Compaction, 9.0+)."""
+    """Newest free L0 files to compact while L0 is small against the base level (PickSizeBasedIntraL0Compaction, 9.0+)."""
     fewest = max(2, trigger)
     if len(l0) < fewest:
         return []

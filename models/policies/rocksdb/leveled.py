@@ -20,24 +20,24 @@ from lsmlab.models.tree.tree import Tree
 
 @dataclass
 class LeveledPicker:
-    """Implements `decisions.Picker`. Holds options and memos that are functions of the tree, no state of its own."""
+    """Implements `decisions.Picker`. Its fields are options and caches of functions of the tree; it has no state."""
 
     rules: LevelRules
     max_compaction_bytes: int = 25 * (64 << 20)
-    """Limits growth of inputs (by version), intra-L0 compactions and trivial moves, never a pick itself."""
+    """Limit on the growth of inputs (by version), intra-L0 compactions and trivial moves; the first file may exceed it."""
     compaction_pri: CompactionPri = CompactionPri.MIN_OVERLAPPING_RATIO
     ignore_max_compaction_bytes_for_input: bool = True
     """7.8 to 8.11: whether input growth is unlimited."""
     compression: str = "kSnappyCompression"
     compression_per_level: tuple[str, ...] = ()
     bottommost_compression: str | None = None
-    """Compressions matter here only where two levels differ: that rules out a trivial move."""
+    """Different compressions of two levels prevent a trivial move between them; this picker has no other use for them."""
     disable_auto_compactions: bool = False
     _lists: PriorityLists = field(init=False, repr=False)
-    _known_targets: WeakKeyDictionary[Tree, tuple[int, Targets]] = field(
+    _cached_targets: WeakKeyDictionary[Tree, tuple[int, Targets]] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
     )
-    """Targets by tree, with the version that they belong to."""
+    """Targets by tree, with the tree's version for which they were computed."""
     _covered: WeakKeyDictionary[Tree, CoveredMemo] = field(init=False, repr=False, default_factory=WeakKeyDictionary)
     _inputs: InputRules = field(init=False, repr=False)
     _bottommost: tuple[tuple[object, ...], int] = field(init=False, repr=False, default=((), 0))
@@ -52,16 +52,16 @@ class LeveledPicker:
             unlimited_growth=self.ignore_max_compaction_bytes_for_input,
         )
 
-    # ---- what the store asks at every install ----
+    # ---- queries at every install ----
 
     def _targets(self, tree: Tree) -> Targets:
-        known = self._known_targets.get(tree)
-        if known is None or known[0] != tree.version:
-            known = self._known_targets[tree] = (tree.version, self.rules.targets(tree))
-        return known[1]
+        cached = self._cached_targets.get(tree)
+        if cached is None or cached[0] != tree.version:
+            cached = self._cached_targets[tree] = (tree.version, self.rules.targets(tree))
+        return cached[1]
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Whether some level has a score of 1 or more (LevelCompactionPicker::NeedsCompaction)."""
+        """Return whether some level has a score >= 1 (LevelCompactionPicker::NeedsCompaction)."""
         if self.disable_auto_compactions:
             return False
         scores = self.scores(tree)
@@ -74,7 +74,7 @@ class LeveledPicker:
         return self.rules.pending_bytes(tree, self._targets(tree))
 
     def bottommost_bytes(self, tree: Tree) -> int:
-        """Bytes of the files with nothing below them, for `StallInputs.bottommost_bytes` (8.10+; 0 before)."""
+        """Bytes of the files that overlap no deeper file, for `StallInputs.bottommost_bytes` (8.10+; 0 before)."""
         if self.rules.version < (8, 10):
             return 0
         state = (tree, tree.version, *[level.stamp for level in tree.levels])
@@ -83,7 +83,7 @@ class LeveledPicker:
         return self._bottommost[1]
 
     def stall_run_count(self, tree: Tree) -> int:
-        """L0 files, those being compacted included (l0_delay_trigger_count)."""
+        """Number of L0 files, those being compacted included (l0_delay_trigger_count)."""
         return len(tree.l0)
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
@@ -95,7 +95,7 @@ class LeveledPicker:
         return self.rules.scores(tree, self._targets(tree))
 
     def base_level(self, tree: Tree) -> int:
-        """Level that L0 is compacted into."""
+        """Output level of compactions from L0."""
         return self._targets(tree).base_level
 
     def target_file_size(self, tree: Tree, level: int) -> int:
@@ -112,7 +112,7 @@ class LeveledPicker:
         return self._from_seed(tree, running, targets, self._initial(tree, running, targets, scope))
 
     def pick_level(self, tree: Tree, running: Sequence[RunningJob], level: int) -> Pick:
-        """The compaction that `level` would give if its turn came now, whatever its score (not intra-L0)."""
+        """Return the compaction from `level` at any score; never an intra-L0 compaction."""
         targets = self._targets(tree)
         score = self.rules.scores(tree, targets)[level]
         if level == 0:
@@ -124,7 +124,7 @@ class LeveledPicker:
             return NOTHING
         if seed.output == 0:
             return Compaction(0, 0, ((0, tuple(seed.files)),), seed.reason, seed.score, seed.cursor)
-        if seed.level == 0 and not seed.known_disjoint:
+        if seed.level == 0 and not seed.disjoint:
             seed.files = l0.closure(tree.l0, *span(seed.files))
             if any(f.busy for f in seed.files):
                 return NOTHING
@@ -135,7 +135,7 @@ class LeveledPicker:
     def _initial(
         self, tree: Tree, running: Sequence[RunningJob], targets: Targets, scope: Scope
     ) -> Seed | None:
-        """Level order and first files: SetupInitialFiles (behaviour/leveled-compaction.md, Level order)."""
+        """Choose level and first files: SetupInitialFiles (behaviour/leveled-compaction.md, Level order)."""
         scores = self.rules.scores(tree, targets)
         l0_blocked = False
         for level in order_by_score(scores):
@@ -150,7 +150,7 @@ class LeveledPicker:
                     l0_blocked = True
                     seed = self._intra_l0(tree, score)
             elif l0_blocked and level == targets.base_level:
-                continue  # else L0 to base might starve
+                continue  # otherwise compactions from L0 to the base level might starve
             else:
                 seed = self._seed_level(tree, running, level, score)
             if seed is not None:
@@ -163,13 +163,13 @@ class LeveledPicker:
         return Seed(0, 0, files, score) if files else None
 
     def _seed_l0(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, score: float) -> Seed | None:
-        """PickFileToCompact for level 0 (behaviour/leveled-compaction.md, L0 compactions)."""
+        """Choose first files of level 0: PickFileToCompact (behaviour/leveled-compaction.md, L0 compactions)."""
         version, base = self.rules.version, targets.base_level
         busy = any(job.start_level == 0 for job in running)
         if not busy and version >= (7, 5) and not self.compression_per_level:
             files = l0.movable(tree.l0, tree.levels[base])
             if files:
-                return Seed(0, base, files, score, known_disjoint=True)
+                return Seed(0, base, files, score, disjoint=True)
         if version >= (9, 0):
             trigger, factor = self.rules.level0_file_num_compaction_trigger, self.rules.max_bytes_for_level_multiplier
             files = l0.size_based(tree.l0, trigger, tree.levels[base], factor)
@@ -189,21 +189,21 @@ class LeveledPicker:
         return None
 
     def _seed_level(self, tree: Tree, running: Sequence[RunningJob], number: int, score: float) -> Seed | None:
-        """PickFileToCompact for levels >= 1 (behaviour/leveled-compaction.md, Picking from deeper levels)."""
+        """Choose first files of a level >= 1: PickFileToCompact (behaviour/leveled-compaction.md, Picking from deeper levels)."""
         level, output = tree.levels[number], number + 1
         order = self._lists.of(tree, number)
         busy, round_robin = level.busy, self._inputs.round_robin
         for position in range(0 if round_robin else tree.cursor[number], len(order)):
             index = order[position]
-            found = None if busy[index] else self._open_range(tree, running, output, level.files[index])
-            if found is None:
+            below = None if busy[index] else self._open_range(tree, running, output, level.files[index])
+            if below is None:
                 if round_robin:
                     return None
                 continue
             seed = Seed(number, output, [level.files[index]], score, None if round_robin else position, first=index)
             if self.rules.version <= (5, 7) and conflicts(running, output, *span(seed.files)):
                 return None
-            if found[0] == found[1]:
+            if below[0] == below[1]:
                 self._inputs.extend_move(tree, seed)
             return seed
         return None
@@ -211,9 +211,9 @@ class LeveledPicker:
     def _open_range(
         self, tree: Tree, running: Sequence[RunningJob], output: int, file: SortedFile
     ) -> tuple[int, int] | None:
-        """Output-level files that `file` overlaps, [a, b); None if one is busy or a running job writes there.
+        """Output-level files [a, b) that `file` overlaps; None if one is busy or a running job writes there.
 
-        5.7 leaves the second test to the caller, who gives up the level when it fails.
+        In 5.7 the caller makes the second test and skips the level when it fails.
         """
         if self.rules.version > (5, 7) and conflicts(running, output, file.lo, file.hi):
             return None
@@ -222,7 +222,7 @@ class LeveledPicker:
         return None if b > a and below.any_busy(a, b) else (a, b)
 
     def _complete(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed) -> Pick:
-        """Output-level files, growth of the inputs, last conflict test, trivial-move test.
+        """Add output-level files, grow the inputs, test for conflicts, and test for a trivial move.
 
         See (behaviour/leveled-compaction.md, Growing the inputs; Trivial moves).
         """
@@ -244,11 +244,11 @@ class LeveledPicker:
         return Compaction(start, output, inputs, seed.reason, seed.score, seed.cursor, next_key=next_key)
 
     def _is_trivial_move(self, tree: Tree, targets: Targets, seed: Seed) -> bool:
-        """Whether inputs without output-level files can move: Compaction::IsTrivialMove.
+        """Return whether inputs without output-level files can move: Compaction::IsTrivialMove.
 
         See (behaviour/leveled-compaction.md, Trivial moves).
         """
-        if seed.level == 0 and not seed.known_disjoint:
+        if seed.level == 0 and not seed.disjoint:
             alone = self.rules.version >= (11, 0) and len(seed.files) == 1
             if not alone and not l0.disjoint(tree.l0):
                 return False
@@ -272,7 +272,7 @@ class LeveledPicker:
         return self.compression_per_level[max(0, min(index, len(self.compression_per_level) - 1))]
 
     def _next_key(self, tree: Tree, seed: Seed) -> int | None:
-        """kRoundRobin: smallest key of the file after the inputs, from the front again after the last."""
+        """Smallest key of the file after the inputs, or of the first file after the last one (kRoundRobin)."""
         if seed.level == 0 or not self._inputs.round_robin:
             return None
         level = tree.levels[seed.level]

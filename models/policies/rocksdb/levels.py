@@ -17,12 +17,12 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 SCORE_SCALE: Final = 10.0
-"""Factor that lifts urgent levels above others with dynamic level bytes (kScoreScale, 7.5+)."""
+"""Factor on the scores of levels over their target with dynamic level bytes (kScoreScale, 7.5+)."""
 _MAX_UINT64: Final = 2**64 - 1
 
 
 def multiply(value: int, factor: float) -> int:
-    """`value * factor` truncated to an integer; `value` itself where that would pass 2^64 (MultiplyCheckOverflow)."""
+    """Compute `value * factor` as an integer; `value` itself if the product exceeds 2^64 (MultiplyCheckOverflow)."""
     if value == 0 or factor <= 0:
         return 0
     if _MAX_UINT64 / value < factor:
@@ -31,7 +31,7 @@ def multiply(value: int, factor: float) -> int:
 
 
 def compensated_size(size_bytes: int, entries: int, deletions: int, average_value_bytes: int) -> int:
-    """Size by which RocksDB ranks a file: files of mostly tombstones count for more.
+    """Compensated size in bytes, by which RocksDB ranks files: larger for files with mostly tombstones.
 
     See (behaviour/leveled-compaction.md, Compensated size).
 
@@ -43,7 +43,7 @@ def compensated_size(size_bytes: int, entries: int, deletions: int, average_valu
 
 
 def average_value(raw_value_bytes: int, raw_key_bytes: int, puts: int, file_bytes: int) -> int:
-    """Mean size on the device of a value, from the store's accumulated totals (GetAverageValueSize). Unit: bytes."""
+    """Mean size of a value on the device in bytes, from the totals of the store (GetAverageValueSize)."""
     raw = raw_value_bytes + raw_key_bytes
     return raw_value_bytes // puts * file_bytes // raw if puts and raw_value_bytes else 0
 
@@ -53,18 +53,18 @@ class Targets:
     """Level targets of one version of the tree."""
 
     base_level: int
-    """Level that L0 is compacted into."""
+    """Output level of compactions from L0."""
     size_bytes: tuple[float, ...]
     """Target per level; infinity for L0 and for levels above the base level."""
     lowest_unnecessary_level: int = -1
-    """Deepest level that is to be drained (8.3+); -1 when none is."""
+    """Deepest level to drain (8.3+); -1 without one."""
     multiplier: float = 10.0
     """Level multiplier in force (5.18 to 7.4 adapt it to a large L0)."""
 
 
 @dataclass(frozen=True)
 class LevelRules:
-    """The options that decide targets, scores and debt. Sizes in bytes, defaults as in the library.
+    """Options that set targets, scores and debt. Sizes in bytes, defaults as in the library.
 
     See (behaviour/options.md, Defaults).
     """
@@ -82,13 +82,13 @@ class LevelRules:
 
     @property
     def dynamic(self) -> bool:
-        """Whether targets follow the size of the largest level."""
+        """Return whether targets follow the size of the largest level."""
         return self.level_compaction_dynamic_level_bytes
 
     # ---- targets (behaviour/leveled-compaction.md, Static targets; Dynamic targets) ----
 
     def targets(self, tree: Tree) -> Targets:
-        """Targets for the tree as it is. Cheap enough to be asked again instead of kept (CalculateBaseBytes)."""
+        """Compute the targets of this version of the tree (CalculateBaseBytes). Cheap enough to call again."""
         return self._dynamic_targets(tree) if self.level_compaction_dynamic_level_bytes else self._static_targets
 
     @cached_property
@@ -108,7 +108,7 @@ class LevelRules:
         last = self.num_levels - 1
         sizes = [0] + [tree.levels[level].size_bytes for level in range(1, last + 1)]
         largest = max(sizes)
-        if largest == 0:  # nothing below L0: it is compacted straight into the last level
+        if largest == 0:  # no files below L0: L0 compacts directly into the last level
             return Targets(last, (math.inf,) * self.num_levels, multiplier=0.0)
         first = next(level for level, size in enumerate(sizes) if size)
         factor = self.max_bytes_for_level_multiplier
@@ -140,7 +140,7 @@ class LevelRules:
         return Targets(base, tuple(target), unnecessary, factor)
 
     def _fit_to_l0(self, tree: Tree, base: int, base_size: int, largest: int) -> tuple[int, float]:
-        """5.18 to 7.4: a backlogged L0 raises the base level's size, and the multiplier shrinks to fit.
+        """Raise the size of the base level to that of a backlogged L0 and reduce the multiplier to fit (5.18 to 7.4).
 
         See (behaviour/leveled-compaction.md, Dynamic targets).
         """
@@ -171,7 +171,7 @@ class LevelRules:
     # ---- scores (behaviour/leveled-compaction.md, Scores) ----
 
     def scores(self, tree: Tree, targets: Targets) -> list[float]:
-        """Score of each level but the last (ComputeCompactionScore): a compaction is due where it is >= 1."""
+        """Score of each level but the last (ComputeCompactionScore): a level with a score >= 1 needs compaction."""
         free, free_bytes, all_bytes = 0, 0, 0
         for file in tree.l0:
             all_bytes += file.size_bytes
@@ -189,9 +189,9 @@ class LevelRules:
         return scores
 
     def _l0_limit(self, targets: Targets) -> int:
-        """Bytes of L0 at which its score is 1; 6.13 to 7.4 let it grow with a base level that L0 has inflated.
+        """Bytes of L0 at which its score is 1; in 6.13 to 7.4 larger with a base level that `_fit_to_l0` has raised.
 
-        Source: RocksDB's pull request 7325 of August 2020, taken to be first in 6.13.
+        Source: RocksDB's pull request 7325 of August 2020; 6.13 as the first release with it is an assumption.
         """
         if not self.dynamic or self.version < (6, 13) or targets.multiplier == 0.0:
             return self.max_bytes_for_level_base
@@ -199,14 +199,14 @@ class LevelRules:
 
     def _dynamic_l0_score(self, tree: Tree, targets: Targets, score: float, free_bytes: int) -> float:
         if free_bytes >= self.max_bytes_for_level_base:
-            score = max(score, 1.01)  # what the debt estimate counts on must be eligible
+            score = max(score, 1.01)  # the debt estimate counts L0 from here on, so L0 must be eligible for compaction
         base_target = targets.size_bytes[targets.base_level]
         if free_bytes > base_target:
             score = max(score, free_bytes / max(tree.levels[targets.base_level].compensated_bytes, base_target))
         return score * SCORE_SCALE if score > 1.0 else score
 
     def _add_dynamic_scores(self, scores: list[float], tree: Tree, targets: Targets, l0_bytes: int) -> None:
-        coming = float(l0_bytes)  # bytes that will come down from above
+        coming = float(l0_bytes)  # bytes that later compactions move down from above
         unnecessary = targets.lowest_unnecessary_level
         for number in range(1, self.num_levels - 1):
             level, target = tree.levels[number], targets.size_bytes[number]
@@ -247,7 +247,7 @@ class LevelRules:
 
 
 def order_by_score(scores: Sequence[float]) -> list[int]:
-    """Levels by descending score, with RocksDB's exchange sort, which is what decides between equal scores."""
+    """Order levels by descending score with RocksDB's exchange sort, which sets the order of equal scores."""
     values, levels = list(scores), list(range(len(scores)))
     for i in range(len(levels) - 1):
         for j in range(i + 1, len(levels)):
@@ -258,13 +258,13 @@ def order_by_score(scores: Sequence[float]) -> list[int]:
 
 
 CoveredMemo = dict[int, tuple[tuple[object, ...], int]]
-"""Per level: it and the levels below it with their stamps, and the bytes of it that something lies below."""
+"""Per level: the level and the levels below with their stamps, and the bytes of its files that overlap deeper files."""
 
 
 def bottommost_bytes(tree: Tree, memo: CoveredMemo | None = None) -> int:
-    """Bytes of all files with nothing below them (`Z`, (behaviour/write-stalls.md, Pressure); GenerateBottommostFiles).
+    """Bytes of all files that overlap no deeper file: Z (behaviour/write-stalls.md, Pressure), GenerateBottommostFiles.
 
-    `memo` keeps what is known of levels that have not changed since; give each tree one of its own.
+    `memo` caches the results of unchanged levels; use one per tree.
     """
     total = 0
     below: list[Level] = []
@@ -273,8 +273,8 @@ def bottommost_bytes(tree: Tree, memo: CoveredMemo | None = None) -> int:
         if not len(level):
             continue
         state = (level, level.stamp, *below, *[other.stamp for other in below])
-        known = memo.get(number) if memo is not None else None
-        covered = known[1] if known is not None and known[0] == state else _covered_bytes(level, below)
+        cached = memo.get(number) if memo is not None else None
+        covered = cached[1] if cached is not None and cached[0] == state else _covered_bytes(level, below)
         if memo is not None:
             memo[number] = (state, covered)
         total += level.size_bytes - covered

@@ -1,4 +1,4 @@
-"""The five policies of RocksDB, made from its options."""
+"""Settings of RocksDB's five policies, which build the policies from the options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RocksDbPicker:
     """`engine/picker=rocksdb`: the picker of `compaction_style`."""
 
     def make(self, base: Base) -> Picker:
-        """Levelled, universal or FIFO."""
+        """Build the levelled, universal or FIFO picker."""
         if base.options.compaction_style is CompactionStyle.LEVEL:
             return leveled_picker(base)
         return tiered_picker(base.options, base.version)
@@ -33,17 +33,17 @@ class RocksDbCutting:
     """`engine/cutter=rocksdb`: fixed size, with the alignment of the release."""
 
     def make(self, base: Base) -> RocksDbCutter:
-        """The cutter of the version."""
+        """Build the cutter of the version."""
         levelled = base.options.compaction_style is CompactionStyle.LEVEL
         return RocksDbCutter(base.version, base.options.level_compaction_dynamic_file_size, levelled)
 
 
 @dataclass(frozen=True)
 class RocksDbThrottling:
-    """`engine/throttle=rocksdb`: the stall ladder of the release."""
+    """`engine/throttle=rocksdb`: the stall conditions of the release."""
 
     def make(self, base: Base) -> RocksDbThrottle:
-        """The throttle of the options."""
+        """Build the throttle of the options."""
         options = base.options
         return RocksDbThrottle(
             version=base.version,
@@ -71,21 +71,21 @@ class RocksDbScheduling:
     """
 
     def make(self, base: Base) -> RocksDbScheduler:
-        """The scheduler of the options."""
+        """Build the scheduler of the options."""
         return RocksDbScheduler(base.options, base.version, self.pressure)
 
 
 @dataclass(frozen=True)
 class NoTuner:
-    """`engine/tuner=none`: options stay as they were at open."""
+    """`engine/tuner=none`: options keep their values from the open."""
 
     def make(self, base: Base) -> None:  # noqa: ARG002
-        """No tuner."""
+        """Return None: no tuner."""
         return
 
 
 def level_rules(options: RocksDbOptions, version: Version) -> LevelRules:
-    """Targets, scores and debt of levelled compaction."""
+    """Build the rules of levelled compaction for targets, scores and debt."""
     return LevelRules(
         version=version,
         max_bytes_for_level_base=options.max_bytes_for_level_base,
@@ -100,7 +100,7 @@ def level_rules(options: RocksDbOptions, version: Version) -> LevelRules:
 
 
 def leveled_picker(base: Base) -> LeveledPicker:
-    """RocksDB's levelled picker, which other engines use for their deeper levels."""
+    """Build RocksDB's levelled picker, which other engines use for their deeper levels."""
     options = base.options
     return LeveledPicker(
         level_rules(options, base.version),

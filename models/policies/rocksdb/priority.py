@@ -1,4 +1,4 @@
-"""In which order RocksDB considers the files of a level: UpdateFilesByCompactionPri.
+"""Order in which RocksDB considers the files of a level: UpdateFilesByCompactionPri.
 
 See (behaviour/leveled-compaction.md, File priority).
 """
@@ -17,7 +17,7 @@ from lsmlab.models.version import Version
 from numpy.typing import NDArray
 
 SORTED_FILES: Final = 50
-"""How many positions RocksDB sorts exactly (kNumberFilesToSort); this model sorts the rest too, when it gets there."""
+"""Number of positions that RocksDB sorts (kNumberFilesToSort); this model sorts the rest too, on first use."""
 _RATIO_SCALE: Final = 1024
 """Fixed-point scale of the overlap ratio in SortFileByOverlappingRatio."""
 
@@ -28,7 +28,7 @@ IndexArray = NDArray[np.int64]
 
 
 class CompactionPri(Enum):
-    """RocksDB's option compaction_pri; the values are its names."""
+    """Values of RocksDB's option compaction_pri, by RocksDB's names."""
 
     BY_COMPENSATED_SIZE = "kByCompensatedSize"
     OLDEST_LARGEST_SEQ_FIRST = "kOldestLargestSeqFirst"
@@ -38,7 +38,7 @@ class CompactionPri(Enum):
 
 
 class FileOrder:
-    """File indices of one level in the order of a sort key. The first positions are sorted at once, the rest late."""
+    """File indices of one level in the order of a sort key: the first positions sorted at once, the rest on first use."""
 
     __slots__ = ("_head", "_key", "_rest")
 
@@ -65,7 +65,7 @@ class FileOrder:
 
 
 class PriorityLists:
-    """Priority lists of all levels, remembered while the levels they depend on keep their content (a pure memo)."""
+    """Priority lists of all levels, cached while the files of the levels do not change."""
 
     def __init__(self, priority: CompactionPri, version: Version) -> None:
         self.priority = priority
@@ -73,7 +73,7 @@ class PriorityLists:
         self._memo: dict[int, tuple[tuple[object, ...], FileOrder]] = {}
 
     def of(self, tree: Tree, number: int) -> FileOrder:
-        """Order in which the files of level `number` >= 1 are considered."""
+        """Return the order of the files of level `number` >= 1."""
         level = tree.levels[number]
         below = tree.levels[number + 1]
         state: tuple[object, ...]
@@ -83,15 +83,15 @@ class PriorityLists:
             state = (level, level.stamp, tree.round_robin_key[number])
         else:
             state = (level, level.stamp)
-        known = self._memo.get(number)
-        if known is not None and known[0] == state:
-            return known[1]
+        cached = self._memo.get(number)
+        if cached is not None and cached[0] == state:
+            return cached[1]
         order = FileOrder(self._key(level, below, tree.round_robin_key[number]))
         self._memo[number] = (state, order)
         return order
 
     def of_l0(self, tree: Tree) -> list[int]:
-        """Order in which L0 files are considered as seeds of a compaction."""
+        """Return the order of the L0 files as first inputs of a compaction."""
         files = tree.l0
         match self.priority:
             case CompactionPri.MIN_OVERLAPPING_RATIO:
@@ -123,10 +123,10 @@ class PriorityLists:
 
 
 def _shuffled(level: Level) -> IndexArray:
-    """A rank for each file that has nothing to do with its keys: breaks ties between files of one size.
+    """Rank of each file, independent of its keys, to break ties between files of one size.
 
-    Full files of a real store differ by less than a block, so which is the largest is chance. Ranks by key would take
-    one end of the level first, again and again, and leave it thin.
+    Full files of a real store differ by less than a block, so the largest file is random. Ranks by key would always
+    compact one end of the level first and leave few files there.
     """
     scattered = np.array([f.number for f in level], dtype=np.int64) * _SCATTER & 0xFFFF_FFFF
     ranks = np.empty(len(level), dtype=np.int64)
@@ -135,10 +135,10 @@ def _shuffled(level: Level) -> IndexArray:
 
 
 def overlap_bytes(level: Level, below: Level) -> IndexArray:
-    """Bytes of `below` that each file of `level` overlaps, counted as SortFileByOverlappingRatio does.
+    """Bytes of `below` that each file of `level` overlaps, as SortFileByOverlappingRatio counts them.
 
-    It compares internal keys, in which the newer version of a user key comes first: a file below whose smallest key
-    equals the largest key here is not counted, one whose largest key equals the smallest key here is.
+    RocksDB compares internal keys, in which the newer version of a user key comes first. So a file below whose smallest
+    key equals the largest key of the file does not count; one whose largest key equals the smallest key does.
     """
     if not len(below) or not len(level):
         return np.zeros(len(level), dtype=np.int64)
@@ -151,7 +151,7 @@ def overlap_bytes(level: Level, below: Level) -> IndexArray:
 
 
 def _l0_ratios(files: Sequence[SortedFile], below: Level, by_file_size: bool) -> list[int]:
-    """Overlap ratios of L0 files with L1: one forward walk over L1, although L0 is ordered by age and not by key."""
+    """Overlap ratios of L0 files with L1, by RocksDB's single forward pass over L1, although L0 is in order of age."""
     ratios, at, n = [], 0, len(below)
     hi, lo, size = below.hi, below.lo, below.size
     for file in files:

@@ -1,4 +1,4 @@
-"""RocksDB's own scheduling: slots, the pressure rule, and a rate limiter that may tune itself.
+"""RocksDB's scheduler: slots, the pressure rule, and the rate limiter of the options.
 
 See (behaviour/jobs-and-threads.md, Slots; Rate limiter).
 """
@@ -30,7 +30,7 @@ class RocksDbScheduler:
     options: RocksDbOptions
     version: Version
     pressure: bool = True
-    """Whether one compaction at a time runs until there is pressure."""
+    """Whether one compaction runs at a time without compaction pressure."""
     splits_l0: bool = field(default=False, init=False)
     preemptive: bool = field(default=False, init=False)
     chunk_bytes: int = field(default=0, init=False)
@@ -43,7 +43,7 @@ class RocksDbScheduler:
         self.retuned(self.options)
 
     def limiter(self) -> RateLimiter | None:
-        """The limiter that the options ask for."""
+        """Return the rate limiter of the options; None without one."""
         options = self.options
         if options.rate_limiter_bytes_per_sec == 0:
             return None
@@ -57,17 +57,17 @@ class RocksDbScheduler:
         )
 
     def most_jobs(self) -> tuple[int, int]:
-        """Slots under pressure."""
+        """Return the slots under pressure."""
         return self._slots[True]
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:
-        """Flushes before compactions; both before all else while writers are held back."""
+        """Return HIGH for flushes and LOW for compactions; USER for both during a write stall."""
         if urgent:
             return Priority.USER
         return Priority.HIGH if kind is JobKind.FLUSH else Priority.LOW
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:  # noqa: ARG002
-        """Start one of each while slots and queues allow."""
+        """Start one flush and one compaction if they wait and a slot is free."""
         flushes, compactions = self._slots[view.speedup]
         flush = view.flush_waiting and view.flushes < flushes
         if view.compaction_waiting and view.compactions < compactions:
@@ -75,11 +75,11 @@ class RocksDbScheduler:
         return _FLUSH if flush else _NOTHING
 
     def observe(self, view: StoreView, clients: ClientWindow) -> float | None:  # noqa: ARG002
-        """Never asked: an auto-tuned limiter looks at its own queue alone."""
+        """Return None; never called, because an auto-tuned limiter uses only its own queue."""
         return None
 
     def retuned(self, options: RocksDbOptions) -> None:
-        """Slots follow max_background_jobs at once; a running job is never ended for it."""
+        """Apply max_background_jobs to the slots at once; running jobs continue."""
         self.options = options
         jobs = (options.max_background_jobs, options.max_background_flushes, options.max_background_compactions)
         full = slots(*jobs, speedup=True)

@@ -1,4 +1,4 @@
-"""How many background jobs RocksDB schedules at once: DBImpl::GetBGJobLimits (behaviour/jobs-and-threads.md, Slots)."""
+"""Number of background jobs at once, DBImpl::GetBGJobLimits (behaviour/jobs-and-threads.md, Slots)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def slots(
 ) -> tuple[int, int]:
     """Return (max_flushes, max_compactions). The two -1 defaults derive both from `max_background_jobs`.
 
-    `speedup` is `ThrottleState.speedup`: without it one compaction runs at a time, whatever the options say. With
+    `speedup` is `ThrottleState.speedup`: without it one compaction runs at a time, at any setting of the options. With
     `speedup=True` the numbers are also the sizes of the thread pools at open.
     """
     if max_background_flushes == -1 and max_background_compactions == -1:

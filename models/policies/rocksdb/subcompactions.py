@@ -1,4 +1,4 @@
-"""How RocksDB splits one compaction into parts that run in parallel (behaviour/compaction-jobs.md, Subcompactions).
+"""Subcompactions: the parts of a compaction that run in parallel (behaviour/compaction-jobs.md, Subcompactions).
 
 Source: CompactionJob::GenSubcompactionBoundaries.
 """
@@ -15,9 +15,9 @@ from lsmlab.models.version import Version
 from numpy.typing import NDArray
 
 ANCHORS: Final = 128
-"""Most anchors that a table offers (kMaxNumAnchors in BlockBasedTable::ApproximateKeyAnchors)."""
+"""Maximum number of anchors per table (kMaxNumAnchors in BlockBasedTable::ApproximateKeyAnchors)."""
 FILL: Final = 4.0 / 5
-"""Share of the target size that an output is expected to reach at least (min_file_fill_percent, up to 7.5)."""
+"""Smallest expected output size as a share of the target size (min_file_fill_percent, up to 7.5)."""
 
 Inputs = Sequence[tuple[int, Sequence[SortedFile]]]
 
@@ -25,9 +25,9 @@ Inputs = Sequence[tuple[int, Sequence[SortedFile]]]
 def subcompaction_cuts(
     inputs: Inputs, keys: KeyArray, max_subcompactions: int, target_file_bytes: int, version: Version
 ) -> list[int]:
-    """Ascending positions in `keys`, the job's merged keys, at which a further part begins; empty = one part.
+    """Ascending positions in `keys`, the merged keys of the job, at which the next part begins; empty = one part.
 
-    Only jobs from L0 to a deeper level are split. `inputs` is `Compaction.inputs` with the output level last.
+    Only jobs from L0 to a deeper level split. `inputs` is `Compaction.inputs` with the output level last.
     """
     bounds = subcompaction_keys(inputs, max_subcompactions, target_file_bytes, version)
     positions = sorted({int(keys.searchsorted(key, side="left")) for key in bounds})
@@ -42,17 +42,17 @@ def subcompaction_keys(
         return []
     if version >= (7, 6):
         bounds = _by_anchors(inputs, max_subcompactions, target_file_bytes)
-        return [] if len(bounds) == 1 and version < (8, 4) else bounds  # 7.6 to 8.3 run two parts as one
+        return [] if len(bounds) == 1 and version < (8, 4) else bounds  # 7.6 to 8.3 run a job of two parts as one
     if len(inputs) == 1 and version < (7, 5):
-        return []  # Compaction::IsOutputLevelEmpty; in the LOGs of 6.4 no L0 job without L1 files is split
+        return []  # Compaction::IsOutputLevelEmpty; in the LOGs of 6.4 no L0 job without L1 files splits
     return _by_file_bounds(inputs, max_subcompactions, target_file_bytes)
 
 
 def _by_anchors(inputs: Inputs, most: int, target_file_bytes: int) -> list[int]:
-    """7.6+: cut where the sizes before the anchors of all files sum up to the next multiple of a part's size.
+    """Cut where the sizes before the anchors of all files add up to the next multiple of a part's size (7.6+).
 
-    RocksDB drops an anchor that two files share together with its size. Real files hardly ever share one; sampled
-    files do, as they draw from one sample, so here the sizes add up.
+    RocksDB drops one of two equal anchors together with its size. Real files hardly ever have equal anchors, but
+    sampled files do, because they draw from one sample; so here the sizes of equal anchors add up.
     """
     files = [f for _, level in inputs for f in level]
     anchors = [_anchors(f) for f in files]
@@ -75,7 +75,7 @@ def _by_anchors(inputs: Inputs, most: int, target_file_bytes: int) -> list[int]:
 
 
 def _anchors(file: SortedFile) -> NDArray[np.int64]:
-    """Keys that divide the file evenly, its last one included; taken to be spread evenly where it carries none."""
+    """Keys that divide the file evenly, the last key included; evenly spaced between the bounds of a file without keys."""
     n = len(file.keys)
     if n == 0:
         return np.linspace(file.lo, file.hi, ANCHORS + 1)[1:].astype(np.int64)
@@ -84,16 +84,16 @@ def _anchors(file: SortedFile) -> NDArray[np.int64]:
 
 
 def _by_file_bounds(inputs: Inputs, most: int, target_file_bytes: int) -> list[int]:
-    """5.7 to 7.5: group the ranges between file bounds until each group has the mean size."""
-    found: set[int] = set()
+    """Group the ranges between file bounds until each group has the mean size (5.7 to 7.5)."""
+    ends: set[int] = set()
     for level, files in inputs:
         if level == 0:
-            found.update(f.lo for f in files)
-            found.update(f.hi for f in files)
+            ends.update(f.lo for f in files)
+            ends.update(f.hi for f in files)
         elif files:
-            found.update(f.lo for f in files)
-            found.add(files[-1].hi)
-    bounds = np.array(sorted(found), dtype=np.int64)
+            ends.update(f.lo for f in files)
+            ends.add(files[-1].hi)
+    bounds = np.array(sorted(ends), dtype=np.int64)
     sizes = np.diff(_bytes_before(inputs, bounds))
     total = float(sizes.sum())
     parts = min(len(sizes), most, math.ceil(total / FILL / target_file_bytes))

@@ -14,17 +14,17 @@ from lsmlab.models.version import Version
 MIN_RATE: Final = 16 << 10
 """Lowest delayed write rate, bytes/s (kMinWriteRate)."""
 SLOWDOWN: Final = 0.8
-"""kIncSlowdownRatio: the debt rose or stayed."""
+"""Factor on the rate if the debt rose or stayed (kIncSlowdownRatio)."""
 SPEEDUP: Final = 1 / SLOWDOWN
-"""kDecSlowdownRatio: the debt fell."""
+"""Factor on the rate if the debt fell (kDecSlowdownRatio)."""
 NEAR_STOP: Final = 0.6
-"""kNearStopSlowdownRatio: close to a stop."""
+"""Factor on the rate close to a stop (kNearStopSlowdownRatio)."""
 RECOVERY: Final = 1.4
-"""kDelayRecoverSlowdownRatio: the delay has ended."""
+"""Factor on the rate at the end of the delay (kDelayRecoverSlowdownRatio)."""
 _BOTTOMMOST_DIVISOR: Final = 8
-"""kBottommostSizeDivisor (8.10+)."""
+"""Divisor of the bottommost bytes for the pressure threshold (kBottommostSizeDivisor, 8.10+)."""
 _SLOWDOWN_DIVISOR: Final = 4
-"""kSlowdownTriggerDivisor."""
+"""Divisor of the soft limit for the pressure threshold (kSlowdownTriggerDivisor)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class RocksDbThrottle:
     disable_auto_compactions: bool = False
 
     def initial(self) -> ThrottleState:
-        """State of a store just opened: free, at the highest rate, no debt seen."""
+        """State at the open of a store: no stall, the highest rate, no previous debt."""
         return ThrottleState(None, self.delayed_write_rate, 0, pressure=False)
 
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:
-        """Compute the state after an install: once per memtable switch, flush, compaction or move, never by a timer."""
+        """Compute the state after an install: after every memtable switch, flush, compaction or move, never by a timer."""
         cause = self.cause(inputs)
         rate = state.rate_bytes_per_s
         pressure, line = False, None
@@ -68,7 +68,7 @@ class RocksDbThrottle:
         return ThrottleState(cause, rate, inputs.pending_bytes, pressure, line)
 
     def cause(self, inputs: StallInputs) -> StallCause | None:
-        """The first condition that holds, stops before slowdowns: GetWriteStallConditionAndCause.
+        """Return the first stall condition that is true, stops before slowdowns: GetWriteStallConditionAndCause.
 
         See (behaviour/write-stalls.md, Stall conditions).
         """
@@ -90,12 +90,12 @@ class RocksDbThrottle:
         return None
 
     def _delayed_rate(self, state: ThrottleState, inputs: StallInputs, cause: StallCause) -> int:
-        """SetupDelay. The first delay after a free or a stopped state keeps the rate of the last episode.
+        """Compute the delayed write rate (SetupDelay). The first delay after no stall or a stop keeps the last rate.
 
         See (behaviour/write-stalls.md, Delayed write rate).
 
-        A single column family gives up its delay when it stops, so the penalty for coming from a stop, which SetupDelay
-        applies only while delayed, never strikes here.
+        SetupDelay applies its penalty after a stop only while writes are delayed. A single column family releases its
+        delay at a stop, so this penalty never applies here.
         """
         rate, highest, previous = state.rate_bytes_per_s, self.delayed_write_rate, state.previous_pending_bytes
         if self.disable_auto_compactions:
@@ -133,12 +133,12 @@ class RocksDbThrottle:
 
     @property
     def pressure_l0_files(self) -> int:
-        """L0 files from which compactions run in parallel (GetL0FileCountForCompactionSpeedup)."""
+        """Number of L0 files from which compactions run in parallel (GetL0FileCountForCompactionSpeedup)."""
         trigger, slowdown = self.level0_file_num_compaction_trigger, self.level0_slowdown_writes_trigger
         return min(2 * trigger, trigger + (slowdown - trigger) // 4)
 
     def pressure_pending_bytes(self, bottommost_bytes: int) -> int:
-        """Debt from which compactions run in parallel (GetPendingCompactionBytesForCompactionSpeedup)."""
+        """Debt in bytes from which compactions run in parallel (GetPendingCompactionBytesForCompactionSpeedup)."""
         quarter = self.soft_pending_compaction_bytes_limit // _SLOWDOWN_DIVISOR
         if self.version < (8, 10) or bottommost_bytes == 0:
             return quarter

@@ -1,4 +1,4 @@
-"""Policies made from RocksDB options: the pickers of the universal and FIFO styles."""
+"""Pickers of the universal and FIFO styles, built from RocksDB's options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lsmlab.models.version import Version
 
 
 def universal_picker(options: RocksDbOptions, version: Version) -> UniversalPicker:
-    """Picker of `compaction_style` universal. Raises InputError for what is not modelled (incremental mode)."""
+    """Build the universal picker. Raises InputError for incremental mode, which is not modelled."""
     style = options.compaction_options_universal
     return UniversalPicker(
         version=version,
@@ -33,7 +33,7 @@ def universal_picker(options: RocksDbOptions, version: Version) -> UniversalPick
 
 
 def fifo_picker(options: RocksDbOptions, version: Version) -> FifoPicker:
-    """Picker of `compaction_style` FIFO. Raises InputError for what is not modelled (temperatures, blobs)."""
+    """Build the FIFO picker. Raises InputError for temperatures and blobs, which are not modelled."""
     style = options.compaction_options_fifo
     return FifoPicker(
         version=version,
@@ -51,7 +51,7 @@ def fifo_picker(options: RocksDbOptions, version: Version) -> FifoPicker:
 
 
 def tiered_picker(options: RocksDbOptions, version: Version) -> UniversalPicker | FifoPicker:
-    """Picker of a style that is not levelled."""
+    """Build the picker of a style other than levelled. Raises InputError for kCompactionStyleNone."""
     if options.compaction_style is CompactionStyle.UNIVERSAL:
         return universal_picker(options, version)
     if options.compaction_style is CompactionStyle.FIFO:

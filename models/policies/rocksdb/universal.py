@@ -18,16 +18,16 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 UNLIMITED_BYTES: Final = 2**63 - 1
-"""Output size of a merge into level 0: one file whatever its size."""
+"""Target file size of a compaction into level 0: always one output file."""
 _UNLIMITED_PERCENT: Final = 2**32 - 1
-"""The size ratio with which runs are merged to reduce their number."""
+"""Size ratio of compactions that reduce the number of runs: any run fits."""
 _LEAVES_OUT_NEWEST_SINCE: Final = Version(8, 7)
 _READ_AMP_SINCE: Final = Version(9, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class SortedRun:
-    """One file of level 0, or all files of a level below."""
+    """Sorted run: one file of level 0, or all files of a deeper level."""
 
     level: int
     files: tuple[SortedFile, ...]
@@ -37,7 +37,7 @@ class SortedRun:
 
 
 def sorted_runs(tree: Tree) -> list[SortedRun]:
-    """All sorted runs, newest first: CalculateSortedRuns (behaviour/universal-and-fifo.md, Sorted runs)."""
+    """Return all sorted runs, newest first: CalculateSortedRuns (behaviour/universal-and-fifo.md, Sorted runs)."""
     runs = [SortedRun(0, (f,), f.size_bytes, f.compensated_bytes, f.busy) for f in tree.l0]
     for number in range(1, tree.num_levels):
         level = tree.levels[number]
@@ -49,7 +49,7 @@ def sorted_runs(tree: Tree) -> list[SortedRun]:
 
 @dataclass(frozen=True)
 class UniversalPicker:
-    """Implements `decisions.Picker`. Options in bytes, per cent and counts, defaults as in the library.
+    """Implements `decisions.Picker`. Options in bytes, percent and counts, defaults as in the library.
 
     See (behaviour/universal-and-fifo.md, Universal options).
     """
@@ -57,7 +57,7 @@ class UniversalPicker:
     version: Version
     num_levels: int = 7
     level0_file_num_compaction_trigger: int = 4
-    """Sorted runs that make compaction start."""
+    """Number of sorted runs from which compaction starts."""
     level0_stop_writes_trigger: int = 36
     size_ratio: int = 1
     min_merge_width: int = 2
@@ -84,10 +84,10 @@ class UniversalPicker:
                 f"level0_file_num_compaction_trigger {self.level0_file_num_compaction_trigger}; or use 0 or -1"
             )
 
-    # ---- what the store asks at every install ----
+    # ---- queries at every install ----
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Whether enough free runs exist or a file has reached the periodic age: NeedsCompaction.
+        """Return whether enough runs are free or a file has reached the periodic age: NeedsCompaction.
 
         See (behaviour/universal-and-fifo.md, When a universal compaction is tried).
         """
@@ -96,38 +96,38 @@ class UniversalPicker:
         return self._score(tree) >= 1 or self._is_periodic_due(tree, now_s)
 
     def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
-        """Universal compaction has no debt estimate: always 0.
+        """Return 0: universal compaction has no debt estimate.
 
         See (behaviour/universal-and-fifo.md, Stalls under universal compaction).
         """
         return 0
 
     def stall_run_count(self, tree: Tree) -> int:
-        """Sorted runs, busy or not: what the L0 triggers look at.
+        """Number of sorted runs, busy ones included, which the L0 triggers compare.
 
         See (behaviour/universal-and-fifo.md, Stalls under universal compaction).
         """
         return len(tree.l0) + sum(len(level) > 0 for level in tree.levels[1:])
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
-        """No level has a target."""
+        """Return infinity for all levels: no level has a target."""
         return (math.inf,) * tree.num_levels
 
     def scores(self, tree: Tree) -> Sequence[float]:
-        """Score of level 0; the others have none.
+        """Score of level 0; 0 for other levels.
 
         See (behaviour/universal-and-fifo.md, When a universal compaction is tried).
         """
         return [self._score(tree)] + [0.0] * (tree.num_levels - 2)
 
     def _score(self, tree: Tree) -> float:
-        """ComputeCompactionScore: a level below counts as free by its first file alone."""
+        """Compute the score (ComputeCompactionScore): a deeper level counts as free if its first file is free."""
         free = sum(not f.busy for f in tree.l0)
         free += sum(len(level) > 0 and not level.files[0].busy for level in tree.levels[1:])
         return free / self.level0_file_num_compaction_trigger
 
     def compresses(self, tree: Tree, pick: Compaction) -> bool:
-        """Whether outputs of `pick`, just chosen on `tree`, are compressed (compression_size_percent).
+        """Return whether RocksDB compresses the outputs of `pick`, just chosen on `tree` (compression_size_percent).
 
         See (behaviour/universal-and-fifo.md, Compression of universal outputs).
         """
@@ -143,7 +143,7 @@ class UniversalPicker:
     # ---- picking ----
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
-        """Choose the next job: periodic, size amplification, size ratio, number of runs: PickCompaction.
+        """Choose the next job, PickCompaction: periodic, size amplification, size ratio, number of runs.
 
         See (behaviour/universal-and-fifo.md, Order of universal checks).
         """
@@ -173,7 +173,7 @@ class UniversalPicker:
         return any(f.created_s < limit_s and not f.busy for files in levels for f in files)
 
     def _periodic(self, runs: Sequence[SortedRun], now_s: float) -> tuple[int, int] | None:
-        """Take the free runs that end with the oldest one (PickPeriodicCompaction)."""
+        """Select the free runs up to the oldest one (PickPeriodicCompaction)."""
         n = start = len(runs)
         while start > 0 and not runs[start - 1].busy:
             start -= 1
@@ -183,7 +183,7 @@ class UniversalPicker:
         return (start, n) if start < n else None
 
     def _size_amplification(self, runs: Sequence[SortedRun]) -> tuple[int, int] | None:
-        """All runs that are newer than the oldest, if they are large against it (PickCompactionToReduceSizeAmp)."""
+        """Select all runs if the newer ones are large compared with the oldest (PickCompactionToReduceSizeAmp)."""
         base = len(runs) - 1
         if base < 1 or runs[base].busy:
             return None
@@ -200,9 +200,9 @@ class UniversalPicker:
         return start, base + 1
 
     def _amplification_start(self, runs: Sequence[SortedRun]) -> int | None:
-        """Newest run of the block of free runs in front of the oldest; None if there is no such block.
+        """Newest run of the contiguous free runs before the oldest; None without any.
 
-        Before 8.7 a busy run behind the first free one rules the pick out; the release of the change is not certain.
+        Before 8.7 a busy run after the first free one prevents the pick; the release of this change is not certain.
         """
         base = len(runs) - 1
         if self.version < _LEAVES_OUT_NEWEST_SINCE:
@@ -214,7 +214,7 @@ class UniversalPicker:
         return None if start == base else start
 
     def _leave_out_newest(self, runs: Sequence[SortedRun], start: int, candidates: int) -> int:
-        """How many of the newest L0 files to keep unlocked since they add little (8.7+)."""
+        """Number of the newest L0 files to leave out of the job, because they add little (8.7+)."""
         base = len(runs) - 1
         count = base - start
         in_l0 = sum(run.level == 0 for run in runs[start:base])
@@ -234,7 +234,7 @@ class UniversalPicker:
         return excluded
 
     def _run_number(self, runs: Sequence[SortedRun]) -> tuple[int, int] | None:
-        """Take the newest runs, so many that the free ones come down to the limit."""
+        """Select the newest runs, enough to bring the number of free runs down to the limit."""
         free = sum(not run.busy for run in runs)
         limit = self.run_limit(max(run.size_bytes for run in runs))
         if free <= limit:
@@ -242,7 +242,7 @@ class UniversalPicker:
         return self._merge_runs(runs, _UNLIMITED_PERCENT, free - limit + 1)
 
     def run_limit(self, largest_run_bytes: int) -> int:
-        """Free runs that may stay when the largest has `largest_run_bytes` (max_read_amp, 9.4+; before: trigger)."""
+        """Limit on free runs if the largest has `largest_run_bytes` (max_read_amp, 9.4+; before: the trigger)."""
         trigger = self.level0_file_num_compaction_trigger
         if self.version < _READ_AMP_SINCE or self.max_read_amp < 0:
             return trigger
@@ -258,7 +258,7 @@ class UniversalPicker:
         return limit
 
     def _merge_runs(self, runs: Sequence[SortedRun], ratio: int, most: int) -> tuple[int, int] | None:
-        """Collect runs of similar size from the newest on (PickCompactionToReduceSortedRuns)."""
+        """Select runs of similar size from the newest on (PickCompactionToReduceSortedRuns)."""
         most = min(self.max_merge_width, most)
         fewest = max(2, self.min_merge_width)
         for start, first in enumerate(runs):
@@ -283,7 +283,7 @@ class UniversalPicker:
     # ---- the job ----
 
     def output_level(self, runs: Sequence[SortedRun], end: int) -> int:
-        """Deepest level that keeps the runs in order of age when the last run merged is runs[end - 1].
+        """Deepest output level that keeps the runs in order of age if the last input run is runs[end - 1].
 
         See (behaviour/universal-and-fifo.md, Universal output level).
         """
@@ -292,7 +292,7 @@ class UniversalPicker:
         return max(0, runs[end].level - 1)
 
     def _conflicts(self, runs: Sequence[SortedRun], span: tuple[int, int], running: Sequence[RunningJob]) -> bool:
-        """Whether a running job writes to the same level in the same key range."""
+        """Return whether a running job writes to the same level in the same key range."""
         output = self.output_level(runs, span[1])
         files = [f for run in runs[span[0] : span[1]] for f in run.files]
         lo, hi = min(f.lo for f in files), max(f.hi for f in files)
@@ -314,7 +314,7 @@ class UniversalPicker:
 
 
 def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) -> bool:
-    """Whether no two input files share a key and, for a start at level 0, no two files of level 0.
+    """Return whether no two input files overlap and, for a start at level 0, no two files of level 0.
 
     See (behaviour/universal-and-fifo.md, Universal trivial move).
     """
