@@ -1,8 +1,10 @@
-"""Pure models: formulas and decisions without time, files or randomness of their own.
+"""Pure models of engines, devices and workloads: no clock, no input or output, no randomness of their own.
 
-- errors: the error of bad input; units: quantities with units; version: RocksDB versions; targets: classes that
-  configurations may name; sums: sums that are equal on every Python.
-- costs: time and CPU of operations and jobs; tree: levels and files; options: RocksDB's options; workloads: keys,
-  values and pace of clients.
-- policies: the five decisions of an engine; devices: drives and volumes; engines: combinations of policies.
+From the ground up; no package imports a later one:
+
+- errors: InputError; sums: sums of floats in a fixed order; units: quantities with units; version: RocksDB versions;
+  targets: classes named in configurations.
+- costs: CPU time of operations and jobs; tree: levels, files and sizes; options: RocksDB's options.
+- workloads: keys, values and pace of clients; policies: pickers, cutters, throttles, schedulers and tuners.
+- devices: bandwidth, latency and limits of storage devices; engines: combinations of policies.
 """

@@ -197,7 +197,10 @@ def test_every_declared_entry_point_exists(group: str) -> None:
         assert callable(getattr(importlib.import_module(module), name))
 
 
-@pytest.mark.parametrize("package", [p.parent for f in ("models", "sim", "validation") for p in (ROOT / f).rglob("__init__.py")])
+PACKAGES = [p.parent for f in ("models", "sim", "validation") for p in sorted((ROOT / f).rglob("__init__.py"))]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(ROOT)))
 def test_the_maps_of_packages_are_whole(package: Path) -> None:
     """The docstring of each package of models, sim and validation names each of its files and packages."""
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""

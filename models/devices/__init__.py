@@ -1,7 +1,6 @@
-"""Devices: bandwidth and latency of what clients and jobs ask for.
+"""Storage devices: bandwidth, latency and limits under load.
 
-- base: contract of a device; make: device of a configuration; sharing: division of a device's time.
-- flash: garbage collection, SLC cache, wear; nvme, sata_ssd: flash drives; hdd: hard disks; pmem: persistent memory;
-  cloud: cloud volumes.
-- throttled: caps of a cgroup; throttle_limits: streams that a cap holds.
+- base: the contract of a device; make: devices from configurations; sharing: how requests share bandwidth.
+- nvme, sata_ssd and flash: flash devices; hdd: hard disks; pmem: persistent memory; cloud: volumes with burst credit.
+- throttled: a limit on operations and bytes of a device; throttle_limits: the limits.
 """

@@ -1,9 +1,12 @@
-"""Workloads: keys, values, mix and pace of clients.
+"""Workloads: groups of clients with their operations, keys, values and pace.
 
-- base: contract; make: workload of a configuration; families: shares of column families;
-  arrivals: closed and open loop.
-- choosers: keys evenly or in sequence; skewed: keys by popularity or recency; ranks: laws of popularity; popularity:
-  of blocks; key_ranges: mixgraph's keys; hashes: scattering; mt19937: db_bench's key sequences.
-- values: value sizes; reads: costs of reads.
-- db_bench, db_bench_reads, mixgraph, ycsb, generic: the workloads.
+- base: workloads and client groups; make: workloads from configurations; families: load per column family;
+  values: value sizes; arrivals: open and closed
+  loop.
+- choosers: distributions over keys, uniform and sequential; ranks: popularity by rank; skewed: keys by rank or recency;
+  key_ranges: keys of mixgraph; popularity: access probabilities of blocks.
+- reads: filters, block cache, files per read.
+- db_bench and db_bench_reads: db_bench's benchmarks; mixgraph: its mixgraph; ycsb: YCSB's workloads; generic: workloads by
+  single settings; trace: recorded arrivals in CSV files.
+- mt19937: Mersenne Twister, as db_bench uses it; hashes: FNV-1a and SplitMix64.
 """

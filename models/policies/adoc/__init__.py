@@ -1,5 +1,1 @@
-"""ADOC's tuner.
-
-- tuner: by the rules of the paper.
-- released: as the authors released it.
-"""
+"""ADOC's tuners of threads and batch size. tuner: by the paper; released: by the released code."""

@@ -1,9 +1,9 @@
-"""ADOC's tuner as the authors released it: driven by the speed of flushes.
+"""ADOC's tuner in the released code, which follows the speed of flushes.
 
 See (background/adoc.md, What the released code does).
 
-It differs from the paper in what it looks at: L0's overflow is never detected (the code counts the files of L1), memory's
-is "flushes run at less than half of the best speed ever", and a memtable that waits for its flush adds threads.
+The code differs from the paper in its inputs. It never detects an overflow of L0, because it counts the files of L1. Its
+memory overflow is a flush speed of less than half of the best so far. A memtable that waits for its flush adds threads.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ _MICROS: Final = 1e6
 
 @dataclass(frozen=True)
 class AdocCode(Knobs):
-    """`engine/tuner=adoc_code`. Defaults are the code's; the batch grows by what it was when the store was opened."""
+    """`engine/tuner=adoc_code`. Defaults are the code's; the batch size grows in steps of its value at open."""
 
     slow_flush: float = quantity("ratio", 0.5, high=1.0)
     """Share of the best flush speed so far below which a flush is slow."""
 
     def make(self, base: Base) -> AdocCodeTuner:
-        """The tuner of a store just opened."""
+        """Build a tuner in its state at the open of a store."""
         return AdocCodeTuner(self, base.options)
 
 
 @dataclass(slots=True)
 class AdocCodeTuner:
-    """Implements `tuning.Tuner`. A window without a finished flush does nothing, nor does the first with one."""
+    """Implements `tuning.Tuner`. Windows without a finished flush, and the first window with one, change no option."""
 
     settings: AdocCode
     options: RocksDbOptions
-    """As the store was opened."""
+    """Options at the open of the store."""
     jobs: int = field(init=False)
-    """J: threads now."""
+    """J: current number of threads."""
     batch_bytes: int = field(init=False)
-    """B: batch size now."""
+    """B: current batch size."""
     windows: int = field(default=0, init=False)
-    """Windows so far in which a flush finished."""
+    """Number of windows with a finished flush."""
     best_speed: float = field(default=0.0, init=False)
-    """F_max: highest mean flush speed of a window, MB/s; it is never forgotten."""
+    """F_max: highest mean flush speed of a window in MB/s since the open."""
     unseen: list[FlushDone] = field(default_factory=list, init=False)
-    """Flushes of windows that were skipped: the next one that is not counts them."""
+    """Flushes of skipped windows; the next evaluated window counts them."""
     interval_s: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class AdocCodeTuner:
         self.interval_s = self.settings.interval
 
     def observe(self, interval: Interval) -> Changes:
-        """Each knob follows the last of its rules that applies; a change to the same value is made all the same."""
+        """Apply to each knob the last of its rules that matches; changes to the same value count as changes too."""
         self.unseen += interval.flushes
         if interval.applying:
             return {}
@@ -80,7 +80,7 @@ class AdocCodeTuner:
         return changes
 
     def _pending_share(self, interval: Interval) -> float:
-        """p: pending bytes by the soft limit."""
+        """Compute p: pending bytes over the soft limit."""
         soft = self.options.soft_pending_compaction_bytes_limit
         return interval.pending_bytes / soft if soft > 0 else 0.0
 
@@ -112,7 +112,7 @@ class AdocCodeTuner:
 
 
 def mean_speed(flushes: list[FlushDone]) -> float:
-    """Mean over flushes of whole bytes per microsecond (MB/s); 0 without flushes, or if all are below 1 MB/s."""
+    """Mean speed of flushes in whole bytes per microsecond (MB/s); 0 without flushes, or if all are below 1 MB/s."""
     if not flushes:
         return 0.0
     speeds = [math.floor(f.size_bytes / max(1.0, math.floor(f.duration_s * _MICROS))) for f in flushes]

@@ -1,8 +1,8 @@
-"""ADOC's tuner by the rules of its paper: threads and batch size follow what overflows.
+"""ADOC's tuner by the rules of the paper: threads and batch size follow the overflows.
 
 Yu et al., ADOC: Automatically Harmonizing Dataflow Between Components in Log-Structured Key-Value Stores for Improved
-Performance, USENIX FAST 2023; rules (background/adoc.md, What the paper's tuner does). The released code decides
-otherwise: see `adoc_code`.
+Performance, USENIX FAST 2023; rules (background/adoc.md, What the paper's tuner does). The released code has other
+rules: see `released`.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from lsmlab.models.units import quantity
 
 
 class Overflow(Enum):
-    """Where data pile up."""
+    """Kinds of overflow."""
 
     L0 = "L0O"
     """More L0 files than the slowdown trigger: L0 → L1 cannot keep up with flushes."""
     REDUNDANCY = "RDO"
     """More pending compaction bytes than the soft limit: deep compactions cannot keep up."""
     MEMORY = "MMO"
-    """A memtable filled up before the older one was flushed: flushes cannot keep up with writers."""
+    """A memtable became full before the older one was flushed: flushes cannot keep up with writes."""
 
 
 @dataclass(frozen=True)
 class Knobs:
-    """The two knobs that ADOC turns and their bounds: what `adoc` and `adoc_code` have in common."""
+    """Settings common to `adoc` and `adoc_code`: the two knobs, threads and batch size, and their bounds."""
 
     threads: bool = True
-    """Whether the number of threads (`max_background_jobs`) is tuned."""
+    """Whether ADOC tunes the number of threads (`max_background_jobs`)."""
     batch: bool = True
-    """Whether the batch size (memtable and table files) is tuned."""
+    """Whether ADOC tunes the batch size (memtable and table files)."""
     scale_l1: bool = True
     """Whether the target of L1, and so that of every level, follows the batch size."""
     interval: float = quantity("seconds", 1.0, low=1e-3)
@@ -50,21 +50,21 @@ class Knobs:
 
     def __post_init__(self) -> None:
         if not (self.threads or self.batch):
-            raise InputError("threads and batch are both off; engine/tuner=none tunes nothing")
+            raise InputError("threads and batch are both false; set one to true, or choose engine/tuner=none")
         for knob in ("threads", "batch"):
             if getattr(self, f"least_{knob}") > getattr(self, f"most_{knob}"):
                 raise InputError(f"least_{knob} may not be above most_{knob}")
 
     def clamped_threads(self, jobs: int) -> int:
-        """Threads within the bounds."""
+        """Clamp a number of threads to the bounds."""
         return min(max(jobs, self.least_threads), self.most_threads)
 
     def clamped_batch(self, size_bytes: int) -> int:
-        """Batch size within the bounds."""
+        """Clamp a batch size in bytes to the bounds."""
         return min(max(size_bytes, self.least_batch), self.most_batch)
 
     def batch_options(self, size_bytes: int, options: RocksDbOptions) -> dict[str, Any]:
-        """What a batch size means: memtable = table file, and L1 holds as many of them as start a compaction of L0."""
+        """Return the options of a batch size: memtable, table file, and L1 with the memtables that trigger a compaction."""
         changes = {"write_buffer_size": size_bytes, "target_file_size_base": size_bytes}
         if self.scale_l1:
             memtables = options.level0_file_num_compaction_trigger * options.min_write_buffer_number_to_merge
@@ -77,24 +77,24 @@ class Adoc(Knobs):
     """`engine/tuner=adoc`. Defaults are the paper's."""
 
     step_batch: int = quantity("bytes", 64 << 20, low=1 << 16)
-    """What an increase of the batch size adds; a decrease halves."""
+    """Bytes that an increase of the batch size adds; a decrease halves."""
 
     def make(self, base: Base) -> AdocTuner:
-        """The tuner of a store just opened."""
+        """Build a tuner in its state at the open of a store."""
         return AdocTuner(self, base.options)
 
 
 @dataclass(slots=True)
 class AdocTuner:
-    """Implements `tuning.Tuner`: additive increase, halving, once per window, for the first overflow that there is."""
+    """Implements `tuning.Tuner`: additive increase or halving, once per window, for the first overflow present."""
 
     settings: Adoc
     options: RocksDbOptions
-    """As the store was opened: triggers and limits."""
+    """Options at the open of the store, for triggers and limits."""
     jobs: int = field(init=False)
-    """J: threads now."""
+    """J: current number of threads."""
     batch_bytes: int = field(init=False)
-    """B: batch size now."""
+    """B: current batch size."""
     interval_s: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class AdocTuner:
         self.interval_s = self.settings.interval
 
     def overflow(self, interval: Interval) -> Overflow | None:
-        """The overflow that counts: L0 before redundancy before memory, "handled in this order".
+        """Return the first overflow present: L0, redundancy, memory, "handled in this order".
 
         See (behaviour/evaluations.md, Choices where papers are silent).
         """
@@ -114,16 +114,16 @@ class AdocTuner:
         return Overflow.MEMORY if interval.memtables_full else None
 
     def observe(self, interval: Interval) -> Changes:
-        """More threads against L0 and redundancy, fewer against memory; the batch shrinks or grows."""
-        found, settings = self.overflow(interval), self.settings
-        if found is None:
+        """Add threads for an overflow of L0 or redundancy, remove threads for memory; shrink or grow the batch size."""
+        overflow, settings = self.overflow(interval), self.settings
+        if overflow is None:
             return {}
         jobs, batch = self.jobs, self.batch_bytes
         if settings.threads:
-            jobs = settings.clamped_threads(jobs // 2 if found is Overflow.MEMORY else jobs + settings.step_threads)
-        if settings.batch and found is Overflow.REDUNDANCY:
+            jobs = settings.clamped_threads(jobs // 2 if overflow is Overflow.MEMORY else jobs + settings.step_threads)
+        if settings.batch and overflow is Overflow.REDUNDANCY:
             batch = settings.clamped_batch(batch // 2)
-        elif settings.batch and found is Overflow.MEMORY:
+        elif settings.batch and overflow is Overflow.MEMORY:
             batch = settings.clamped_batch(batch + settings.step_batch)
         changes: dict[str, Any] = {}
         if jobs != self.jobs:

@@ -1,4 +1,1 @@
-"""Lazy leveling.
-
-- picker: sorted runs on every level but the last.
-"""
+"""Lazy leveling of the Dostoevsky paper. picker: the picker."""

@@ -1,4 +1,1 @@
-"""LDC, lower-level driven compaction.
-
-- picker: links files, and rewrites the lower file later.
-"""
+"""LDC, lower-level driven compaction. picker: the picker with links, and the tuner of its threshold."""

@@ -1,4 +1,4 @@
-"""LDC, lower-level driven compaction: a file that leaves its level is linked, and rewritten by the file below it later.
+"""LDC, lower-level driven compaction: links files into the next level; a file there merges its slices later.
 
 Chai et al., LDC: A Lower-Level Driven Compaction Method to Optimize SSD-Oriented Key-Value Stores, ICDE 2019; the rules
 D1 to D5 (behaviour/ldc.md, LDC rules). Built on LevelDB; no code was released.
@@ -39,18 +39,18 @@ class LdcPicking:
     """`engine/picker=ldc`."""
 
     threshold: int | None = quantity("count", None, low=1)
-    """SliceLink threshold T_s: slices with which a file is merged; None: the fan-out, which the paper finds best."""
+    """SliceLink threshold T_s: number of slices at which a file compacts; None: the fan-out, the paper's best value."""
     order: str = "round_robin"
-    """Which file of a level is linked first: "round_robin" by key, or "min_overlap" with the next level (an ablation)."""
+    """Order in which files of a level are linked: "round_robin" by key, or "min_overlap" with the next level (an ablation)."""
     seek_compaction: bool = True
-    """Whether files that many lookups search in vain are linked, or merged if they have slices."""
+    """Whether files in which many lookups miss are linked, or compacted if they have slices."""
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise InputError(f"picker.order: {self.order!r} is not one of {', '.join(ORDERS)}")
 
     def make(self, base: Base) -> LdcPicker:
-        """The picker of the options."""
+        """Build the picker of the options."""
         options = base.options
         threshold = self.threshold or max(1, round(options.max_bytes_for_level_multiplier))
         return LdcPicker(
@@ -59,22 +59,22 @@ class LdcPicking:
         )  # fmt: skip
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """LDC has LevelDB's levels."""
+        """Refuse options without levels."""
         return needs_levels(base)
 
 
 @dataclass(frozen=True)
 class LdcPicker(LevelDbPicker):
-    """Implements `decisions.Picker`: levels and order as LevelDB, links instead of merges.
+    """Implements `decisions.Picker`: levels and order of LevelDB, links instead of compactions.
 
-    Files with slices are linked no further (links stay one deep). What has its slices together is merged before
-    anything else is linked, as `link` calls `merge` in the paper; that is what holds L0 back when merges cannot follow.
+    A file with slices is not linked itself (links are one level deep). A file with `threshold` slices compacts before any
+    further link, as `link` calls `merge` in the paper; this delays links from L0 when compactions cannot keep up.
     """
 
     threshold: int = 10
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
-        """Whether a level is over its target, a file has its slices together or has used up its seeks."""
+        """Return whether a level is over its target, or a file has `threshold` slices or is over its allowed seeks."""
         if not self.disable_auto_compactions and tree.frozen and next(self._ripe(tree), None) is not None:
             return scope is Scope.ANY or self.pick(tree, (), now_s, scope) is not NOTHING
         return super().needs_compaction(tree, now_s, scope)
@@ -82,7 +82,7 @@ class LdcPicker(LevelDbPicker):
     def pick(
         self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY
     ) -> Pick:
-        """A merge that is due; else the next link of the fullest level; else what lookups ask for."""
+        """Pick a file with `threshold` slices; else the next link of the fullest level; else a file over its seeks."""
         if tree.frozen:
             for level, file in self._ripe(tree):
                 pick = in_scope(_merged(level, file, "SliceLinks", len(file.slices) / self.threshold), scope)
@@ -91,7 +91,7 @@ class LdcPicker(LevelDbPicker):
         return super().pick(tree, running, now_s, scope)
 
     def _ripe(self, tree: Tree) -> Iterator[tuple[int, SortedFile]]:
-        """Files that have their slices together, shallow levels first."""
+        """Yield (level, file) of the files with at least `threshold` slices, shallow levels first."""
         for number in range(1, tree.num_levels):
             level = tree.levels[number]
             for i in (level.links >= self.threshold).nonzero()[0].tolist():
@@ -124,7 +124,7 @@ class LdcPicker(LevelDbPicker):
         return NOTHING
 
     def _passed_on(self, tree: Tree, level: int, file: SortedFile, reason: str, score: float) -> Pick:
-        """Link a file to the next level, or move it there if that is empty."""
+        """Link a file to the next level, or move it there if that level is empty."""
         if len(tree.levels[level + 1]):
             return self._linked(tree, level, (file,), reason, score)
         return Move(level, level + 1, ((level, (file,)),), reason, score, next_key=file.hi + 1)
@@ -132,9 +132,9 @@ class LdcPicker(LevelDbPicker):
     def _linked(
         self, tree: Tree, level: int, files: tuple[SortedFile, ...], reason: str, score: float
     ) -> Pick:
-        """D2: files, oldest first, become slices of the files responsible for their keys; none of them may be in use.
+        """Link files, oldest first, to the owners of their keys, if none of these files is busy (D2).
 
-        A file that has its slices together takes no more of them before it is merged.
+        A file with `threshold` slices takes no more before its compaction.
         """
         below = tree.levels[level + 1]
         i, j = below.responsible(*bounds(files))
@@ -146,7 +146,7 @@ class LdcPicker(LevelDbPicker):
         return Link(level, level + 1, ((level, files), (level + 1, owners)), reason, score, next_key=next_key)
 
     def _most_linked(self, tree: Tree, level: int, score: float) -> Pick:
-        """Of a level in which every file has slices, the one with the most is merged: its result has none.
+        """Compact the file with the most slices if every file of the level has some: the output has none.
 
         See (behaviour/ldc.md, LDC rules).
         """
@@ -157,35 +157,35 @@ class LdcPicker(LevelDbPicker):
 
 
 def _merged(level: int, file: SortedFile, reason: str, score: float) -> Compaction:
-    """D3: a file and its slices are rewritten within their level. In L1 that is what links from L0 wait for."""
+    """Build the compaction of a file and its slices within their level (D3); in L1 not deferrable, as L0 waits for it."""
     return Compaction(level, level, ((level, (file,)),), reason, score, deferrable=level > 1)
 
 
-# --- the threshold that adapts itself ---------------------------------------------------------------------------------
+# --- adaptive threshold -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class LdcAdapting:
-    """`engine/tuner=ldc_adaptive`: D5, hill climbing on throughput. Step, window and range are ours.
+    """`engine/tuner=ldc_adaptive`: D5, hill climbing on throughput. Step, window and range are choices of this model.
 
     See (background/ldc.md, Assumptions).
     """
 
     window_operations: float = quantity("count", 100_000, low=1)
-    """Operations over which throughput is measured."""
+    """Number of operations over which the tuner measures throughput."""
     step: int = quantity("count", 1, low=1)
     interval: float = quantity("seconds", 1.0, low=1e-3)
-    """How often operations are counted; a window ends with the first count that fills it."""
+    """Time between two counts of operations; a window ends with the first count that fills it."""
 
     def make(self, base: Base) -> LdcTuner:
-        """A tuner that begins at the fan-out."""
+        """Build a tuner that begins at the fan-out."""
         fan_out = max(1, round(base.options.max_bytes_for_level_multiplier))
         return LdcTuner(self, self.interval, fan_out, _MOST_THRESHOLD_FANOUTS * fan_out)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """There must be a threshold, and it must begin at the fan-out."""
+        """Refuse pickers without a threshold, and a threshold other than the fan-out."""
         if not isinstance(parts.picker, LdcPicking):
-            return "ldc_adaptive changes the SliceLink threshold, which only engine/picker=ldc has"
+            return "ldc_adaptive changes the SliceLink threshold; choose engine/picker=ldc, which has it, or another tuner"
         if parts.picker.threshold is not None:
             return "ldc_adaptive starts at the fan-out; leave engine.picker.threshold at null"
         return None
@@ -193,7 +193,7 @@ class LdcAdapting:
 
 @dataclass(slots=True)
 class LdcTuner:
-    """Implements `tuning.Tuner`: keeps its direction while throughput grows, turns when it falls."""
+    """Implements `tuning.Tuner`: keeps its direction while throughput grows, reverses it when throughput falls."""
 
     settings: LdcAdapting
     interval_s: float
@@ -201,15 +201,15 @@ class LdcTuner:
     most: int
     operations: float = field(default=0.0, init=False)
     elapsed_s: float = field(default=0.0, init=False)
-    """Of the window at hand."""
+    """Length of the current window so far."""
     direction: int = field(default=0, init=False)
-    """0: nothing has been measured yet."""
+    """Sign of the next step; 0 before the first measurement."""
     throughput: float = field(default=0.0, init=False)
-    """Of the last window, operations per second."""
+    """Operations per second of the last window."""
     reads: float = field(default=0.0, init=False)
 
     def observe(self, interval: Interval) -> Changes:
-        """At the end of a window, the next threshold. Down at first where reads prevail, up otherwise."""
+        """Return the next threshold at the end of a window. The first step is down if most operations are reads, else up."""
         self.operations += interval.read_ops + interval.write_ops
         self.reads += interval.read_ops
         self.elapsed_s += interval.end_s - interval.start_s

@@ -1,5 +1,1 @@
-"""LevelDB.
-
-- picker: levels by score, files round-robin, seeks counted.
-- parts: its cutter, throttle and scheduler.
-"""
+"""LevelDB's policies. picker: levels, files and seeks; parts: cutter, write throttle and scheduler with one thread."""

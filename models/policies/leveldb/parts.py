@@ -1,4 +1,4 @@
-"""LevelDB's other policies: where outputs end, how writers are held back, and its one background thread.
+"""LevelDB's cutter, write throttle and scheduler with a single background thread.
 
 Spec: (behaviour/leveldb.md, LevelDB write throttle; LevelDB background thread; LevelDB moves and cutting)
 (DBImpl::MakeRoomForWrite, MaybeScheduleCompaction, DoCompactionWork; Compaction::ShouldStopBefore).
@@ -39,28 +39,28 @@ class LevelDbCutting:
     """`engine/cutter=leveldb`."""
 
     def make(self, base: Base) -> LevelDbCutter:  # noqa: ARG002
-        """The cutter: it has no settings, the target size comes with each job."""
+        """Build the cutter, without settings: the target size comes with each job."""
         return LevelDbCutter()
 
 
 @dataclass(frozen=True)
 class LevelDbCutter:
-    """Implements `decisions.Cutter`: a file ends at the target size, or earlier with much of the level below passed."""
+    """Implements `decisions.Cutter`: a file ends at the target size, or earlier if it overlaps too much of the level below."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:  # noqa: ARG002
-        """Always the next level."""
+        """Return the next level; None for the last."""
         return output_level + 1 if output_level + 1 < tree.num_levels else None
 
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
         """Positions at which a new file starts.
 
-        The overlap counts the files of the guiding level that were passed since it last was too much; a cut for size
-        does not reset it, and one that comes when a file has just ended for its size ends nothing.
+        The overlap counts the files of the guide level passed since the last cut for overlap. A cut for size does not
+        reset it. If the overlap exceeds its limit just after a cut for size, it causes no further cut.
         """
         data, target = merged.cumulative_bytes, context.target_bytes
         most, n = GRANDPARENT_FILES * target, len(merged.keys)
         passed = merged.keys.searchsorted(context.grandparent_hi, side="right")
-        inside = (passed > 0) & (passed < n)  # what ends before the first key does not count
+        inside = (passed > 0) & (passed < n)  # files that end before the first key do not count
         steps = list(zip(passed[inside].tolist(), context.grandparent_size[inside].tolist(), strict=True))
         cuts: list[int] = []
         start = step = overlap = 0
@@ -82,13 +82,13 @@ class LevelDbCutter:
 
 @dataclass(frozen=True)
 class LevelDbThrottling:
-    """`engine/throttle=leveldb`. The numbers of L0 files are those of the options: 8 and 12 in LevelDB."""
+    """`engine/throttle=leveldb`. The L0 triggers are those of the options: 8 and 12 files in LevelDB."""
 
     sleep: float = quantity("seconds", 1e-3, low=1e-6)
-    """What a group of writers sleeps, once, while L0 is at the slowdown trigger."""
+    """Sleep of each write group while L0 is at the slowdown trigger."""
 
     def make(self, base: Base) -> LevelDbThrottle:
-        """The throttle of the options."""
+        """Build the throttle of the options."""
         options = base.options
         return LevelDbThrottle(
             options.level0_slowdown_writes_trigger, options.level0_stop_writes_trigger, options.max_write_buffer_number,
@@ -100,8 +100,8 @@ class LevelDbThrottling:
 class LevelDbThrottle:
     """Implements `decisions.Throttle` (MakeRoomForWrite).
 
-    LevelDB's full memtable waits with the writer until there is room for it; here it is already an immutable one whose
-    flush is held. So `max_memtables` immutable ones mean that one is flushed and the active one is full.
+    In LevelDB a full memtable stays active while its writer waits for the immutable one; here it is already immutable
+    and its flush is held. So `max_memtables` immutable memtables mean one in a flush and a full active one.
     """
 
     slowdown_files: int = 8
@@ -110,11 +110,11 @@ class LevelDbThrottle:
     sleep_s: float = 1e-3
 
     def initial(self) -> ThrottleState:
-        """Writers run."""
+        """State at the open of a store: no stall."""
         return ThrottleState(None, 0, 0, pressure=False)
 
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:  # noqa: ARG002 - has no memory
-        """At 12 files of L0 writers still go on, a millisecond each, until the memtable is full; then they wait."""
+        """Slow writes down from `stop_files` on too, until the memtable is full; then stop them."""
         held = inputs.l0_files >= self.stop_files
         cause: StallCause | None = None
         if inputs.immutables >= self.max_memtables:
@@ -129,18 +129,18 @@ class LevelDbThrottle:
 
 @dataclass(frozen=True)
 class OneThread:
-    """`engine/scheduler=leveldb`: one background thread for everything."""
+    """`engine/scheduler=leveldb`: one background thread for flushes and compactions."""
 
     chunk: int = quantity("bytes", 256 << 10, low=1 << 12)
-    """Most bytes that a merge moves between two looks for a full memtable. LevelDB looks at every key: a simulation
-    grain, no rule."""
+    """Maximum of bytes that a compaction moves between two tests for a full memtable: a grain of the simulation, not a
+    rule; LevelDB tests at every key."""
 
     def make(self, base: Base) -> OneThreadScheduler:  # noqa: ARG002
-        """The scheduler of a store just opened."""
+        """Build a scheduler in its state at the open of a store."""
         return OneThreadScheduler(self.chunk)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """LevelDB has no rate limiter."""
+        """Refuse a rate limiter: LevelDB has none."""
         if base.options.rate_limiter_bytes_per_sec:
             return (
                 "LevelDB's background thread has no rate limiter; set engine.options.rate_limiter_bytes_per_sec to 0, "
@@ -154,16 +154,16 @@ _NOTHING: Final[tuple[Action, ...]] = ()
 
 @dataclass(slots=True)
 class OneThreadScheduler:
-    """Implements `scheduling.Scheduler`. A flush halts the merge that runs, and the merge goes on when it has ended.
+    """Implements `scheduling.Scheduler`. A flush halts the running compaction, which resumes after the flush.
 
-    A memtable that filled up during a flush is not yet immutable when that ends: its writer sleeps and has to wake up
-    first. The thread is back at work by then, so a compaction that is due begins, and the flush comes inside it. (117 of
-    143 flushes in the recorded runs; `BackgroundCall` schedules itself before it signals.)
+    A memtable that becomes full during a flush is not yet immutable when that flush ends, because its writer must wake
+    up first. By then the thread has begun the next compaction, if one is needed, and the flush runs inside it (117 of
+    143 flushes in the recorded runs; `BackgroundCall` schedules the next job before it signals the writers).
     """
 
     chunk_bytes: int
     writer_sleeps: bool = field(default=False, init=False)
-    """A memtable has filled up during the flush at hand, or the one that has just ended."""
+    """Whether a memtable became full during the current flush or the flush that has just ended."""
     splits_l0: bool = field(default=False, init=False)
     preemptive: bool = field(default=True, init=False)
     window_s: float = field(default=0.0, init=False)
@@ -171,19 +171,19 @@ class OneThreadScheduler:
     limits_reads: bool = field(default=False, init=False)
 
     def limiter(self) -> RateLimiter | None:
-        """None."""
+        """Return None: LevelDB has no rate limiter."""
         return None
 
     def most_jobs(self) -> tuple[int, int]:
-        """One thread: a flush takes it from the compaction."""
+        """Return one flush, which takes the thread from the compaction."""
         return 1, 0
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002
-        """Of no account without a limiter."""
+        """Return LOW; without a limiter the priority has no effect."""
         return Priority.LOW
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:  # noqa: ARG002
-        """One thing at a time: the flush first, inside a merge if one runs; else the merge goes on, or the next job."""
+        """Run one job at a time: a flush first, inside a running compaction; else resume or start a compaction."""
         asleep, self.writer_sleeps = self.writer_sleeps, bool(view.flushes) and view.flush_waiting
         if view.flushes:
             return _NOTHING
@@ -199,8 +199,8 @@ class OneThreadScheduler:
         return (StartCompaction(),) if view.compaction_waiting else _NOTHING
 
     def observe(self, view: StoreView, clients: ClientWindow) -> float | None:  # noqa: ARG002
-        """Never asked."""
+        """Return None; never called, because `window_s` is 0."""
         return None
 
     def retuned(self, options: RocksDbOptions) -> None:
-        """Nothing of it is an option."""
+        """Ignore changed options: the scheduler uses none."""

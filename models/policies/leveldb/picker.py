@@ -1,4 +1,4 @@
-"""LevelDB's picker: levels by score, files round-robin by key, inputs widened, seeks counted.
+"""LevelDB's picker: levels by score, files round-robin by key, growth of inputs, compactions after many seeks.
 
 Spec:
 (behaviour/leveldb.md, LevelDB flush; LevelDB level and file choice; LevelDB inputs; LevelDB moves and cutting; LevelDB seeks)
@@ -23,15 +23,15 @@ from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 
 GRANDPARENT_FILES: Final = 10
-"""Most overlap with the level after next, in files of target size (MaxGrandParentOverlapBytes)."""
+"""Maximum overlap with the level after next, in files of target size (MaxGrandParentOverlapBytes)."""
 EXPANDED_FILES: Final = 25
-"""Inputs are widened below this sum, in files of target size (ExpandedCompactionByteSizeLimit)."""
+"""Upper bound on the inputs after their growth, in files of target size (ExpandedCompactionByteSizeLimit)."""
 DEEPEST_FLUSH: Final = 2
-"""Deepest level that a flushed file may be put into (config::kMaxMemCompactLevel)."""
+"""Deepest level for a flushed file (config::kMaxMemCompactLevel)."""
 SEEK_BYTES: Final = 16384
-"""One seek costs about as much as compacting so many bytes (VersionSet::Builder::Apply)."""
+"""Bytes whose compaction costs about as much as one seek (VersionSet::Builder::Apply)."""
 LEAST_SEEKS: Final = 100
-"""Seeks that every file is allowed."""
+"""Minimum number of allowed seeks of a file."""
 ORDERS: Final = ("round_robin", "min_overlap")
 
 Files = tuple[SortedFile, ...]
@@ -42,36 +42,39 @@ class LevelDbPicking:
     """`engine/picker=leveldb`. Level targets, file size and the L0 trigger are those of the options."""
 
     order: str = "round_robin"
-    """Which file of a level comes first: "round_robin" by key, or "min_overlap" with the next level (an ablation)."""
+    """Order of the files of a level: "round_robin" by key, or "min_overlap" with the next level (an ablation)."""
     seek_compaction: bool = True
-    """Whether files that many lookups search in vain are compacted."""
+    """Whether LevelDB compacts files in which many lookups miss."""
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise InputError(f"picker.order: {self.order!r} is not one of {', '.join(ORDERS)}")
 
     def make(self, base: Base) -> LevelDbPicker:
-        """The picker of the options."""
+        """Build the picker of the options."""
         return LevelDbPicker(
             fixed_levels(base), base.options.target_file_size_base, self.order,
             self.seek_compaction, base.options.disable_auto_compactions,
         )  # fmt: skip
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """LevelDB has levels."""
+        """Refuse options without levels."""
         return needs_levels(base)
 
 
 def fixed_levels(base: Base) -> LevelRules:
-    """Level targets that do not follow the data, whatever the options say: LevelDB has no others."""
+    """Return level rules with static targets, the only ones of LevelDB, at any setting of the options."""
     return level_rules(replace(base.options, level_compaction_dynamic_level_bytes=False), base.version)
 
 
 def needs_levels(base: Base) -> str | None:
-    """Why the options do not fit LevelDB's levels; None if they do."""
+    """Return the reason if the options do not fit LevelDB's levels, else None."""
     options = base.options
     if options.compaction_style is not CompactionStyle.LEVEL:
-        return f"LevelDB's picker needs levels, not {options.compaction_style.value}"
+        return (
+            f"LevelDB's picker needs levels, not {options.compaction_style.value}; set engine.options.compaction_style to "
+            "level"
+        )
     if options.num_levels < 2:
         return "LevelDB's picker needs a level below L0; set engine.options.num_levels to 2 or more"
     return None
@@ -88,10 +91,10 @@ class LevelDbPicker:
     seek_compaction: bool = True
     disable_auto_compactions: bool = False
 
-    # --- what is due --------------------------------------------------------------------------------------------------
+    # --- scores and debt ----------------------------------------------------------------------------------------------
 
     def scores(self, tree: Tree) -> list[float]:
-        """L0 by files, others by bytes (Finalize). Files that a job holds count as gone: LevelDB has one job at a time."""
+        """Score of L0 by files, of others by bytes (Finalize), without busy files: LevelDB runs one job at a time."""
         result = [sum(not f.busy for f in tree.l0) / self.rules.level0_file_num_compaction_trigger]
         targets = self.level_targets(tree)
         for number in range(1, tree.num_levels - 1):
@@ -100,19 +103,19 @@ class LevelDbPicker:
         return result
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
-        """10 MiB for L1, ten times as much for each level below, unless the options say otherwise."""
+        """Target bytes per level: with LevelDB's options 10 MiB for L1 and ten times more per level."""
         return self.rules.targets(tree).size_bytes
 
     def pending_bytes(self, tree: Tree) -> int:
-        """RocksDB's estimate of the debt. LevelDB has none and its throttle ignores it; tuners and reports look at it."""
+        """Compute RocksDB's estimate of the debt, for tuners and reports; LevelDB has none and its throttle ignores it."""
         return self.rules.pending_bytes(tree, self.rules.targets(tree))
 
     def stall_run_count(self, tree: Tree) -> int:
-        """All files of L0."""
+        """Number of L0 files, busy ones included."""
         return len(tree.l0)
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
-        """Whether a level is over its target or a file has used up its seeks (VersionSet::NeedsCompaction)."""
+        """Return whether a level is over its target or a file over its allowed seeks (VersionSet::NeedsCompaction)."""
         if self.disable_auto_compactions:
             return False
         if scope is not Scope.ANY or tree.exhausted:
@@ -124,7 +127,7 @@ class LevelDbPicker:
     def pick(
         self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
     ) -> Pick:
-        """The fullest level first, the shallower of two alike; a file that has used up its seeks if none is over."""
+        """Pick from the level with the highest score, the shallower of two equal ones; else a file over its allowed seeks."""
         scores = self.scores(tree)
         for level in sorted(range(len(scores)), key=lambda i: -scores[i]):
             if scores[level] < 1.0:
@@ -157,18 +160,18 @@ class LevelDbPicker:
     def _l0_pick(
         self, tree: Tree, running: Sequence[RunningJob], first: SortedFile, reason: str, score: float
     ) -> Pick:
-        """A file of L0 and all that overlap it, directly or through others."""
+        """Pick a file of L0 and all files that overlap it, directly or through others."""
         if any(job.start_level == 0 for job in running):
             return NOTHING
         return self._pick_file(tree, running, 0, _widened(tree, first.lo, first.hi), reason, score)
 
     def first_of_l0(self, tree: Tree) -> SortedFile:
-        """The first file of L0, in key order, that ends behind the cursor; else the first."""
+        """Return the first file of L0 in key order that ends after the cursor, else the first file."""
         ordered = sorted(tree.l0, key=lambda f: (f.lo, f.number))
         return next((f for f in ordered if f.hi >= tree.round_robin_key[0]), ordered[0])
 
     def candidates(self, tree: Tree, level: int) -> Iterator[SortedFile]:
-        """Files of a level in the order in which they are to be tried, those that a job holds left out."""
+        """Return the files of a level in the order of picks, without busy files."""
         run = tree.levels[level]
         if self.order == "min_overlap":
             order = sorted(range(len(run)), key=lambda i: _overlap_ratio(run.files[i], tree.levels[level + 1]))
@@ -180,7 +183,7 @@ class LevelDbPicker:
     def _pick_file(
         self, tree: Tree, running: Sequence[RunningJob], level: int, upper: Files, reason: str, score: float
     ) -> Pick:
-        """Complete the inputs of a compaction of `upper`; nothing if a job is in the way.
+        """Complete the inputs of a compaction of `upper`; return NOTHING if a running job conflicts.
 
         See (behaviour/leveldb.md, LevelDB inputs).
         """
@@ -201,7 +204,7 @@ class LevelDbPicker:
         return Compaction(level, level + 1, inputs, reason, score, next_key=next_key)
 
     def _grown(self, tree: Tree, level: int, upper: Files, lower: Files) -> Files:
-        """Further files of the upper level, where they add none of the lower one."""
+        """Add files of the upper level if they add none of the lower one."""
         lo, hi = bounds((*upper, *lower))
         grown = _overlapping(tree, level, lo, hi)
         if len(grown) <= len(upper):
@@ -226,10 +229,10 @@ class LevelDbPicker:
     # --- flushes and seeks ----------------------------------------------------------------------------------------------
 
     def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
-        """As deep as nothing overlaps the file, down to L2 (PickLevelForMemTableOutput).
+        """Return the deepest level, down to L2, above which no file overlaps the new one (PickLevelForMemTableOutput).
 
-        L0 also where a running job could write among the file's keys, or where slices wait for files that would have to
-        share their keys with it.
+        Returns L0 also if a running job could write into the file's key range, and while the tree has linked slices,
+        whose owners' key ranges the file would change.
         """
         if tree.frozen or _between_busy(tree, lo, hi) or any(f.lo <= hi and lo <= f.hi for f in tree.l0):
             return 0
@@ -243,7 +246,7 @@ class LevelDbPicker:
         return level
 
     def allowed_seeks(self, size_bytes: int) -> float:
-        """Lookups that may search a file in vain before it is compacted; infinity if they do not matter."""
+        """Misses that a file may have before its compaction; infinity without seek compactions."""
         return float(max(LEAST_SEEKS, size_bytes // SEEK_BYTES)) if self.seek_compaction else float("inf")
 
 
@@ -253,7 +256,7 @@ def bounds(files: Sequence[SortedFile]) -> tuple[int, int]:
 
 
 def live_exhausted(tree: Tree) -> Iterator[tuple[int, SortedFile]]:
-    """Files that have used up their seeks and are still where they were, with their levels."""
+    """Yield (level, file) of the files over their allowed seeks that are still in their level and free."""
     for level, file in tree.exhausted:
         if not file.busy and (file in tree.l0 if level == 0 else tree.levels[level].holds(file)):
             yield level, file
@@ -268,17 +271,17 @@ def _overlapping(tree: Tree, level: int, lo: int, hi: int) -> Files:
 
 
 def _widened(tree: Tree, lo: int, hi: int) -> Files:
-    """Files of L0 that overlap [lo, hi], or one of those that do, newest first (GetOverlappingInputs)."""
+    """Return the files of L0 that overlap [lo, hi] directly or through others, newest first (GetOverlappingInputs)."""
     while True:
-        found = tuple(f for f in tree.l0 if f.lo <= hi and lo <= f.hi)
-        wider = (min(lo, *(f.lo for f in found)), max(hi, *(f.hi for f in found))) if found else (lo, hi)
+        files = tuple(f for f in tree.l0 if f.lo <= hi and lo <= f.hi)
+        wider = (min(lo, *(f.lo for f in files)), max(hi, *(f.hi for f in files))) if files else (lo, hi)
         if wider == (lo, hi):
-            return found
+            return files
         lo, hi = wider
 
 
 def _between_busy(tree: Tree, lo: int, hi: int) -> bool:
-    """Whether [lo, hi] meets the range of all files that jobs hold."""
+    """Return whether [lo, hi] overlaps the common range of all busy files."""
     held = [f for f in tree.l0 if f.busy]
     for level in tree.levels[1:]:
         held += [level.files[i] for i in level.busy.nonzero()[0].tolist()]

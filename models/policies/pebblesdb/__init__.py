@@ -1,7 +1,5 @@
-"""PebblesDB.
+"""PebblesDB's policies.
 
-- picker: appends to the guards of the next level.
-- guards: keys that divide levels.
-- fixed_size: cutter by target size.
-- clients: write path of the released code.
+- picker: compactions of full guards; guards: keys that divide levels; fixed_size: cutter at the target size.
+- clients: write throttle, and compactions driven by seeks.
 """

@@ -1,4 +1,4 @@
-"""What PebblesDB does to its clients, and what they do to it (DBImpl of the released code).
+"""PebblesDB's write throttle, and its compactions driven by seeks (DBImpl of the released code).
 
 See (background/pebblesdb.md, What it changes).
 """
@@ -22,7 +22,7 @@ class PebblesThrottling:
     """`engine/throttle=pebblesdb`: a write waits for a memtable, and sleeps 1 us per L0 file above the slowdown trigger."""
 
     def make(self, base: Base) -> PebblesThrottle:
-        """The throttle of the options."""
+        """Build the throttle of the options."""
         options = base.options
         return PebblesThrottle(
             options.max_write_buffer_number, options.level0_slowdown_writes_trigger, options.delayed_write_rate
@@ -36,14 +36,14 @@ class PebblesThrottle:
     most_memtables: int
     slowdown_files: int
     rate_bytes_per_s: int
-    """What other policies see as the delayed rate; it has no effect here."""
+    """Delayed write rate in the state, for other policies; no effect in this throttle."""
 
     def initial(self) -> ThrottleState:
-        """State of a store just opened."""
+        """State at the open of a store."""
         return ThrottleState(None, self.rate_bytes_per_s, 0, pressure=False)
 
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:  # noqa: ARG002
-        """State after an install."""
+        """Compute the state after an install."""
         cause, sleep_s = None, 0.0
         if inputs.immutables >= self.most_memtables:
             cause = StallCause.MEMTABLE_STOP
@@ -54,22 +54,22 @@ class PebblesThrottle:
 
 @dataclass(frozen=True)
 class PebblesSeeks:
-    """`engine/tuner=pebblesdb_seeks`: levels are emptied ahead of time while clients mostly seek."""
+    """`engine/tuner=pebblesdb_seeks`: empties levels early while clients mostly seek."""
 
     seeks: int = 10
-    """More seeks than this in a row, without a write between them, make compactions seek-driven (kStraightReads)."""
+    """More seeks than this in sequence, without a write between them, start seek-driven compactions (kStraightReads)."""
     interval: float = quantity("seconds", 1.0, low=1e-3)
-    """How often the clients are looked at."""
+    """Time between two evaluations of the client load."""
 
     def make(self, base: Base) -> PebblesSeekWatch:  # noqa: ARG002
-        """A tuner that has not seen a seek yet."""
+        """Build a tuner in its state at the open of a store."""
         return PebblesSeekWatch(self)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """It changes a setting that only guards have."""
+        """Refuse pickers other than PebblesDB's: only this picker has the setting that the tuner changes."""
         if isinstance(parts.picker, PebblesDb):
             return None
-        return "seeks make PebblesDB empty its levels ahead of time; choose engine/picker=pebblesdb, or another tuner"
+        return "pebblesdb_seeks changes a setting of engine/picker=pebblesdb; choose that picker, or another tuner"
 
 
 @dataclass
@@ -78,15 +78,15 @@ class PebblesSeekWatch:
 
     settings: PebblesSeeks
     driven: bool = field(default=False, init=False)
-    """What the picker was told last."""
+    """Last value of the picker's setting `seek_driven`."""
 
     @property
     def interval_s(self) -> float:
-        """Time between two looks."""
+        """Time between two evaluations in s."""
         return self.settings.interval
 
     def observe(self, interval: Interval) -> Changes:
-        """Whether seeks and writes in random order have a row of more than `seeks` seeks once at least; gets do not count."""
+        """Set `seek_driven` if seeks and writes in random order have a sequence of more than `seeks` seeks; gets do not count."""
         writes, seeks, longest = interval.write_ops, interval.scan_ops, self.settings.seeks + 1
         rows = writes * (seeks / (writes + seeks)) ** longest if writes else seeks / longest
         before, self.driven = self.driven, rows >= 1

@@ -1,4 +1,4 @@
-"""The plainest cutter: a file ends when it has its target size, whatever lies below."""
+"""Cutter at the target size alone, without regard to the level below."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FixedSize:
     """`engine/cutter=fixed_size`."""
 
     def make(self, base: Base) -> FixedSizeCutter:  # noqa: ARG002
-        """The cutter; sizes come with each job."""
+        """Build the cutter; the target size comes with each job."""
         return FixedSizeCutter()
 
 
@@ -25,17 +25,17 @@ class FixedSizeCutter:
     """Implements `decisions.Cutter`."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:  # noqa: ARG002
-        """No level guides the cuts."""
+        """Return None: no level guides the cuts."""
         return None
 
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
-        """A file is closed with the entry that brings it to the target size."""
+        """Close a file with the entry that brings it to the target size."""
         data, n = merged.cumulative_bytes, len(merged.keys)
-        found: list[int] = []
+        cuts: list[int] = []
         start = 0
         while context.output_level > 0:
             start = max(start + 1, int(data.searchsorted(data[start] + context.target_bytes, side="left")))
             if start >= n:
                 break
-            found.append(start)
-        return found
+            cuts.append(start)
+        return cuts

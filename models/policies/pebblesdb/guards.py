@@ -1,4 +1,4 @@
-"""Guards: keys, chosen by their hash, at which the levels of a fragmented LSM-tree are divided.
+"""Guards: keys, selected by their hash, that divide the levels of a fragmented LSM-tree.
 
 See (background/pebblesdb.md, What it changes).
 
@@ -20,11 +20,11 @@ from lsmlab.models.tree.tree import Tree
 from numpy.typing import NDArray
 
 _MIX: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-"""Multipliers of SplitMix64's finaliser; PebblesDB uses MurmurHash3. Any hash that mixes all bits does."""
+"""Multipliers of SplitMix64's finaliser. PebblesDB uses MurmurHash3; any hash that mixes all bits serves."""
 
 
 def hash_fractions(keys: KeyArray) -> NDArray[np.float64]:
-    """A number in [0, 1) for each key, as good as drawn by chance and the same every time."""
+    """Hash each key to a pseudo-random number in [0, 1), always the same for the same key."""
     bits = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * _MIX[0]
     bits = (bits ^ (bits >> np.uint64(27))) * _MIX[1]
@@ -34,7 +34,7 @@ def hash_fractions(keys: KeyArray) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class GuardedLevel:
-    """The files of a level by guard. Number 0 is the sentinel: everything below the first guard."""
+    """Files of a level by guard. Number 0 is the sentinel: all keys below the first guard."""
 
     files: tuple[SortedFile, ...]
     """All files, newest run first."""
@@ -47,22 +47,22 @@ class GuardedLevel:
     size_bytes: NDArray[np.int64]
     """Bytes per guard."""
     straddled: NDArray[np.bool_]
-    """Per guard: whether a file reaches over a guard that was inserted since it was written. Until the next compaction
-    that touches the level rewrites it, the guards on both sides count as one."""
+    """Per guard: whether a file spans a guard inserted since the file was written. The guards on both sides count as one
+    until a compaction into the level rewrites the file."""
 
     @cached_property
     def _by_guard(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
+        indices: dict[int, list[int]] = {}
         for index, guard in enumerate(self.guard.tolist()):
-            found.setdefault(guard, []).append(index)
-        return found
+            indices.setdefault(guard, []).append(index)
+        return indices
 
     def of(self, guard: int) -> list[SortedFile]:
         """Files of one guard, newest first."""
         return [self.files[i] for i in self._by_guard.get(guard, ())]
 
     def by_run(self, chosen: set[int]) -> list[tuple[SortedFile, ...]]:
-        """The files whose `id` is chosen, one tuple per run, newest run first."""
+        """Files whose `id` is in `chosen`, one tuple per run, newest run first."""
         groups, start = [], 0
         for count in self.runs:
             group = tuple(f for f in self.files[start : start + count] if id(f) in chosen)
@@ -95,71 +95,71 @@ def guarded_level(tree: Tree, level: int, guards: KeyArray) -> GuardedLevel:
 
 
 @dataclass
-class _Known:
-    """What is known of one tree."""
+class _Divided:
+    """Cached guards and divided levels of one tree."""
 
     newest_file: int = 0
-    """Highest number of a file that was looked at."""
+    """Highest file number searched for guards."""
     guards: list[KeyArray] = field(default_factory=list)
-    """Per level, ascending."""
+    """Guards per level, ascending."""
     stamps: list[tuple[int, ...]] = field(default_factory=list)
-    """State of each level when it was divided last."""
+    """State of each level at its last division."""
     levels: list[GuardedLevel] = field(default_factory=list)
     version: int = -1
 
 
 @dataclass
 class Guards:
-    """Which keys are guards, and how the levels of a tree lie between them. A memo: it depends on the tree alone.
+    """Guards of trees, and levels divided by them. A cache: its content is a function of the tree alone.
 
-    A key is a guard of level i and of all deeper ones if its hash has 27 - 2i low bits set; it becomes one when it is
-    written. Keys stay in the tree, so its files tell all guards. (PebblesDB never takes a guard away; here one whose key
-    is deleted for good goes when the store is opened anew or tuned.)
+    A key is a guard of level i and of all deeper levels if its hash has 27 - 2i low bits set; it becomes a guard when it
+    is written. Keys stay in the tree, so the files of the tree contain all guards. (PebblesDB never removes a guard; here
+    a guard without entries in the tree disappears when the store is reopened or tuned.)
     """
 
     top_level_bits: int
     bits_per_level: int
-    _known: WeakKeyDictionary[Tree, _Known] = field(init=False, repr=False, default_factory=WeakKeyDictionary)
+    _divided: WeakKeyDictionary[Tree, _Divided] = field(init=False, repr=False, default_factory=WeakKeyDictionary)
 
     def levels(self, tree: Tree) -> Sequence[GuardedLevel]:
-        """The levels of a tree by guard; index 0 is an empty placeholder: L0 has no guards."""
-        return self._look(tree).levels
+        """Levels of a tree by guard; index 0 is an empty placeholder: L0 has no guards."""
+        return self._divide(tree).levels
 
     def keys(self, tree: Tree, level: int) -> KeyArray:
-        """All guards of a level that are known by now, ascending."""
-        return self._look(tree).guards[level]
+        """All guards of a level, ascending."""
+        return self._divide(tree).guards[level]
 
     def probability(self, level: int, keys: float) -> float:
-        """Chance that at least one of `keys` adjacent keys, carried as one, is a guard of the level."""
+        """Probability that at least one of `keys` adjacent keys with one code is a guard of the level."""
         bits = max(0, self.top_level_bits - self.bits_per_level * level)
         return 1.0 if bits == 0 else -float(np.expm1(keys * np.log1p(-(0.5**bits))))
 
     def among(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
-        """Which of `keys`, each carried for `weight` keys, are guards of a level."""
+        """Select the guards of a level from `keys`, each of which represents `weight` keys."""
         return keys[hash_fractions(keys) < self.probability(level, weight)]
 
-    def _look(self, tree: Tree) -> _Known:
-        known = self._known.get(tree)
-        if known is None:
-            known = self._known[tree] = _Known()
-            known.guards = [NO_KEYS] * tree.num_levels
-            known.stamps = [(-1,)] * tree.num_levels
-            known.levels = [guarded_level(Tree(2), 1, NO_KEYS)] * tree.num_levels
-        if known.version != tree.version:
-            self._find_guards(tree, known)
+    def _divide(self, tree: Tree) -> _Divided:
+        divided = self._divided.get(tree)
+        if divided is None:
+            divided = self._divided[tree] = _Divided()
+            divided.guards = [NO_KEYS] * tree.num_levels
+            divided.stamps = [(-1,)] * tree.num_levels
+            divided.levels = [guarded_level(Tree(2), 1, NO_KEYS)] * tree.num_levels
+        if divided.version != tree.version:
+            self._find_guards(tree, divided)
             for level in range(1, tree.num_levels):
-                stamps = (len(known.guards[level]), *(x for run in tree.runs(level) for x in (id(run), run.stamp)))
-                if stamps != known.stamps[level]:
-                    known.stamps[level] = stamps
-                    known.levels[level] = guarded_level(tree, level, known.guards[level])
-            known.version = tree.version
-        return known
+                stamps = (len(divided.guards[level]), *(x for run in tree.runs(level) for x in (id(run), run.stamp)))
+                if stamps != divided.stamps[level]:
+                    divided.stamps[level] = stamps
+                    divided.levels[level] = guarded_level(tree, level, divided.guards[level])
+            divided.version = tree.version
+        return divided
 
-    def _find_guards(self, tree: Tree, known: _Known) -> None:
-        """Look for guards in files that were not there before."""
-        new = [f for f in tree.files() if f.number > known.newest_file]
-        known.newest_file = max((f.number for f in new), default=known.newest_file)
-        found = [[guards] for guards in known.guards]
+    def _find_guards(self, tree: Tree, divided: _Divided) -> None:
+        """Add the guards of files written since the last call."""
+        new = [f for f in tree.files() if f.number > divided.newest_file]
+        divided.newest_file = max((f.number for f in new), default=divided.newest_file)
+        guards_by_level = [[guards] for guards in divided.guards]
         for file in new:
             if not len(file.keys):
                 continue
@@ -168,7 +168,7 @@ class Guards:
             fraction = hash_fractions(file.keys)
             at = np.flatnonzero(fraction < deepest)
             for level in range(1, tree.num_levels) if len(at) else ():
-                found[level].append(file.keys[at[fraction[at] < self.probability(level, weight)]])
-        for level, keys in enumerate(found):
+                guards_by_level[level].append(file.keys[at[fraction[at] < self.probability(level, weight)]])
+        for level, keys in enumerate(guards_by_level):
             if len(keys) > 1:
-                known.guards[level] = unique_sorted(np.concatenate(keys))
+                divided.guards[level] = unique_sorted(np.concatenate(keys))

@@ -1,4 +1,4 @@
-"""PebblesDB: guards divide each level, and a compaction appends to the next level instead of rewriting it.
+"""PebblesDB's picker: guards divide each level, and a compaction appends to the next level instead of rewriting it.
 
 Raju et al.: PebblesDB. SOSP 2017; (background/pebblesdb.md, What it changes), completed from the released code
 (VersionSet::Finalize, PickCompactionLevel, PickCompactionForGuards).
@@ -24,7 +24,7 @@ from lsmlab.models.units import quantity
 from numpy.typing import NDArray
 
 _SMALL: Final = 1.5
-"""A file is one of a guard's smaller ones up to this many times bytes / `files_per_guard` (PickCompactionForGuards)."""
+"""Maximum size of a guard's small files, in units of the guard's bytes / `files_per_guard` (PickCompactionForGuards)."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,17 @@ class PebblesDb:
     """A key is a guard of level i if the low top_level_bits - bits_per_level * i bits of its hash are set."""
     bits_per_level: int = 2
     files_per_guard: int = 2
-    """Most files of a guard; one more makes it due."""
+    """Maximum number of files of a guard; with one more its score is 1."""
     file_sizes: list[int] = field(default_factory=lambda: [1, 1, 1, 1, 2, 4, 8])
     """Largest file that a compaction from each level writes, in target files."""
     guard_sizes: list[int] = field(default_factory=lambda: [1, 2, 4, 8, 8, 16, 32])
-    """Bytes from which a guard of each level is due, in target files."""
+    """Bytes at which a guard of each level has a score of 1, in target files."""
     horizontal_ratio: float = 25.0
-    """A level is next to nothing when the one below is more than this many times larger: above the last it is merged within
-    itself, and seeks do not drive it down."""
+    """Size ratio to the next level above which a level counts as tiny: the level before the last then compacts within
+    itself, and seeks do not move a level down."""
     seek_driven: bool = False
-    """Whether whole levels go down while no guard is due, as after many seeks in a row (`engine/tuner=pebblesdb_seeks`)."""
+    """Whether whole levels move down while no guard has a score of 1, as after many seeks
+    (`engine/tuner=pebblesdb_seeks`)."""
     guard_metadata: int = quantity("bytes", 300)
     """Memory per guard."""
 
@@ -55,25 +56,25 @@ class PebblesDb:
             raise InputError("picker.file_sizes and picker.guard_sizes: lists of whole numbers from 1 on, one per level")
 
     def make(self, base: Base) -> PebblesPicker:
-        """The picker of the options."""
+        """Build the picker of the options."""
         options = base.options
         return PebblesPicker(self, options.target_file_size_base, options.level0_file_num_compaction_trigger)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """Guards take the place of RocksDB's compaction styles."""
+        """Refuse RocksDB's other compaction styles, which guards replace, and fewer than 3 levels."""
         options = base.options
         if options.compaction_style is not CompactionStyle.LEVEL:
-            return f"guards take the place of {options.compaction_style.value}; choose engine/picker=rocksdb for it"
+            return f"guards replace {options.compaction_style.value}; choose engine/picker=rocksdb for this style"
         return "guards need engine.options.num_levels of 3 or more" if options.num_levels < 3 else None
 
 
 @dataclass
 class PebblesPicker:
-    """Implements `decisions.Picker`; remembers only what follows from the tree."""
+    """Implements `decisions.Picker`; its only state are caches of functions of the tree."""
 
     settings: PebblesDb
     file_bytes: int
-    """target_file_size_base."""
+    """Value of target_file_size_base."""
     l0_trigger: int
     guards: Guards = field(init=False, repr=False)
     _scores: WeakKeyDictionary[GuardedLevel, NDArray[np.float64]] = field(
@@ -86,17 +87,17 @@ class PebblesPicker:
     def __post_init__(self) -> None:
         self.guards = Guards(self.settings.top_level_bits, self.settings.bits_per_level)
 
-    # ---- which level ----
+    # ---- choice of the level ----
 
     def scores(self, tree: Tree) -> Sequence[float]:
-        """Score of the level's most urgent guard; of the last level only of guards that a merge leaves with fewer files."""
-        found = [len(tree.l0) / self.l0_trigger]
+        """Highest score of a level's guards; in the last level of guards that a compaction leaves with fewer files."""
+        scores = [len(tree.l0) / self.l0_trigger]
         last = tree.num_levels - 1
-        found += [float(self._guard_scores(tree, level).max(initial=0.0)) for level in range(1, last)]
-        return [*found, float(self._guard_scores(tree, last)[self._due_guards(tree, last)].max(initial=0.0))]
+        scores += [float(self._guard_scores(tree, level).max(initial=0.0)) for level in range(1, last)]
+        return [*scores, float(self._guard_scores(tree, last)[self._due_guards(tree, last)].max(initial=0.0))]
 
     def _guard_scores(self, tree: Tree, level: int) -> NDArray[np.float64]:
-        """max(bytes / cap, files / (cap + 1)) per guard (Finalize)."""
+        """Compute max(bytes / cap, files / (cap + 1)) per guard (Finalize)."""
         at = self.guards.levels(tree)[level]
         scores = self._scores.get(at)
         if scores is None:
@@ -105,7 +106,7 @@ class PebblesPicker:
         return scores
 
     def _level(self, tree: Tree, running: Sequence[RunningJob], scope: Scope) -> int | None:
-        """The shallowest level that is more urgent than the next; L0, unless L1 is more than due (PickCompactionLevel).
+        """Choose the shallowest level with a higher score than the next; L0 if L1's score is at most 1 (PickCompactionLevel).
 
         A compaction locks both of its levels.
         """
@@ -124,7 +125,7 @@ class PebblesPicker:
         return self._ahead_of_time(tree, locked) if self.settings.seek_driven else None
 
     def _ahead_of_time(self, tree: Tree, locked: set[int]) -> int | None:
-        """The deepest level that is worth emptying so that seeks have fewer files to look at; the last has nowhere to go."""
+        """Choose the deepest level but the last that is not tiny, to empty it so that seeks read fewer files."""
         for level in range(min(tree.last_nonempty_level(), tree.num_levels - 2), -1, -1):
             size = tree.size_bytes(level)
             if size and not locked & {level, level + 1} and tree.size_bytes(level + 1) <= self.settings.horizontal_ratio * size:
@@ -132,13 +133,13 @@ class PebblesPicker:
         return None
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Whether some level is due."""
+        """Return whether some level needs compaction."""
         return self._level(tree, (), scope) is not None
 
-    # ---- which files ----
+    # ---- choice of the files ----
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:  # noqa: ARG002
-        """All guards of a level that are due, in one job."""
+        """Pick all guards of a level with a score of 1, in one job."""
         level = self._level(tree, running, scope)
         if level is None:
             return NOTHING
@@ -155,7 +156,7 @@ class PebblesPicker:
     def _vertical(
         self, tree: Tree, level: int, inputs: list[tuple[int, tuple[SortedFile, ...]]], reason: str
     ) -> Compaction:
-        """Append to the guards of the next level. Its own files are left alone, but where guards were inserted."""
+        """Append to the guards of the next level; rewrite only those of its files that span an inserted guard."""
         below = self.guards.levels(tree)[level + 1]
         moved = {id(f) for guard in below.straddled.nonzero()[0].tolist() for f in below.of(guard)}
         return self._compact(tree, level, level + 1, [*inputs, *((level + 1, r) for r in below.by_run(moved))], reason)
@@ -173,7 +174,7 @@ class PebblesPicker:
         )  # fmt: skip
 
     def _is_horizontal(self, tree: Tree, level: int) -> bool:
-        """Whether the level is merged within itself: the last, and the one above it when that is next to nothing."""
+        """Return whether the level compacts within itself: the last level, and a tiny level before the last."""
         last = tree.num_levels - 1
         if level != last - 1:
             return level == last
@@ -181,21 +182,21 @@ class PebblesPicker:
         return small and len(self._reducible(tree, level)) > 0
 
     def _full_guards(self, tree: Tree, level: int) -> NDArray[np.int64]:
-        """Guards with a score of 1, and those whose files a new guard divides."""
+        """Guards with a score of 1, and guards with a file that spans an inserted guard."""
         return np.flatnonzero((self._guard_scores(tree, level) >= 1) | self.guards.levels(tree)[level].straddled)
 
     def _reducible(self, tree: Tree, level: int) -> NDArray[np.int64]:
-        """Those of them that a merge within the level helps."""
+        """Full guards that a compaction within the level leaves with fewer files."""
         at = self.guards.levels(tree)[level]
-        found = self._reduced.get(at)
-        if found is None:
+        reducible = self._reduced.get(at)
+        if reducible is None:
             full = self._full_guards(tree, level)
             keep = np.array([bool(self._smaller_files(at, guard, level)) for guard in full.tolist()], dtype=np.bool_)
-            found = self._reduced[at] = full[keep]
-        return found
+            reducible = self._reduced[at] = full[keep]
+        return reducible
 
     def _due_guards(self, tree: Tree, level: int) -> NDArray[np.int64]:
-        """Guards that a compaction of the level takes."""
+        """Guards that a compaction of the level includes."""
         return (self._reducible if self._is_horizontal(tree, level) else self._full_guards)(tree, level)
 
     def _inputs(self, tree: Tree, level: int) -> list[tuple[int, tuple[SortedFile, ...]]]:
@@ -205,9 +206,10 @@ class PebblesPicker:
         return [(level, files) for files in at.by_run(chosen)]
 
     def _smaller_files(self, at: GuardedLevel, guard: int, level: int) -> list[SortedFile]:
-        """What a merge within the level takes of a guard: the newest files up to the first large one.
+        """Inputs of a guard for a compaction within the level: the newest files up to the first large one.
 
-        All, if that is less than two or a new guard divides them; none, if as many files would come out.
+        All files of the guard if these are fewer than two or a file spans an inserted guard; none if the job would not
+        reduce the number of files.
         """
         files = at.of(guard)
         if at.straddled[guard]:
@@ -218,39 +220,39 @@ class PebblesPicker:
         outputs = math.ceil(sum(f.size_bytes for f in taken) / self._size(self.settings.file_sizes, level))
         return taken if outputs < len(taken) else []
 
-    # ---- what else the store asks ----
+    # ---- other queries of the store ----
 
     def _size(self, sizes: Sequence[int], level: int) -> int:
         return sizes[min(level, len(sizes) - 1)] * self.file_bytes
 
     def pending_bytes(self, tree: Tree) -> int:
-        """Bytes of the guards that are due. PebblesDB has no such number; nothing of its own depends on it."""
+        """Bytes of the guards with a score of 1. PebblesDB has no estimate of debt, and its policies use none."""
         due = sum(f.size_bytes for f in tree.l0) if len(tree.l0) >= self.l0_trigger else 0
         for level in range(1, tree.num_levels):
             due += int(self.guards.levels(tree)[level].size_bytes[self._due_guards(tree, level)].sum())
         return due
 
     def stall_run_count(self, tree: Tree) -> int:
-        """Files of L0, busy or not."""
+        """Number of L0 files, busy ones included."""
         return len(tree.l0)
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
-        """No level has a target: guards have."""
+        """Return infinity for all levels: guards have targets, levels have none."""
         return (math.inf,) * tree.num_levels
 
     def target_file_size(self, tree: Tree, level: int) -> int:  # noqa: ARG002
-        """Largest file of a level."""
+        """Size in bytes of the largest file of a level."""
         return self._size(self.settings.file_sizes, max(0, level - 1))
 
     def settled_level(self, tree: Tree, size_bytes: float) -> int:  # noqa: ARG002
-        """Everything ends in the last level."""
+        """Return the last level."""
         return tree.num_levels - 1
 
     def borders(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
-        """The guards among them."""
+        """Select the guards of `level` from `keys`."""
         return self.guards.among(keys, weight, level)
 
     def metadata_bytes(self, tree: Tree) -> int:
-        """Memory of all guards."""
+        """Memory of all guards in bytes."""
         count = sum(len(self.guards.keys(tree, level)) for level in range(1, tree.num_levels))
         return count * self.settings.guard_metadata

@@ -1,4 +1,4 @@
-"""Where a merged key stream crosses the file boundaries of its grandparent level.
+"""Crossings of the file boundaries of the grandparent level by a merged key stream.
 
 See (behaviour/compaction-jobs.md, Output cutting).
 """

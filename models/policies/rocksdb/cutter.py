@@ -1,4 +1,4 @@
-"""Where RocksDB's compactions end one output file and begin the next (behaviour/compaction-jobs.md, Output cutting).
+"""RocksDB's cutter: the ends of the output files of a compaction (behaviour/compaction-jobs.md, Output cutting).
 
 7.8+: CompactionOutputs::ShouldStopBefore. Before: CompactionJob::SubcompactionState::ShouldStopBefore.
 """

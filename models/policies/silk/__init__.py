@@ -1,6 +1,1 @@
-"""SILK.
-
-- scheduler: by the rules of the paper.
-- released: as the authors released it.
-- split_limiter: rate limiters of flushes and of compactions.
-"""
+"""SILK's schedulers. scheduler: by the paper; released: by the released code; split_limiter: fixed shares of bandwidth."""

@@ -1,4 +1,4 @@
-"""What SILK's released code does, which differs from its paper in ten places.
+"""Scheduler of SILK's released code, which differs from the paper in ten points.
 
 See (background/silk_code.md, What it changes against RocksDB).
 
@@ -37,36 +37,36 @@ class SilkCode:
     """`engine/scheduler=silk_code`. Defaults are the constants in the code."""
 
     total_bandwidth: float = quantity("bytes_per_s", 200e6, low=1.0)
-    """Of which clients' traffic is taken; what is left is the limit of background writes."""
+    """Bandwidth of the device; the limit of background writes is this bandwidth less the client traffic."""
     pause_bandwidth: float = quantity("bytes_per_s", 150e6)
-    """Client traffic above which the low pool is closed."""
+    """Client traffic above which the scheduler closes the low pool."""
     least_bandwidth: float = quantity("bytes_per_s", 10e6, low=1.0)
-    """The limit is never below."""
+    """Minimum of the limit."""
     hysteresis: float = quantity("bytes_per_s", 10e6)
-    """The limit is changed only by at least this much."""
+    """Minimum change of the limit."""
     workers: int = quantity("count", 8, low=1)
-    """Client threads, of which the monitor watches one and multiplies."""
+    """Number of client threads; the monitor measures one and multiplies by this number."""
     report: float = quantity("seconds", 1.0, low=1e-3)
-    """Shortest time between two reports of the worker that is watched."""
+    """Minimum time between two reports of the measured client thread."""
     report_ops: int = quantity("count", 100, low=1)
-    """Operations between two looks of that worker at the clock: a worker that is held up reports nothing."""
+    """Operations of that thread between two reads of its clock: a thread in a write stall reports nothing."""
     window: float = quantity("seconds", 0.1, low=1e-3)
-    """How often the rule is applied here; the code's loop takes 10 ms, but its input changes with a report only."""
+    """Interval at which this model applies the rule; the code's loop takes 10 ms, but its input changes only at reports."""
     l0_files: int = quantity("count", 4, low=1)
-    """L0 files from which compactions go to the flush threads."""
+    """Number of L0 files from which compactions run in the flush threads."""
     limiter: bool = True
-    """Whether background writes are limited at all; without it there is no monitor and no pause."""
+    """Whether background writes have a limit; without one there is no monitor and no pause."""
 
     def __post_init__(self) -> None:
         if self.least_bandwidth > self.total_bandwidth:
             raise InputError("scheduler.least_bandwidth: it may not be above scheduler.total_bandwidth")
 
     def make(self, base: Base) -> SilkCodeScheduler:
-        """The scheduler of a store just opened."""
+        """Build a scheduler in its state at the open of a store."""
         return SilkCodeScheduler(self, base.options, base.version)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """It sets the limiter's rate itself."""
+        """Refuse a rate limit in the options: the scheduler sets the rate."""
         if self.limiter and base.options.rate_limiter_bytes_per_sec:
             return (
                 "silk_code sets the rate of background writes itself, from engine.scheduler.total_bandwidth; set "
@@ -85,11 +85,12 @@ class SilkCodeScheduler:
     rate_bytes_per_s: float = field(init=False)
     """Limit of background writes."""
     closed: bool = field(default=False, init=False)
-    """The low pool starts nothing more. The pause adds 2 to a counter, the resume takes 1 off: it never opens again."""
+    """Whether the low pool starts no more jobs. The pause adds 2 to a counter and the resume subtracts 1, so the pool never
+    opens again."""
     draining: bool = field(default=False, init=False)
-    """The monitor waits for all compactions to end, and looks at nothing meanwhile."""
+    """Whether the monitor waits for all compactions to end; it ignores reports meanwhile."""
     queue: list[JobKind] = field(default_factory=list, init=False)
-    """What waits for a thread of the high pool, first come first served; compactions are DEEP, whatever they will be."""
+    """Jobs that wait for a thread of the high pool, first in, first out; all compactions count as DEEP before their pick."""
     splits_l0: bool = field(default=False, init=False)
     preemptive: bool = field(default=False, init=False)
     chunk_bytes: int = field(default=0, init=False)
@@ -105,7 +106,7 @@ class SilkCodeScheduler:
         self.rate_bytes_per_s = self.settings.total_bandwidth
 
     def retuned(self, options: RocksDbOptions) -> None:
-        """Slots follow the options at once."""
+        """Apply the options to the slots at once."""
         self.options = options
 
     def _slots(self, speedup: bool) -> tuple[int, int]:
@@ -114,12 +115,12 @@ class SilkCodeScheduler:
         return slots(*jobs, speedup=speedup)
 
     def most_jobs(self) -> tuple[int, int]:
-        """Both pools may be full of compactions."""
+        """Return the slots of both pools as compactions: they may fill both."""
         flushes, compactions = self._slots(speedup=True)
         return flushes, flushes + compactions
 
     def limiter(self) -> RateLimiter | None:
-        """RocksDB's limiter, whose rate `observe` sets."""
+        """Return RocksDB's limiter, whose rate `observe` sets."""
         if not self.settings.limiter:
             return None
         options = self.options
@@ -130,11 +131,11 @@ class SilkCodeScheduler:
         )  # fmt: skip
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
-        """Every compaction asks the limiter with low priority, those of L0 too."""
+        """Return LOW for every compaction, from L0 too, and HIGH for flushes."""
         return Priority.HIGH if kind is JobKind.FLUSH else Priority.LOW
 
     def observe(self, view: StoreView, clients: ClientWindow) -> float | None:
-        """The monitor: what one worker reports, times the workers and the size of a value, is taken as client traffic."""
+        """Run the monitor: client traffic is the report of one thread times the number of threads and the value size."""
         if self.draining:
             self.draining = view.compactions > 0 or JobKind.DEEP in self.queue
         used = self._reported(clients)
@@ -150,22 +151,22 @@ class SilkCodeScheduler:
         return rate
 
     def _reported(self, clients: ClientWindow) -> float | None:
-        """Client traffic in bytes/s, if the worker that is watched reports now. Reads count as writes do, keys do not."""
-        done = (clients.write_ops_per_s + clients.read_ops_per_s) * (clients.end_s - clients.start_s)
+        """Client traffic in bytes/s at a report of the measured thread, else None. Reads count as writes; keys do not count."""
+        operations = (clients.write_ops_per_s + clients.read_ops_per_s) * (clients.end_s - clients.start_s)
         step = self.settings.report_ops * self.settings.workers
-        looks = int((self._ops + done) / step) > int(self._ops / step)
-        self._ops += done
-        if not looks or clients.end_s - self._since_s < self.settings.report * (1.0 - 1e-9):
+        reads_clock = int((self._ops + operations) / step) > int(self._ops / step)
+        self._ops += operations
+        if not reads_clock or clients.end_s - self._since_s < self.settings.report * (1.0 - 1e-9):
             return None
         rate = self._ops / (clients.end_s - self._since_s)
         self._ops, self._since_s = 0.0, clients.end_s
         return rate * clients.value_bytes // MB * MB
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:  # noqa: ARG002
-        """MaybeScheduleFlushOrCompaction: flushes, then the high pool's compaction, then the low pool's.
+        """Start flushes, then a compaction in the high pool, then one in the low pool (MaybeScheduleFlushOrCompaction).
 
-        One column family is queued once: a compaction that waits for a high thread keeps the low pool empty as well.
-        The code's other conditions for the high pool (fewer than two waiting, or running flushes) then always hold.
+        A column family is in the queue once, so a compaction that waits for a high thread keeps the low pool empty too.
+        Then the code's other conditions for the high pool (fewer than two waiting, or running flushes) are always true.
         """
         flushes, compactions = self._slots(view.speedup)
         actions: list[Action] = []

@@ -1,4 +1,4 @@
-"""SILK's I/O scheduler: bandwidth that the clients leave, flushes first, L0 second, deep compactions when there is room.
+"""SILK's I/O scheduler: background jobs use the bandwidth that clients leave; flushes first, L0 second, deep jobs last.
 
 Balmau et al., SILK: Preventing Latency Spikes in Log-Structured Merge Key-Value Stores, USENIX ATC 2019; the rules S1 to
 S8 (behaviour/silk.md, SILK rules). The released code differs in many points and is a policy of its own, `silk_code`.
@@ -38,31 +38,31 @@ class Silk:
     """`engine/scheduler=silk`. Defaults are the paper's, for a device of 200 MB/s."""
 
     total_bandwidth: float = quantity("bytes_per_s", 200e6, low=1.0)
-    """T: what clients and background work may use together."""
+    """T: bandwidth of clients and background jobs together."""
     least_bandwidth: float = quantity("bytes_per_s", 50e6, low=1.0)
-    """I_min: what flushes and L0 compactions always have."""
+    """I_min: minimum bandwidth of flushes and L0 compactions."""
     slack: float = quantity("bytes_per_s", 5e6)
-    """ε: kept free; the paper gives no value (background/silk.md, Assumptions)."""
+    """ε: unused bandwidth; the paper gives no value (background/silk.md, Assumptions)."""
     hysteresis: float = quantity("bytes_per_s", 10e6)
-    """The limit is changed only by at least this much."""
+    """Minimum change of the limit."""
     window: float = quantity("seconds", 0.01, low=1e-3)
-    """How often the clients are measured."""
+    """Interval between two measurements of the clients."""
     measures: str = "user"
-    """Client bandwidth: "user" counts keys and values of all operations, "device" what clients move on the device."""
+    """Client bandwidth: "user" counts keys and values of all operations, "device" the clients' traffic on the device."""
     high_threads: int = 1
-    """Flush threads; the other of max_background_jobs compact."""
+    """Number of flush threads; the rest of max_background_jobs run compactions."""
     bandwidth: bool = True
-    """S1, S2: whether background I/O is limited to what the clients leave, and deep compactions pause at the floor."""
+    """S1, S2: whether background I/O is limited to the bandwidth left by clients, and deep compactions pause at I_min."""
     priorities: bool = True
     """S3 to S5: whether flushes and L0 compactions come first, in threads and in the limiter."""
     preemption: bool = True
     """S4, S6: whether an L0 compaction may take the thread and the locks of a deep one."""
     flush_share: float | None = quantity("ratio", None, low=0.01, high=0.99)
-    """Divide T for good, so much of it for flushes, the rest for compactions; None: SILK's own rule, T less C (S1)."""
+    """Fixed share of T for flushes, the rest for compactions; None: SILK's own rule, T less C (S1)."""
     limit_reads: bool = False
     """Whether compaction reads count against the limit; RocksDB's limiter counts writes."""
     chunk: int = quantity("bytes", 4 << 20, low=1 << 16)
-    """Most bytes that a compaction moves between two points at which it can stop: a simulation grain, no rule."""
+    """Maximum of bytes that a compaction moves between two points at which it can halt: a grain of the simulation, no rule."""
 
     def __post_init__(self) -> None:
         if self.flush_share is None and self.least_bandwidth > self.total_bandwidth:
@@ -70,18 +70,18 @@ class Silk:
         if self.measures not in ("user", "device"):
             raise InputError(f"scheduler.measures: {self.measures!r} is not one of user, device")
         if self.preemption and not self.priorities:
-            raise InputError("scheduler.preemption: without scheduler.priorities there is nothing to preempt for")
+            raise InputError("scheduler.preemption: it needs scheduler.priorities; set both to true or both to false")
         if self.flush_share is not None and not self.bandwidth:
-            raise InputError("scheduler.flush_share: there is nothing to divide without scheduler.bandwidth")
+            raise InputError("scheduler.flush_share: it needs scheduler.bandwidth; set that to true or flush_share to null")
         if self.high_threads < 1:
-            raise InputError("scheduler.high_threads: at least one thread must flush")
+            raise InputError(f"scheduler.high_threads: {self.high_threads} must be at least 1, for flushes")
 
     def make(self, base: Base) -> SilkScheduler:
-        """The scheduler of a store just opened."""
+        """Build a scheduler in its state at the open of a store."""
         return SilkScheduler(self, base.options, base.version)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """SILK sets the limiter's rate itself."""
+        """Refuse a rate limit in the options: SILK sets the rate."""
         if self.bandwidth and base.options.rate_limiter_bytes_per_sec:
             return (
                 "silk sets the rate of background I/O itself, from engine.scheduler.total_bandwidth; set "
@@ -98,9 +98,9 @@ class SilkScheduler:
     options: RocksDbOptions
     version: Version
     paused: bool = field(default=False, init=False)
-    """Whether deep compactions wait because the clients leave no more than the floor (S2)."""
+    """Whether deep compactions pause because clients leave no more than I_min (S2)."""
     rate_bytes_per_s: float = field(init=False)
-    """I: present limit of background I/O."""
+    """I: current limit of background I/O."""
     low_threads: int = field(init=False)
     splits_l0: bool = field(init=False)
     preemptive: bool = field(init=False)
@@ -122,16 +122,16 @@ class SilkScheduler:
         self.retuned(self.options)
 
     def retuned(self, options: RocksDbOptions) -> None:
-        """Internal threads are max_background_jobs in all (S7)."""
+        """Apply max_background_jobs, the number of threads of both pools (S7)."""
         self.options = options
         self.low_threads = max(1, options.max_background_jobs - self.settings.high_threads)
 
     def most_jobs(self) -> tuple[int, int]:
-        """The low pool, and one L0 compaction in the high pool while it is paused."""
+        """Return the threads of both pools, plus one L0 compaction in the high pool while the low pool is paused."""
         return self.settings.high_threads, self.low_threads + 1
 
     def limiter(self) -> Limiter | None:
-        """RocksDB's limiter, whose rate `observe` sets; two of them where the bandwidth is divided for good."""
+        """Return RocksDB's limiter, whose rate `observe` sets, or two with fixed shares; None without bandwidth limit."""
         if not self.settings.bandwidth:
             return None
         options, rate, share = self.options, round(self.rate_bytes_per_s), self.settings.flush_share
@@ -144,17 +144,17 @@ class SilkScheduler:
         )  # fmt: skip
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
-        """S3: flushes have the first claim; then L0; deep compactions share what is left.
+        """Return HIGH for flushes, MID for L0 compactions, LOW for deep ones (S3).
 
-        At the floor an L0 compaction shares it with the flush equally
-        (behaviour/evaluations.md, Choices where papers are silent), as two writers of one priority do.
+        At I_min an L0 compaction and the flush have equal shares, as two writers of one priority.
+        See (behaviour/evaluations.md, Choices where papers are silent).
         """
         if not self.settings.priorities or kind is JobKind.DEEP:
             return Priority.LOW
         return Priority.HIGH if kind is JobKind.FLUSH or self.paused else Priority.MID
 
     def observe(self, view: StoreView, clients: ClientWindow) -> float | None:  # noqa: ARG002
-        """S1: I = T - C - ε with hysteresis; S2: never below the floor, and at the floor deep work pauses."""
+        """Compute I = T - C - ε with hysteresis (S1), at least I_min; at I_min pause deep compactions (S2)."""
         settings = self.settings
         used = clients.user_bytes_per_s if settings.measures == "user" else clients.device_bytes_per_s
         left = settings.total_bandwidth - used - settings.slack
@@ -166,7 +166,7 @@ class SilkScheduler:
         return rate
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:
-        """S2 to S6."""
+        """Start, pause and resume jobs by the rules S2 to S6."""
         actions: list[Action] = []
         if view.flush_waiting and view.flushes < self.settings.high_threads:
             actions.append(StartFlush())
@@ -196,7 +196,7 @@ class SilkScheduler:
         return actions
 
     def _start_l0(self, deep: Sequence[JobView], free: int, coin: float) -> StartCompaction | None:
-        """S4: in the low pool, in the place of a deep compaction, or beside the flush while the low pool is paused."""
+        """Start an L0 compaction in the low pool, instead of a deep one, or in the high pool if the low one is paused (S4)."""
         running = [j.job for j in deep if j.state is JobState.RUNNING]
         first = int(coin * len(running))
         order = (*running[first:], *running[:first])

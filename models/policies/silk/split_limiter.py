@@ -13,12 +13,12 @@ from lsmlab.models.version import Version
 
 @dataclass(slots=True)
 class SplitLimiter:
-    """Implements `rate_limiter.Limiter`. What one side leaves unused, the other does not get."""
+    """Implements `rate_limiter.Limiter`. Neither side gets bandwidth that the other leaves unused."""
 
     version: Version
     total_bytes_per_s: int
     high_share: float
-    """Share of priorities HIGH and USER; MID and LOW have the rest."""
+    """Share of the priorities HIGH and USER; MID and LOW share the rest."""
     refill_period_s: float = 0.1
     fairness: int = 10
     buffer_bytes: int = 1 << 20
@@ -27,7 +27,7 @@ class SplitLimiter:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.high_share < 1.0:
-            raise InputError(f"rate limiter: a share of {self.high_share:g} leaves one side nothing")
+            raise InputError(f"rate limiter: a share of {self.high_share:g} must be above 0 and below 1")
         self.high, self.low = (
             RateLimiter(
                 self.version, rate, refill_period_s=self.refill_period_s, fairness=self.fairness,
@@ -42,7 +42,7 @@ class SplitLimiter:
 
     @property
     def rate_bytes_per_s(self) -> int:
-        """Both together."""
+        """Sum of both rates in bytes/s."""
         return self.total_bytes_per_s
 
     @rate_bytes_per_s.setter
@@ -52,25 +52,25 @@ class SplitLimiter:
 
     @property
     def waiting(self) -> bool:
-        """Whether a writer waits on either side."""
+        """Return whether a writer waits on either side."""
         return self.high.waiting or self.low.waiting
 
     @property
     def next_refill_s(self) -> float:
-        """The first refill that somebody waits for."""
+        """Time in s of the first refill that a writer waits for."""
         return min((side.next_refill_s for side in (self.high, self.low) if side.waiting), default=-math.inf)
 
     @property
     def refill_bytes(self) -> int:
-        """Bytes of the smaller refill: what one writer may meet."""
+        """Bytes of the smaller refill of the two sides."""
         return min(self.high.refill_bytes, self.low.refill_bytes)
 
     def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
-        """Ask for `size_bytes` of the side that the priority belongs to."""
+        """Request `size_bytes` from the side of the priority."""
         return self._side(priority).request(now_s, size_bytes, priority, token)
 
     def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
-        """Refill whichever side is due."""
+        """Refill the sides that are due."""
         return [*self.high.refill(now_s, coins), *self.low.refill(now_s, coins)]
 
     def _side(self, priority: Priority) -> RateLimiter:

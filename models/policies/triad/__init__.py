@@ -1,4 +1,1 @@
-"""TRIAD.
-
-- picker: hot keys, duplicates of L0 and WAL as L0.
-"""
+"""TRIAD. picker: RocksDB's levelled picker with deferred L0 compactions, hot keys in memory and the WAL as L0."""

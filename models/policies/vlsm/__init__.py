@@ -1,7 +1,5 @@
-"""vLSM.
+"""vLSM's policies, and RocksDB with limited debt (RocksDB-IO).
 
-- picker: L0 files one by one, good vSSTs out of L1.
-- vsst: cutter of variable-size SSTs.
-- l0_queue: throttle by a queue of L0.
-- overflow: leveled compaction with bounded overflow.
+- picker: compactions of one L0 file, and of good vSSTs; vsst: cutter of variable-size SSTs.
+- overflow: levelled compaction with a limit on the bytes over a target; l0_queue: write throttle with a queue in L0.
 """

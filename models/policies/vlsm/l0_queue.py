@@ -1,4 +1,4 @@
-"""An L0 of limited length: a full queue holds flushes, and only memtables stop writers, vLSM.
+"""vLSM's write throttle: a full L0 queue holds flushes, and only full memtables stop writes.
 
 See (behaviour/vlsm.md, vLSM flush and L0).
 """
@@ -15,7 +15,7 @@ from lsmlab.models.policies.rocksdb.parts import RocksDbThrottling
 from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
 
 _NEVER: Final = 1 << 30
-"""More files than L0 ever has: RocksDB's own L0 limits are off."""
+"""More files than L0 ever has: switches RocksDB's L0 triggers off."""
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,17 @@ class L0Queue:
     """`engine/throttle=l0_queue`. The queue's length Q0 is `level0_stop_writes_trigger`."""
 
     def make(self, base: Base) -> L0QueueThrottle:
-        """RocksDB's throttle with held flushes in the place of its L0 limits."""
+        """Build RocksDB's throttle with held flushes in place of its L0 triggers."""
         rocksdb = RocksDbThrottling().make(base)
         unlimited = replace(rocksdb, level0_slowdown_writes_trigger=_NEVER, level0_stop_writes_trigger=_NEVER)
         return L0QueueThrottle(base.options.level0_stop_writes_trigger, rocksdb.pressure_l0_files, unlimited)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """Something has to empty the queue."""
+        """Refuse styles that do not compact L0 into a deeper level, which would never empty the queue."""
         if base.options.compaction_style is not CompactionStyle.LEVEL:
             return (
-                f"flushes that wait for L0 would wait for ever: {base.options.compaction_style.value} does not empty it"
+                f"l0_queue holds flushes until compactions empty L0, which {base.options.compaction_style.value} does "
+                "not do; choose engine/throttle=rocksdb"
             )
         return None
 
@@ -42,20 +43,20 @@ class L0QueueThrottle:
     """Implements `decisions.Throttle`."""
 
     length: int
-    """Q0: files in L0 from which no flush may start."""
+    """Q0: number of L0 files from which no flush may start."""
     pressure_l0_files: int
-    """Files in L0 from which compactions run in parallel, by RocksDB's formula over the limits as they are set."""
+    """Number of L0 files from which compactions run in parallel, by RocksDB's formula over the triggers of the options."""
     rocksdb: RocksDbThrottle
-    """Memtables and pending bytes as in RocksDB."""
+    """RocksDB's rules for memtables and pending bytes."""
     flushes_one_memtable: bool = True
-    """Files of the queue have one size, S_M, also where two memtables have waited for room (R2)."""
+    """All files of the queue have the size S_M, even if several memtables have waited for room (R2)."""
 
     def initial(self) -> ThrottleState:
-        """State of a store just opened."""
+        """State at the open of a store."""
         return self.rocksdb.initial()
 
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:
-        """New state after an install."""
+        """Compute the state after an install."""
         after = self.rocksdb.recompute(state, inputs)
         pressure = after.pressure or (after.cause is None and inputs.l0_files >= self.pressure_l0_files)
         return replace(after, pressure=pressure, hold_flushes=inputs.l0_files >= self.length)

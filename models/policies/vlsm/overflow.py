@@ -1,7 +1,8 @@
-"""Levelled compaction whose levels may exceed their targets only by a limit: RocksDB with little debt, or none.
+"""Levelled compaction with a limit on the bytes of each level over its target: RocksDB with little or no debt.
 
-(background/rocksdb_io.md, What it changes): before a level can take what comes from above there must be room for it, so
-a full tree needs a chain of compactions, from the deepest level up, before a batch of L0 files can go down.
+A level must have room for the inputs from above before a compaction into it starts. So a full tree needs a chain of
+compactions, from the deepest level up, before a batch of L0 files can move down.
+See (background/rocksdb_io.md, What it changes).
 """
 
 from __future__ import annotations
@@ -26,32 +27,35 @@ class Overflow:
     """Bytes by which a level may exceed its target; 0 = RocksDB-IO, without compaction debt."""
 
     def make(self, base: Base) -> OverflowPicker:
-        """RocksDB's levelled picker with a limit."""
+        """Build RocksDB's levelled picker with the limit."""
         inner = leveled_picker(base)
         common = {f.name: getattr(inner, f.name) for f in fields(LeveledPicker) if f.init}
         return OverflowPicker(**common, overflow_limit=self.overflow_limit)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """Only levels have targets that can be exceeded."""
+        """Refuse styles without level targets."""
         if base.options.compaction_style is not CompactionStyle.LEVEL:
-            return f"an overflow limit needs levels with targets, not {base.options.compaction_style.value}"
+            return (
+                f"an overflow limit needs levels with targets, not {base.options.compaction_style.value}; set "
+                "engine.options.compaction_style to level"
+            )
         return None
 
 
 @dataclass
 class OverflowPicker(LeveledPicker):
-    """Implements `decisions.Picker`: RocksDB's picks, in the order in which there is room for them."""
+    """Implements `decisions.Picker`: RocksDB's picks, delayed until their output level has room."""
 
     overflow_limit: int = 0
 
     def pick(
         self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
     ) -> Pick:
-        """The deepest job that is due and has room, where a level is also due when the one above waits for its room."""
+        """Pick the deepest job with room from the levels with a score >= 1 and those that must make room for the level above."""
         targets = self._targets(tree)
         scores = self.rules.scores(tree, targets)
         due = [score >= 1 for score in scores] + [False]
-        found: Pick = NOTHING
+        deepest: Pick = NOTHING
         for level in range(tree.num_levels - 1):
             if not due[level]:
                 continue
@@ -62,11 +66,11 @@ class OverflowPicker(LeveledPicker):
             if level == 0 and pick is NOTHING:  # blocked by locks, as in RocksDB
                 pick = self._from_seed(tree, running, targets, self._intra_l0(tree, scores[0]))
             pick = in_scope(pick, scope)
-            found = found if pick is NOTHING else pick
-        return found
+            deepest = deepest if pick is NOTHING else pick
+        return deepest
 
     def _has_room(self, tree: Tree, running: Sequence[RunningJob], pick: Compaction | Move) -> bool:
-        """Whether the output level can take what comes from above; an empty one takes a batch of any size."""
+        """Return whether the output level has room for the inputs from above; an empty level has room for any."""
         level = pick.output_level
         if level in (pick.start_level, tree.num_levels - 1):
             return True
@@ -77,5 +81,5 @@ class OverflowPicker(LeveledPicker):
 
 
 def incoming_bytes(pick: Compaction | Move | Link) -> int:
-    """Bytes that a job brings into its output level from above."""
+    """Bytes that a job moves into its output level from above."""
     return sum(f.size_bytes for level, files in pick.inputs if level != pick.output_level for f in files)

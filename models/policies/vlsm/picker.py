@@ -1,6 +1,6 @@
 """vLSM's picker: one L0 file at a time into a small L1, and good vSSTs out of it (behaviour/vlsm.md, vLSM rules).
 
-No code of vLSM was found. Where the paper leaves something open, the choice is named in docs/background/vlsm.md.
+There is no public code of vLSM. docs/background/vlsm.md lists the choices where the paper leaves a rule open.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from lsmlab.models.units import quantity
 from numpy.typing import NDArray
 
 GOOD: Final = "VsstGood"
-"""Reason of an L1 -> L2 job that took good vSSTs only."""
+"""Reason of an L1 -> L2 job with good vSSTs only."""
 MIXED: Final = "VsstMixed"
-"""The good ones did not suffice: poor ones joined them."""
+"""Reason of an L1 -> L2 job with all good vSSTs and further poor ones."""
 POOR: Final = "VsstPoor"
-"""There was no good one."""
+"""Reason of an L1 -> L2 job without good vSSTs."""
 
 
 @dataclass(frozen=True)
@@ -41,24 +41,24 @@ class Vlsm:
     """`engine/picker=vlsm`. S_M is target_file_size_base, f is max_bytes_for_level_multiplier."""
 
     l1_capacity: int | None = quantity("bytes", None, low=1)
-    """Target of L1, in the place of max_bytes_for_level_base; None: f x S_M."""
+    """Target of L1, instead of max_bytes_for_level_base; None: f x S_M."""
     l2_capacity: int | None = quantity("bytes", 2 << 30, low=1)
     """Target of L2; None: f x L1, as between all other levels."""
     phi: float | None = quantity("ratio", None, low=1.0)
-    """Target of L2 / target of L1; None: what `l2_capacity` makes it."""
+    """Target of L2 / target of L1; None: from `l2_capacity`."""
     overflow_limit: int = quantity("bytes", 64 << 20)
     """Bytes by which a level may exceed its target."""
     overlap: Overlap = Overlap.COUNT
-    """What tells good vSSTs from poor ones; as `engine.cutter.overlap`."""
+    """Measure of overlap that separates good from poor vSSTs; the same as `engine.cutter.overlap`."""
     vssts: bool = True
-    """Whether good and poor vSSTs are told apart; False: all files of L1 are alike (LSMi)."""
+    """Whether the picker distinguishes good and poor vSSTs; False: all files of L1 count as good (LSMi)."""
 
     def make(self, base: Base) -> VlsmPicker:
-        """The picker of the options."""
+        """Build the picker of the options."""
         inner, options = leveled_picker(base), base.options
         growth, size = options.max_bytes_for_level_multiplier, options.target_file_size_base
         if options.num_levels < 3:
-            raise InputError(f"engine.options.num_levels: {options.num_levels} leaves no L2; vLSM needs 3 levels or more")
+            raise InputError(f"engine.options.num_levels: {options.num_levels} leaves no L2 for vLSM; set it to 3 or more")
         l1 = round(growth * size) if self.l1_capacity is None else self.l1_capacity
         phi = self.phi
         if phi is None:
@@ -72,9 +72,12 @@ class Vlsm:
         )  # fmt: skip
 
     def refuses(self, parts: Parts, base: Base) -> str | None:
-        """It needs levels, and a cutter that means the same by good."""
+        """Refuse styles without levels, and a cutter with another measure of overlap."""
         if base.options.compaction_style is not CompactionStyle.LEVEL:
-            return f"vlsm needs levels with targets, not {base.options.compaction_style.value}"
+            return (
+                f"vlsm needs levels with targets, not {base.options.compaction_style.value}; set "
+                "engine.options.compaction_style to level"
+            )
         cutter = parts.cutter
         if isinstance(cutter, VsstCutting) and self.vssts and cutter.overlap is not self.overlap:
             return (
@@ -86,12 +89,12 @@ class Vlsm:
 
 @dataclass(frozen=True)
 class PhiRules(LevelRules):
-    """Level targets with a growth factor of its own from L1 to L2."""
+    """Level targets with a separate growth factor from L1 to L2."""
 
     phi: float = 8.0
 
     def targets(self, tree: Tree) -> Targets:  # noqa: ARG002
-        """L1, Φ times that in L2, and f times more in each level below."""
+        """Return the targets: L1, Φ times L1 for L2, and f times more for each deeper level."""
         return self._fixed
 
     @cached_property
@@ -105,16 +108,16 @@ class PhiRules(LevelRules):
 
 @dataclass
 class VlsmPicker(OverflowPicker):
-    """Implements `decisions.Picker`: the shallowest job that has room below; a level that lacks room asks the next one."""
+    """Implements `decisions.Picker`: the shallowest job with room below; a level without room needs compaction first."""
 
     growth: float = 8.0
     unit_bytes: int = 8 << 20
-    """S_M: what is to find room at a time."""
+    """S_M: size of an L0 file, for which L1 must have room."""
     overlap: Overlap = Overlap.COUNT
     vssts: bool = True
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Whether a file waits in L0, L1 has no room for the next one, or a deeper level has reached its target."""
+        """Return whether L0 has a free file, L1 lacks room for the next one, or a deeper level has reached its target."""
         if self.disable_auto_compactions:
             return False
         waits = any(not f.busy for f in tree.l0)
@@ -125,7 +128,7 @@ class VlsmPicker(OverflowPicker):
     def pick(
         self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
     ) -> Pick:
-        """R3, R5 and R6 in this order; what L0 waits for may not be held back by a scheduler."""
+        """Pick by R3, R5 and R6 in this order; a scheduler may not delay jobs that make room for L0."""
         scores = self.scores(tree)
         leaving = sum(job.incoming_bytes for job in running if job.start_level == 1)
         lacks_room = self._lacks_room(tree, tree.levels[1].size_bytes - leaving)
@@ -145,19 +148,19 @@ class VlsmPicker(OverflowPicker):
         return NOTHING
 
     def pick_level(self, tree: Tree, running: Sequence[RunningJob], level: int) -> Pick:
-        """The compaction that `level` would give if its turn came now."""
+        """Return the compaction from `level` at any score."""
         if level == 0:
             return self._from_l0(tree, running)
         return self._from_l1(tree, running) if level == 1 else super().pick_level(tree, running, level)
 
     def _lacks_room(self, tree: Tree, staying_bytes: int) -> bool:
-        """Whether L1 cannot take the next L0 file beside what stays in it; an empty L1 takes any."""
+        """Return whether L1 with `staying_bytes` lacks room for the next L0 file; an empty L1 has room for any."""
         coming = tree.l0[-1].size_bytes if tree.l0 else self.unit_bytes
         limit = self._targets(tree).size_bytes[1] + self.overflow_limit
         return staying_bytes > 0 and staying_bytes + coming > limit
 
     def _from_l0(self, tree: Tree, running: Sequence[RunningJob]) -> Pick:
-        """R3: the oldest L0 file and every file of L1 that it overlaps; one such job at a time."""
+        """Pick the oldest L0 file and all files of L1 that it overlaps; one such job at a time (R3)."""
         if not tree.l0 or tree.l0[-1].busy or any(job.start_level == 0 for job in running):
             return NOTHING
         oldest, level = tree.l0[-1], tree.levels[1]
@@ -172,7 +175,7 @@ class VlsmPicker(OverflowPicker):
         return Compaction(0, 1, inputs, "LevelL0FilesNum", score)
 
     def _from_l1(self, tree: Tree, running: Sequence[RunningJob]) -> Pick:
-        """R5: good files by least overlap per byte until S_M is reached, then poor ones in the same order."""
+        """Pick good files by least overlap per byte up to S_M, then poor ones in the same order (R5)."""
         level, below = tree.levels[1], tree.levels[2]
         count, overlap = overlaps(level, below)
         good = self.good(level, below)
@@ -184,7 +187,7 @@ class VlsmPicker(OverflowPicker):
             if level.busy[index] or below.any_busy(i, j) or conflicts(running, 2, file.lo, file.hi):
                 continue
             if taken and count[taken[0]] == 0 < count[index] and self._may_move(tree, level, taken):
-                break  # what overlaps nothing moves by itself
+                break  # files without overlap move in a job of their own
             taken.append(index)
             total += file.size_bytes
             if total >= self.unit_bytes:
@@ -199,7 +202,7 @@ class VlsmPicker(OverflowPicker):
         return _compact(files, below, reason, score)
 
     def good(self, level: Level, below: Level) -> NDArray[np.bool_]:
-        """Which files of L1 are good: their overlap with L2 as it is now does not exceed f. Shape (files,)."""
+        """Return the mask of the good files of L1: their overlap with the present L2 is at most f. Shape (files,)."""
         if not self.vssts:
             return np.ones(len(level), dtype=np.bool_)
         count, size_bytes = overlaps(level, below)
@@ -218,13 +221,13 @@ class VlsmPicker(OverflowPicker):
 
     @staticmethod
     def _is_free(tree: Tree, file: SortedFile, level: int) -> bool:
-        """Whether a level holds nothing in the file's range."""
+        """Return whether no file of `level` overlaps `file`."""
         i, j = tree.levels[level].overlapping(file.lo, file.hi)
         return i == j
 
 
 def overlaps(level: Level, below: Level) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each file of a level: how many files of the level below it shares keys with, and their bytes. Shapes (files,)."""
+    """Count, per file of a level, the files of the level below that it overlaps, and their bytes. Shapes (files,)."""
     first = below.hi.searchsorted(level.lo, side="left")
     end = np.maximum(below.lo.searchsorted(level.hi, side="right"), first)
     before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(below.size)))
@@ -232,7 +235,7 @@ def overlaps(level: Level, below: Level) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _compact(files: tuple[SortedFile, ...], below: Level, reason: str, score: float) -> Compaction:
-    """One job of separate ranges: outputs end where files of L2 that are no inputs lie between two of them.
+    """Build one job of separate ranges: an output ends before each L2 file that is no input of the job.
 
     See (behaviour/vlsm.md, vLSM picks from L1).
     """

@@ -1,4 +1,4 @@
-"""Where vLSM's outputs end: variable-size SSTs (vSSTs) in L1, fixed-size files below.
+"""vLSM's cutter: variable-size SSTs (vSSTs) in L1, fixed-size files below.
 
 See (behaviour/vlsm.md, vLSM output cutting).
 """
@@ -20,16 +20,16 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 VSST_LEVEL: Final = 1
-"""The level whose files are vSSTs."""
+"""Level whose files are vSSTs."""
 FIXED_UNTIL: Final = Version(7, 7)
-"""Last release whose files have one size, whatever lies below them; 7.8 aligns them with the level below."""
+"""Last release that cuts files at the target size; 7.8 aligns them with the level below."""
 
 
 class Overlap(Enum):
-    """What a vSST's overlap O with L2 is: the paper says both (behaviour/vlsm.md, Overlap of a vSST)."""
+    """Measures of a vSST's overlap O with L2; the paper uses both (behaviour/vlsm.md, Overlap of a vSST)."""
 
     COUNT = "count"
-    """L2 files that its key range touches."""
+    """Number of L2 files that its key range overlaps."""
     RATIO = "ratio"
     """Bytes of those files / bytes of the vSST."""
 
@@ -39,7 +39,7 @@ class FixedCutting:
     """`engine/cutter=fixed`: files of the target size."""
 
     def make(self, base: Base) -> RocksDbCutter:
-        """RocksDB's cutter up to 7.7."""
+        """Build RocksDB's cutter up to 7.7."""
         levelled = base.options.compaction_style is CompactionStyle.LEVEL
         return RocksDbCutter(min(base.version, FIXED_UNTIL), levelled=levelled)
 
@@ -51,13 +51,13 @@ class VsstCutting:
     overlap: Overlap = Overlap.COUNT
 
     def make(self, base: Base) -> VsstCutter:
-        """The cutter with f = max_bytes_for_level_multiplier."""
+        """Build the cutter with f = max_bytes_for_level_multiplier."""
         return VsstCutter(base.options.max_bytes_for_level_multiplier, self.overlap, FixedCutting().make(base))
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """A vSST is cut by what lies in L2."""
+        """Refuse styles without levels: the cutter needs the files of L2."""
         if base.options.compaction_style is not CompactionStyle.LEVEL:
-            return f"vSSTs are cut along the files of the next level, which {base.options.compaction_style.value} lacks"
+            return f"vSSTs need levels, not {base.options.compaction_style.value}; choose engine/cutter=rocksdb"
         return None
 
 
@@ -66,19 +66,19 @@ class VsstCutter:
     """Implements `decisions.Cutter`."""
 
     growth: float
-    """f: most L2 files (count), or most bytes of them per byte (ratio), that a good vSST overlaps; S_m = S_M / f."""
+    """f: maximum of L2 files (count), or of their bytes per byte (ratio), that a good vSST overlaps; S_m = S_M / f."""
     overlap: Overlap
     fixed: RocksDbCutter
-    """Cuts the other levels."""
+    """Cutter of the other levels."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """L2 for outputs to L1."""
+        """Return L2 for outputs to L1; the level of `fixed` for others."""
         if output_level == VSST_LEVEL:
             return VSST_LEVEL + 1 if tree.num_levels > VSST_LEVEL + 1 else None
         return self.fixed.guide_level(tree, output_level, lo, hi)
 
     def inspects_keys(self, output_level: int) -> bool:
-        """Whether each key is compared with the borders below, which costs CPU (`Host.overlap_check`)."""
+        """Return whether the cutter compares each key with the files below, which takes CPU time (`Host.overlap_check`)."""
         return output_level == VSST_LEVEL
 
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
@@ -89,11 +89,11 @@ class VsstCutter:
 
 
 def build_vssts(merged: MergedStream, context: CutContext, growth: float, overlap: Overlap) -> list[int]:
-    """Cut the stream as BUILD does (R4), key by key, but by searching for the key at which each vSST closes.
+    """Cut the stream as the paper's BUILD does key by key (R4), with a search for the last key of each vSST.
 
-    A vSST closes before key i when it would grow past S_M with it, or when its overlap would pass f with it and it has
-    S_m already. The overlap is that of the range from the vSST's first key to key i, so it grows only where a key enters
-    another file of L2. `context.grandparent_*` are the files of L2, `context.target_bytes` is S_M.
+    A vSST closes before key i if key i would take its size over S_M, or if it has at least S_m and key i would take its
+    overlap over f. The overlap is that of the range from the vSST's first key to key i, so it grows only where a key
+    enters another file of L2. `context.grandparent_*` are the files of L2, `context.target_bytes` is S_M.
     """
     keys, size = merged.keys, merged.cumulative_bytes
     n = len(keys)
