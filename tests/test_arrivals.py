@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.models.workloads.arrivals import ConstantRate, OnOff, PeaksValleys, Recorded, Sine, mean_rate
-from lsmlab.models.workloads.generic import TraceColumn, read_trace
+from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes, NormalSize, ParetoSize, UniformSize
 
 RNG = np.random.default_rng

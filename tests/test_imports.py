@@ -44,7 +44,7 @@ of policies come before the lineages; the __init__ of sim hands out names of sev
 FOLDERS = [*LAYERS, "configs"]
 READERS = {
     "models/options/options_file.py": "reads OPTIONS files and LOGs",
-    "models/workloads/generic.py": "reads traces",
+    "models/workloads/trace.py": "reads traces",
 }
 """The files of models that may touch the file system: each reads one input format at the edge."""
 IO_MODULES = {

@@ -27,7 +27,8 @@ class Host:
     write_serial: float = estimated("ratio", 0.74, width=0.3, high=1.0)
     """Share of a write that only one thread at a time can do (log, group leadership); the rest runs in parallel."""
     write_spread: float = estimated("ratio", 0.45, width=0.5, high=0.8)
-    """Standard deviation of the logarithm of an unstalled write's time, which is log-logistic (sim/clients/latency.py)."""
+    """Standard deviation of the logarithm of an unstalled write's time, which is log-logistic
+    (sim/clients/latency.py)."""
     sleep_penalty: float = estimated("seconds", 0.0, width=1.0, start=20e-6)
     """Time that a delayed writer loses after each sleep; RocksDB does not count it as stall. Prior: caches of a core are
     filled again."""
@@ -45,7 +46,8 @@ class Host:
     read_spread: float = quantity("ratio", 0.45, high=0.8)
     """Standard deviation of the logarithm of an unstalled read's time."""
     table_open: float = quantity("seconds", 37e-6)
-    """CPU of opening a table that a read finds closed: system calls, its mapping, faults on footer, index, filter and block."""
+    """CPU of opening a table that a read finds closed: system calls, its mapping, faults on footer, index, filter and
+    block."""
     scan_entry: float = quantity("seconds", 0.3e-6)
     """CPU per entry that an iterator passes."""
     flush_record: float = estimated("seconds", 0.35e-6, width=0.5)

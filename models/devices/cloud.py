@@ -14,11 +14,11 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
 
 _EMPTY_S: Final = 1e-3
-"""Credit earned in less time than this is kept, but not yet spent: one timer tick (HZ = 1000) of the throttle."""
+"""Minimum credit to spend, as the time to earn it: one timer tick (HZ = 1000) of the throttle."""
 
 
 class CloudState(NamedTuple):
-    """Credit left."""
+    """Remaining credit in operations and bytes."""
 
     ios: float
     bytes: float
@@ -26,11 +26,11 @@ class CloudState(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Cloud:
-    """A network volume or a provider's local disk, known by its limits.
+    """Network volume or local disk of a provider, described by its limits.
 
-    A request takes max(operations / IOPS limit, bytes / bandwidth limit) of the volume's time, and reads and writes
-    share that time: for a network volume they draw on one budget. With burst credit the limits hold only while credit
-    lasts; then the baseline does. One operation moves at most `io_size`.
+    A request takes max(operations / IOPS limit, bytes / bandwidth limit) of the volume's time. Reads and writes share
+    this time, because a network volume has one budget for both. With burst credit the limits apply only while credit
+    lasts, and then the baseline. One operation transfers at most `io_size`.
     """
 
     name: str = "cloud"
@@ -39,14 +39,14 @@ class Cloud:
     read_iops: float = quantity("per_s", low=1.0)
     write_iops: float = quantity("per_s", low=1.0)
     io_size: float = quantity("bytes", 256.0 * 2**10, low=512)
-    """Most bytes that count as one operation."""
+    """Maximum of bytes that count as one operation."""
     read_latency: float = quantity("seconds")
     write_latency: float = quantity("seconds")
     fsync_latency: float = quantity("seconds")
     baseline_iops: float | None = quantity("per_s", None, low=1.0)
     """Operations per second that earn credit; None: no burst credit for operations."""
     burst_ios: float = quantity("count", 0.0)
-    """Most operations of credit, and the credit at the start."""
+    """Maximum credit in operations, and the credit at the start."""
     baseline_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     """Bytes per second that earn credit; None: no burst credit for bytes."""
     burst_bytes: float = quantity("bytes", 0.0)
@@ -61,11 +61,11 @@ class Cloud:
             raise InputError("baseline_bandwidth: must not exceed the burst limits read_bandwidth and write_bandwidth")
 
     def initial(self) -> CloudState:
-        """Full credit."""
+        """State with full credit."""
         return CloudState(self.burst_ios, self.burst_bytes)
 
     def allocate(self, state: CloudState, load: Load) -> Grant:
-        """How much each asker gets under `load`; valid until credit is used up."""
+        """Compute the rates under `load`, valid until the credit is used up."""
         no_ios = self.baseline_iops is not None and state.ios <= self.baseline_iops * _EMPTY_S
         no_bytes = self.baseline_bandwidth is not None and state.bytes <= self.baseline_bandwidth * _EMPTY_S
         service = self._service(no_ios, no_bytes, load)
@@ -78,7 +78,7 @@ class Cloud:
         return grant.until(valid_s)
 
     def advance(self, state: CloudState, elapsed_s: float, flow: Flow) -> CloudState:
-        """Credit earned and spent in `elapsed_s`."""
+        """Compute the state after the credit earned and spent in `elapsed_s`."""
         ios, left = state
         if self.baseline_iops is not None:
             spent = max(flow.reads, flow.read_bytes / self.io_size) + max(flow.writes, flow.write_bytes / self.io_size)
@@ -89,15 +89,15 @@ class Cloud:
         return CloudState(ios, left)
 
     def fsync_s(self, state: CloudState) -> float:
-        """Time of one synchronous write of metadata."""
+        """Time of one synchronous write of metadata in s."""
         return self.fsync_latency
 
     def facts(self, state: CloudState, live_bytes: float) -> DeviceFacts:
-        """Nothing: wear is the provider's."""
+        """Return no facts: the provider bears the wear."""
         return DeviceFacts()
 
     def _credit_s(self, state: CloudState, grant: Grant, load: Load, no_ios: bool, no_bytes: bool) -> float:
-        """Time until one of the credits is used up."""
+        """Time in s until one of the credits is used up."""
         read = load.readers * grant.read_bytes_per_s
         write = load.writers * grant.write_bytes_per_s + load.client_write_bytes_per_s * grant.client_write_share
         point_reads = load.client_read_iops * grant.client_read_share
@@ -121,10 +121,10 @@ class Cloud:
 
     def _service(self, no_ios: bool, no_bytes: bool, load: Load) -> Service:
         key = (no_ios, no_bytes, load.read_request_bytes, load.write_request_bytes, load.client_read_bytes)
-        found = self._services.get(key)
-        if found is None:
-            found = self._services[key] = self._make_service(*key)
-        return found
+        service = self._services.get(key)
+        if service is None:
+            service = self._services[key] = self._make_service(*key)
+        return service
 
     def _make_service(
         self, no_ios: bool, no_bytes: bool, read_bytes: float, write_bytes: float, client_bytes: float
@@ -149,5 +149,5 @@ class Cloud:
         )
 
     def _operations_s(self, size_bytes: float, iops: float, bandwidth: float) -> float:
-        """Time of a request beyond its transfer: what its operations take if that is longer."""
+        """Time of a request in addition to its transfer in s, if its operations take longer than the transfer."""
         return max(0.0, max(1.0, size_bytes / self.io_size) / iops - size_bytes / bandwidth)

@@ -1,4 +1,4 @@
-"""What all flash drives have in common: garbage collection, the SLC cache, TRIM and wear.
+"""Flash drives: garbage collection, SLC cache, TRIM and wear, common to NVMe and SATA.
 
 Sources: garbage collection after Xiang and Kurkoski, "An Improved Analytical Expression for Write Amplification in NAND
 Flash", ICNC 2012 (arXiv:1110.4245); the figures of the drives are in docs/reference/devices.md.
@@ -18,17 +18,17 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
 
 SMALL_REQUEST_BYTES: Final = 4096.0
-"""Request size of every IOPS rating used here (4 KB or 4 KiB random; the sheets do not tell them apart)."""
+"""Request size of all IOPS ratings (4 KB or 4 KiB random; data sheets do not distinguish them)."""
 SECONDS_PER_YEAR: Final = 365.0 * 86400.0
 _UTILISATION_STEPS: Final = 500
-"""Write amplification is looked up for utilisation in steps of 0.2 %: rates stay constant between steps."""
+"""Steps of the utilisation, 0.2 % each, for write amplification: rates stay constant between steps."""
 _EMPTY_S: Final = 1e-6
-"""Shorter time to the next change of state than this is taken as now: below any request's latency."""
+"""Minimum time to the next change of state: below the latency of any request."""
 
 
 @lru_cache(maxsize=4096)
 def greedy_write_amplification(utilisation: float) -> float:
-    """Bytes programmed per byte written, for uniformly random page writes and greedy garbage collection.
+    """Compute bytes programmed per byte written, for uniformly random page writes and greedy garbage collection.
 
     `utilisation` is valid bytes / physical bytes u, in [0, 1). With a = 1/u the share of valid pages in the collected
     block is v = -W(-a e^-a) / a (principal branch of Lambert's W) and the amplification 1 / (1 - v), for blocks of many
@@ -40,7 +40,7 @@ def greedy_write_amplification(utilisation: float) -> float:
         return 1.0
     a = 1.0 / utilisation
     valid = 0.0
-    while True:  # v = e^(a (v - 1)) by Newton's steps from below: the difference is concave, so none passes the root
+    while True:  # solves v = e^(a (v - 1)) by Newton's method from below; the difference is concave: no step passes the root
         kept = math.exp(a * (valid - 1.0))
         step = (kept - valid) / (1.0 - a * kept)
         valid += step
@@ -49,43 +49,43 @@ def greedy_write_amplification(utilisation: float) -> float:
 
 
 _SMALLEST_STEP: Final = 1e-13
-"""Of the valid share: where the closed form's solution counts as found."""
+"""Step of the valid share at which Newton's method ends."""
 
 
 class FlashState(NamedTuple):
-    """What a flash drive remembers."""
+    """State of a flash drive."""
 
     live_bytes: float = 0.0
-    """Bytes that the host keeps on it (written and not trimmed)."""
+    """Bytes of the host on the drive (written and not trimmed)."""
     host_bytes: float = 0.0
     """Bytes that the host has written since time 0."""
     flash_bytes: float = 0.0
     """Bytes programmed since time 0, garbage collection and the SLC cache's copies included."""
     slc_used_bytes: float = 0.0
     slc_full: bool = False
-    """The cache has been full and has not yet drained to `slc_resume`: writes go directly to the final cells."""
+    """Whether writes bypass the cache, because it was full and has not drained to `slc_resume` since."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlashDrive:
-    """A flash drive: bandwidth, IOPS and latency, SLC cache, garbage collection, wear. Base of Nvme and SataSsd."""
+    """Flash drive: bandwidth, IOPS and latency, SLC cache, garbage collection, wear. Base of Nvme and SataSsd."""
 
     name: str
     read_bandwidth: float = quantity("bytes_per_s", low=1.0)
     write_bandwidth: float = quantity("bytes_per_s", low=1.0)
-    """Sustained, after any cache is full and before garbage collection."""
+    """Sustained rate, with a full cache and without garbage collection."""
     read_iops: float | None = quantity("per_s", None, low=1.0)
-    """Small random reads per second at a deep queue; None: unknown, only bandwidth limits."""
+    """Small random reads per second at a deep queue; None: unknown, so only the bandwidth limits reads."""
     write_iops: float | None = quantity("per_s", None, low=1.0)
     """Small random writes per second at a deep queue, without garbage collection; None: unknown."""
     read_latency: float = quantity("seconds")
-    """One small random read on the idle drive."""
+    """Time of one small random read on the idle drive."""
     stream_read_latency: float | None = quantity("seconds", None)
-    """One request of a sequential reader, without its transfer; None: as `read_latency`."""
+    """Time of one request of a sequential reader, without its transfer; None: `read_latency`."""
     write_latency: float = quantity("seconds")
-    """One write on the idle drive, without its transfer."""
+    """Time of one write on the idle drive, without its transfer."""
     stream_read_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
-    """Transfer rate of a single request; None: the drive's own (a request is striped over all channels)."""
+    """Transfer rate of a single request; None: the drive's rate (a request is striped over all channels)."""
     stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     fsync_latency: float = quantity("seconds")
     interleave: float = quantity("bytes", INTERLEAVE_BYTES, low=4096)
@@ -93,18 +93,19 @@ class FlashDrive:
     over_provisioning: float = quantity("ratio", low=0.01)
     """Physical bytes / capacity - 1."""
     filled: float = quantity("bytes", 0.0)
-    """Other data on the drive that stays as it is."""
+    """Other data on the drive, which does not change."""
     trim: bool = True
-    """Deleted files are trimmed at once (mount option discard); if not, their pages stay valid until overwritten."""
+    """Whether deleted files are trimmed at once (mount option discard); if not, their pages stay valid until
+    overwritten."""
     steady_state: bool = True
-    """Garbage collection runs from the start; if not, only once the physical capacity has been written."""
+    """Whether garbage collection runs from the start, or only once the physical capacity has been written."""
     gc_random_share: float = quantity("ratio", 1.0, high=1.0)
-    """How far the closed form for random writes applies: amplification is 1 + share * (closed form - 1)."""
+    """Weight of the closed form for random writes: amplification is 1 + share * (closed form - 1)."""
     slc_cache: float = quantity("bytes", 0.0)
     slc_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     """Write rate while the cache has room; required with `slc_cache`."""
     slc_resume: float = quantity("ratio", 0.5, high=1.0)
-    """Part of the cache that must be free again before it takes new writes."""
+    """Share of the cache that must be free before it accepts writes again."""
     endurance: float | None = quantity("bytes", None)
     """Rated host bytes written (TBW); None: unknown."""
 
@@ -112,24 +113,24 @@ class FlashDrive:
         if self.slc_cache > 0 and self.slc_write_bandwidth is None:
             raise InputError("slc_write_bandwidth: a value is required with slc_cache")
         if self.filled > self.capacity:
-            raise InputError("filled: must not exceed capacity")
+            raise InputError(f"filled: {self.filled:g} B must not exceed capacity, {self.capacity:g} B")
 
     @cached_property
     def physical_bytes(self) -> float:
-        """Flash of the drive, spare blocks included."""
+        """Bytes of flash of the drive, spare blocks included."""
         return self.capacity * (1.0 + self.over_provisioning)
 
     @property
     def contention(self) -> float:
-        """How far reads and writes exclude each other (see `Service.contention`)."""
+        """Degree to which reads and writes exclude each other (see `Service.contention`)."""
         return 1.0
 
     def initial(self) -> FlashState:
-        """Start with an empty cache and no data but `filled`."""
+        """State with an empty cache and no data except `filled`."""
         return FlashState()
 
     def allocate(self, state: FlashState, load: Load) -> Grant:
-        """How much each asker gets under `load`; valid until the SLC cache changes its mode."""
+        """Compute the rates under `load`, valid until the SLC cache changes its mode."""
         service = self._service(self._amplification(state), state.slc_full)
         grant = share(service, load)
         if not self.slc_cache:
@@ -143,7 +144,7 @@ class FlashDrive:
         return grant.until(max(valid_s, _EMPTY_S))
 
     def advance(self, state: FlashState, elapsed_s: float, flow: Flow) -> FlashState:
-        """Account for data written, trimmed and drained from the cache in `elapsed_s`."""
+        """Compute the state after writes, trims and the drain of the cache in `elapsed_s`."""
         amplification = self._amplification(state)
         removed = flow.trimmed_bytes if self.trim else 0.0
         live = max(0.0, min(self.capacity - self.filled, state.live_bytes + flow.write_bytes - removed))
@@ -153,7 +154,7 @@ class FlashDrive:
             service = self._service(amplification, full)
             if not full:
                 used += flow.write_bytes
-                programmed += flow.write_bytes  # once into the cache, once out of it
+                programmed += flow.write_bytes  # programmed once in the cache and once in the final cells
             idle = _idle(service, flow.read_bytes / elapsed_s, flow.write_bytes / elapsed_s)
             used = max(0.0, used - elapsed_s * idle * self.write_bandwidth / amplification)
             used = min(used, self.slc_cache)
@@ -161,11 +162,11 @@ class FlashDrive:
         return FlashState(live, state.host_bytes + flow.write_bytes, state.flash_bytes + programmed, used, full)
 
     def fsync_s(self, state: FlashState) -> float:
-        """Time of one cache flush: next to nothing with power-loss protection."""
+        """Time of one cache flush in s: close to 0 with power-loss protection."""
         return self.fsync_latency
 
     def facts(self, state: FlashState, live_bytes: float) -> DeviceFacts:
-        """Amplification so far (of `live_bytes` where nothing was written) and the rated endurance."""
+        """Return the amplification so far (without writes, that of `live_bytes`) and the rated endurance."""
         if state.host_bytes > 0:
             amplification = state.flash_bytes / state.host_bytes
         else:
@@ -181,13 +182,13 @@ class FlashDrive:
         return 1.0 + self.gc_random_share * (greedy_write_amplification(min(utilisation, 0.998)) - 1.0)
 
     def _cache_full(self, used: float, full: bool) -> bool:
-        """Mode of the cache: full at the brim, in use again when `slc_resume` of it is free."""
+        """Return the mode of the cache: full at 100 %, in use again once `slc_resume` of it is free."""
         if full:
             return used > self.slc_cache * (1.0 - self.slc_resume) * (1 + 1e-12)
         return used >= self.slc_cache * (1 - 1e-12)
 
     def _cache_change_s(self, state: FlashState, service: Service, read_rate: float, write_rate: float) -> float:
-        """Time until the cache is full, or may be used again, at these rates."""
+        """Time in s until the cache is full, or in use again, at these rates."""
         drain = _idle(service, read_rate, write_rate) * self.write_bandwidth / self._amplification(state)
         if state.slc_full:
             excess = state.slc_used_bytes - self.slc_cache * (1.0 - self.slc_resume)
@@ -202,15 +203,15 @@ class FlashDrive:
     def _service(self, amplification: float, slc_full: bool) -> Service:
         """Describe the drive at this write amplification, with or without room in its cache."""
         key = (amplification, slc_full)
-        found = self._services.get(key)
-        if found is None:
-            found = self._services[key] = self._make_service(amplification, slc_full)
-        return found
+        service = self._services.get(key)
+        if service is None:
+            service = self._services[key] = self._make_service(amplification, slc_full)
+        return service
 
     def _make_service(self, amplification: float, slc_full: bool) -> Service:
         write_bandwidth = self.write_bandwidth / amplification
         if self.slc_cache and not slc_full and self.slc_write_bandwidth is not None:
-            write_bandwidth = self.slc_write_bandwidth  # the cache collects nothing; draining it does
+            write_bandwidth = self.slc_write_bandwidth  # no garbage collection in the cache, only when it drains
         stream = self.stream_read_latency
         return Service(
             read_bandwidth=self.read_bandwidth,
@@ -226,17 +227,17 @@ class FlashDrive:
             stream_write_bandwidth=min(self.stream_write_bandwidth or math.inf, write_bandwidth),
             contention=self.contention,
             interleave_bytes=self.interleave,
-            unit_bytes=SMALL_REQUEST_BYTES,  # the mapping unit of common drives, so smaller reads cost as much
+            unit_bytes=SMALL_REQUEST_BYTES,  # the mapping unit of common drives: smaller reads take the same time
         )
 
 
 def request_s(iops: float | None, bandwidth: float) -> float:
-    """Device time of a request beside its transfer, so that small requests reach exactly `iops` (0 if unknown)."""
+    """Device time of a request in addition to its transfer, so that small requests reach `iops` (0 if unknown)."""
     return max(0.0, 1.0 / iops - SMALL_REQUEST_BYTES / bandwidth) if iops is not None else 0.0
 
 
 def _idle(service: Service, read_rate: float, write_rate: float) -> float:
-    """Share of the time in which the drive could empty its cache."""
+    """Idle share of the drive's time, in which it can drain its cache."""
     return max(0.0, 1.0 - read_rate / service.read_bandwidth - write_rate / service.write_bandwidth)
 
 
@@ -245,15 +246,15 @@ class Wear:
     """Wear of a drive by a run."""
 
     used_ratio: float
-    """Part of the rated endurance that the run has used."""
+    """Share of the rated endurance that the run has used."""
     years_left: float
-    """Time until the rated endurance is used up at the run's rate; infinite for a run that writes nothing."""
+    """Years until the rated endurance is used up at the rate of the run; infinite for a run without writes."""
 
 
 def wear(endurance_bytes: float | None, host_bytes: float, elapsed_s: float) -> Wear | None:
-    """Rated bytes used by `host_bytes`, and years until the rest is gone at the same rate; None if unrated.
+    """Compute the wear by `host_bytes` written in `elapsed_s`; None without a rating.
 
-    Ratings count bytes written by the host, under the vendor's own mix: internal amplification is part of the rating.
+    Ratings count bytes written by the host under the vendor's workload, so they include internal amplification.
     """
     if endurance_bytes is None or endurance_bytes <= 0:
         return None

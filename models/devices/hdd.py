@@ -1,4 +1,4 @@
-"""Hard disks: one arm, so every change of stream costs a seek and half a revolution."""
+"""Hard disks: with one arm, every change of stream costs a seek and half a revolution."""
 
 # ruff: noqa: ARG002 -- the Device protocol fixes the arguments
 from __future__ import annotations
@@ -13,11 +13,11 @@ from lsmlab.models.units import quantity
 
 @dataclass(frozen=True, kw_only=True)
 class Hdd:
-    """A hard disk with conventional recording.
+    """Hard disk with conventional recording.
 
-    One stream alone is sequential. With two or more, each turn of a stream (its outstanding requests, one after the
-    other) begins with a seek. A client read or log write always seeks, and where it drives a lone stream's head away it
-    pays for the way back too. No gain from reordering of queued reads is assumed.
+    A single stream is sequential. With two or more, each turn of a stream (its outstanding requests, one after the
+    other) begins with a seek. A client read or WAL write always seeks, and beside a single stream it also counts the seek
+    back. The model assumes no gain from reordering of queued reads.
     """
 
     name: str = "hdd"
@@ -32,14 +32,14 @@ class Hdd:
 
     @property
     def switch_s(self) -> float:
-        """Seek plus half a revolution."""
+        """Time of a seek plus half a revolution in s."""
         return self.seek + 30.0 / self.rpm
 
     def initial(self) -> None:
-        """Return no state: a disk remembers nothing that matters here."""
+        """Return None: the model of a disk has no state."""
 
     def allocate(self, state: None, load: Load) -> Grant:
-        """How much each asker gets under `load`."""
+        """Compute the rates under `load`."""
         key = (min(load.readers + load.writers, 2), load.queue_depth if load.queue_depth > 1.0 else 1.0)
         service = self._services.get(key)
         if service is None:
@@ -47,14 +47,14 @@ class Hdd:
         return share(service, load)
 
     def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
-        """Nothing to remember."""
+        """Return None: there is no state."""
 
     def fsync_s(self, state: None) -> float:
-        """Time of one journal commit."""
+        """Time of one journal commit in s."""
         return self.fsync_latency
 
     def facts(self, state: None, live_bytes: float) -> DeviceFacts:
-        """Nothing: no flash, and no rated wear by writing."""
+        """Return no facts: a disk has no flash and no rated write endurance."""
         return DeviceFacts()
 
     @cached_property
@@ -71,10 +71,10 @@ class Hdd:
             write_request_s=per_request_s,
             wal_request_s=visit_s if streams else 0.0,
             client_read_request_s=visit_s,
-            read_latency_s=0.0,  # the arm's time is all there is
+            read_latency_s=0.0,  # the time of the arm is the whole latency
             write_latency_s=0.0,
             client_read_latency_s=self.switch_s,
             stream_read_bandwidth=self.read_bandwidth,
             stream_write_bandwidth=self.write_bandwidth,
-            interleave_bytes=float("inf"),  # a request is not interrupted
+            interleave_bytes=float("inf"),  # the disk does not interrupt a request
         )

@@ -1,4 +1,4 @@
-"""From the `device` group of a configuration to a device: what the simulation calls, and nothing else."""
+"""Devices from the `device` group of a configuration."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from lsmlab.models.targets import load_class
 from lsmlab.models.units import build, quantity
 
 METADATA: Final = ("description", "source", "assumptions")
-"""Keys of a device's YAML that inform readers and build nothing."""
+"""Keys of a device's YAML for its readers, without effect on the device."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceSettings:
-    """What every device's configuration accepts beside the parameters of its own class."""
+    """Settings of every device, in addition to the parameters of its class."""
 
     write_cap: float | None = quantity("bytes_per_s", None, low=1.0)
     """Cap on all writes together, as a block cgroup sets it; None: no cap."""
@@ -30,40 +30,41 @@ class DeviceSettings:
     throttle_slice: float = quantity("seconds", SLICE_S, low=1e-3)
     """Slice of the throttle: the burst after a pause is cap x slice."""
     throttle_io: float = quantity("bytes", IO_BYTES, low=512)
-    """Most bytes that the throttle counts as one operation."""
+    """Maximum of bytes that the throttle counts as one operation."""
     throttle_kept_slices: int = quantity("count", KEPT_SLICES, high=1)
     """Past slices whose unused allowance still counts: 1 since Linux 6.15, 0 before."""
     file_discards: float = quantity("count", FILE_DISCARDS)
     """Discards per deleted file, which a cap on operations counts as writes: 0 if the file system sends none."""
     fsync_portion: float | None = quantity("bytes", None, low=65536)
-    """Most of a file that one journal handle hands over where the device's queue is full; None: it never is."""
+    """Maximum of bytes of a file that one journal handle submits while the device's queue is full; None: it is never
+    full."""
     fsync_queue: float = quantity("bytes", 0.0)
-    """What the queue takes of files at their fsync before that."""
+    """Bytes of files at their fsync that the device's queue accepts before it is full."""
     page_cache: float = quantity("bytes", 0.0)
-    """0: direct I/O. Else the size of the page cache: recently written files are read from memory within it."""
+    """0: direct I/O. Else the size of the page cache, from which recently written files are read."""
     price_usd: float | None = quantity("count", None)
 
 
 @dataclass(frozen=True)
 class DeviceSetup:
-    """A device, ready for use, and what belongs to it."""
+    """Device with its settings and capacity."""
 
     device: Device
     page_cache_bytes: float
     capacity_bytes: float | None
-    """None: unknown or without limit."""
+    """Capacity; None: unknown or unlimited."""
     settings: DeviceSettings
     target: str
     """Dotted name of the device's class."""
 
     @property
     def direct_io(self) -> bool:
-        """Whether every read and write goes to the device."""
+        """Return whether all reads and writes bypass the page cache."""
         return self.page_cache_bytes == 0
 
 
 def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: str = "device") -> DeviceSetup:
-    """Build the device that `mapping` describes, under its caps if it has any.
+    """Build the device of `mapping`, under its caps if it has any.
 
     `_target_` names a frozen dataclass that implements `Device`, inside lsmlab or one of the packages in `allowed`.
     Raises InputError for any other target, unknown keys and bad values.
@@ -79,7 +80,7 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
             continue
         if key not in own and key not in common:
             near = difflib.get_close_matches(str(key), sorted(own | common), n=1)
-            hint = f"did you mean {where}.{near[0]}?" if near else f"known keys: {', '.join(sorted(own | common))}"
+            hint = f"did you mean {where}.{near[0]}?" if near else f"valid keys: {', '.join(sorted(own | common))}"
             raise InputError(f"{where}.{key}: no such key; {hint}")
         if key in own:
             device_values[key] = mapping[key]
@@ -112,7 +113,7 @@ def _throttle(device: Device, settings: DeviceSettings) -> Device:
 
 
 def _device_class(target: Any, packages: Sequence[str], where: str) -> type[Any]:
-    found = load_class(target, packages, where, "lsmlab.models.devices.nvme.Nvme")
-    if not dataclasses.is_dataclass(found) or not hasattr(found, "allocate"):
-        raise InputError(f"{where}._target_: {target} is not a device; a frozen dataclass with allocate() is needed")
-    return found
+    cls = load_class(target, packages, where, "lsmlab.models.devices.nvme.Nvme")
+    if not dataclasses.is_dataclass(cls) or not hasattr(cls, "allocate"):
+        raise InputError(f"{where}._target_: {target} is not a device; name a frozen dataclass with allocate()")
+    return cls

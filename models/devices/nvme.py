@@ -10,16 +10,16 @@ from lsmlab.models.units import quantity
 
 @dataclass(frozen=True, kw_only=True)
 class Nvme(FlashDrive):
-    """An NVMe drive. Its link carries both directions at once; its channels are what reads and writes share."""
+    """NVMe drive. Its link is full duplex; reads and writes share its channels."""
 
     name: str = "nvme"
     channel_contention: float = quantity("ratio", 1.0, high=1.0)
-    """1: a channel that writes cannot read, so r/R + w/W <= 1; 0: r <= R and w <= W alone; between: the sum <= 2 - c.
+    """1: a channel cannot read while it writes, so r/R + w/W <= 1; 0: only r <= R and w <= W; between: the sum <= 2 - c.
 
-    The default is the assumption `additive_media_time`: no measured mix is known for the drives configured here.
+    The default is the assumption `additive_media_time`: there is no measurement of mixed load for the configured drives.
     """
 
     @property
     def contention(self) -> float:
-        """How far reads and writes exclude each other."""
+        """Return `channel_contention`."""
         return self.channel_contention

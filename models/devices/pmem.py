@@ -31,14 +31,15 @@ _WRITE_BY_THREADS: Final = {
     "single": (2.22, 2.21, 2.21, 2.20, 2.12, 1.96, 1.73, 1.53, 1.37, 1.25, 1.16, 1.12,
                1.02, 0.98, 0.94, 0.94, 0.93, 0.84, 0.89, 0.86, 0.84, 0.78, 0.81, 0.80),
 }  # fmt: skip
-"""GB/s of 1..24 writing threads on the best store path: the interleaved file's two write columns are probably swapped
-(its companion by access size names them the other way round), so the better one is taken for non-temporal stores."""
+"""GB/s of 1..24 writing threads with the best store instructions. The two write columns of the interleaved data set are
+probably swapped (the data set by access size names them in the other order), so this table assumes that the better one
+is for non-temporal stores."""
 _SIZES: Final = (64, 128, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 2097152)
 _READ_BY_SIZE: Final = {
     "interleaved6": (9.67, 18.75, 33.65, 34.23, 32.29, 25.98, 29.33, 33.79, 36.52, 37.75, 37.93),
     "single": (1.675, 3.344, 6.505, 6.530, 6.519, 6.559, 6.502, 6.558, 6.520, 6.562, 6.511),
 }
-"""GB/s by bytes of one access, at the best number of threads."""
+"""GB/s by bytes per access, at the best number of threads."""
 _WRITE_BY_SIZE: Final = {
     "interleaved6": (3.166, 5.833, 12.188, 11.875, 11.354, 9.438, 10.958, 12.166, 12.583, 12.63, 12.65),
     "single": (0.555, 1.098, 2.207, 2.209, 2.223, 2.231, 2.233, 2.216, 2.217, 2.210, 2.210),
@@ -46,7 +47,7 @@ _WRITE_BY_SIZE: Final = {
 
 
 class Layout(Enum):
-    """How the modules are used."""
+    """Layouts of the modules."""
 
     INTERLEAVED6 = "interleaved6"
     """Six modules, interleaved in pieces of 4 KiB."""
@@ -56,34 +57,35 @@ class Layout(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Pmem:
-    """Persistent memory behind a file system: total bandwidth rises with threads, then, for writes, falls."""
+    """Persistent memory behind a file system: the total bandwidth rises with threads and, for writes, falls again."""
 
     name: str = "pmem"
     layout: Layout = Layout.INTERLEAVED6
     read_latency: float = quantity("seconds")
-    """One random load, idle."""
+    """Time of one random load on idle memory."""
     write_latency: float = quantity("seconds")
-    """One store, idle."""
+    """Time of one store on idle memory."""
     fsync_latency: float = quantity("seconds")
-    """Software time of one synchronous log write through the file system."""
+    """Software time of one synchronous WAL write through the file system."""
     contention: float = quantity("ratio", 1.0, high=1.0)
-    """How far reads and writes exclude each other at the memory controller."""
+    """Degree to which reads and writes exclude each other at the memory controller."""
     write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
-    """Most that all threads write together, at the best number of them: the curve's peak on this machine, whose shape
-    stays; None: as the curve has it."""
+    """Peak of the total write bandwidth over the number of threads, to which the curve is scaled; None: the curve's
+    peak."""
     stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
-    """Most that one thread writes through file system and block driver; None: as the curve has it."""
+    """Maximum write bandwidth of one thread through file system and block driver; None: that of the curve."""
     copies_in_caller: ClassVar[bool] = True
-    """Who writes is on a core meanwhile: the driver copies in the thread that asks (Linux drivers/nvdimm/pmem.c)."""
+    """Whether a writing thread keeps its core: the driver copies in the thread of the caller (Linux
+    drivers/nvdimm/pmem.c)."""
     capacity: float | None = quantity("bytes", None)
     endurance: float | None = quantity("bytes", None)
 
     def initial(self) -> None:
-        """Return no state: persistent memory remembers nothing that matters here."""
+        """Return None: the model of persistent memory has no state."""
 
     def allocate(self, state: None, load: Load) -> Grant:
-        """How much each asker gets under `load`."""
-        if load.queue_depth > 1.0:  # the driver copies in the caller's thread: nothing is queued
+        """Compute the rates under `load`."""
+        if load.queue_depth > 1.0:  # the driver copies in the caller's thread, without a queue
             load = load._replace(queue_depth=1.0)
         readers = load.readers + (min(load.client_read_depth, 1e3) if load.client_read_iops > 0 else 0.0)
         writers = load.writers + (1.0 if load.client_write_bytes_per_s > 0 else 0.0)
@@ -94,14 +96,14 @@ class Pmem:
         return share(service, load)
 
     def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
-        """Nothing to remember."""
+        """Return None: there is no state."""
 
     def fsync_s(self, state: None) -> float:
-        """Time of one synchronous write of metadata."""
+        """Time of one synchronous write of metadata in s."""
         return self.fsync_latency
 
     def facts(self, state: None, live_bytes: float) -> DeviceFacts:
-        """Rated endurance; the media's own amplification (256-byte lines) is not modelled."""
+        """Return the rated endurance; the amplification of the media (256-byte lines) is not modelled."""
         return DeviceFacts(endurance_bytes=self.endurance)
 
     @cached_property
@@ -132,10 +134,10 @@ class Pmem:
 
 
 def _by_threads(curve: tuple[float, ...], threads: int) -> float:
-    """Bytes per second of `threads` threads; beyond the measured 24 the last point holds."""
+    """Bytes per second of `threads` threads; beyond the measured 24 threads the value of the last point."""
     return curve[min(threads, len(curve)) - 1] * 1e9
 
 
 def _by_size(curve: tuple[float, ...], size_bytes: float) -> float:
-    """Bandwidth at this size of access as a share of the best, interpolated over the logarithm of the size."""
+    """Bandwidth at an access size as a share of the best, interpolated over the logarithm of the size."""
     return float(np.interp(np.log2(max(size_bytes, 1.0)), np.log2(_SIZES), curve)) / max(curve)

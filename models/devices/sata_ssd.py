@@ -11,11 +11,11 @@ from lsmlab.models.units import quantity
 
 @dataclass(frozen=True, kw_only=True)
 class SataSsd(FlashDrive):
-    """A SATA drive. One frame at a time crosses the link, in one direction: reads and writes share its time fully."""
+    """SATA drive. The link carries one frame at a time, in one direction, so reads and writes share the time of the link."""
 
     name: str = "sata"
     interface_bandwidth: float = quantity("bytes_per_s", 600e6, low=1.0)
-    """SATA revision 3: 6 Gb/s with 10 line bits per byte."""
+    """Bandwidth of the link; default: SATA revision 3, 6 Gb/s with 10 line bits per byte."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

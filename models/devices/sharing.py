@@ -1,8 +1,8 @@
-"""How a device's time is divided between those who ask for it.
+"""Division of a device's time among streams and clients.
 
-Every device is described, in its present state, by a `Service`: what a request costs of the time of the shared medium
-(channels, link, arm, memory controller) and how fast a single stream can ask. `share` then divides the medium's time
-max-min fairly: nobody gets less than a fair share unless it asked for less. Units are SI.
+A `Service` describes a device in its present state: the time of the shared medium (channels, link, arm, memory
+controller) per request, and the maximum rate of a single stream. `share` divides the time of the medium max-min fairly:
+each stream or client gets a fair share, or its demand if that is less. Units are SI.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from lsmlab.models.costs.transfers import lone_request_s
 from lsmlab.models.devices.base import Grant, Load
 
 INTERLEAVE_BYTES: Final = 128.0 * 2**10
-"""Piece in which a solid-state device alternates between requests: 128 KiB, the smallest common NVMe transfer limit
-(MDTS 5 with 4 KiB pages). Assumption `interleave`: it sets how long a small read waits behind a large request."""
+"""Unit in which a solid-state device alternates between requests: 128 KiB, the smallest common NVMe transfer limit
+(MDTS 5 with 4 KiB pages). Assumption `interleave`: it sets the wait of a small read behind a large request."""
 
 
 _DEMAND: Final = itemgetter(1)
 
 
 class Service(NamedTuple):
-    """What a device can do in its present state."""
+    """Performance of a device in its present state."""
 
     read_bandwidth: float
-    """Bytes per second of the medium when it only reads."""
+    """Bytes per second of the medium with reads only."""
     write_bandwidth: float
-    """Bytes per second of the medium when it only writes."""
+    """Bytes per second of the medium with writes only."""
     read_request_s: float
-    """Time of the medium that one background read request costs beside its transfer."""
+    """Time of the medium for one background read request in addition to its transfer."""
     write_request_s: float
-    """The same of one background write request."""
+    """Time of the medium for one background write request in addition to its transfer."""
     wal_request_s: float
-    """The same of one log write (of `write_request_bytes`)."""
+    """Time of the medium for one WAL write (of `write_request_bytes`) in addition to its transfer."""
     client_read_request_s: float
-    """The same of one client read."""
+    """Time of the medium for one client read in addition to its transfer."""
     read_latency_s: float
-    """Time that one background read request spends outside the medium (a stream waits for it, others do not)."""
+    """Time of one background read request outside the medium (its stream waits, others do not)."""
     write_latency_s: float
-    """The same of a background write request."""
+    """Time of one background write request outside the medium."""
     client_read_latency_s: float
     """Time of one client read on the idle device, without its transfer."""
     stream_read_bandwidth: float
@@ -49,26 +49,27 @@ class Service(NamedTuple):
     stream_write_bandwidth: float
     """Transfer rate of a single write request."""
     contention: float = 1.0
-    """How far reads and writes exclude each other: 1 share one medium, 0 are independent."""
+    """Degree to which reads and writes exclude each other: 1 = one shared medium, 0 = independent."""
     interleave_bytes: float = INTERLEAVE_BYTES
-    """Piece in which the device alternates between requests."""
+    """Unit in which the device alternates between requests."""
     unit_bytes: float = 512.0
-    """Least that the medium transfers."""
+    """Minimum transfer of the medium."""
 
 
-def fair_level(askers: list[tuple[float, float]], capacity: float) -> float:
-    """Max-min fair share: the most that one asker gets, or infinity if all demands fit.
+def fair_level(demands: list[tuple[float, float]], capacity: float) -> float:
+    """Max-min fair share: the maximum of one stream or client, or infinity if all demands fit.
 
-    `askers` are (how many, demand of each). The result t satisfies sum of count * min(demand, t) = capacity.
+    `demands` are (number of streams or clients, demand of each). The result t satisfies sum of number * min(demand, t) =
+    capacity.
     """
     total = count = 0.0
-    for n, demand in askers:
+    for n, demand in demands:
         total += n * demand
         count += n
     if total <= capacity:
         return math.inf
     left = capacity
-    for n, demand in sorted(askers, key=_DEMAND):
+    for n, demand in sorted(demands, key=_DEMAND):
         if demand * count >= left:
             return left / count
         left -= n * demand
@@ -77,16 +78,16 @@ def fair_level(askers: list[tuple[float, float]], capacity: float) -> float:
 
 
 class _Costs(NamedTuple):
-    """What the askers of a load can do and what they cost of the medium's time."""
+    """Maximum rates of the streams of a load, and the time of the medium that they need."""
 
     read_own: float
-    """Bytes per second of one background reader that has the device to itself."""
+    """Bytes per second of one background reader alone on the device."""
     write_own: float
     read_byte_s: float
     write_byte_s: float
     wal_byte_s: float
     client_s: float
-    """One client read."""
+    """Time of the medium for one client read."""
     client_depth: float
     capacity: float
     """1 if reads and writes exclude each other, up to 2 if not."""
@@ -112,10 +113,10 @@ def _costs(s: Service, load: Load) -> _Costs:
 
 @lru_cache(maxsize=8192)
 def share(service: Service, load: Load) -> Grant:
-    """Divide the medium's time between background streams, client reads and log writes.
+    """Divide the time of the medium between background streams, client reads and WAL writes.
 
-    A stream's own rate is depth * size / (latency + size / stream bandwidth). Client reads count as `client_read_depth`
-    askers, the log as one. `valid_for_s` is left infinite: a service does not age.
+    The rate of a stream alone is depth * size / (latency + size / stream bandwidth). Client reads count as
+    `client_read_depth` streams, the WAL as one. `valid_for_s` stays infinite: a service does not change.
     """
     c = _costs(service, load)
     wanted, depth, capacity = load.client_read_iops, c.client_depth, c.capacity
@@ -127,13 +128,13 @@ def share(service: Service, load: Load) -> Grant:
     latency_s = idle_s
     if wanted > 0.0:
         served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
-        if served < 0.99 * reading:  # what waiting clients leave goes to the others, who then delay them more
+        if served < 0.99 * reading:  # streams use the time that waiting clients leave, and so delay the clients more
             read_rate, write_rate, wal_rate, served, used = _divide(c, load, served)
             served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
         free = 1.0 - (used + served * c.client_s) / capacity
         queued_s = (used * wait.piece_s + served * c.client_s * c.client_s) / capacity / 2.0 / max(free, 1e-12)
         latency_s += min(wait.most_s, queued_s)
-        if served < wanted:  # all reads that may be outstanding are: Little's law gives their time
+        if served < wanted:  # the maximum number of reads is outstanding: their time follows from Little's law
             latency_s = max(latency_s, depth / served)
     log = load.client_write_bytes_per_s
     return Grant(
@@ -147,7 +148,7 @@ def share(service: Service, load: Load) -> Grant:
 
 
 def _divide(c: _Costs, load: Load, reading: float) -> tuple[float, float, float, float, float]:
-    """Max-min fair rates: of a reader, a writer, the log, the client reads; and the time used without client reads."""
+    """Compute max-min fair rates of a reader, a writer, the WAL and client reads, and the time used without client reads."""
     readers, writers, log = load.readers, load.writers, load.client_write_bytes_per_s
     reads, writes = [], []
     if readers:
@@ -170,7 +171,7 @@ def _divide(c: _Costs, load: Load, reading: float) -> tuple[float, float, float,
 def _levels(
     reads: list[tuple[float, float]], writes: list[tuple[float, float]], capacity: float
 ) -> tuple[float, float]:
-    """Fair shares of the medium's time for one reader and one writer; either side has at most 1 of `capacity`."""
+    """Fair shares of the medium's time for one reader and one writer; each side gets at most 1 of `capacity`."""
     if capacity <= 1.0:
         level = fair_level(reads + writes, capacity)
         return level, level
@@ -181,17 +182,17 @@ def _levels(
 
 
 class _Waiting(NamedTuple):
-    """What a client read may find in front of it."""
+    """Work in front of a client read."""
 
     piece_s: float
-    """Time of the piece of background work in progress."""
+    """Time of the current unit of background work."""
     most_s: float
-    """One piece of every other asker: the device takes turns, and no more than that is outstanding. The piece in progress
-    is half done on average when the read comes (the same residual time as in Pollaczek and Khinchine's formula)."""
+    """Maximum wait: one unit of every other stream, because the device serves them in turn. The current unit is half done
+    on average when the read arrives (the residual time of the Pollaczek-Khinchine formula)."""
 
 
 def _waiting(s: Service, load: Load, c: _Costs) -> _Waiting:
-    """What a client read may wait for under `load`."""
+    """Compute the work in front of a client read under `load`."""
     read_piece_s = min(load.read_request_bytes, s.interleave_bytes) * c.read_byte_s
     write_piece_s = min(load.write_request_bytes, s.interleave_bytes) * c.write_byte_s
     writers = load.writers + (load.client_write_bytes_per_s > 0.0)
@@ -202,10 +203,10 @@ def _waiting(s: Service, load: Load, c: _Costs) -> _Waiting:
 
 
 def _closed_rate(depth: float, idle_s: float, client_s: float, background: float, wait: _Waiting) -> float:
-    """Client reads per second if each of `depth` askers issues the next read when its last one is done.
+    """Client reads per second of a closed loop of `depth` clients.
 
-    Solves x (idle + W(x)) = depth with Pollaczek-Khinchine's wait for fixed service times, W(x) = (x S^2 + B p) / 2 /
-    (1 - B - x S) for client service time S, background load B and its piece p. The wait never exceeds `wait.most_s`.
+    Solves x (idle + W(x)) = depth with the Pollaczek-Khinchine wait for fixed service times, W(x) = (x S^2 + B p) / 2 /
+    (1 - B - x S), for client service time S, background load B and its unit p. The wait never exceeds `wait.most_s`.
     """
     free = 1.0 - background
     at_least = depth / (idle_s + wait.most_s)

@@ -1,4 +1,4 @@
-"""Who is held when an allowance is used up: limits of the streams and clients of one direction under a device's caps."""
+"""Limits of the streams and clients of one direction when an allowance of a device's caps is used up."""
 
 from __future__ import annotations
 
@@ -8,72 +8,74 @@ from typing import Final, NamedTuple
 from lsmlab.models.devices.sharing import fair_level
 
 _EMPTY_S: Final = 1e-3
-"""Allowance that the cap gives in less time than this counts as used up: one timer tick (HZ = 1000) of the throttle."""
+"""Minimum allowance, as the time at the cap's rate: one timer tick (HZ = 1000) of the throttle; less counts as used
+up."""
 _BLOCKED_BYTES_PER_S: Final = 1.0
-"""Rate of a stream that waits for the next slice: nothing, but for arithmetic that divides by it."""
+"""Rate of a stream that waits for the next slice: practically 0, and valid as a divisor."""
 _BLOCKED_SHARE: Final = 1e-6
-"""The same of clients."""
+"""Share of the demand of clients that wait for the next slice: practically 0."""
 _SLACK: Final = 1.0 + 1e-9
-"""Rates equal to the cap are within it."""
+"""Tolerance factor on caps: rates equal to the cap are within it."""
 
 
 class Direction(NamedTuple):
-    """One direction of a load: the streams, the clients, and the limits that used-up allowances have set so far."""
+    """Direction of a load: its streams, its clients, and the limits set by used-up allowances so far."""
 
     streams: int
     request_bytes: float
     io_bytes: float
-    """Bytes of one operation as the throttle counts them, on the average."""
+    """Mean bytes of one operation as the throttle counts them."""
     clients: float
-    """Askers among the clients."""
+    """Number of clients."""
     client_unit_bytes: float
     """Bytes of one client request."""
     limit: float
-    """Bytes per second of one stream."""
+    """Limit of one stream in bytes per second."""
     client_limit: float
-    """Share of the clients' demand."""
-    in_line: bool = False
-    """Clients wait for the next slice like streams, as single reads do; else they are a steady trickle (the log)."""
+    """Limit of the clients as a share of their demand."""
+    queued: bool = False
+    """Whether clients queue for the next slice like streams, as single reads do; else they have a steady rate (the
+    WAL)."""
     slice_s: float = math.inf
-    """What clients in line wait at most, the allowance being used up."""
+    """Maximum wait of queued clients after the allowance is used up."""
     wait_s: float = 0.0
-    """What they wait now."""
+    """Wait of queued clients now."""
 
 
 class Rates(NamedTuple):
-    """What passes in one direction, bytes per second."""
+    """Rates of one direction in bytes per second."""
 
     stream: float
-    """Of each stream."""
+    """Rate of each stream."""
     clients: float
-    """Of all clients."""
+    """Rate of all clients."""
     share: float
-    """Of the clients' demand: what the device grants. It may grant more once others are held."""
+    """Share of the clients' demand that the device grants; it may grant more once others are limited."""
 
 
 class Allowance(NamedTuple):
-    """What one cap, on bytes or on operations, still lets pass in this slice."""
+    """Remaining allowance of one cap, on bytes or on operations, in this slice."""
 
     cap_per_s: float
     left: float
     per_stream_byte: float = 1.0
-    """What a stream's byte counts."""
+    """Units of the cap per byte of a stream: 1, or operations per byte."""
     per_client_byte: float = 1.0
 
 
 def hold(side: Direction, rates: Rates, of: Allowance, slice_left_s: float) -> tuple[Direction, Rates, float]:
-    """The direction with the limits that an allowance sets now, the rates under them, and the time until that changes.
+    """Return the direction with the limits of an allowance, the rates under these limits, and their validity in s.
 
-    Without new limits the direction is the same object. New ones add up to the cap at most, whatever the device grants
-    then: so a search for all of them ends.
+    Without new limits the direction is the same object. New limits add up to the cap at most for any grant of the
+    device, so an iteration over all caps ends.
     """
-    if side.in_line and rates.clients > 0.0:
-        return _hold_line(side, rates, of, slice_left_s) if side.wait_s == 0.0 else (side, rates, math.inf)
+    if side.queued and rates.clients > 0.0:
+        return _hold_queue(side, rates, of, slice_left_s) if side.wait_s == 0.0 else (side, rates, math.inf)
     return _hold_streams(side, rates, of, slice_left_s)
 
 
-def _hold_line(side: Direction, rates: Rates, of: Allowance, slice_left_s: float) -> tuple[Direction, Rates, float]:
-    """Streams and clients ask one after the other: all pass as fast as the device takes them, or all wait."""
+def _hold_queue(side: Direction, rates: Rates, of: Allowance, slice_left_s: float) -> tuple[Direction, Rates, float]:
+    """Limit streams and clients in one queue: all run at the speed of the device, or all wait for the next slice."""
     if of.left <= of.cap_per_s * _EMPTY_S:
         limit = side.client_limit * _BLOCKED_SHARE
         side = side._replace(limit=_BLOCKED_BYTES_PER_S, client_limit=limit, wait_s=side.slice_s)
@@ -85,7 +87,7 @@ def _hold_line(side: Direction, rates: Rates, of: Allowance, slice_left_s: float
 
 
 def _hold_streams(side: Direction, rates: Rates, of: Allowance, slice_left_s: float) -> tuple[Direction, Rates, float]:
-    """Clients are a fluid whose bursts nobody sees: they get their fair share of the cap, streams what is left."""
+    """Limit clients to their fair share of the cap, as a fluid without bursts, and streams to the rest."""
     stream, clients = rates.stream * of.per_stream_byte, rates.clients * of.per_client_byte
     if side.streams * stream + clients <= of.cap_per_s * _SLACK:
         return side, rates, math.inf

@@ -1,13 +1,12 @@
 """Caps over any device, as the Linux block cgroup sets them: an allowance per slice of time.
 
-Source: Linux block/blk-throttle.c. A window of slices begins with the first request after a pause. By the end of its
-n-th slice n x cap x slice bytes may have passed, as fast as the device takes them (`tg_within_bps_limit` rounds the
-elapsed time up to whole slices); what comes after that waits for the next slice. Slices that are over leave the window
-together with what they let pass, and what they left unused is lost (`throtl_trim_slice`); since Linux 6.15 the last of
-them stays, so that an idle tenth of a second is made up for afterwards. A window without requests ends a slice after
-the last one. The slice (DFL_THROTL_SLICE_HD) is 100 ms, and 20 ms for solid-state disks only where the kernel has the
-"low" limit compiled in. Reads and writes are counted apart. The same code serves cgroup v1 (blkio.throttle.*) and v2
-(io.max).
+Source: Linux block/blk-throttle.c. A window of slices begins with the first request after a pause. Until the end of its
+n-th slice the throttle dispatches n x cap x slice bytes at the speed of the device (`tg_within_bps_limit` rounds the
+elapsed time up to whole slices); further requests wait for the next slice. Past slices leave the window together with
+their bytes, and their unused allowance is lost (`throtl_trim_slice`). Since Linux 6.15 the last past slice stays, so
+that the allowance of an idle tenth of a second is not lost. A window without requests ends one slice after the last
+request. The slice (DFL_THROTL_SLICE_HD) is 100 ms, and 20 ms for solid-state disks only in kernels with the "low"
+limit. Reads and writes count separately. The same code serves cgroup v1 (blkio.throttle.*) and v2 (io.max).
 """
 
 from __future__ import annotations
@@ -21,74 +20,75 @@ from lsmlab.models.devices.throttle_limits import Allowance, Direction, Rates, h
 from lsmlab.models.errors import InputError
 
 SLICE_S: Final = 0.1
-"""DFL_THROTL_SLICE_HD, block/blk-throttle.c."""
+"""Length of a slice (DFL_THROTL_SLICE_HD, block/blk-throttle.c)."""
 IO_BYTES: Final = 512.0 * 2**10
-"""Most bytes that the block layer puts in one operation: a 1 MiB write is seen as about two.
+"""Maximum bytes of a write operation of the block layer: a 1 MiB write counts as about two.
 
 See (behaviour/device-and-kernel.md, Small requests).
 """
 KEPT_SLICES: Final = 1
-"""Slices that stay in a window when they are over: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
+"""Past slices that stay in a window: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
 FILE_DISCARDS: Final = 1.75
-"""Discards per deleted file on a file system mounted with -o discard: decision 0005 has the measurement."""
+"""Discards per deleted file on a file system mounted with -o discard; measurement in decision 0005."""
 READ_IO_BYTES: Final = 611e3
-"""The same of a read: mean of the recorded calibration runs (validation/cases), small reads apart."""
+"""Mean bytes of a read operation of the block layer in the recorded calibration runs (validation/cases), without small
+reads."""
 FILE_WRITES: Final = 3
-"""Small writes that go with every file that is written: its end and its fsync."""
+"""Small writes per written file: its end and its fsync."""
 SYNC_WRITES: Final = 3
-"""The same of the fsync of a directory or a manifest. Both fitted to the operations that the block layer counted in the
+"""Small writes per fsync of a directory or a manifest. Both fitted to the operations that the block layer counted in the
 recorded calibration runs (validation/cases; 3.1 per file and 6.3 per job, which has one of each)
 (behaviour/device-and-kernel.md, Small requests)."""
 FILE_READS: Final = 1.8
-"""Small reads of a new file that is opened: its footer and index; from the same runs."""
+"""Small reads at the open of a new file, of its footer and index; from the same runs."""
 _TICK_S: Final = 1e-9
-"""A slice with less time left is over: simulated time is a float."""
+"""Tolerance for the end of a slice: simulated time is a float."""
 
 
 class Window(NamedTuple):
-    """The slices of one direction that still count (`throtl_grp`: slice_start, slice_end, bytes_disp, io_disp)."""
+    """Slices of one direction that count (`throtl_grp`: slice_start, slice_end, bytes_disp, io_disp)."""
 
     age_s: float = 0.0
-    """Since the first of them began."""
+    """Time since the start of the first slice."""
     left_s: float = 0.0
-    """Until the window ends unless something passes; 0: the next request begins a new one."""
+    """Time until the window ends if no request comes; 0: the next request begins a new window."""
     passed_bytes: float = 0.0
     passed_ios: float = 0.0
 
 
 class ThrottleState(NamedTuple):
-    """What has passed in either direction, and the state of the device below."""
+    """Windows of both directions, and the state of the device below."""
 
     inner: Any
     read: Window = Window()
     write: Window = Window()
     clock_s: float = 0.0
-    """Since the start: the kernel rounds the end of a window up to whole slices of its clock."""
+    """Time since the start: the kernel rounds the end of a window up to whole slices of its clock."""
 
 
 _NO_WINDOW: Final = Window()
 
 
 def copies_in_caller(device: Device) -> bool:
-    """Whether the thread that writes copies the bytes itself, on a core of its own; below a cap as well."""
+    """Return whether a writing thread copies the bytes itself and keeps its core; also under a cap."""
     inner = device.device if isinstance(device, Throttled) else device
     return bool(getattr(inner, "copies_in_caller", False))
 
 
 @dataclass(frozen=True)
 class Throttled:
-    """A device under caps. Within the allowance of a slice everybody runs as fast as the device; then all wait for the next.
+    """Device under caps. Within the allowance of a slice requests run at the speed of the device, then wait for the next.
 
-    `iops_cap` holds for reads and for writes separately, like riops and wiops.
+    `iops_cap` applies to reads and to writes separately, like riops and wiops.
     """
 
     device: Device
     write_cap: float | None = None
-    """Bytes per second."""
+    """Cap on writes in bytes per second."""
     read_cap: float | None = None
-    """Bytes per second."""
+    """Cap on reads in bytes per second."""
     iops_cap: float | None = None
-    """Operations per second."""
+    """Cap on operations per second."""
     slice_s: float = SLICE_S
     io_bytes: float = IO_BYTES
     read_io_bytes: float = READ_IO_BYTES
@@ -107,14 +107,14 @@ class Throttled:
         return self.device.name
 
     def initial(self) -> ThrottleState:
-        """Nothing has passed yet."""
+        """State without windows."""
         return ThrottleState(self.device.initial())
 
     def allocate(self, state: ThrottleState, load: Load) -> Grant:
-        """How much each asker gets; valid until an allowance is used up or the slice ends."""
+        """Compute the rates under `load`, valid until an allowance is used up or the slice ends."""
         read = Direction(
             load.readers, load.read_request_bytes, self.read_io_bytes, max(1.0, load.client_read_depth),
-            load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, in_line=True, slice_s=self.slice_s,
+            load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, queued=True, slice_s=self.slice_s,
         )  # fmt: skip
         write = Direction(
             load.writers, load.write_request_bytes, self.io_bytes, 1.0, load.write_request_bytes,
@@ -146,7 +146,7 @@ class Throttled:
             )  # fmt: skip
 
     def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
-        """What passed counts against the allowance; slices that are over leave the window."""
+        """Count the transfers against the allowance, and remove past slices from the windows."""
         read_ios = max(flow.reads, flow.read_bytes / self.read_io_bytes) + flow.small_reads
         write_ios = max(flow.writes, flow.write_bytes / self.io_bytes) + flow.small_writes
         clock_s = state.clock_s + elapsed_s
@@ -160,7 +160,7 @@ class Throttled:
     def _moved(
         self, window: Window, elapsed_s: float, clock_s: float, size_bytes: float, ios: float, cap: float | None
     ) -> Window:
-        """The window after `size_bytes` more have passed in `elapsed_s`; without a cap nobody counts."""
+        """Return the window after a transfer of `size_bytes` in `elapsed_s`; always empty without a cap."""
         if cap is None and self.iops_cap is None:
             return _NO_WINDOW
         if size_bytes <= 0.0 and ios <= 0.0:
@@ -182,20 +182,20 @@ class Throttled:
 
     @property
     def state_step_s(self) -> float:
-        """The simulation has to tell this device at once what passed: a slice is short."""
+        """Return 0: the simulation must report every transfer at once, because slices are short."""
         return 0.0
 
     def fsync_s(self, state: ThrottleState) -> float:
-        """As the device below: the throttle does not count cache flushes."""
+        """Time of an fsync of the device below: the throttle does not count cache flushes."""
         return self.device.fsync_s(state.inner)
 
     def facts(self, state: ThrottleState, live_bytes: float) -> DeviceFacts:
-        """As the device below."""
+        """Return the facts of the device below."""
         return self.device.facts(state.inner, live_bytes)
 
     def _hold(self, side: Direction, rates: Rates, cap: float | None, window: Window) -> tuple[Direction | None, float]:
-        """The direction with the limits that used-up allowances set now (None: no new ones), and the time until that changes."""
-        # as the next request finds it: slices that are over go first
+        """Return the direction with new limits from used-up allowances (None: no new limits), and their validity in s."""
+        # the kernel trims past slices at the next request
         slices = math.floor(window.age_s / self.slice_s + _TICK_S)
         over = max(0, slices - self.kept_slices)
         counted_s, over_s = (slices + 1 - over) * self.slice_s, over * self.slice_s
@@ -222,7 +222,7 @@ class Throttled:
         latency_s = grant.client_read_latency_s
         if read.wait_s > 0.0:
             latency_s = max(latency_s, read.wait_s)
-        elif served < 1.0 and load.client_read_iops > 0:  # Little's law, as all reads that may be outstanding are
+        elif served < 1.0 and load.client_read_iops > 0:  # Little's law: the maximum number of reads is outstanding
             latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
         return Grant(
             read_bytes_per_s=min(grant.read_bytes_per_s, read.limit),

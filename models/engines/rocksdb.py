@@ -54,7 +54,8 @@ class RocksDbSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
     """RocksDB options by RocksDB's names; None keeps the default."""
     compression_ratio: float = quantity("ratio", 0.5, low=0.01, high=1.0)
-    """Compressed bytes over uncompressed bytes of a data block, if a compression is set (db_bench --compression_ratio)."""
+    """Compressed bytes over uncompressed bytes of a data block, if a compression is set (db_bench
+    --compression_ratio)."""
     name: str = "rocksdb"
     picker: Any = field(default_factory=RocksDbPicker)
     cutter: Any = field(default_factory=RocksDbCutting)

@@ -191,7 +191,8 @@ class StallInputs:
     """`Picker.stall_run_count`."""
     pending_bytes: int
     bottommost_bytes: int = 0
-    """Bytes of all files that overlap no deeper file, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not needed."""
+    """Bytes of all files that overlap no deeper file, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not
+    needed."""
     marked_files: int = 0
     """Files marked for compaction (9.0+)."""
     others_delayed: bool = False
@@ -214,7 +215,8 @@ class ThrottleState:
     line: str | None = None
     """LOG line that RocksDB prints at this recompute, without the column family prefix."""
     hold_flushes: bool = False
-    """Whether flushes wait, because L0 has no room for their file (vLSM's full L0 queue, LevelDB's stop at 12 files)."""
+    """Whether flushes wait, because L0 has no room for their file (vLSM's full L0 queue, LevelDB's stop at 12
+    files)."""
     sleep_s: float = 0.0
     """Sleep of every write group during a slowdown, in s (LevelDB's 1 ms); if set, `rate_bytes_per_s` has no effect."""
 

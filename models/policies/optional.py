@@ -13,7 +13,7 @@ class KeepsMetadata(Protocol):
     """Picker of a store with more metadata per level in memory than a list of files."""
 
     def metadata_bytes(self, tree: Tree) -> int:
-        """Bytes of memory of this metadata, such as the guards of PebblesDB."""
+        """Memory of the metadata in bytes, for example of PebblesDB's guards."""
 
 
 @runtime_checkable

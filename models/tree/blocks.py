@@ -157,7 +157,7 @@ class BlockLayout:
         return (start + count >= self._count) | (self._estimate(start, count) > self._format.early_bytes)
 
     def _find_ends(self, plain: IntArray, extra: IntArray, *, constant: bool) -> IntArray:
-        """First entry after the block of each start; the search runs from the fewest to the most entries of a block."""
+        """Find the first entry after each block, between the smallest and the largest possible number of its entries."""
         form = self._format
         early = self._threshold(1) if constant else form.early_bytes
         per_restart = int(extra.max()) + RESTART_BYTES

@@ -53,7 +53,8 @@ class SortedFile:
     wal_bytes: float = 0.0
     """Bytes of the WAL that the store keeps for an L0 file with offsets instead of values; 0 for any other file."""
     slices: tuple[Slice, ...] = ()
-    """Parts of frozen files that the next compaction merges into this file, oldest first; newer than the file's own keys."""
+    """Parts of frozen files that the next compaction merges into this file, oldest first; newer than the file's own
+    keys."""
     seeks: float = 0.0
     """Lookups that missed in the file since it came to its level; counted only for `CountsSeeks` pickers."""
     live_slices: int = 0

@@ -41,7 +41,8 @@ class KeySample:
     """
 
     population: int
-    """Number of keys that the workload can write; key numbers beyond it are valid and reuse the places of earlier ones."""
+    """Number of keys that the workload can write; key numbers beyond it are valid and reuse the places of earlier
+    ones."""
     rate: float = 1.0
     order: KeyOrder = field(default_factory=Ordered)
     hot: KeyArray = field(default_factory=lambda: NO_KEYS)

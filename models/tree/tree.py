@@ -19,7 +19,8 @@ class Placement(Enum):
     NEW_RUN = "new_run"
     """A new run, the newest of the level (tiering)."""
     SETTLE = "settle"
-    """For each file, the oldest run such that no newer run overlaps the file (guards: runs only where files overlap)."""
+    """For each file, the oldest run such that no newer run overlaps the file (guards: runs only where files
+    overlap)."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

@@ -1,4 +1,4 @@
-"""When clients ask for operations: after each other (closed loop) or on a schedule of their own (open loop).
+"""Arrivals of operations: each after the end of the last one (closed loop) or by a schedule (open loop).
 
 A schedule is a rate in operations per second that is constant between its break points.
 """
@@ -19,7 +19,7 @@ DAY_S: Final = 86_400.0
 
 
 class OpenLoop(Protocol):
-    """Operations that arrive whether or not the store keeps up."""
+    """Operations that arrive by a schedule, independent of the store's speed."""
 
     def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Start times in s (ascending, the first 0, all below `until_s`) and the rates in op/s from there on."""
@@ -27,10 +27,10 @@ class OpenLoop(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Each thread sends its next operation when the last one returns.
+    """Closed loop: each thread sends its next operation when the last one returns.
 
-    The limits are db_bench's: a GenericRateLimiter in the client that all threads of a group share. It hands out a
-    tenth of the limit every 100 ms, keeps at most one such portion, and never makes up for time lost in a stall.
+    The limits are db_bench's: all threads of a group share a GenericRateLimiter in the client. The limiter grants a
+    tenth of the limit every 100 ms, keeps at most one such portion, and does not make up for time lost in a stall.
     """
 
     limit_bytes_per_s: float | None = None
@@ -43,18 +43,18 @@ class ClosedLoop:
 
 @dataclass(frozen=True, slots=True)
 class ConstantRate:
-    """A steady rate."""
+    """Constant rate."""
 
     rate_per_s: float
 
     def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """One segment."""
+        """Return one segment."""
         return np.zeros(1), np.array([self.rate_per_s])
 
 
 @dataclass(frozen=True, slots=True)
 class PeaksValleys:
-    """Valleys and peaks of fixed length in turn, a valley first, SILK's long peaks.
+    """Alternating valleys and peaks of fixed length, a valley first; SILK's long peaks.
 
     See (behaviour/evaluations.md, SILK's evaluation).
     """
@@ -68,10 +68,10 @@ class PeaksValleys:
 
     def __post_init__(self) -> None:
         if self.valley_s < 0 or self.peak_s < 0 or self.valley_s + self.peak_s <= 0:
-            raise InputError("a valley and a peak must last longer than 0 s together")
+            raise InputError("valley and peak: one of them must be longer than 0 s")
 
     def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """Alternating segments."""
+        """Return alternating segments."""
         periods = _count(until_s / (self.valley_s + self.peak_s))
         lengths = np.tile([self.valley_s, self.peak_s], periods)
         rates = np.tile([self.valley_rate_per_s, self.peak_rate_per_s], periods)
@@ -83,9 +83,9 @@ class PeaksValleys:
 
 @dataclass(frozen=True, slots=True)
 class OnOff:
-    """ON and OFF periods with lognormal lengths, OFF first: bursts without a rhythm.
+    """ON and OFF periods with lognormal lengths, OFF first: irregular bursts.
 
-    A length's median is its mean divided by exp(sigma²/2). Some ON periods may be long ones, with a mean of their own.
+    The median length is the mean divided by exp(sigma²/2). A share of the ON periods may be long, with a separate mean.
     """
 
     on_rate_per_s: float
@@ -104,7 +104,7 @@ class OnOff:
             raise InputError("ON and OFF periods must have a mean length above 0 s")
 
     def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Alternating segments of random length."""
+        """Return alternating segments of random length."""
         mean_s = np.array([self.off_mean_s, self.on_mean_s])
         sigma = np.array([self.off_sigma, self.on_sigma])
         lengths = np.empty((0, 2))
@@ -124,7 +124,7 @@ class OnOff:
 
 @dataclass(frozen=True, slots=True)
 class Sine:
-    """rate(t) = amplitude · sin(frequency · t + phase) + mean, held for `interval_s`, never below `floor_per_s`.
+    """Sine rate: amplitude · sin(frequency · t + phase) + mean, constant per `interval_s`, at least `floor_per_s`.
 
     mixgraph's --sine_a, _b, _c, _d and --sine_mix_rate_interval_milliseconds (behaviour/db-bench.md, mixgraph); a day
     is frequency 2π / 86 400 s. Every interval's rate is shifted by up to ± `noise` · amplitude / 2
@@ -144,7 +144,7 @@ class Sine:
             raise InputError("the interval of a sine rate must be longer than 0 s")
 
     def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """One segment per interval, with the rate of the interval's start."""
+        """Return one segment per interval, with the rate at the start of the interval."""
         starts = np.arange(_count(until_s / self.interval_s), dtype=np.float64) * self.interval_s
         angle = self.frequency_rad_per_s * starts + self.phase_rad
         rates: FloatArray = self.amplitude_per_s * np.sin(angle) + self.mean_per_s
@@ -156,7 +156,7 @@ class Sine:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recorded schedule: `rates_per_s[i]` from `starts_s[i]` on, repeated from the start after `length_s` if `loop`.
+    """Recorded schedule: `rates_per_s[i]` from `starts_s[i]` on, repeated from the start after `length_s` if `loop`.
 
     The last rate lasts until `length_s`; without `loop` nothing arrives afterwards.
     """
@@ -177,7 +177,7 @@ class Recorded:
             raise InputError("the rates of a recorded schedule must not be negative")
 
     def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """The recording, cut or repeated to `until_s`."""
+        """Return the recording, cut or repeated to `until_s`."""
         starts, rates = np.array(self.starts_s), np.array(self.rates_per_s)
         if self.loop:
             rounds = _count(until_s / self.length_s)

@@ -1,4 +1,4 @@
-"""What a workload is: groups of clients with their keys, values and pace, over one key space."""
+"""Workloads: groups of clients with their keys, values and pace, over one key space."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lsmlab.models.workloads.choosers import (
 from lsmlab.models.workloads.values import ValueSizes
 
 MOST_KEYS: Final = 1 << 60
-"""Largest key space: key codes are 64-bit integers with a bit to spare for inserts beyond it."""
+"""Largest key space: key codes are 64-bit integers with a spare bit for inserts beyond the key space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class Mix:
     def __post_init__(self) -> None:
         shares = [getattr(self, f.name) for f in fields(self)]
         if min(shares) < 0 or abs(float_sum(shares) - 1.0) > 1e-6:
-            raise InputError(f"fractions of operations must sum to 1, none negative; they sum to {sum(shares):g}")
+            raise InputError(f"fractions of operations sum to {sum(shares):g}; they must sum to 1, none negative")
 
     @property
     def gets(self) -> float:
-        """Point lookups per operation; a read-modify-write does one."""
+        """Point lookups per operation; a read-modify-write has one."""
         return self.read + self.read_modify_write
 
     @property
@@ -68,7 +68,7 @@ class ScanLength:
 
 @dataclass(frozen=True)
 class Clients:
-    """A group of client threads that do the same."""
+    """Group of client threads with the same operations."""
 
     name: str
     threads: int = 1
@@ -79,35 +79,37 @@ class Clients:
     insert_keys: Chooser = field(default_factory=SequentialKeys)
     """Keys of inserts."""
     read_keys: Chooser = field(default_factory=UniformKeys)
-    """Keys of reads, and where scans start."""
+    """Keys of reads, and start keys of scans."""
     scan_length: ScanLength = field(default_factory=ScanLength)
     operations: int | None = None
-    """Operations of all threads of the group together, after which it stops; None for no limit."""
+    """Operations of all threads of the group together, after which the group stops; None for no limit."""
     batch_size: int = 1
-    """Entries per write batch. An operation of db_bench writes one entry, so a batch is as many operations."""
+    """Entries per write batch. In db_bench an entry is an operation, so a batch is `batch_size` operations."""
     sync: bool = False
-    """Whether every write waits until the log is on the device."""
+    """Whether every write waits for an fsync of the WAL."""
     client_work: float = 0.0
-    """Core time that a client spends on an operation outside the store, such as drawing its key, in times of `Host.write_op`.
-    db_bench's clock does not tell it from the operation."""
+    """CPU time of a client per operation outside the store, such as drawing a key, in units of `Host.write_op`. db_bench's
+    latencies include this time."""
     queue_per_thread: bool = False
-    """Open loop: arrivals are dealt out to the threads, and wait for theirs although another may be free."""
+    """Open loop: whether each thread has its own queue of arrivals, which wait for this thread even if another is
+    free."""
     background: bool = False
-    """Left out of the reported throughput, and stops when the others have finished (readwhilewriting's writer)."""
+    """Whether the group is left out of the reported throughput and stops when all others have finished
+    (readwhilewriting's writer)."""
 
     def __post_init__(self) -> None:
         if self.threads < 1 or self.batch_size < 1:
             raise InputError(f"{self.name}: threads and batch_size must be at least 1")
         if self.client_work < 0.0:
-            raise InputError(f"{self.name}: client_work must be at least 0")
+            raise InputError(f"{self.name}: client_work {self.client_work:g} must be at least 0")
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> WriteStream:
-        """What the group writes into one tree."""
+        """Return the stream of the group's writes into one shard."""
         return WriteStream(self, sample, cursor)
 
 
 class WriteStream:
-    """The keys that one client group writes into one tree, memtable by memtable."""
+    """Keys that one client group writes into one shard, memtable by memtable."""
 
     def __init__(self, clients: Clients, sample: KeySample, cursor: InsertCursor) -> None:
         mix = clients.mix
@@ -120,9 +122,9 @@ class WriteStream:
         self._deleted = clients.write_keys.start(sample, cursor)
 
     def fill(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, Tombstones]:
-        """Distinct keys that the next `count` written entries leave, ascending, and which of them are deletes.
+        """Distinct keys of the next `count` written entries, ascending, and the mask of the deletes among them.
 
-        Where a key was both put and deleted, either may have come last: a coin decides, weighted by the shares.
+        If a key was both put and deleted, a random draw weighted by the shares selects the last operation.
         """
         runs: list[tuple[KeyArray, Tombstones]] = []
         if self._overwrites:
@@ -139,7 +141,7 @@ class WriteStream:
         return merge_runs([(deleted, np.ones(len(deleted), dtype=np.bool_)), (put, None)])
 
     def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, Tombstones, FloatArray]:
-        """The same, and how often each key was written; where keys are also inserted or deleted, only that they were."""
+        """Return the same with the number of writes per key; 1 for all keys if the group also inserts or deletes."""
         if self._overwrites < 1.0:
             keys, tombstones = self.fill(count, rng)
             return keys, tombstones, np.ones(len(keys))
@@ -149,10 +151,10 @@ class WriteStream:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is asked of a store.
+    """Clients of a store, and the key space that they use.
 
-    Populations, operations and rates are totals over all shards; each shard is a tree of its own that holds an equal
-    part of the keys and gets an equal part of the operations.
+    Populations, operations and rates are totals over all shards. Each shard is an independent tree with an equal part
+    of the keys and of the operations.
     """
 
     name: str
@@ -160,11 +162,11 @@ class Workload:
     key_size: float
     values: ValueSizes
     population: int
-    """Size of the key space: the keys that can exist."""
+    """Size of the key space: number of keys that can exist."""
     preload_keys: int = 0
-    """Keys 0 … preload_keys - 1 are in the store when the run starts."""
+    """Keys 0 … preload_keys - 1 are in the store at the start of the run."""
     duration_s: float | None = None
-    """Simulated length, or None to run until the operations are done."""
+    """Simulated length of the run in s, or None to run until all operations are done."""
     shards: int = 1
     key_order: KeyOrder = field(default_factory=Ordered)
 
@@ -174,34 +176,34 @@ class Workload:
         if not 1 <= self.population <= MOST_KEYS:
             raise InputError(f"a key space of {self.population} keys is out of range; it must have 1 to 2^60")
         if self.shards > self.population:
-            raise InputError(f"shards: {self.shards} trees cannot share a key space of {self.population} keys")
+            raise InputError(f"shards: {self.shards} shards need at least as many keys; the key space has {self.population}")
         if self.duration_s is None and all(c.operations is None for c in self.clients if not c.background):
-            raise InputError("duration: a value is required where no number of operations ends the run")
+            raise InputError("duration: a value is required if no number of operations ends the run")
 
     @property
     def value_bytes(self) -> float:
-        """Mean value size."""
+        """Mean value size in bytes."""
         return self.values.mean_bytes
 
     @property
     def entry_bytes(self) -> float:
-        """Mean key and value size: user bytes of a put."""
+        """Mean size of key and value in bytes: user bytes of a put."""
         return self.key_size + self.values.mean_bytes
 
     @property
     def writes(self) -> bool:
-        """Whether any client writes."""
+        """Return whether any client writes."""
         return any(c.mix.writes > 0 for c in self.clients)
 
     def shard(self) -> Workload:
-        """The key space and the preloaded keys of one shard. Clients, with their operations and rates, stay totals."""
+        """Return the workload with the key space of one shard. Operations and rates of clients stay totals."""
         n = self.shards
         if n == 1:
             return self
         return replace(self, shards=1, population=-(-self.population // n), preload_keys=-(-self.preload_keys // n))
 
     def sample(self, entries_per_file: float, samples_per_file: float, exact: bool = False) -> KeySample:
-        """The keys that a run carries in each of its trees, with room for about `samples_per_file` in a file."""
+        """Return the sample of keys that each shard carries, with about `samples_per_file` keys per file."""
         one = self.shard()
         rate = 1.0 if exact else choose_rate(entries_per_file, samples_per_file, one.population)
         stride = round(1 / rate)
@@ -210,16 +212,16 @@ class Workload:
         return KeySample(one.population, rate, self.key_order, hot)
 
     def cursor(self, shard: int = 0) -> InsertCursor:
-        """A fresh insert cursor for tree number `shard`: the first key after the preloaded ones."""
+        """Return an insert cursor of shard number `shard` at the first key after the preloaded ones."""
         return InsertCursor(float(self.shard().preload_keys), shard)
 
     def preloaded(self, sample: KeySample) -> KeyArray:
-        """Codes of the keys that each tree holds when the run starts."""
+        """Codes of the keys in each shard at the start of the run."""
         return sample.codes(0, self.shard().preload_keys)
 
 
 def fill_together(
     streams: Sequence[WriteStream], counts: Sequence[float], rng: np.random.Generator
 ) -> tuple[KeyArray, Tombstones]:
-    """Distinct keys of a memtable into which each stream wrote its count of entries."""
+    """Distinct keys of a memtable after each stream has written its count of entries."""
     return merge_runs([stream.fill(count, rng) for stream, count in zip(streams, counts, strict=True) if count > 0])

@@ -1,7 +1,7 @@
-"""Which keys operations touch: the interface, and keys chosen evenly or in sequence.
+"""Choosers: distributions of the keys of operations; the contract, and uniform and sequential keys.
 
-A chooser is a frozen description. `start` gives its state for one tree of one run; the state answers for whole
-memtables at once: which distinct keys do the next n writes leave behind?
+A chooser is a frozen description. `start` returns its state for one shard of one run. The state works on whole
+memtables: it returns the distinct keys of the next n writes.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(slots=True)
 class InsertCursor:
-    """The number of the next key to be inserted into one tree; all choosers of that tree share it."""
+    """Number of the next key to insert into one shard; all choosers of this shard share the cursor."""
 
     number: float = 0.0
     shard: int = 0
-    """Which tree: choosers with a seed of their own draw differently in each."""
+    """Number of the shard: choosers with a seed of their own draw different keys in each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """How often blocks are accessed: classes of alike blocks. `probability` · `blocks` sums to 1."""
+    """Access probabilities of blocks, in classes of blocks with equal probability. `probability` · `blocks` sums to 1."""
 
     probability: FloatArray
-    """Chance that one access goes to one given block of the class. Shape (classes,)."""
+    """Probability that one access is to one given block of the class. Shape (classes,)."""
     blocks: FloatArray
-    """Blocks of the class. Shape (classes,)."""
+    """Number of blocks of the class. Shape (classes,)."""
 
 
 class ChooserState(Protocol):
-    """A chooser at work on one tree."""
+    """State of a chooser for one shard."""
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
-        """Codes that the next `count` writes touch: ascending and distinct."""
+        """Codes of the next `count` writes: ascending and distinct."""
 
     def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
-        """`k` codes drawn as reads draw their keys: each stands for the same number of reads. In no order."""
+        """Draw `k` codes from the distribution of reads, each for the same number of reads. In no order."""
 
 
 @runtime_checkable
 class CountsUpdates(Protocol):
-    """A chooser at work that prefers some keys, and knows how often each was written."""
+    """State of a chooser with a skewed distribution, which counts the writes per key."""
 
     def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
-        """Codes as in `distinct`, and the mean number of writes to each of the keys that a code stands for."""
+        """Codes as in `distinct`, and the mean number of writes to each of the keys of a code."""
 
 
 def counted(state: ChooserState, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
-    """What `count` writes touch, and how often: once each, where no key is preferred."""
+    """Codes of the next `count` writes, and the number of writes per key: 1 for unskewed distributions."""
     if isinstance(state, CountsUpdates):
         return state.counted(count, rng)
     codes = state.distinct(count, rng)
@@ -68,43 +68,43 @@ def counted(state: ChooserState, count: float, rng: np.random.Generator) -> tupl
 
 
 class Chooser(Protocol):
-    """A distribution over key numbers."""
+    """Distribution over key numbers."""
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:
-        """Numbers that a sample of one key in `stride` should carry by themselves, ascending; often none."""
+        """Numbers of the keys that need a code of their own in a sample of one key in `stride`, ascending; often none."""
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
-        """State for one tree."""
+        """Return the state for one shard."""
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:
         """Access probabilities of blocks of adjacent keys, for caches; `ordered`: key order is number order."""
 
 
 def share_of(population: int, share: float) -> int:
-    """Keys in the first `share` of a population; at least 1."""
+    """Number of keys in the first `share` of a population; at least 1."""
     return max(1, round(population * share))
 
 
 @dataclass(slots=True)
-class Owed:
-    """Carries the fraction of a sampled key over to the next call, so that counts add no noise of their own."""
+class Carry:
+    """Carry of the fraction of a sampled key to the next call, so that rounding adds no noise."""
 
     fraction: float = 0.0
 
     def take(self, amount: float) -> int:
-        """Whole part of `amount` and what is left from before."""
+        """Return the whole part of `amount` plus the carry, and carry the rest."""
         total = self.fraction + amount
-        whole = int(total + 1e-9)  # forgive rounding: 10 times 0.1 is one key
+        whole = int(total + 1e-9)  # tolerance for rounding: 10 times 0.1 is one key
         self.fraction = total - whole
         return whole
 
     def put_back(self, keys: int) -> None:
-        """Owe `keys` again that were taken and not used."""
+        """Add `keys` that the caller took and did not use to the carry."""
         self.fraction += keys
 
 
 class HotPresence:
-    """Which hot keys `count` writes touch, when one write touches each with its own probability."""
+    """Hot keys among the next writes, each with its own probability per write."""
 
     def __init__(self, codes: KeyArray, probability: FloatArray | float) -> None:
         self._codes = codes
@@ -112,11 +112,11 @@ class HotPresence:
         self._log_absent = np.log1p(-np.asarray(p, dtype=np.float64))
 
     def touched(self, count: float, rng: np.random.Generator) -> KeyArray:
-        """Codes touched at least once, each with probability 1 - (1 - p)^count."""
+        """Codes written at least once, each with probability 1 - (1 - p)^count."""
         return self.counted(count, rng)[0]
 
     def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
-        """The same, and how often each was touched on average, given that it was."""
+        """Codes as in `touched`, and the mean number of writes to each, given at least one."""
         if not len(self._codes):
             return NO_KEYS, np.empty(0)
         present = -np.expm1(count * self._log_absent)
@@ -126,7 +126,7 @@ class HotPresence:
 
 @dataclass(frozen=True)
 class UniformKeys:
-    """Every key of the first `share` of the numbers (all by default) with the same chance.
+    """Uniform distribution over the first `share` of the key numbers (all by default).
 
     With `seed`, an exact run regenerates db_bench's own sequence: one 64-bit Mersenne Twister per thread, seeded with
     `seed` + thread number, threads in turn (behaviour/db-bench.md, Keys).
@@ -136,18 +136,19 @@ class UniformKeys:
     seed: int | None = None
     threads: int = 1
     first_thread: int = 1
-    """Number of the first thread: db_bench counts them over all benchmarks of an invocation, from 1 (5.7: from 0)."""
+    """Number of the first thread: db_bench counts threads over all benchmarks of an invocation, from 1 (5.7: from
+    0)."""
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1 or self.threads < 1:
-            raise InputError(f"uniform keys: share {self.share} must lie in (0, 1], threads {self.threads} be >= 1")
+            raise InputError(f"uniform keys: share {self.share} must be in (0, 1], and threads {self.threads} at least 1")
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002 - the protocol's signature
-        """None."""
+        """Return no keys."""
         return NO_KEYS
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
-        """State for one tree."""
+        """Return the state for one shard."""
         items = share_of(sample.population, self.share)
         if sample.exact and self.seed is not None:
             first = self.first_thread + cursor.shard * self.threads
@@ -156,18 +157,18 @@ class UniformKeys:
         return _UniformState(sample, items)
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
-        """One class: all blocks alike."""
+        """Return one class: all blocks have the same probability."""
         blocks = max(1.0, share_of(population, self.share) / keys_per_block)
         return Popularity(np.array([1.0 / blocks]), np.array([blocks]))
 
 
 def quantile_groups(drawn: int, writes: float, groups: int, rng: np.random.Generator) -> KeyArray:
-    """`drawn` groups that stand for `writes` uniform writes, with the noise that so many writes really have.
+    """Draw `drawn` groups for `writes` uniform writes, with the noise of `writes` and not of `drawn` independent draws.
 
-    Independent draws would put the sampling noise of a few hundred keys into every file boundary, where the store has
-    that of tens of thousands. So the groups are quantiles of the store's own keys: one at random in each of `drawn`
-    equal strata, displaced by a Brownian bridge over the square root of `writes` (the limit of the empirical quantile
-    process, Donsker's theorem). Ascending up to a few neighbours; a group may come twice at a border of two strata.
+    Independent draws would give file boundaries the sampling noise of a few hundred keys, where the real store has that
+    of tens of thousands. So the groups are quantiles of the store's keys: one at random in each of `drawn` equal strata,
+    displaced by a Brownian bridge over the square root of `writes` (the limit of the empirical quantile process,
+    Donsker's theorem). Ascending except for a few neighbours; a group may occur twice at a border of two strata.
     """
     if drawn == 0:
         return NO_KEYS
@@ -180,7 +181,7 @@ def quantile_groups(drawn: int, writes: float, groups: int, rng: np.random.Gener
 
 
 _DENSE: Final = 0.125
-"""Writes per group from which keys are drawn one by one: strata would be too narrow to hold distinct groups."""
+"""Writes per group from which keys are drawn independently: strata would be too narrow for distinct groups."""
 
 
 class _UniformState:
@@ -191,19 +192,19 @@ class _UniformState:
         in_range = sample.hot < items
         self._hot = HotPresence(sample.hot_codes[in_range], 1.0 / items)
         self._any_hot = bool(in_range.any())
-        # Of h hot keys: a share (items - h) / items of the writes is cold, and a group stands for (items - h) / groups.
+        # With h hot keys, a share (items - h) / items of the writes is cold, and a group has (items - h) / groups keys.
         self._draws_per_write = self._groups / items
-        self._owed = Owed()
+        self._carry_over = Carry()
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
         draws = count * self._draws_per_write
         if self._sample.exact or draws > _DENSE * self._groups:
-            groups = rng.integers(0, self._groups, self._owed.take(draws))
+            groups = rng.integers(0, self._groups, self._carry_over.take(draws))
         else:
             touched = -self._groups * math.expm1(count * math.log1p(-1.0 / self._items))
-            taken = self._owed.take(touched)
+            taken = self._carry_over.take(touched)
             groups = unique_sorted(quantile_groups(taken, count, self._groups, rng))
-            self._owed.put_back(taken - len(groups))  # `touched` counts distinct groups already
+            self._carry_over.put_back(taken - len(groups))  # `touched` counts distinct groups already
         codes = self._sample.group_codes(groups)
         if self._any_hot:
             codes = np.concatenate((codes, self._hot.touched(count, rng)))
@@ -214,19 +215,19 @@ class _UniformState:
 
 
 class _DbBenchState:
-    """db_bench's writer threads, taking turns."""
+    """State of db_bench's writer threads, which write round robin."""
 
     def __init__(self, sample: KeySample, threads: Sequence[FillRandomKeys], items: int) -> None:
         self._threads = threads
         self._sample = sample
         self._items = items
         self._done = 0
-        self._owed = Owed()
+        self._carry_over = Carry()
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:  # noqa: ARG002 - the keys are db_bench's
         n = len(self._threads)
         before = self._done
-        self._done += self._owed.take(count)
+        self._done += self._carry_over.take(count)
         parts = [
             thread.take((self._done + n - 1 - i) // n - (before + n - 1 - i) // n)
             for i, thread in enumerate(self._threads)
@@ -241,27 +242,27 @@ class _DbBenchState:
 class SequentialKeys:
     """Keys in the order of their numbers, from the insert cursor on: fillseq, and every insert.
 
-    The key order decides where they fall: at the end (`Ordered`), anywhere (`Hashed`: filluniquerandom, YCSB's
-    inserts), or at the end of each key range (`InsertRanges`).
+    The key order sets their places: at the end (`Ordered`), spread over the key space (`Hashed`: filluniquerandom,
+    YCSB's inserts), or at the end of each key range (`InsertRanges`).
     """
 
     repeats: float = 1.0
-    """Writes per key: db_bench's fillseq threads each write the same sequence."""
+    """Writes per key: all threads of db_bench's fillseq write the same sequence."""
 
     def __post_init__(self) -> None:
         if self.repeats < 1:
-            raise InputError(f"{self.repeats} writes per key; there must be at least 1")
+            raise InputError(f"sequential keys: {self.repeats:g} writes per key must be at least 1")
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002
-        """None."""
+        """Return no keys."""
         return NO_KEYS
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
-        """State for one tree: it moves `cursor`."""
+        """Return the state for one shard, which advances `cursor`."""
         return _SequentialState(sample, cursor, self.repeats)
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
-        """Like uniform: over a whole pass each block is read as often as any other."""
+        """Return the uniform popularity: over a whole pass all blocks are read equally often."""
         return UniformKeys().popularity(population, keys_per_block)
 
 

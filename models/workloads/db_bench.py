@@ -1,7 +1,7 @@
 """db_bench's benchmarks, with its flags as names: tools/db_bench_tool.cc (behaviour/db-bench.md, db_bench).
 
-Operation counts (`num`, `reads`, `writes`) are per thread, as in db_bench. `duration`, if given, takes their place,
-except in fillseq and filluniquerandom, which end at `num` keys in any case.
+Operation counts (`num`, `reads`, `writes`) are per thread, as in db_bench. `duration`, if given, replaces them except in
+fillseq and filluniquerandom, which always end at `num` keys.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lsmlab.models.workloads.values import FixedSize, NormalSize, UniformSize, V
 
 
 class SizeDistribution(Enum):
-    """--value_size_distribution_type."""
+    """Values of --value_size_distribution_type."""
 
     FIXED = "fixed"
     UNIFORM = "uniform"
@@ -28,7 +28,7 @@ class SizeDistribution(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DbBench:
-    """Flags that all benchmarks share."""
+    """Flags common to all benchmarks."""
 
     num: int = quantity("count", 1_000_000, low=1)
     """Keys in the key space, and default operations per thread."""
@@ -41,12 +41,12 @@ class DbBench:
     value_size_min: float = quantity("bytes", 100.0)
     value_size_max: float = quantity("bytes", 102_400.0)
     seed: int = quantity("count", 0)
-    """Seed of the keys in an exact run. 0, which db_bench replaces by the clock, stands for itself."""
+    """Seed of the keys in an exact run. db_bench replaces 0 by the clock; here 0 is a seed like any other."""
     shards: int = quantity("count", 1, low=1, high=1000)
-    """Independent trees over one device. Not a db_bench flag: totals stay what they are and are shared out."""
+    """Independent trees on one device. Not a db_bench flag: all counts are totals, divided among the shards."""
 
     def values(self) -> ValueSizes:
-        """Sizes by the value flags."""
+        """Return the value sizes of the flags."""
         kind = self.value_size_distribution_type
         if kind is SizeDistribution.UNIFORM:
             return UniformSize(self.value_size_min, self.value_size_max)
@@ -55,15 +55,15 @@ class DbBench:
         return FixedSize(self.value_size)
 
     def operations(self, per_thread: int | None = None) -> int | None:
-        """Operations of all threads; None where the duration ends the run."""
+        """Operations of all threads; None if the duration ends the run."""
         return None if self.duration else self.threads * (self.num if per_thread is None else per_thread)
 
     def uniform(self) -> UniformKeys:
-        """db_bench's random keys."""
+        """Return db_bench's random keys."""
         return UniformKeys(seed=self.seed, threads=self.threads)
 
     def make(self, name: str, *clients: Clients, preload: bool) -> Workload:
-        """A workload over `num` keys, all or none of them there at the start."""
+        """Build a workload over `num` keys; with `preload` the store contains all of them at the start."""
         return Workload(
             name,
             clients,
@@ -78,7 +78,7 @@ class DbBench:
 
 @dataclass(frozen=True, kw_only=True)
 class WritingBench(DbBench):
-    """Flags of the benchmarks that only write."""
+    """Flags of the write-only benchmarks."""
 
     writes: int | None = quantity("count", None, low=1)
     """Writes per thread instead of `num`."""
@@ -89,7 +89,7 @@ class WritingBench(DbBench):
     """Keys and values written per second by all threads together; 0 for no limit."""
 
     def writers(self, name: str, mix: Mix, keys: Chooser) -> Clients:
-        """The writing threads."""
+        """Return the writer threads."""
         return Clients(
             name,
             self.threads,
@@ -104,44 +104,44 @@ class WritingBench(DbBench):
 
 @dataclass(frozen=True, kw_only=True)
 class FillRandom(WritingBench):
-    """fillrandom: puts of uniformly random keys into a fresh store."""
+    """fillrandom: puts of uniformly random keys into an empty store."""
 
     use_existing_db: bool = False
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         writers = self.writers("fillrandom", Mix(update=1.0), self.uniform())
         return self.make("fillrandom", writers, preload=self.use_existing_db)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overwrite(WritingBench):
-    """overwrite: fillrandom on a store that holds all `num` keys."""
+    """overwrite: fillrandom on a store with all `num` keys."""
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         return self.make("overwrite", self.writers("overwrite", Mix(update=1.0), self.uniform()), preload=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeleteRandom(WritingBench):
-    """deleterandom: deletes of uniformly random keys from a store that holds all `num` keys."""
+    """deleterandom: deletes of uniformly random keys from a store with all `num` keys."""
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         return self.make("deleterandom", self.writers("deleterandom", Mix(delete=1.0), self.uniform()), preload=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FillSeq(WritingBench):
-    """fillseq: puts of ascending keys into a fresh store; every thread writes the same sequence."""
+    """fillseq: puts of ascending keys into an empty store; every thread writes the same sequence."""
 
     def workload(self) -> Workload:
-        """The workload. It ends at `num` keys even where a duration is given."""
+        """Return the workload, which ends at `num` keys even if a duration is given."""
         return self.sequence("fillseq", Ordered())
 
     def sequence(self, name: str, order: KeyOrder) -> Workload:
-        """All keys once per thread, in the given order."""
+        """Return the workload of all keys once per thread, in the given order."""
         per_thread = self.num if self.writes is None else self.writes
         writers = replace(
             self.writers(name, Mix(insert=1.0), self.uniform()),
@@ -158,7 +158,7 @@ class FillUniqueRandom(FillSeq):
     """filluniquerandom: every key once, shuffled, by one thread."""
 
     def workload(self) -> Workload:
-        """The workload. It ends at `num` keys even where a duration is given."""
+        """Return the workload, which ends at `num` keys even if a duration is given."""
         if self.threads != 1:
             raise InputError("threads: filluniquerandom runs with one thread, as in db_bench")
         return self.sequence("filluniquerandom", Hashed())

@@ -1,7 +1,7 @@
 """db_bench's benchmarks that read: tools/db_bench_tool.cc (behaviour/db-bench.md, db_bench).
 
-They run on a store that holds all `num` keys, or on an empty one with `use_existing_db: false`. Rate limits apply where
-db_bench applies them: to the writer of readwhilewriting and to plain reads.
+The benchmarks run on a store with all `num` keys, or on an empty one with `use_existing_db: false`. As in db_bench, rate
+limits apply to the writer of readwhilewriting and to the readers of readrandom and readwhilewriting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lsmlab.models.workloads.skewed import RankedKeys
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingBench(DbBench):
-    """Flags of the benchmarks that read."""
+    """Flags of the benchmarks with reads."""
 
     reads: int | None = quantity("count", None, low=1)
     """Operations per thread instead of `num`."""
@@ -28,7 +28,7 @@ class ReadingBench(DbBench):
     """Skew of the keys: num · e^(-u · range), hashed; 0 for uniform."""
 
     def read_keys(self) -> Chooser:
-        """db_bench's `GetRandomKey`."""
+        """Return the keys of db_bench's `GetRandomKey`."""
         return RankedKeys(LogUniform(self.read_random_exp_range)) if self.read_random_exp_range else UniformKeys()
 
 
@@ -40,7 +40,7 @@ class ReadRandom(ReadingBench):
     """Operations per second of all threads together; 0 for no limit."""
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         readers = Clients(
             "readrandom",
             self.threads,
@@ -54,12 +54,12 @@ class ReadRandom(ReadingBench):
 
 @dataclass(frozen=True, kw_only=True)
 class SeekRandom(ReadingBench):
-    """seekrandom: a seek to a random key, and `seek_nexts` steps from there."""
+    """seekrandom: a seek to a random key, and `seek_nexts` calls of Next."""
 
     seek_nexts: int = quantity("count", 0)
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         readers = Clients(
             "seekrandom",
             self.threads,
@@ -73,14 +73,14 @@ class SeekRandom(ReadingBench):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadWhileWriting(ReadRandom):
-    """readwhilewriting: `threads` readers, and one more thread that puts random keys until they have finished."""
+    """readwhilewriting: `threads` readers, and one writer of random keys until the readers have finished."""
 
     benchmark_write_rate_limit: float = quantity("bytes_per_s", 0.0)
     """Keys and values that the writer puts per second; 0 for no limit."""
     sync: bool = False
 
     def workload(self) -> Workload:
-        """The workload. The writer does not count in the throughput."""
+        """Return the workload, in whose throughput the writer does not count."""
         readers = Clients(
             "readers",
             self.threads,
@@ -103,14 +103,14 @@ class ReadWhileWriting(ReadRandom):
 
 @dataclass(frozen=True, kw_only=True)
 class MixedBench(ReadingBench):
-    """Flags of the benchmarks whose threads both read and write."""
+    """Flags of the benchmarks in which each thread reads and writes."""
 
     writes: int | None = quantity("count", None, low=1)
-    """Like `reads`; the larger of the two counts."""
+    """Operations per thread instead of `num`; the larger of `reads` and `writes` applies."""
     sync: bool = False
 
     def mixed(self, name: str, mix: Mix) -> Workload:
-        """One group that does both, on the same keys (db_bench's `readwrites_`)."""
+        """Build the workload of one group that reads and writes the same keys (db_bench's `readwrites_`)."""
         given = [n for n in (self.reads, self.writes) if n is not None]
         clients = Clients(
             name,
@@ -126,13 +126,13 @@ class MixedBench(ReadingBench):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadRandomWriteRandom(MixedBench):
-    """readrandomwriterandom: `readwritepercent` gets, then puts, over and over."""
+    """readrandomwriterandom: per 100 operations `readwritepercent` gets, then puts."""
 
     readwritepercent: float = quantity("ratio", 90.0, high=100.0)
-    """Gets in a hundred operations; a plain number, not a fraction."""
+    """Gets per 100 operations, not a fraction."""
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         reads = self.readwritepercent / 100.0
         return self.mixed("readrandomwriterandom", Mix(read=reads, update=1.0 - reads))
 
@@ -142,5 +142,5 @@ class UpdateRandom(MixedBench):
     """updaterandom: get a random key, then put it."""
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         return self.mixed("updaterandom", Mix(read_modify_write=1.0))

@@ -1,12 +1,10 @@
-"""Workloads of one's own: any mix of operations and any key distribution, on a schedule or at full speed."""
+"""Generic workloads: any mix of operations and any key distribution, on a schedule or at full speed."""
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
-from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
@@ -20,54 +18,54 @@ from lsmlab.models.workloads.arrivals import (
     ConstantRate,
     OnOff,
     PeaksValleys,
-    Recorded,
     Sine,
 )
 from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload
 from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, Hotspot, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
+from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.models.workloads.values import FixedSize, ParetoSize
 
 _DURATION_S: Final = 600.0
-"""How long a run lasts that is told neither time nor operations."""
+"""Length of a run without a given duration or number of operations."""
 
 
 class KeyDistribution(Enum):
-    """What reads, updates and scans prefer."""
+    """Distributions of the keys of reads, updates and scans."""
 
     UNIFORM = "uniform"
     ZIPFIAN = "zipfian"
-    """Popular keys side by side."""
+    """Zipfian, with popular keys next to each other."""
     SCRAMBLED_ZIPFIAN = "scrambled_zipfian"
-    """Popular keys anywhere."""
+    """Zipfian, with popular keys spread over the key space."""
     LATEST = "latest"
     HOTSPOT = "hotspot"
 
 
 class InsertKeys(Enum):
-    """Where inserts go."""
+    """Places of inserted keys."""
 
     ORDERED = "ordered"
-    """To the end of the key space."""
+    """At the end of the key space."""
     HASHED = "hashed"
-    """Anywhere."""
+    """Spread over the key space."""
     RANGES = "ranges"
-    """To the end of one key range after the other."""
+    """At the end of each key range, round robin."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixedWorkload:
-    """What all of them share. The proportions are relative: they are divided by their sum."""
+    """Settings common to generic workloads. The proportions are relative: the model divides them by their sum."""
 
     num: int = quantity("count", 10_000_000, low=1)
     """Keys in the key space, inserts included."""
     preload: float = quantity("ratio", 1.0, high=1.0)
-    """Share of the key space that the store holds when the run starts."""
+    """Share of the key space in the store at the start of the run."""
     key_size: float = quantity("bytes", 16.0, low=1)
     value_size: float = quantity("bytes", 1000.0)
     value_sigma: float = 0.0
-    """Scale of generalized Pareto sizes (mixgraph) in bytes; above 0 they take the place of `value_size`."""
+    """Scale of generalized Pareto sizes (mixgraph) in bytes; above 0 these sizes replace `value_size`."""
     value_k: float = 0.2615
     read: float = quantity("ratio", 0.5)
     update: float = quantity("ratio", 0.5)
@@ -81,7 +79,7 @@ class MixedWorkload:
     hot_keys: float = quantity("ratio", 0.2, high=1.0)
     """Share of the keys in the hotspot."""
     hot_operations: float = quantity("ratio", 0.8, high=1.0)
-    """Share of the operations that go there."""
+    """Share of the operations on the hotspot."""
     insert_keys: InsertKeys = InsertKeys.HASHED
     insert_ranges: int = quantity("count", 16, low=1)
     threads: int = quantity("count", 16, low=1, high=10_000)
@@ -90,7 +88,7 @@ class MixedWorkload:
     shards: int = quantity("count", 1, low=1, high=1000)
 
     def keys(self) -> Chooser:
-        """The key chooser, over the preloaded keys."""
+        """Return the key chooser over the preloaded keys."""
         share = self.preload or 1.0
         if self.distribution is KeyDistribution.ZIPFIAN:
             return RankedKeys(Zipf(self.zipfian_constant), scattered=False, share=share)
@@ -103,15 +101,15 @@ class MixedWorkload:
         return UniformKeys(share=share)
 
     def order(self) -> KeyOrder:
-        """The key order."""
+        """Return the key order."""
         orders: dict[InsertKeys, KeyOrder] = {
             InsertKeys.ORDERED: Ordered(), InsertKeys.HASHED: Hashed(), InsertKeys.RANGES: InsertRanges(self.insert_ranges),
         }  # fmt: skip
-        # without inserts the order only says whether popular keys lie side by side: as the distribution's name says
+        # without inserts the order would only spread popular keys, which the distribution does if its name says so
         return orders[self.insert_keys] if self.insert else Ordered()
 
     def mix(self) -> Mix:
-        """The proportions. Raises InputError if all are 0."""
+        """Return the proportions, divided by their sum. Raises InputError if all are 0."""
         shares = (self.read, self.update, self.insert, self.delete, self.scan, self.read_modify_write)
         total = float_sum(shares)
         if total <= 0:
@@ -119,7 +117,7 @@ class MixedWorkload:
         return Mix(*(share / total for share in shares))
 
     def clients(self, name: str, arrivals: Arrivals) -> Clients:
-        """The client threads."""
+        """Return the client threads."""
         keys = self.keys()
         return Clients(
             name, self.threads, self.mix(), arrivals, write_keys=keys, read_keys=keys,
@@ -127,7 +125,7 @@ class MixedWorkload:
         )  # fmt: skip
 
     def make(self, clients: Clients, duration_s: float | None) -> Workload:
-        """The workload of these clients, for so long."""
+        """Build the workload of these clients over `duration_s`."""
         values = ParetoSize(k=self.value_k, sigma=self.value_sigma) if self.value_sigma else FixedSize(self.value_size)
         return Workload(
             clients.name, (clients,), self.key_size, values, population=self.num,
@@ -138,58 +136,58 @@ class MixedWorkload:
 
 @dataclass(frozen=True, kw_only=True)
 class FullSpeed(MixedWorkload):
-    """A closed loop: each thread sends its next operation when the last one returns.
+    """Closed loop: each thread sends its next operation when the last one returns.
 
-    It ends with `operations` or `duration`, whichever comes first; 600 s where neither is given.
+    The run ends with `operations` or `duration`, whichever comes first; after 600 s if neither is given.
     """
 
     operations: int | None = quantity("count", None, low=1)
-    """Of all threads together."""
+    """Operations of all threads together."""
     duration: float | None = quantity("seconds", None, low=1e-3)
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         clients = replace(self.clients("full_speed", ClosedLoop()), operations=self.operations)
         return self.make(clients, _DURATION_S if self.duration is self.operations is None else self.duration)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenLoopWorkload(MixedWorkload):
-    """What all schedules share: arrivals wait in a queue while all threads are busy."""
+    """Settings common to schedules: arrivals wait in a queue while all threads are busy."""
 
     duration: float = quantity("seconds", _DURATION_S, low=1e-3)
     queue_per_thread: bool = False
-    """Whether each thread has a queue of its own, to which arrivals are dealt out; if not, all take from one."""
+    """Whether each thread has a queue of its own with its share of the arrivals; if not, all threads share one."""
 
     def scheduled(self, name: str, arrivals: Arrivals) -> Workload:
-        """The workload with its schedule."""
+        """Build the workload with its schedule."""
         return self.make(replace(self.clients(name, arrivals), queue_per_thread=self.queue_per_thread), self.duration)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constant(OpenLoopWorkload):
-    """A steady rate."""
+    """Constant rate."""
 
     rate: float = quantity("per_s", 20_000.0)
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         return self.scheduled("constant", ConstantRate(self.rate))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PeaksAndValleys(OpenLoopWorkload):
-    """Valleys and peaks of fixed length in turn."""
+    """Alternating valleys and peaks of fixed length."""
 
     valley_rate: float = quantity("per_s", 10_000.0)
     valley: float = quantity("seconds", 10.0)
     peak_rate: float = quantity("per_s", 40_000.0)
     peak: float = quantity("seconds", 10.0)
     quiet: float | None = quantity("seconds", None)
-    """Length of the first valley; None: as that of the others."""
+    """Length of the first valley; None: the same as the others."""
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         schedule = PeaksValleys(self.valley_rate, self.valley, self.peak_rate, self.peak, self.quiet)
         return self.scheduled("peaks_valleys", schedule)
 
@@ -205,12 +203,12 @@ class Bursts(OpenLoopWorkload):
     off_mean: float = quantity("seconds", 15.0, low=1e-3)
     off_sigma: float = quantity("ratio", 0.4, high=4.0)
     long_share: float = quantity("ratio", 0.0, high=1.0)
-    """Share of the ON periods that are long ones, with the next two instead of on_mean and on_sigma."""
+    """Share of long ON periods, which use long_mean and long_sigma instead of on_mean and on_sigma."""
     long_mean: float = quantity("seconds", 200.0, low=1e-3)
     long_sigma: float = quantity("ratio", 0.35, high=4.0)
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         schedule = OnOff(
             self.on_rate, self.on_mean, self.on_sigma, self.off_rate, self.off_mean, self.off_sigma, self.long_share,
             self.long_mean, self.long_sigma,
@@ -220,7 +218,7 @@ class Bursts(OpenLoopWorkload):
 
 @dataclass(frozen=True, kw_only=True)
 class Diurnal(OpenLoopWorkload):
-    """A sine between a low and a high rate, from the middle upwards."""
+    """Sine between a low and a high rate, starting upwards from the middle."""
 
     low_rate: float = quantity("per_s", 5_000.0)
     high_rate: float = quantity("per_s", 30_000.0)
@@ -229,77 +227,30 @@ class Diurnal(OpenLoopWorkload):
     noise: float = quantity("ratio", 0.0, high=1.0)
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         if self.low_rate > self.high_rate:
             raise InputError(f"low_rate {self.low_rate:g} must not exceed high_rate {self.high_rate:g}")
         middle, swing = (self.high_rate + self.low_rate) / 2, (self.high_rate - self.low_rate) / 2
         return self.scheduled("diurnal", Sine(swing, 2 * math.pi / self.period, 0.0, middle, self.interval, self.noise))
 
 
-class TraceColumn(Enum):
-    """What the second column of a trace means."""
-
-    OPERATIONS = "operations"
-    """Operations from this row's time until the next one's."""
-    RATE = "rate"
-    """Operations per second from this row's time on."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Trace(OpenLoopWorkload):
     """Arrivals recorded in a CSV file of two columns: seconds (ascending), and operations or a rate.
 
-    A first line that does not begin with a number is a heading. The first row's time is taken as 0. The last row lasts
-    as long as the one before it.
+    A first line that does not begin with a number is a heading. The time of the first row becomes 0. The last row lasts
+    as long as the row before.
     """
 
     file: str = ""
     column: TraceColumn = TraceColumn.OPERATIONS
     loop: bool = True
-    """Start over at the end; otherwise nothing arrives afterwards."""
+    """Whether to repeat the trace at its end; if not, no operations arrive afterwards."""
     scale: float = quantity("ratio", 1.0)
     """Factor on all rates."""
 
     def workload(self) -> Workload:
-        """The workload; reads the file."""
+        """Return the workload; reads the file."""
         if not self.file:
-            raise InputError("file: the path of a CSV file with the columns seconds, operations is required")
-        return self.scheduled("trace", read_trace(Path(self.file), self.column, self.loop, self.scale))
-
-
-def read_trace(path: Path, column: TraceColumn, loop: bool = False, scale: float = 1.0) -> Recorded:
-    """The schedule in a CSV file; see `Trace`. Raises InputError with the file and line of the first bad row."""
-    rows: list[tuple[float, float]] = []
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as lines:
-            for line, row in enumerate(csv.reader(lines), 1):
-                if not row or row[0].lstrip().startswith("#") or (not rows and not _is_number(row[0])):
-                    continue
-                rows.append(_row(row, f"{path}:{line}"))
-                if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
-                    raise InputError(f"{path}:{line}: time {rows[-1][0]:g} s does not come after {rows[-2][0]:g} s")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot read the trace ({error})") from None
-    if len(rows) < 2:
-        raise InputError(f"{path}: a trace needs at least two rows of seconds and {column.value}")
-    first = rows[0][0]
-    starts = [t - first for t, _ in rows]
-    end = 2 * starts[-1] - starts[-2]
-    lengths = [b - a for a, b in zip(starts, [*starts[1:], end], strict=True)]
-    per = lengths if column is TraceColumn.OPERATIONS else [1.0] * len(rows)
-    return Recorded(tuple(starts), tuple(scale * v / s for (_, v), s in zip(rows, per, strict=True)), end, loop)
-
-
-def _row(row: list[str], where: str) -> tuple[float, float]:
-    if len(row) < 2 or not _is_number(row[0]) or not _is_number(row[1]):
-        raise InputError(f"{where}: {','.join(row)!r} is not a row of two numbers: seconds, operations")
-    if float(row[1]) < 0:
-        raise InputError(f"{where}: {row[1]} is negative")
-    return float(row[0]), float(row[1])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+            raise InputError("file: a value is required: the path of a CSV file with the columns seconds, operations")
+        return self.scheduled("trace", read_trace(self.file, self.column, self.loop, self.scale))

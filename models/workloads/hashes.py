@@ -1,4 +1,4 @@
-"""Hashes that scatter keys."""
+"""Hashes of key numbers: FNV-1a and SplitMix64."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BYTE: Final = np.uint64(0xFF)
 
 
 def fnv1a_64(numbers: NDArray[Any]) -> NDArray[np.uint64]:
-    """64-bit FNV-1a over the eight bytes of each number, lowest first, made positive.
+    """Compute 64-bit FNV-1a over the eight bytes of each number, lowest first, as YCSB's `Utils.fnvhash64`.
 
-    YCSB's `Utils.fnvhash64`: it takes the absolute value of the signed result, and so does this.
+    Like YCSB, the function takes the absolute value of the signed result.
     """
     left = numbers.astype(np.uint64)
     value = np.full(left.shape, _OFFSET)
@@ -27,10 +27,10 @@ def fnv1a_64(numbers: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def splitmix_64(numbers: NDArray[Any]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every output bit depends on every input bit.
+    """Compute the finaliser of SplitMix64 (Steele, Lea, Flood 2014): every output bit depends on every input bit.
 
-    Used where no benchmark prescribes a hash. FNV-1a of small numbers is uneven: modulo 62 500, say, it reaches half of
-    the values where a random function reaches 63 %.
+    For uses where no benchmark prescribes a hash. FNV-1a of small numbers is uneven: modulo 62,500, for example, it
+    reaches half of the values where a random function reaches 63 %.
     """
     x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x ^= x >> np.uint64(30)

@@ -1,4 +1,4 @@
-"""mixgraph's keys: ranges of unlike heat, and a power law of hashed keys within each, FAST'20.
+"""mixgraph's keys: ranges of different popularity, and a power law of hashed keys within each, FAST'20.
 
 See (behaviour/db-bench.md, mixgraph).
 """
@@ -15,7 +15,7 @@ from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import unique_sorted
-from lsmlab.models.workloads.choosers import ChooserState, HotPresence, InsertCursor, Owed, Popularity
+from lsmlab.models.workloads.choosers import Carry, ChooserState, HotPresence, InsertCursor, Popularity
 from lsmlab.models.workloads.mt19937 import Mt19937x64
 from lsmlab.models.workloads.popularity import condense, scattered_blocks
 from lsmlab.models.workloads.ranks import PowerLaw
@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 MOST_PLACES: Final = 65_536
-"""Remainders of which `RangedKeys.levels` looks at every one; of more, evenly spread ones."""
+"""Maximum of the remainders that `RangedKeys.levels` evaluates; of more remainders it takes evenly spaced ones."""
 
 
 def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[int, ...]:
     """Shares of the key ranges, in key order: in proportion to a · e^(b i) + c · e^(d i) for i = ranges … 1, shuffled.
 
-    `GenerateTwoTermExpKeys::InitiateExpDistribution`: chances become whole shares of the smallest one, and the shuffle
-    is drawn from a generator that is seeded with the sum of the shares.
+    `GenerateTwoTermExpKeys::InitiateExpDistribution`: the probabilities, scaled by 1 / the first one above 0, are rounded
+    down to whole shares, and the seed of the shuffle is the sum of the shares.
     """
     order = range(ranges, 0, -1)
     try:
@@ -41,12 +41,12 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[i
     chances = [p if p >= 1e-16 else 0.0 for p in chances]
     first = next((p for p in chances if p > 0), 0.0)
     if not first or not math.isfinite(float_sum(chances)):
-        raise InputError("keyrange_dist_a, _b, _c, _d give no key range a chance above 0, or an infinite one")
+        raise InputError("keyrange_dist_a, _b, _c, _d: no key range has a finite probability above 0; change them")
     amplify = math.floor(1.0 / first) + 1
     shares = [math.floor(amplify * p) for p in chances]
     total = sum(shares)
     if not total:
-        raise InputError("keyrange_dist_a, _b, _c, _d give no key range a share")
+        raise InputError("keyrange_dist_a, _b, _c, _d: all key ranges have a share of 0; change them")
     for i, at in enumerate((Mt19937x64(total).take(ranges) % np.uint64(ranges)).tolist()):
         shares[i], shares[at] = shares[at], shares[i]
     return tuple(shares)
@@ -54,31 +54,31 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[i
 
 @dataclass(frozen=True)
 class RangedKeys:
-    """A range by its share, then a key in it: by a power law over hashed seeds, or evenly (`law` None).
+    """Keys by range: a range by its share, then a key in it by a power law over hashed seeds, or uniform (`law` None).
 
     A seed has the same place in every range, as in db_bench; the hash is SplitMix64's here, the first output of a
     Mersenne Twister there.
     """
 
     shares: tuple[int, ...] = (1,)
-    """Of the ranges, as db_bench divides by their sum."""
+    """Shares of the ranges, in any unit: db_bench divides them by their sum."""
     law: PowerLaw | None = None
 
     @property
     def chances(self) -> FloatArray:
-        """Chance of each range."""
+        """Probability of each range."""
         shares: FloatArray = np.array(self.shares, dtype=np.float64)
         return shares / float(shares.sum())
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:
-        """Numbers of the most popular (range, seed) pairs of the first group of seeds: twice the stride of them."""
+        """Numbers of the 2 · stride most popular (range, seed) pairs of the first group of seeds."""
         if stride == 1 or self.law is None:
             return NO_KEYS
         pairs = self.hot_pairs(population, stride)
         return np.unique(self.numbers(pairs[0], pairs[1], population))
 
     def hot_pairs(self, population: int, stride: int) -> tuple[KeyArray, KeyArray]:
-        """(ranges, seeds) of the hot keys."""
+        """Return (ranges, seeds) of the hot keys."""
         assert self.law is not None
         seeds = self.law.heads(self.range_size(population), stride)
         mass = self.masses(seeds, population)
@@ -87,13 +87,13 @@ class RangedKeys:
         return flat // seeds, flat % seeds
 
     def levels(self, population: int) -> KeyArray:
-        """Values that the power law's u takes in each range, as if all of them were drawn alike.
+        """Effective number of values of the power law's u in each range.
 
-        One random number below the population gives both: its remainder by the sum of the shares the range, its remainder
-        by the size of a range u. A value of u comes back with as many numbers as there are ranges, and how their other
-        remainders lie decides how many of these fall into the same range: with 667 shares and ranges of 333,333 keys, whose
-        fourfold is one less than a multiple of 667, up to 5 of the 7 that could. The answer is the number of values that
-        would meet as often if they were equally likely: (sum of hits)^2 / sum of squares.
+        In db_bench one random number below the population gives both the range (its remainder by the sum of the shares)
+        and u (its remainder by the size of a range), so u and range are not independent. One value of u comes from as
+        many random numbers as there are ranges, and several of these may give the same range: with 667 shares and
+        ranges of 333,333 keys, four times which is one less than a multiple of 667, up to 5 of 7. The result is the
+        number of equally likely values with the same probability of a repetition: (sum of hits)^2 / sum of squares.
         """
         size, total = self.range_size(population), sum(self.shares)
         places = min(total, size)
@@ -107,7 +107,7 @@ class RangedKeys:
         return levels
 
     def masses(self, seeds: int, population: int) -> FloatArray:
-        """Chances of the first `seeds` seeds of each range, range by range."""
+        """Probabilities of the first `seeds` seeds of each range. Shape (ranges, seeds)."""
         assert self.law is not None
         edges = np.arange(seeds + 1, dtype=np.float64)
         rows = [np.diff(self.law.cdf(edges, n)) for n in self.levels(population).tolist()]
@@ -119,25 +119,25 @@ class RangedKeys:
         return ranges * size + scatter_groups(seeds, size)
 
     def range_size(self, population: int) -> int:
-        """Keys of one range."""
+        """Number of keys of one range."""
         size = population // len(self.shares)
         if size < 1:
-            raise InputError(f"keyrange_num: {len(self.shares)} ranges do not fit in {population} keys")
+            raise InputError(f"keyrange_num: {len(self.shares)} ranges need at least as many keys, not {population}")
         return size
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:  # noqa: ARG002
-        """State for one tree."""
+        """Return the state for one shard."""
         return _RangedState(self, sample)
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
-        """The blocks of each range, with its share."""
+        """Return the blocks of each range, weighted by its share."""
         size, shares = self.range_size(population), self.chances
         if self.law is None:
             blocks = max(1.0, size / keys_per_block)
             return condense(shares / blocks, np.full(len(shares), blocks))
         levels = self.levels(population).tolist()
-        known = {n: scattered_blocks(self.law, size, keys_per_block, n) for n in set(levels)}
-        ranges = [(share, known[n]) for share, n in zip(shares.tolist(), levels, strict=True)]
+        by_level = {n: scattered_blocks(self.law, size, keys_per_block, n) for n in set(levels)}
+        ranges = [(share, by_level[n]) for share, n in zip(shares.tolist(), levels, strict=True)]
         return condense(
             np.concatenate([share * one.probability for share, one in ranges]),
             np.concatenate([one.blocks for _, one in ranges]),
@@ -153,19 +153,19 @@ class _RangedState:
         self._levels = chooser.levels(sample.population)
         self._cells = max(1, -(-self._size // sample.stride))
         self._edges = np.cumsum(chooser.chances)[:-1]
-        self._owed = Owed()
+        self._carry_over = Carry()
         self._is_hot: NDArray[np.bool_] = np.zeros((len(chooser.shares), 0), dtype=np.bool_)
         self._hot = HotPresence(NO_KEYS, 0.0)
         self._cold_share = 1.0
         if chooser.law is not None and len(sample.hot):
-            self._carry()
+            self._set_up_hot()
 
-    def _carry(self) -> None:
+    def _set_up_hot(self) -> None:
         ranges, seeds = self._chooser.hot_pairs(self._population, self._sample.stride)
         numbers = self._chooser.numbers(ranges, seeds, self._population)
         hot = self._sample.hot
         if not np.isin(numbers, hot).all():
-            return  # a sample that was made for others
+            return  # a sample without codes for these keys
         heads = int(seeds.max()) + 1
         mass = self._chooser.masses(heads, self._population)
         self._is_hot = np.zeros((len(self._chooser.shares), heads), dtype=np.bool_)
@@ -178,10 +178,10 @@ class _RangedState:
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
         weight = self._sample.weight
-        wanted = self._owed.take(count * self._cold_share / weight) if weight else 0
+        wanted = self._carry_over.take(count * self._cold_share / weight) if weight else 0
         parts: list[KeyArray] = []
         missing = wanted
-        while missing > 0:  # draw from all pairs and leave out the hot ones: what remains has the cold ones' law
+        while missing > 0:  # draw from all pairs and reject the hot ones: the rest follows the law of the cold ones
             tries = int(1.1 * missing / max(self._cold_share, 0.01)) + 8
             ranges, seeds = self._draw(rng.random(tries), rng.random(tries))
             cold = np.flatnonzero(~self._carried(ranges, seeds))[:missing]
@@ -200,7 +200,7 @@ class _RangedState:
         return codes
 
     def _draw(self, u: FloatArray, v: FloatArray) -> tuple[KeyArray, KeyArray]:
-        """Ranges, and seeds of the law or places in the range."""
+        """Draw ranges, and seeds of the law or places in the range."""
         ranges = self._edges.searchsorted(u, side="right").astype(np.int64)
         law = self._chooser.law
         return ranges, (v * self._size).astype(np.int64) if law is None else law.draw(v, self._levels[ranges])

@@ -12,19 +12,19 @@ from lsmlab.models.units import build
 from lsmlab.models.workloads.base import Workload
 
 ALLOWED: Final = ("lsmlab",)
-"""Packages whose classes a configuration may name: a configuration from somebody else must not run code."""
+"""Packages whose classes a configuration may name: a configuration of a third party must not run arbitrary code."""
 
 
 def make_workload(values: Mapping[str, Any], allowed: Sequence[str] = ALLOWED) -> Workload:
-    """The workload that a `workload` mapping describes: its `_target_` class is built from the other keys.
+    """Build the workload of a `workload` mapping: its `_target_` class takes the other keys.
 
     Raises InputError for a missing or forbidden `_target_`, and for keys or values that the class refuses.
     """
     target = values.get("_target_")
     cls = load_class(target, allowed, "workload", "lsmlab.models.workloads.ycsb.Ycsb")
     if not (dataclasses.is_dataclass(cls) and callable(getattr(cls, "workload", None))):
-        raise InputError(f"workload._target_: {target} is not a workload: a dataclass with a workload() method")
-    own = {key: value for key, value in values.items() if key != "families"}  # `workloads.families` reads them
+        raise InputError(f"workload._target_: {target} is no workload; name a dataclass with a workload() method")
+    own = {key: value for key, value in values.items() if key != "families"}  # `workloads.families` reads this key
     builder: Any = build(cls, own, "workload")
     try:
         workload = builder.workload()
@@ -32,5 +32,5 @@ def make_workload(values: Mapping[str, Any], allowed: Sequence[str] = ALLOWED) -
         text = str(error)
         raise InputError(text if text.startswith("workload") else f"workload: {text}") from None
     if not isinstance(workload, Workload):
-        raise InputError(f"workload._target_: {target}.workload() gave a {type(workload).__name__}, not a Workload")
+        raise InputError(f"workload._target_: {target}.workload() must return a Workload, not a {type(workload).__name__}")
     return workload

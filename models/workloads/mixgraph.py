@@ -1,4 +1,4 @@
-"""db_bench's mixgraph: the workloads that Facebook's production traces were modelled by, FAST'20.
+"""db_bench's mixgraph: models of Facebook's production workloads, FAST'20.
 
 See (behaviour/db-bench.md, mixgraph).
 """
@@ -20,16 +20,16 @@ from lsmlab.models.workloads.ranks import PowerLaw
 from lsmlab.models.workloads.values import ParetoSize, ValueSizes
 
 DRAWING: Final = 1.2
-"""Core time of drawing a key by the power law, in times of `Host.write_op`: db_bench seeds a Mersenne twister (std::mt19937_64)
-for each. Measured with puts alone into memtables that nothing holds up, db_bench 7.8.3: 4.98 +- 0.34 us per operation
-against 2.27 +- 0.04 of fillrandom, five runs of each in turn."""
+"""CPU time of drawing a key by the power law, in units of `Host.write_op`: db_bench seeds a Mersenne Twister
+(std::mt19937_64) for each key. Measured with puts only and without stalls, db_bench 7.8.3: 4.98 +- 0.34 us per operation
+against 2.27 +- 0.04 us of fillrandom, five alternating runs of each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixGraph(DbBench):
     """Gets, puts and seeks by shares; keys by ranges and a power law; Pareto sizes; a sine rate.
 
-    `value_size` and its distribution are not used: sizes are generalized Pareto.
+    Sizes are generalized Pareto; `value_size` and its distribution have no effect.
     """
 
     reads: int | None = quantity("count", None, low=1)
@@ -62,16 +62,16 @@ class MixGraph(DbBench):
     sine_d: float = 1.0
 
     def values(self) -> ValueSizes:
-        """Generalized Pareto sizes."""
+        """Return generalized Pareto sizes."""
         return ParetoSize(self.value_theta, self.value_k, self.value_sigma, self.mix_max_value_size)
 
     @property
     def uses_ranges(self) -> bool:
-        """Whether any keyrange_dist_* flag is set: db_bench's prefix modelling."""
+        """Return whether any keyrange_dist_* flag is set: db_bench's prefix modelling."""
         return any((self.keyrange_dist_a, self.keyrange_dist_b, self.keyrange_dist_c, self.keyrange_dist_d))
 
     def keys(self) -> tuple[Chooser, bool]:
-        """The key chooser, and whether half of its keys lie outside 0 … num - 1."""
+        """Return the key chooser, and whether half of its keys are outside 0 … num - 1."""
         law = PowerLaw(self.key_dist_a, self.key_dist_b) if self.key_dist_a and self.key_dist_b else None
         if self.uses_ranges:
             shares = range_shares(
@@ -79,19 +79,19 @@ class MixGraph(DbBench):
                 self.keyrange_num,
             )  # fmt: skip
             return RangedKeys(shares, law), False
-        # without ranges db_bench takes the hash as a signed number, and negative keys end up far behind all others
+        # without ranges db_bench uses the hash as a signed number, and negative keys sort far after all others
         return (RangedKeys((1,), law), True) if law else (UniformKeys(), False)
 
     def scan_length(self) -> ScanLength:
-        """Pareto lengths modulo mix_max_scan_len, without the lower bound of 10 that values have."""
+        """Return Pareto lengths modulo mix_max_scan_len, without the lower bound of 10 B of value sizes."""
         law = ParetoSize(self.iter_theta, self.iter_k, self.iter_sigma, float(self.mix_max_scan_len), min_bytes=0.0)
         return ScanLength(mean=max(1.0, law.mean_bytes), maximum=float(self.mix_max_scan_len), distribution="pareto")
 
     def arrivals(self) -> Arrivals:
-        """A closed loop, or the sine rate.
+        """Return a closed loop, or the sine rate.
 
-        db_bench's threads stay a closed loop under the sine rate, which only slows them; here the sine rate is an
-        open loop, so that a store that falls behind shows it in its latency.
+        db_bench's threads stay a closed loop under the sine rate, which only slows them down. Here the sine rate is an
+        open loop, so that latencies include the queue of a store that cannot keep up.
         """
         if not self.sine_mix_rate:
             return ClosedLoop()
@@ -99,7 +99,7 @@ class MixGraph(DbBench):
         return Sine(self.sine_a, self.sine_b, self.sine_c, self.sine_d, interval_s, self.sine_mix_rate_noise)
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         ratios = np.array([self.mix_get_ratio, self.mix_put_ratio, self.mix_seek_ratio])
         if ratios.sum() <= 0:
             raise InputError("mix_get_ratio, mix_put_ratio, mix_seek_ratio: one of them must be above 0")
@@ -111,6 +111,6 @@ class MixGraph(DbBench):
             client_work=DRAWING if self.key_dist_a and self.key_dist_b else 0.0,
         )  # fmt: skip
         if isinstance(keys, RangedKeys):
-            keys.range_size(self.num // self.shards)  # refuses more ranges than keys
+            keys.range_size(self.num // self.shards)  # raises InputError for more ranges than keys
         workload = self.make("mixgraph", clients, preload=self.use_existing_db)
         return replace(workload, population=2 * self.num) if signed else workload

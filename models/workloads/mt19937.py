@@ -1,7 +1,7 @@
 """std::mt19937_64 in blocks, and the key sequences that db_bench draws from it.
 
-NumPy's own MT19937 is the 32-bit generator; db_bench uses the 64-bit one (Matsumoto and Nishimura, 2000), so that its
-keys can be regenerated outside RocksDB only with this.
+NumPy's MT19937 is the 32-bit generator. db_bench uses the 64-bit one (Matsumoto and Nishimura, 2000), which this module
+implements to regenerate db_bench's keys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEFAULT_SEED: Final = 5489
 
 
 class Mt19937x64:
-    """std::mt19937_64: `take` continues the sequence where the last call ended."""
+    """Generator std::mt19937_64: `take` continues the sequence after the last call."""
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         state = [seed & (2**64 - 1)]
@@ -61,8 +61,8 @@ class Mt19937x64:
 def _twist(old: UInt64Array, new: UInt64Array) -> None:
     """Write the successor of state `old` to `new`.
 
-    Word i needs old words i and i + 1 and word i + M, which is old in the first half and new in the second: so each
-    half is one vector operation, and only the last word, which needs new word 0, is done by itself.
+    Word i depends on the old words i and i + 1 and on word i + M, which is old in the first half and new in the second.
+    So each half is one vector operation; only the last word, which depends on new word 0, is computed separately.
     """
     half = _N - _M
     mixed = _mix((old[:-1] & _UPPER) | (old[1:] & _LOWER))
@@ -85,11 +85,11 @@ def _temper(x: UInt64Array) -> UInt64Array:
 
 
 class FillRandomKeys:
-    """The key ids that one db_bench writer thread puts in fillrandom and overwrite (single database).
+    """Key ids that one db_bench writer thread puts in fillrandom and overwrite (single database).
 
-    Each operation draws two numbers: the first only selects the database, the second modulo `num` is the key, so the
-    keys are every second output. The generator's seed is `seed` + `thread`, threads counted 1, 2, 3 … over all
-    benchmarks of one invocation (behaviour/db-bench.md, Keys).
+    Each operation draws two numbers: the first selects the database, the second modulo `num` is the key. So the keys
+    are every second output. The seed of the generator is `seed` + `thread`; threads count 1, 2, 3 … over all benchmarks
+    of one invocation (behaviour/db-bench.md, Keys).
     """
 
     def __init__(self, seed: int, thread: int, num: int) -> None:

@@ -1,4 +1,4 @@
-"""How often blocks of keys are accessed, from the popularity of single keys."""
+"""Access probabilities of blocks, from the popularity of single keys."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_CLASSES: Final = 256  # classes a popularity is condensed to: hit rates move by less than 0.1 % beyond 100
-_BINS: Final = 1 << 17  # blocks that are looked at one by one; more are sampled
-_HEADS: Final = 1 << 13  # ranks in blocks of their own where blocks are sampled: few beside 2^17, so that few would meet
-_PER_BIN: Final = 4  # rank groups spread over each bin; the mass of deeper ranks is even to within 1 / sqrt(4 · 2^17)
+_CLASSES: Final = 256  # classes of a condensed popularity: more than 100 change hit rates by less than 0.1 %
+_BINS: Final = 1 << 17  # maximum of single blocks; more blocks are sampled
+_HEADS: Final = 1 << 13  # ranks with a block each among sampled blocks: so few of 2^17 blocks that few would share one
+_PER_BIN: Final = 4  # rank groups per bin; the mass of deeper ranks is even to within 1 / sqrt(4 · 2^17)
 
 
 def scattered_blocks(law: RankLaw, n: int, keys_per_block: float, values: int | None = None) -> Popularity:
-    """Blocks of n keys whose ranks have nothing to do with each other; `values`: of the law, where it is not for n.
+    """Popularity of blocks of n keys with random ranks; `values`: number of values of the law, if different from n.
 
-    Each rank falls into a random block. More than 2^17 blocks are sampled as keys are: the first ranks singly, each in
-    a block of its own; of the others, as many adjacent ranks as a sampled block stands for blocks go together.
+    Each rank is in a random block. More than 2^17 blocks are sampled as keys are: the first ranks have a block each; of
+    the others, adjacent ranks form groups of as many ranks as a sampled block represents blocks.
     """
     blocks = max(1.0, n / keys_per_block)
     bins = max(1, min(_BINS, round(blocks)))
@@ -43,7 +43,7 @@ def scattered_blocks(law: RankLaw, n: int, keys_per_block: float, values: int | 
 
 
 def adjacent_blocks(law: RankLaw, n: int, keys_per_block: float) -> Popularity:
-    """Blocks of adjacent ranks: the first ones singly, then in classes whose size grows by 1 %."""
+    """Popularity of blocks of adjacent ranks: the first blocks singly, then in classes whose size grows by 1 %."""
     blocks = max(1.0, n / keys_per_block)
     singles = np.arange(min(4096.0, blocks), dtype=np.float64)
     edges = np.concatenate((singles, [blocks]))
@@ -58,7 +58,7 @@ def adjacent_blocks(law: RankLaw, n: int, keys_per_block: float) -> Popularity:
 
 
 def condense(probability: FloatArray, blocks: FloatArray) -> Popularity:
-    """Merge classes of like probability; accesses and blocks are conserved."""
+    """Merge classes of similar probability; accesses and blocks are conserved."""
     if len(probability) <= _CLASSES:
         return Popularity(probability, blocks)
     log = np.log(np.maximum(probability, 1e-300))

@@ -1,7 +1,7 @@
-"""Laws of popularity by rank: rank 0 is the most popular (or, for recency, the newest).
+"""Laws of popularity by rank: rank 0 is the most popular key (or, for recency, the newest).
 
-A law has a distribution function in closed form, so that drawing, truncating and integrating all cost the same however
-many items there are. `n` is the number of keys in question.
+A law has a distribution function in closed form, so draws, truncation and integrals cost the same for any number of
+items. `n` is the number of keys.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ Int64Array = NDArray[np.int64]
 YCSB_CONSTANT: Final = 0.99
 """YCSB's skew, `ZipfianGenerator.ZIPFIAN_CONSTANT`."""
 YCSB_SCRAMBLED_ITEMS: Final = 10_000_000_000
-"""Items that the ranks run over, whatever the record count (YCSB's `ScrambledZipfianGenerator.ITEM_COUNT`)."""
+"""Number of ranks at any record count (YCSB's `ScrambledZipfianGenerator.ITEM_COUNT`)."""
 
 
 class RankLaw(Protocol):
-    """A distribution over the ranks from 0 on."""
+    """Distribution over the ranks from 0 on."""
 
     def items(self, n: int) -> int:
-        """Ranks there are."""
+        """Number of ranks."""
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
-        """Chance of a rank below each of `ranks`; 0 at 0, 1 at `items(n)`. Same shape."""
+        """Probability of a rank below each of `ranks`; 0 at 0, 1 at `items(n)`. Same shape."""
 
     def draw(self, u: FloatArray, n: int) -> Int64Array:
-        """The rank at each fraction `u` of [0, 1). Same shape."""
+        """Return the rank at each fraction `u` of [0, 1). Same shape."""
 
     def heads(self, n: int, stride: int) -> int:
-        """How many of the first ranks are too unlike each other to share groups of `stride`."""
+        """Number of first ranks whose probabilities differ too much to share groups of `stride`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zipf:
-    """P(rank r) ∝ 1 / (r + 1)^constant, as YCSB draws it.
+    """Zipfian law: P(rank r) ∝ 1 / (r + 1)^constant, as YCSB draws it.
 
     YCSB uses the method of Gray et al. (SIGMOD 1994): exact for the first two ranks, then
     rank = n (η u - η + 1)^(1 / (1 - constant)). Its distribution function is the inverse of that. `item_count` None
@@ -54,14 +54,14 @@ class Zipf:
 
     def __post_init__(self) -> None:
         if not 0 < self.constant <= 10:
-            raise InputError(f"a Zipfian constant of {self.constant} is out of range; it must lie in (0, 10]")
+            raise InputError(f"a Zipfian constant of {self.constant} is out of range; it must be in (0, 10]")
 
     def items(self, n: int) -> int:
-        """Ranks there are."""
+        """Number of ranks."""
         return n if self.item_count is None else self.item_count
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
-        """Chance of a rank below each of `ranks`."""
+        """Probability of a rank below each of `ranks`."""
         count = self.items(n)
         power, zeta, eta = self._parameters(count)
         inner = np.clip(ranks, min(2.0, count), count)
@@ -70,19 +70,19 @@ class Zipf:
         return np.where(ranks >= count, 1.0, np.where(ranks < 2, below, above))
 
     def draw(self, u: FloatArray, n: int) -> Int64Array:
-        """The rank at each fraction."""
+        """Return the rank at each fraction."""
         count = self.items(n)
         power, zeta, eta = self._parameters(count)
         if count <= 2:
             return (u * zeta >= 1.0).astype(np.int64) * (count - 1)
-        with np.errstate(divide="ignore"):  # rounding may take the base to 0 at the first two ranks, set below
+        with np.errstate(divide="ignore"):  # rounding may make the base 0 at the first two ranks, which are set below
             ranks = count * np.maximum(eta * u - eta + 1.0, 0.0) ** (1.0 / power)
         drawn = np.minimum(np.nan_to_num(ranks, posinf=count), count - 1).astype(np.int64)
         drawn = np.where(u * zeta < 1.0 + 0.5**self.constant, 1, np.maximum(drawn, 2))
         return np.where(u * zeta < 1.0, 0, drawn)
 
     def heads(self, n: int, stride: int) -> int:
-        """The first group: beyond it neighbours differ by less than a factor 2^constant within a group."""
+        """Return the first group: in later groups the probabilities differ by less than a factor 2^constant."""
         return min(stride, self.items(n))
 
     def _parameters(self, count: int) -> tuple[float, float, float]:
@@ -99,11 +99,11 @@ class Zipf:
 
 @dataclass(frozen=True, slots=True)
 class PowerLaw:
-    """P(rank < r) = a · r^b: mixgraph's key hotness: --key_dist_a, --key_dist_b (behaviour/db-bench.md, mixgraph).
+    """Power law of mixgraph, P(rank < r) = a · r^b: --key_dist_a, --key_dist_b (behaviour/db-bench.md, mixgraph).
 
-    db_bench takes the seed ceil((u / a)^(1 / b)) at a u that has only as many values as there are keys, n. Where seeds lie
-    closer than these values, each seed is hit; from the knee on each value has a seed of its own, with chance 1 / n, and
-    the seeds between are never drawn. Ranks number the seeds that can be.
+    db_bench computes the seed ceil((u / a)^(1 / b)) at a u with n values, one per key. Below the knee, seeds are closer
+    than these values and each seed occurs. From the knee on each value of u gives a different seed, with probability
+    1 / n, and the seeds between never occur. Ranks number the seeds that can occur.
     """
 
     a: float
@@ -116,25 +116,25 @@ class PowerLaw:
             raise InputError(f"key_dist_a {self.a} and key_dist_b {self.b} spread accesses over more than 2^62 seeds")
 
     def knee(self, n: int | Int64Array) -> FloatArray:
-        """Rank at which d(seed)/du is n: from there on each value of u has a seed of its own."""
+        """Rank at which d(seed)/du is n; from there on each value of u gives a different seed."""
         last = math.pow(1.0 / self.a, 1.0 / self.b)
         if self.b >= 1.0:
             return np.full(np.shape(n), last)
         return np.asarray(np.minimum(last, (np.asarray(n) * (self.a * self.b)) ** (1.0 / (1.0 - self.b))))
 
     def items(self, n: int) -> int:
-        """Seeds that can be drawn."""
+        """Number of seeds that can occur."""
         knee = float(self.knee(n))
         return max(1, math.ceil(knee + n * max(0.0, 1.0 - float(self.a * knee**self.b))))
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
-        """Chance of a rank below each of `ranks`."""
+        """Probability of a rank below each of `ranks`."""
         knee = float(self.knee(n))
         below = self.a * np.clip(ranks, 0.0, knee) ** self.b + np.maximum(ranks - knee, 0.0) / n
         return np.where(ranks >= self.items(n), 1.0, np.minimum(1.0, below))
 
     def draw(self, u: FloatArray, n: int | Int64Array) -> Int64Array:
-        """The rank at each fraction; `n` may differ from one to the next."""
+        """Return the rank at each fraction; `n` may differ per element."""
         knee = self.knee(n)
         at = self.a * knee**self.b
         ranks = np.ceil((np.minimum(u, at) / self.a) ** (1.0 / self.b) + np.maximum(u - at, 0.0) * n).astype(np.int64)
@@ -142,41 +142,41 @@ class PowerLaw:
         return np.clip(ranks - 1, 0, np.maximum(most, 1) - 1)
 
     def heads(self, n: int, stride: int) -> int:
-        """The first group, as for a Zipfian law with constant 1 - b."""
+        """Return the first group, as for a Zipfian law with constant 1 - b."""
         return min(stride, self.items(n))
 
 
 @dataclass(frozen=True, slots=True)
 class LogUniform:
-    """rank = n · e^(-u · spread): db_bench's --read_random_exp_range."""
+    """Log-uniform law, rank = n · e^(-u · spread): db_bench's --read_random_exp_range."""
 
     spread: float
 
     def __post_init__(self) -> None:
         if not 0 < self.spread <= 40:
-            raise InputError(f"read_random_exp_range: {self.spread} is out of range; it must lie in (0, 40]")
+            raise InputError(f"read_random_exp_range: {self.spread} is out of range; it must be in (0, 40]")
 
     def items(self, n: int) -> int:
-        """As many as keys."""
+        """Number of ranks: one per key."""
         return n
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
-        """Chance of a rank below each of `ranks`."""
+        """Probability of a rank below each of `ranks`."""
         return np.clip(1.0 - np.log(n / np.maximum(ranks, 1e-300)) / self.spread, 0.0, 1.0)
 
     def draw(self, u: FloatArray, n: int) -> Int64Array:
-        """The rank at each fraction (ascending in u, unlike db_bench's formula; the law is the same)."""
+        """Return the rank at each fraction (ascending in u, unlike db_bench's formula; the law is the same)."""
         ranks: FloatArray = np.minimum(n * np.exp((u - 1.0) * self.spread), n - 1)
         return ranks.astype(np.int64)
 
     def heads(self, n: int, stride: int) -> int:
-        """The first group, unless the ranks begin well beyond it."""
+        """Return the first group; 0 if the ranks begin well beyond it."""
         return min(stride, n) if n * math.exp(-self.spread) < stride else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """P(rank >= r) = e^(-r/s), cut off at n: `percentile` of the accesses fall on the first `fraction` of the keys.
+    """Exponential law, P(rank >= r) = e^(-r/s), cut off at n: `percentile` % of accesses are to the first `fraction` of keys.
 
     YCSB's `exponential` request distribution (exponential.percentile 95, exponential.frac 0.8571428571).
     """
@@ -186,24 +186,24 @@ class Exponential:
 
     def __post_init__(self) -> None:
         if not (0 < self.percentile < 100 and 0 < self.fraction <= 1):
-            raise InputError("exponential keys: the percentile must lie in (0, 100) and the fraction in (0, 1]")
+            raise InputError("exponential keys: the percentile must be in (0, 100) and the fraction in (0, 1]")
 
     def items(self, n: int) -> int:
-        """As many as keys."""
+        """Number of ranks: one per key."""
         return n
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
-        """Chance of a rank below each of `ranks`."""
+        """Probability of a rank below each of `ranks`."""
         decay = self._decay(n)
         return np.minimum(1.0, np.expm1(-np.maximum(ranks, 0.0) * decay) / math.expm1(-n * decay))
 
     def draw(self, u: FloatArray, n: int) -> Int64Array:
-        """The rank at each fraction."""
+        """Return the rank at each fraction."""
         decay = self._decay(n)
         return np.minimum(-np.log1p(u * math.expm1(-n * decay)) / decay, n - 1).astype(np.int64)
 
     def heads(self, n: int, stride: int) -> int:
-        """None, unless most accesses fall on a few groups."""
+        """Return 0, unless most accesses are to a few groups."""
         length = 1.0 / self._decay(n)
         return min(n, math.ceil(5 * length)) if length < stride else 0
 
@@ -213,7 +213,7 @@ class Exponential:
 
 @dataclass(frozen=True, slots=True)
 class Hotspot:
-    """A share of the operations goes evenly to a share of the keys, the rest evenly to the others.
+    """Hotspot: a share of the operations is uniform over a share of the keys, the rest uniform over the others.
 
     YCSB's `hotspot` (hotspotdatafraction 0.2, hotspotopnfraction 0.8).
     """
@@ -223,27 +223,27 @@ class Hotspot:
 
     def __post_init__(self) -> None:
         if not (0 <= self.data_fraction <= 1 and 0 <= self.operation_fraction <= 1):
-            raise InputError("hotspot keys: both fractions must lie in [0, 1]")
+            raise InputError("hotspot keys: both fractions must be in [0, 1]")
 
     def items(self, n: int) -> int:
-        """As many as keys."""
+        """Number of ranks: one per key."""
         return n
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
-        """Chance of a rank below each of `ranks`."""
+        """Probability of a rank below each of `ranks`."""
         hot, share = self._hot(n)
         inside = share * np.clip(ranks, 0, hot) / hot
         return inside + (1.0 - share) * np.clip(ranks - hot, 0, n - hot) / max(1, n - hot)
 
     def draw(self, u: FloatArray, n: int) -> Int64Array:
-        """The rank at each fraction."""
+        """Return the rank at each fraction."""
         hot, share = self._hot(n)
         inside = u * hot / share if share > 0 else np.zeros_like(u)
         outside = hot + (u - share) * (n - hot) / (1.0 - share) if share < 1 else np.zeros_like(u)
         return np.minimum(np.where(u < share, inside, outside), n - 1).astype(np.int64)
 
     def heads(self, n: int, stride: int) -> int:
-        """The hot set, where it is no more than a few groups."""
+        """Return the hot set if it is only a few groups, else 0."""
         hot, _ = self._hot(n)
         return hot if hot < 8 * stride else 0
 
@@ -254,7 +254,7 @@ class Hotspot:
 
 @lru_cache(maxsize=256)
 def _zeta(count: int, constant: float) -> float:
-    """Sum of 1 / i^constant for i = 1 … count: the head term by term, the tail by Euler and Maclaurin."""
+    """Sum of 1 / i^constant for i = 1 … count: the head term by term, the tail by the Euler-Maclaurin formula."""
     head = min(count, 10_000)
     total = float(np.sum(np.arange(1, head + 1, dtype=np.float64)[::-1] ** -constant))
     if count > head:

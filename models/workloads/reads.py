@@ -1,4 +1,4 @@
-"""What reads cost: filters, block cache, files probed, scans.
+"""Block reads of lookups and scans: filters, block cache, files per lookup, readahead.
 
 See (behaviour/reads.md, Lookups; Filters; Block cache; Iterators).
 """
@@ -18,52 +18,53 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 BlockRequests = Callable[[float], tuple[float, float]]
-"""Blocks that follow each other in one table -> (requests one after the other, bytes) that get them from the device."""
+"""Function from a number of consecutive blocks of a table to (sequential requests, bytes) of their reads."""
 
-_LINE_BITS: Final = 512  # a filter's probes of one key stay in one 64-byte cache line (util/bloom_impl.h)
+_LINE_BITS: Final = 512  # all probes of a key are in one 64-byte cache line (util/bloom_impl.h)
 _PROBES: Final = (2.080, 3.580, 5.100, 6.640, 8.300, 10.070, 11.720, 14.001, 16.050, 18.300, 22.001, 25.501)
 """Bits per key up to which FastLocalBloom uses 1, 2, 3 … probes (`FastLocalBloomImpl::ChooseNumProbes`)."""
 READAHEAD_AFTER: Final = 2
 """Sequential block reads before an iterator reads ahead (num_file_reads_for_auto_readahead)."""
 READAHEAD_FIRST_BYTES: Final = 8 * 1024
-"""`BlockBasedTableOptions::initial_auto_readahead_size`."""
+"""First readahead of an iterator (`BlockBasedTableOptions::initial_auto_readahead_size`)."""
 READAHEAD_MOST_BYTES: Final = 256 * 1024
-"""`BlockBasedTableOptions::max_auto_readahead_size`."""
+"""Largest readahead of an iterator (`BlockBasedTableOptions::max_auto_readahead_size`)."""
 AROUND_BYTES: Final = 128 * 1024
-"""What the kernel reads around a fault in a mapped file, half of it ahead, and at most ahead of reads (VM_MAX_READAHEAD)."""
+"""Bytes that the kernel reads around a fault in a mapped file, half of them ahead; also its largest readahead
+(VM_MAX_READAHEAD)."""
 PAGE_BYTES: Final = 4096.0
-"""What a read through the page cache is rounded to at either end."""
+"""Unit to which the kernel rounds a read through the page cache at either end."""
 
 
 class Searched(NamedTuple):
-    """A class of alike tables, of which reads search some."""
+    """Class of similar tables, some of which a read searches."""
 
     tables: float
-    """All of them."""
+    """Number of tables of the class."""
     per_read: float
-    """Of them, how many a read searches on average."""
+    """Mean number of these tables that a read searches."""
 
 
 class Filter(Enum):
     """Kinds of Bloom filter."""
 
     FAST_LOCAL = "fast_local"
-    """RocksDB's full filter with format_version >= 5 (6.6 on)."""
+    """RocksDB's full filter with format_version >= 5 (from 6.6)."""
     LEGACY = "legacy"
-    """RocksDB's full filter before that: as local, ln 2 · bits probes."""
+    """RocksDB's full filter before: also one cache line per key, with ln 2 · bits probes."""
     STANDARD = "standard"
-    """Probes anywhere in the filter: LevelDB."""
+    """LevelDB's filter, with probes anywhere in the filter."""
 
 
 def false_positive_rate(bits_per_key: float, kind: Filter = Filter.FAST_LOCAL) -> float:
-    """Chance that a filter lets a key pass that its file does not hold; 1 without a filter (0 bits).
+    """False-positive rate of a filter; 1 without a filter (0 bits).
 
-    A standard filter: (1 - e^(-probes / bits))^probes. A local one: the mean of that over cache lines one standard
-    deviation more and less crowded than the average (`BloomMath::CacheLocalFpRate`, util/bloom_impl.h).
+    Of a standard filter: (1 - e^(-probes / bits))^probes. Of a local filter: the mean of this rate over cache lines with
+    one standard deviation more and fewer keys than the average (`BloomMath::CacheLocalFpRate`, util/bloom_impl.h).
     """
     if bits_per_key < 0:
         raise InputError(f"bits_per_key: {bits_per_key} must not be negative")
-    if bits_per_key < 0.5:  # RocksDB: below half a bit there is no filter
+    if bits_per_key < 0.5:  # RocksDB builds no filter below half a bit per key
         return 1.0
     if kind is Filter.FAST_LOCAL:
         bits_per_key = max(1.0, bits_per_key)
@@ -80,11 +81,11 @@ def false_positive_rate(bits_per_key: float, kind: Filter = Filter.FAST_LOCAL) -
 
 
 def lru_hit_rate(popularity: Popularity, cached_blocks: float) -> float:
-    """Hit rate of an LRU cache that holds `cached_blocks` blocks, by Che's approximation.
+    """Hit rate of an LRU cache of `cached_blocks` blocks, by Che's approximation.
 
-    A block is in the cache if it was accessed in the last T accesses, T being such that the expected number of blocks
-    so accessed fills the cache: Σ 1 - e^(-p T) = cached_blocks; the hit rate is Σ p (1 - e^(-p T)) (Che, Tung, Wang
-    2002). With alike blocks it is cached_blocks / blocks. Accesses are taken as independent.
+    A block is in the cache if it was accessed in the last T accesses, where the expected number of distinct blocks in T
+    accesses fills the cache: Σ 1 - e^(-p T) = cached_blocks. The hit rate is Σ p (1 - e^(-p T)) (Che, Tung, Wang 2002);
+    with equal probabilities it is cached_blocks / blocks. The approximation assumes independent accesses.
     """
     p, n = popularity.probability, popularity.blocks
     blocks = float(n[p > 0].sum())
@@ -107,7 +108,7 @@ def lru_hit_rate(popularity: Popularity, cached_blocks: float) -> float:
 
 
 def cached_blocks(cache_bytes: float, block_bytes: float) -> float:
-    """Data blocks that a block cache of `cache_bytes` holds."""
+    """Number of data blocks in a block cache of `cache_bytes`."""
     return cache_bytes / block_bytes
 
 
@@ -117,12 +118,13 @@ def expected_block_reads(
     passes: float | Sequence[float] | FloatArray,
     in_memory: float = 0.0,
 ) -> float:
-    """Data blocks that a Get looks up, in the block cache or beyond, on average.
+    """Mean number of data blocks that a Get reads, from the block cache or the device.
 
-    Per level, L0 first: `found`, the chance that the newest version lies there; `candidates`, the files whose range
-    covers the key (L0: all of them, deeper: at most 1); `passes`, the chance that a candidate without the key costs a
-    block all the same: the filter's false-positive rate, or 1 without a filter. `in_memory` is the chance that a
-    memtable answers. What remains are keys that do not exist: they meet every candidate.
+    Per level, L0 first: `found`, the probability that the newest version is there; `candidates`, the number of files
+    whose range contains the key (L0: all of them, deeper: at most 1); `passes`, the probability that a candidate without
+    the key costs a block read: the false-positive rate of the filter, or 1 without a filter. `in_memory` is the
+    probability that a memtable has the key. The remaining probability is that of keys that do not exist, which every
+    candidate is searched for.
     """
     hit = np.asarray(found, dtype=np.float64)
     files = np.asarray(candidates, dtype=np.float64)
@@ -131,29 +133,29 @@ def expected_block_reads(
     if missing < -1e-6 or in_memory < 0 or (len(hit) and float(hit.min()) < 0):
         raise ValueError(f"chances {hit.tolist()} and {in_memory} in memory must be 0 or more and sum to at most 1")
     above = np.concatenate(([0.0], np.cumsum(useless)[:-1]))
-    # the file that holds the key is as likely to be the first as the last of its level's candidates
+    # the file with the key is equally likely at each position among its level's candidates
     beside = np.where(files > 1, useless * (files - 1) / (2 * np.maximum(files, 1)), 0.0)
     return float(np.sum(hit * (1.0 + above + beside)) + max(0.0, missing) * useless.sum())
 
 
 def scan_block_reads(runs: float, entries: float, entries_per_block: float) -> float:
-    """Data blocks that a scan looks up: one in every sorted run to begin with, then those it goes on into."""
+    """Data blocks that a scan reads: one in every sorted run at its start, then the further blocks of its entries."""
     return runs + max(0.0, entries - 1.0) / entries_per_block
 
 
 def scan_device_reads(
     runs: Sequence[tuple[float, float]], entries: float, entries_per_block: float, requests_of: BlockRequests
 ) -> tuple[float, float]:
-    """(Requests, bytes) of a scan that finds nothing in memory. `runs`: bytes of one, and how many alike it merges.
+    """Return (requests, bytes) of a scan without cached blocks. `runs`: (bytes of a run, number of such runs).
 
-    Its entries come from them by their sizes, and each run is read by an iterator of its own.
+    The runs contribute entries in proportion to their sizes, and each run has its own iterator.
     """
     total = float_sum(size * count for size, count in runs)
     requests = read_bytes = 0.0
     for size, count in runs:
         if size > 0.0:
-            asked, moved = requests_of(1.0 + (entries - 1.0) * size / total / entries_per_block)
-            requests, read_bytes = requests + count * asked, read_bytes + count * moved
+            run_requests, run_bytes = requests_of(1.0 + (entries - 1.0) * size / total / entries_per_block)
+            requests, read_bytes = requests + count * run_requests, read_bytes + count * run_bytes
     return requests, read_bytes
 
 
@@ -163,10 +165,10 @@ def readahead(
     first_bytes: float = READAHEAD_FIRST_BYTES,
     most_bytes: float = READAHEAD_MOST_BYTES,
 ) -> tuple[float, float]:
-    """(Requests, bytes) with which an iterator reads `blocks` consecutive blocks of one file from the device.
+    """Return (requests, bytes) of an iterator that reads `blocks` consecutive blocks of one file from the device.
 
-    The first two are read one by one; each further request takes a block and reads ahead, 8 KiB at first, doubling up
-    to 256 KiB. Bytes include what is read ahead and not used. Fractions of a block are interpolated.
+    The first two blocks take a request each. Each further request reads a block and a readahead of 8 KiB at first,
+    doubling up to 256 KiB. The bytes include unused readahead. Fractions of a block are interpolated.
     """
     whole = math.floor(blocks)
     low = _readahead(whole, block_bytes, first_bytes, most_bytes)
@@ -178,12 +180,12 @@ def readahead(
 
 
 def read_around(wanted_bytes: float) -> tuple[float, float]:
-    """(Requests waited for, bytes) with which consecutive bytes of a mapped file come from the device.
+    """Return (synchronous requests, bytes) of reads of consecutive bytes of a mapped file.
 
-    A fault on a page that is not in memory reads 128 KiB, half of them before it. Who gets to the last quarter, and to
-    the beginning of every window from then on, has the next 128 KiB read meanwhile (do_sync_mmap_readahead and
-    do_async_mmap_readahead, mm/filemap.c): bytes that may be read in vain. A few blocks are merged in far less time than a
-    window takes to come, so whoever enters a window waits for it.
+    A fault on a page that is not in memory reads 128 KiB, half of them before the page. A read that reaches the last
+    quarter of this window, and then the start of every further window, starts an asynchronous read of the next 128 KiB,
+    which may be unused (do_sync_mmap_readahead and do_async_mmap_readahead, mm/filemap.c). An iterator needs far less time
+    for a few blocks than the device for a window, so it waits for each window that it enters.
     """
     half = AROUND_BYTES / 2
     entered = math.ceil(max(0.0, wanted_bytes - half) / AROUND_BYTES)
@@ -192,10 +194,10 @@ def read_around(wanted_bytes: float) -> tuple[float, float]:
 
 
 def read_on_demand(wanted_bytes: float) -> tuple[float, float]:
-    """(Requests waited for, bytes) with which consecutive bytes of a file come from the device if the kernel reads ahead.
+    """Return (synchronous requests, bytes) of reads of consecutive bytes of a file with the kernel's readahead.
 
-    The first block as it is asked for; who goes on has windows of 16, 32, 64, 128, 128 … KiB read, each when the one
-    before is entered (ondemand_readahead, mm/readahead.c).
+    The first block is read as requested. Sequential reads then have windows of 16, 32, 64, 128, 128 … KiB, each started
+    when the read enters the window before (ondemand_readahead, mm/readahead.c).
     """
     requests, read_bytes, window = 1.0, 2.0 * PAGE_BYTES, 4.0 * PAGE_BYTES
     ahead = False
@@ -206,7 +208,7 @@ def read_on_demand(wanted_bytes: float) -> tuple[float, float]:
 
 
 def table_opens(searched: Sequence[Searched], open_tables: float) -> float:
-    """Tables that a read finds closed, on average, where an LRU cache keeps `open_tables` open; by Che's approximation."""
+    """Mean number of tables that a read must open, with an LRU cache of `open_tables`, by Che's approximation."""
     total = float_sum(part.per_read for part in searched)
     if total == 0.0 or float_sum(part.tables for part in searched) <= open_tables:
         return 0.0

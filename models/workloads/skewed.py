@@ -1,4 +1,4 @@
-"""Keys that some operations prefer: by popularity rank, or by recency."""
+"""Skewed distributions of keys: by popularity rank, or by recency."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import unique_sorted
 from lsmlab.models.workloads.choosers import (
+    Carry,
     ChooserState,
     HotPresence,
     InsertCursor,
-    Owed,
     Popularity,
     share_of,
 )
@@ -26,24 +26,24 @@ FloatArray = NDArray[np.float64]
 
 
 def scatter(ranks: KeyArray, n: int) -> KeyArray:
-    """Key numbers of `ranks`: FNV-1a modulo n, as YCSB's scrambled Zipfian does; some ranks share a key."""
+    """Key numbers of `ranks`: FNV-1a modulo n, as in YCSB's scrambled Zipfian; some ranks share a key."""
     return (fnv1a_64(ranks) % np.uint64(n)).astype(np.int64)
 
 
 def scatter_groups(groups: KeyArray, n: int) -> KeyArray:
-    """Places of groups of ranks among n groups of keys: with enough keys, FNV-1a scatters as evenly as this does."""
+    """Places of groups of ranks among n groups of keys by SplitMix64, as even as FNV-1a over many keys."""
     return (splitmix_64(groups) % np.uint64(n)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class RankedKeys:
-    """Keys whose popularity follows a law by rank: Zipfian, hotspot, log-uniform.
+    """Keys with popularity by rank: Zipfian, hotspot, log-uniform.
 
-    `scattered` ranks are hashed over the key numbers (YCSB's scrambled Zipfian); otherwise rank 0 is key number 0.
-    Only the first `share` of the numbers is used.
+    `scattered` ranks are hashed over the key numbers (YCSB's scrambled Zipfian); otherwise rank 0 is key number 0. The
+    distribution covers only the first `share` of the numbers.
 
-    In a sampled run the first ranks, which differ most, are carried one by one: whether n writes touch such a key is
-    drawn with 1 - (1 - p)^n. Of the others, `stride` adjacent ranks, alike in popularity, stand for one group of keys.
+    In a sampled run the first ranks, whose popularity differs most, have codes of their own: n writes include such a
+    key with probability 1 - (1 - p)^n. Groups of `stride` adjacent further ranks, similar in popularity, share a code.
     """
 
     law: RankLaw
@@ -52,7 +52,7 @@ class RankedKeys:
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
-            raise InputError(f"keys: a share of {self.share} of the key space must lie in (0, 1]")
+            raise InputError(f"keys: a share of {self.share} of the key space is out of range; it must be in (0, 1]")
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:
         """Numbers of the first ranks."""
@@ -62,15 +62,15 @@ class RankedKeys:
         return np.unique(self.numbers(np.arange(self.law.heads(n, stride), dtype=np.int64), n))
 
     def numbers(self, ranks: KeyArray, n: int) -> KeyArray:
-        """Key numbers of ranks, of n keys."""
+        """Key numbers of ranks among n keys."""
         return scatter(ranks, n) if self.scattered else np.minimum(ranks, n - 1)
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:  # noqa: ARG002
-        """State for one tree."""
+        """Return the state for one shard."""
         return _RankedState(self, sample)
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:
-        """Blocks of adjacent ranks, or of ranks from anywhere if these or the key order are scattered."""
+        """Return blocks of adjacent ranks, or of random ranks if the ranks or the key order are scattered."""
         n = share_of(population, self.share)
         if ordered and not self.scattered:
             return adjacent_blocks(self.law, n, keys_per_block)
@@ -86,7 +86,7 @@ class _RankedState:
         heads = 0 if sample.exact else chooser.law.heads(self._n, sample.stride)
         numbers = chooser.numbers(np.arange(heads, dtype=np.int64), self._n)
         if heads and not np.isin(numbers, sample.hot).all():
-            heads, numbers = 0, numbers[:0]  # a sample that was made for others: these ranks stay in their groups
+            heads, numbers = 0, numbers[:0]  # a sample without codes for these ranks: they stay in their groups
         self._heads = heads
         bounds = chooser.law.cdf(np.arange(heads + 1, dtype=np.float64), self._n)
         carried, where = np.unique(numbers, return_inverse=True)
@@ -94,7 +94,7 @@ class _RankedState:
         np.add.at(chance, where, np.diff(bounds))
         self._hot = HotPresence(sample.hot_codes[sample.hot.searchsorted(carried)], chance)
         self._below = float(bounds[-1])
-        self._owed = Owed()
+        self._carry_over = Carry()
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
         codes = self._cold(count, rng)
@@ -103,7 +103,7 @@ class _RankedState:
         return unique_sorted(codes)
 
     def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
-        """Codes as in `distinct`; a group that was drawn n times had each of its keys written n times."""
+        """Codes as in `distinct`; n draws of a group are n writes to each of its keys."""
         codes, times = np.unique(self._cold(count, rng), return_counts=True)
         hot, updates = self._hot.counted(count, rng) if self._heads else (NO_KEYS, np.empty(0))
         codes, updates = np.concatenate((codes, hot)), np.concatenate((times.astype(np.float64), updates))
@@ -111,16 +111,16 @@ class _RankedState:
         return codes[order], updates[order]
 
     def _cold(self, count: float, rng: np.random.Generator) -> KeyArray:
-        """Groups of ranks that are not carried one by one, in the order of the draws."""
+        """Groups of the ranks without codes of their own, in the order of the draws."""
         cold = 1.0 - self._below
-        drawn = self._owed.take(count * cold / self._sample.weight) if self._sample.weight else 0
+        drawn = self._carry_over.take(count * cold / self._sample.weight) if self._sample.weight else 0
         ranks = self._chooser.law.draw(self._below + cold * rng.random(drawn), self._n)
         return self._group_codes(np.maximum(ranks, self._heads))
 
     def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
-        u = (np.arange(k) + rng.random(k)) / max(1, k)  # one in each k-th of the law: less noise than k free draws
+        u = (np.arange(k) + rng.random(k)) / max(1, k)  # stratified: less noise than k draws
         ranks = self._chooser.law.draw(u, self._n)
-        first = ranks < self._sample.stride  # ranks of the first group are read one by one, wherever they are carried
+        first = ranks < self._sample.stride  # ranks of the first group are single keys, with or without codes of their own
         codes = self._group_codes(ranks)
         codes[first] = self._sample.number_codes(self._chooser.numbers(ranks[first], self._n))
         return codes
@@ -136,23 +136,23 @@ class _RankedState:
 
 @dataclass(frozen=True)
 class RecentKeys:
-    """The key inserted r insertions ago, r by a law: YCSB's `latest` (Zipfian) and `exponential`.
+    """Keys by recency: the key inserted r insertions ago, r by a law; YCSB's `latest` (Zipfian) and `exponential`.
 
-    The keys move with every insert, so none is carried by itself.
+    The popularity of keys changes with every insert, so no key has a code of its own.
     """
 
     law: RankLaw
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002 - the protocol's signature
-        """None."""
+        """Return no keys."""
         return NO_KEYS
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
-        """State for one tree: it follows `cursor`."""
+        """Return the state for one shard, which reads `cursor`."""
         return _RecentState(self.law, sample, cursor)
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:
-        """As of one moment: the newest keys side by side if the key order is, else anywhere."""
+        """Return the popularity at one point in time: the newest keys share blocks only if the key space is ordered."""
         blocks = adjacent_blocks if ordered else scattered_blocks
         return blocks(self.law, population, keys_per_block)
 
@@ -162,10 +162,10 @@ class _RecentState:
         self._law = law
         self._sample = sample
         self._cursor = cursor
-        self._owed = Owed()
+        self._carry_over = Carry()
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
-        drawn = self._owed.take(count / self._sample.weight) if self._sample.weight else 0
+        drawn = self._carry_over.take(count / self._sample.weight) if self._sample.weight else 0
         return unique_sorted(self._sample.number_codes(self._numbers(rng.random(drawn))))
 
     def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:

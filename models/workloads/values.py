@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 class ValueSizes(Protocol):
-    """How long values are."""
+    """Distribution of value sizes."""
 
     @property
     def mean_bytes(self) -> float:
@@ -27,23 +27,23 @@ class ValueSizes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FixedSize:
-    """All values alike."""
+    """One size for all values."""
 
     size_bytes: float
 
     @property
     def mean_bytes(self) -> float:
-        """The one size."""
+        """Return the size."""
         return self.size_bytes
 
     def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The one size."""
+        """Return the size at all fractions."""
         return np.full(u.shape, self.size_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Between:
-    """Sizes between two, spread symmetrically around their middle."""
+    """Sizes between two bounds, symmetric around the middle."""
 
     min_bytes: float
     max_bytes: float
@@ -63,20 +63,20 @@ class UniformSize(_Between):
     """Uniform between two sizes (--value_size_distribution_type=uniform, --value_size_min, --value_size_max)."""
 
     def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Linear in `u`."""
+        """Sizes linear in `u`."""
         return np.floor(self.min_bytes + u * (self.max_bytes - self.min_bytes) + 0.5)
 
 
 @dataclass(frozen=True, slots=True)
 class NormalSize(_Between):
-    """Normal around the middle of two sizes with a sixth of their distance as deviation, kept between them.
+    """Normal around the middle of two sizes with a sixth of their distance as standard deviation, clamped to them.
 
     db_bench's NormalDistribution: mean (min + max) / 2, standard deviation (max - min) / 6, clamped.
     """
 
     def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The clamped normal quantile."""
-        from scipy.special import ndtri  # 0.1 s of start-up, needed here alone
+        """Quantiles of the clamped normal distribution."""
+        from scipy.special import ndtri  # takes 0.1 s of start-up and is needed only here
 
         sizes = self.mean_bytes + (self.max_bytes - self.min_bytes) / 6 * ndtri(u)
         return np.asarray(np.clip(np.floor(sizes + 0.5), self.min_bytes, self.max_bytes))
@@ -117,9 +117,9 @@ class ParetoSize:
 
 @dataclass(frozen=True, slots=True)
 class KeyedSizes:
-    """Sizes of the values under given key codes: a key always has the same size, by a hash of its code.
+    """Value sizes by key code: a key always has the same size, by a hash of its code.
 
-    Codes that stand for many keys (a sampled run's cold keys) have the mean size, which those keys' sizes add up to.
+    Codes of many keys (cold keys of a sampled run) have the mean size of these keys.
     """
 
     values: ValueSizes
@@ -134,10 +134,10 @@ class KeyedSizes:
 
 @lru_cache(maxsize=64)
 def _pareto_mean(sizes: ParetoSize) -> float:
-    # half of the points are spread evenly, half on a log scale towards 0, where the largest sizes are
+    # half of the points are evenly spaced, half on a log scale towards 0, where the sizes are largest
     edges = np.concatenate((np.geomspace(1e-12, 1e-3, 200_001), np.linspace(1e-3, 1.0, 200_001)[1:]))
     widths = np.diff(edges)
     mean = float(np.sum(sizes.quantile((edges[1:] + edges[:-1]) / 2) * widths))
     if not math.isfinite(mean):
-        raise InputError("value_theta, value_k and value_sigma give no finite mean value size")
+        raise InputError("value_theta, value_k and value_sigma: the mean value size is not finite; use a smaller value_k")
     return mean

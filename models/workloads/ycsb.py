@@ -23,12 +23,12 @@ from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 from lsmlab.models.workloads.values import FixedSize
 
 INSERT_ROOM = 2.0
-"""Key space per record where a workload inserts for a duration instead of an operation count: a guess, with room for as
-many inserts as there are records. Further inserts go between the keys that are there."""
+"""Keys of the key space per record, for inserts over a duration instead of an operation count: an assumption, with room
+for one insert per record. Further inserts get places between existing keys."""
 
 
 class Requests(Enum):
-    """requestdistribution."""
+    """Values of requestdistribution."""
 
     UNIFORM = "uniform"
     ZIPFIAN = "zipfian"
@@ -39,14 +39,14 @@ class Requests(Enum):
 
 
 class InsertOrder(Enum):
-    """insertorder: whether records are inserted under hashed keys or in key order."""
+    """Values of insertorder: hashed keys, or keys in ascending order."""
 
     HASHED = "hashed"
     ORDERED = "ordered"
 
 
 class ScanLengths(Enum):
-    """scanlengthdistribution."""
+    """Values of scanlengthdistribution."""
 
     UNIFORM = "uniform"
     ZIPFIAN = "zipfian"
@@ -54,11 +54,11 @@ class ScanLengths(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Ycsb:
-    """A core workload. The proportions are relative: they are divided by their sum, as in YCSB."""
+    """Core workload. The proportions are relative: the model divides them by their sum, as YCSB does."""
 
     name: str = "ycsb"
     recordcount: int = quantity("count", 1_000_000, low=1)
-    """Records in the store (load: to be inserted)."""
+    """Records in the store (with `load`: records to insert)."""
     operationcount: int | None = quantity("count", 1_000_000, low=1)
     """Operations of all threads; None runs for `duration`."""
     readproportion: float = quantity("ratio", 0.95)
@@ -68,7 +68,7 @@ class Ycsb:
     readmodifywriteproportion: float = quantity("ratio", 0.0)
     requestdistribution: Requests = Requests.UNIFORM
     zipfian_constant: float = YCSB_CONSTANT
-    """Skew of zipfian and latest. YCSB has it compiled in."""
+    """Skew of zipfian and latest; a constant in YCSB's code."""
     hotspotdatafraction: float = quantity("ratio", 0.2, high=1.0)
     hotspotopnfraction: float = quantity("ratio", 0.8, high=1.0)
     insertorder: InsertOrder = InsertOrder.HASHED
@@ -80,20 +80,20 @@ class Ycsb:
     value_size: float | None = quantity("bytes", None)
     """Value size instead of fieldcount · fieldlength."""
     key_size: float = quantity("bytes", 23.0, low=1)
-    """"user" and a hash of about 19 digits."""
+    """Size of a key: "user" and a hash of about 19 digits."""
     threads: int = quantity("count", 1, low=1, high=10_000)
     target: float | None = quantity("per_s", None)
     """Operations per second of all threads, open loop; None or 0 for a closed loop at full speed."""
     load: bool = False
-    """The load phase: insert all records into an empty store, and nothing else."""
+    """Whether this is the load phase, which only inserts all records into an empty store."""
     loaded: bool = True
-    """Whether the records are there at the start. If not, uniform requests ask for what has been inserted; without
-    inserts, for any record, which may not have been written yet."""
+    """Whether the store contains the records at the start. If not, uniform requests are to inserted records; without
+    inserts, to any record, which may not exist yet."""
     duration: float | None = quantity("seconds", None)
     shards: int = quantity("count", 1, low=1, high=1000)
 
     def mix(self) -> Mix:
-        """Fractions that sum to 1."""
+        """Return the fractions, which sum to 1."""
         if self.load:
             return Mix(insert=1.0)
         shares = {
@@ -106,7 +106,7 @@ class Ycsb:
         return Mix(**{name: share / total for name, share in shares.items()})
 
     def population(self, mix: Mix) -> int:
-        """Records and the inserts to come."""
+        """Number of records and of the inserts of the run."""
         if self.load or not mix.insert:
             return self.recordcount
         if self.operationcount is None or self.duration:
@@ -114,11 +114,11 @@ class Ycsb:
         return self.recordcount * self.loaded + math.ceil(self.operationcount * mix.insert)
 
     def requests(self, population: int) -> Chooser:
-        """The keys that reads, updates and scans ask for. Only `latest` and `exponential` see inserted records."""
+        """Return the keys of reads, updates and scans. Only `latest` and `exponential` include inserted records."""
         share = min(1.0, self.recordcount / population)
         kind = self.requestdistribution
         if kind is Requests.ZIPFIAN:
-            # YCSB hashes the ranks of a law over 10^10 items onto the records; with another constant it does the same
+            # YCSB hashes the ranks of a law over 10^10 items to the records; here also with other constants
             return RankedKeys(Zipf(self.zipfian_constant, YCSB_SCRAMBLED_ITEMS), share=share)
         if kind is Requests.LATEST:
             return RecentKeys(Zipf(self.zipfian_constant))
@@ -128,8 +128,8 @@ class Ycsb:
             law = Hotspot(self.hotspotdatafraction, self.hotspotopnfraction)
             return RankedKeys(law, scattered=False, share=share)
         if not self.loaded and self.mix().insert:
-            return RecentKeys(Hotspot(1.0, 1.0))  # all that have been inserted are equally hot
-        return UniformKeys(share=share)  # sequential requests meet every record equally often too
+            return RecentKeys(Hotspot(1.0, 1.0))  # all inserted records are equally popular
+        return UniformKeys(share=share)  # sequential requests access all records equally often too
 
     def scan_length(self) -> ScanLength:
         """Entries per scan."""
@@ -145,7 +145,7 @@ class Ycsb:
         return ScanLength(mean, float(high), "zipfian")
 
     def workload(self) -> Workload:
-        """The workload."""
+        """Return the workload."""
         mix = self.mix()
         population = self.population(mix)
         order: KeyOrder = Hashed() if self.insertorder is InsertOrder.HASHED else Ordered()

@@ -41,7 +41,7 @@ MOVED: Final[Mapping[str, str]] = {
     f"{_POLICIES}vlsm": f"{_POLICIES}vlsm.picker",
     f"{_POLICIES}vsst": f"{_POLICIES}vlsm.vsst",
 }
-"""New modules by the modules of 0.1.0 with classes for `_target_`; a release after 0.2 refuses the old ones."""
+"""Present module of each module of 0.1.0 that `_target_` could name; a release after 0.2 refuses the old names."""
 
 
 def new_name(key: str) -> str:

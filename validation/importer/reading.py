@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import OptionsFile, read_options
-from lsmlab.models.workloads.generic import TraceColumn, read_trace
+from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.checks import check_log
 from lsmlab.validation.logs.history.fills import Fill, memtable_fills

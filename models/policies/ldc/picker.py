@@ -41,7 +41,8 @@ class LdcPicking:
     threshold: int | None = quantity("count", None, low=1)
     """SliceLink threshold T_s: number of slices at which a file compacts; None: the fan-out, the paper's best value."""
     order: str = "round_robin"
-    """Order in which files of a level are linked: "round_robin" by key, or "min_overlap" with the next level (an ablation)."""
+    """Order in which files of a level are linked: "round_robin" by key, or "min_overlap" with the next level (an
+    ablation)."""
     seek_compaction: bool = True
     """Whether files in which many lookups miss are linked, or compacted if they have slices."""
 

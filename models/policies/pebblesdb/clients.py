@@ -57,7 +57,8 @@ class PebblesSeeks:
     """`engine/tuner=pebblesdb_seeks`: empties levels early while clients mostly seek."""
 
     seeks: int = 10
-    """More seeks than this in sequence, without a write between them, start seek-driven compactions (kStraightReads)."""
+    """More seeks than this in sequence, without a write between them, start seek-driven compactions
+    (kStraightReads)."""
     interval: float = quantity("seconds", 1.0, low=1e-3)
     """Time between two evaluations of the client load."""
 

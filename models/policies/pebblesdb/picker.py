@@ -24,7 +24,8 @@ from lsmlab.models.units import quantity
 from numpy.typing import NDArray
 
 _SMALL: Final = 1.5
-"""Maximum size of a guard's small files, in units of the guard's bytes / `files_per_guard` (PickCompactionForGuards)."""
+"""Maximum size of a guard's small files, in units of the guard's bytes / `files_per_guard`
+(PickCompactionForGuards)."""
 
 
 @dataclass(frozen=True)

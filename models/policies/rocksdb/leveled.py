@@ -24,14 +24,16 @@ class LeveledPicker:
 
     rules: LevelRules
     max_compaction_bytes: int = 25 * (64 << 20)
-    """Limit on the growth of inputs (by version), intra-L0 compactions and trivial moves; the first file may exceed it."""
+    """Limit on the growth of inputs (by version), intra-L0 compactions and trivial moves; the first file may exceed
+    it."""
     compaction_pri: CompactionPri = CompactionPri.MIN_OVERLAPPING_RATIO
     ignore_max_compaction_bytes_for_input: bool = True
     """7.8 to 8.11: whether input growth is unlimited."""
     compression: str = "kSnappyCompression"
     compression_per_level: tuple[str, ...] = ()
     bottommost_compression: str | None = None
-    """Different compressions of two levels prevent a trivial move between them; this picker has no other use for them."""
+    """Different compressions of two levels prevent a trivial move between them; this picker has no other use for
+    them."""
     disable_auto_compactions: bool = False
     _lists: PriorityLists = field(init=False, repr=False)
     _cached_targets: WeakKeyDictionary[Tree, tuple[int, Targets]] = field(

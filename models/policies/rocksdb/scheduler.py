@@ -30,7 +30,7 @@ class RocksDbScheduler:
     options: RocksDbOptions
     version: Version
     pressure: bool = True
-    """Whether one compaction runs at a time without compaction pressure."""
+    """Whether compactions run one at a time while there is no compaction pressure."""
     splits_l0: bool = field(default=False, init=False)
     preemptive: bool = field(default=False, init=False)
     chunk_bytes: int = field(default=0, init=False)

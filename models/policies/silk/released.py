@@ -51,7 +51,8 @@ class SilkCode:
     report_ops: int = quantity("count", 100, low=1)
     """Operations of that thread between two reads of its clock: a thread in a write stall reports nothing."""
     window: float = quantity("seconds", 0.1, low=1e-3)
-    """Interval at which this model applies the rule; the code's loop takes 10 ms, but its input changes only at reports."""
+    """Interval at which this model applies the rule; the code's loop takes 10 ms, but its input changes only at
+    reports."""
     l0_files: int = quantity("count", 4, low=1)
     """Number of L0 files from which compactions run in the flush threads."""
     limiter: bool = True
@@ -90,7 +91,8 @@ class SilkCodeScheduler:
     draining: bool = field(default=False, init=False)
     """Whether the monitor waits for all compactions to end; it ignores reports meanwhile."""
     queue: list[JobKind] = field(default_factory=list, init=False)
-    """Jobs that wait for a thread of the high pool, first in, first out; all compactions count as DEEP before their pick."""
+    """Jobs that wait for a thread of the high pool, first in, first out; all compactions count as DEEP before their
+    pick."""
     splits_l0: bool = field(default=False, init=False)
     preemptive: bool = field(default=False, init=False)
     chunk_bytes: int = field(default=0, init=False)

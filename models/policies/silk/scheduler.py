@@ -48,11 +48,13 @@ class Silk:
     window: float = quantity("seconds", 0.01, low=1e-3)
     """Interval between two measurements of the clients."""
     measures: str = "user"
-    """Client bandwidth: "user" counts keys and values of all operations, "device" the clients' traffic on the device."""
+    """Client bandwidth: "user" counts keys and values of all operations, "device" the clients' traffic on the
+    device."""
     high_threads: int = 1
     """Number of flush threads; the rest of max_background_jobs run compactions."""
     bandwidth: bool = True
-    """S1, S2: whether background I/O is limited to the bandwidth left by clients, and deep compactions pause at I_min."""
+    """S1, S2: whether background I/O is limited to the bandwidth left by clients, and deep compactions pause at
+    I_min."""
     priorities: bool = True
     """S3 to S5: whether flushes and L0 compactions come first, in threads and in the limiter."""
     preemption: bool = True
@@ -62,7 +64,8 @@ class Silk:
     limit_reads: bool = False
     """Whether compaction reads count against the limit; RocksDB's limiter counts writes."""
     chunk: int = quantity("bytes", 4 << 20, low=1 << 16)
-    """Maximum of bytes that a compaction moves between two points at which it can halt: a grain of the simulation, no rule."""
+    """Maximum of bytes that a compaction moves between two points at which it can halt: a grain of the simulation, no
+    rule."""
 
     def __post_init__(self) -> None:
         if self.flush_share is None and self.least_bandwidth > self.total_bandwidth:

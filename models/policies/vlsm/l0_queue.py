@@ -45,7 +45,8 @@ class L0QueueThrottle:
     length: int
     """Q0: number of L0 files from which no flush may start."""
     pressure_l0_files: int
-    """Number of L0 files from which compactions run in parallel, by RocksDB's formula over the triggers of the options."""
+    """Number of L0 files from which compactions run in parallel, by RocksDB's formula over the triggers of the
+    options."""
     rocksdb: RocksDbThrottle
     """RocksDB's rules for memtables and pending bytes."""
     flushes_one_memtable: bool = True

@@ -1,0 +1,61 @@
+"""Recorded arrivals in CSV files."""
+
+from __future__ import annotations
+
+import csv
+import math
+from enum import Enum
+from pathlib import Path
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.workloads.arrivals import Recorded
+
+
+class TraceColumn(Enum):
+    """Meanings of the second column of a trace."""
+
+    OPERATIONS = "operations"
+    """Operations from this row's time until the next one's."""
+    RATE = "rate"
+    """Operations per second from this row's time on."""
+
+
+def read_trace(path: str | Path, column: TraceColumn, loop: bool = False, scale: float = 1.0) -> Recorded:
+    """Read the schedule in a CSV file; the format is that of `lsmlab.models.workloads.generic.Trace`.
+
+    Raises InputError with the file and line of the first bad row.
+    """
+    rows: list[tuple[float, float]] = []
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as lines:
+            for line, row in enumerate(csv.reader(lines), 1):
+                if not row or row[0].lstrip().startswith("#") or (not rows and not _is_number(row[0])):
+                    continue
+                rows.append(_row(row, f"{path}:{line}"))
+                if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
+                    raise InputError(f"{path}:{line}: time {rows[-1][0]:g} s is not after {rows[-2][0]:g} s; times must ascend")
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot read the trace ({error}); give a CSV file in UTF-8") from None
+    if len(rows) < 2:
+        raise InputError(f"{path}: a trace needs at least two rows of seconds and {column.value}")
+    first = rows[0][0]
+    starts = [t - first for t, _ in rows]
+    end = 2 * starts[-1] - starts[-2]
+    lengths = [b - a for a, b in zip(starts, [*starts[1:], end], strict=True)]
+    per = lengths if column is TraceColumn.OPERATIONS else [1.0] * len(rows)
+    return Recorded(tuple(starts), tuple(scale * v / s for (_, v), s in zip(rows, per, strict=True)), end, loop)
+
+
+def _row(row: list[str], where: str) -> tuple[float, float]:
+    if len(row) < 2 or not _is_number(row[0]) or not _is_number(row[1]):
+        raise InputError(f"{where}: {','.join(row)!r} is not a row of two numbers: seconds, operations")
+    if float(row[1]) < 0:
+        raise InputError(f"{where}: {row[1]} is negative; it must be at least 0")
+    return float(row[0]), float(row[1])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
