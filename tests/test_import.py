@@ -20,7 +20,8 @@ from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.results.schema.run_tables import JOBS
-from lsmlab.validation.importer.rates import infer_rates
+from lsmlab.validation.importer.estimators import ESTIMATORS, estimate
+from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.verb import import_log
 from lsmlab.validation.importer.workload import distinct_keys, infer_workload, zipf_constant
@@ -259,7 +260,7 @@ def test_zipf_from_collisions() -> None:
 def test_costs_per_entry_and_byte_are_told_apart_where_they_can_be(sample: Sample, tmp_path: Path) -> None:
     """Entries of one size give one factor, and it is said that they do."""
     (tmp_path / "LOG").write_text(sample.text)
-    rates = infer_rates(read(tmp_path / "LOG"), 16.0, 100.0, np.empty(0))
+    rates = estimate(Observation(read(tmp_path / "LOG"), entry_bytes=116.0))
     record, byte = rates.get("host.compaction_record"), rates.get("host.compaction_byte")
 
     assert record is not None
@@ -272,6 +273,23 @@ def test_costs_per_entry_and_byte_are_told_apart_where_they_can_be(sample: Sampl
         for j in reading.jobs.done("compaction")
     )
     assert cpu == pytest.approx(fitted, rel=1e-6)
+
+
+def test_estimators_get_the_estimates_that_they_name(sample: Sample, tmp_path: Path) -> None:
+    """Each estimator runs after those that it needs, and gives the same result from the named estimates alone, twice."""
+    (tmp_path / "LOG").write_text(sample.text)
+    observation = Observation(read(tmp_path / "LOG"), entry_bytes=116.0)
+    whole = estimate(observation)
+    names: list[str] = []
+
+    for step in ESTIMATORS:
+        known = {name: whole.get(name) if name in names else None for name in step.needs}
+        first, again = (step.estimate(observation, known) for _ in range(2))
+        assert first == again
+        names += [found.name for found in first.estimates]
+
+    assert [found.name for found in whole.estimates] == names
+    assert {"host.compaction_record", "device.write_bandwidth"} <= set(names)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +324,7 @@ def test_bad_input_is_one_line(
 def test_a_cap_is_found(run: str, limit_bytes_per_s: float) -> None:
     """Runs on a device whose writes were capped show the cap: within 5 %, and within two standard errors."""
     reading = read(DATA / "real_engines" / run / "LOG.gz")
-    found = infer_rates(reading, 16.0, 1000.0, np.empty(0))
+    found = estimate(Observation(reading, entry_bytes=1016.0))
     written = found.get("device.write_limit")
 
     assert found.write_limited

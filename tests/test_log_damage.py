@@ -29,7 +29,7 @@ def clean() -> bytes:
 def totals_and_troubles(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
     """What an import says of a log, and what it says could not be read or is missing."""
     reading = read(path)
-    summary, _, _ = summarised(reading)
+    summary = summarised(reading).summary
     said = {**reading.log.troubles, **reading.problems}
     assert sum(said.values()) == sum(
         e["count"] for e in (*summary["import"]["troubles"], *summary["import"]["problems"])

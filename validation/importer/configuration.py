@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from lsmlab.models.version import Version
 from lsmlab.validation.calibrate.parameter_file import SetText
-from lsmlab.validation.importer.estimates import Estimate, InferredRates
+from lsmlab.validation.importer.clients import idle_clients
+from lsmlab.validation.importer.estimates import Estimate, Estimates
 from lsmlab.validation.importer.load import full_speed, load_of, operations, schedule
+from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.importer.tables import wal_is_used
+from lsmlab.validation.importer.wal import wal_is_used
 from lsmlab.validation.importer.workload import InferredWorkload
 
 NAME: Final = "imported"
@@ -50,7 +52,7 @@ class Inferred:
     """What was assumed."""
 
 
-def infer(reading: Reading, workload: InferredWorkload, rates: InferredRates, kind: str | None = None) -> Inferred:
+def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: str | None = None) -> Inferred:
     """Everything that the files tell, and assumptions for the rest; `kind`: of drive, one of `DRIVES`, where it is known."""
     notes: list[str] = []
     commit = rates.get("device.fsync_latency")
@@ -68,7 +70,7 @@ def infer(reading: Reading, workload: InferredWorkload, rates: InferredRates, ki
 
 
 def write_configuration(
-    reading: Reading, workload: InferredWorkload, rates: InferredRates, directory: Path, final: Path,
+    observation: Observation, workload: InferredWorkload, rates: Estimates, directory: Path, final: Path,
     kind: str | None = None,
 ) -> tuple[str, Sequence[str]]:  # fmt: skip
     """Write the experiments, parameters/imported.yaml and trace.csv into `directory`.
@@ -77,6 +79,7 @@ def write_configuration(
     experiment that does what the store did (one that held its clients back was written to as fast as it let them), and what
     was assumed.
     """
+    reading = observation.reading
     found = infer(reading, workload, rates, kind)
     for folder in ("experiment", "parameters"):
         (directory / folder).mkdir(parents=True, exist_ok=True)
@@ -87,12 +90,12 @@ def write_configuration(
     for name, (entry, own) in ((NAME, schedule(workload, final)), (FULL_SPEED, full_speed(workload))):
         text = _experiment(reading, found, name, entry, own)
         (directory / "experiment" / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return (FULL_SPEED if held_back(reading, rates) else NAME), found.notes
+    return (FULL_SPEED if held_back(observation) else NAME), found.notes
 
 
-def held_back(reading: Reading, rates: InferredRates) -> bool:
+def held_back(observation: Observation) -> bool:
     """Whether clients wrote as fast as the store let them: it held them back, and they were not idle when it did not."""
-    return (reading.summary.get("stall_fraction") or 0.0) >= _HELD_BACK and not rates.idle_clients
+    return observation.stalled_share >= _HELD_BACK and not idle_clients(observation)
 
 
 def _experiment(reading: Reading, found: Inferred, name: str, entry: str, own: Mapping[str, Any]) -> str:
@@ -113,7 +116,7 @@ def _experiment(reading: Reading, found: Inferred, name: str, entry: str, own: M
     return "\n".join(lines) + "\n" + yaml.safe_dump(sections, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _engine(reading: Reading, rates: InferredRates, notes: list[str]) -> dict[str, Any]:
+def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, Any]:
     told = reading.options.overrides if reading.options is not None else {}
     options = _nested({name: plain(value) for name, value in told.items()})
     if wal_is_used(reading) is False:
@@ -163,7 +166,7 @@ def _version(reading: Reading, notes: list[str]) -> Version | None:
     return found
 
 
-def _device(reading: Reading, rates: InferredRates, base: str, notes: list[str]) -> dict[str, Any]:
+def _device(reading: Reading, rates: Estimates, base: str, notes: list[str]) -> dict[str, Any]:
     device: dict[str, Any] = {}
     written, limit = rates.get("device.write_bandwidth"), rates.get("device.write_limit")
     known = written is not None and written.kind == "estimate"
@@ -190,7 +193,7 @@ def _amount(estimate: Estimate) -> str:
     return f"{estimate.value / 1e6:,.1f}{error} MB/s"
 
 
-def _parameters(reading: Reading, rates: InferredRates, base: str) -> SetText:
+def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
     import yaml
 
     host, host_errors = _constants(rates, "host.")
@@ -211,7 +214,7 @@ def _parameters(reading: Reading, rates: InferredRates, base: str) -> SetText:
 
 
 def _constants(
-    rates: InferredRates, group: str, names: Sequence[str] = ()
+    rates: Estimates, group: str, names: Sequence[str] = ()
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Values and standard errors of a group's estimates, all or those of `names`; lower bounds are not among them."""
     values: dict[str, float] = {}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
+
+from lsmlab.models.costs.host import Host
 
 MEDIAN_BY_MEAN: Final = 1.2533
 """Standard error of a median by that of a mean: sqrt(pi / 2)."""
@@ -42,18 +45,16 @@ class Estimate:
     """What it was taken from, in words."""
 
 
-@dataclass
-class InferredRates:
-    """Rates of the machine."""
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Numbers inferred from one log, and remarks on what it does not have."""
 
-    estimates: list[Estimate] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    bursts: float | None = None
-    """How many times faster the device takes the bytes of short stretches of fsyncs than of long ones: a cap lets an
-    allowance pass at once, a device does not. None where no fsync tells (direct I/O)."""
+    estimates: tuple[Estimate, ...] = ()
+    notes: tuple[str, ...] = ()
 
-    idle_clients: bool = False
-    """Whether clients that nothing held back took their time: then they did not write as fast as the store let them."""
+    def __add__(self, more: Estimates) -> Estimates:
+        """These and further ones."""
+        return Estimates(self.estimates + more.estimates, self.notes + more.notes)
 
     def get(self, name: str) -> Estimate | None:
         """The estimate of this name."""
@@ -63,3 +64,13 @@ class InferredRates:
     def write_limited(self) -> bool:
         """Whether the writes of flushes and compactions ran against a limit."""
         return self.get("device.write_limit") is not None
+
+
+Earlier = Mapping[str, Estimate | None]
+"""The earlier estimates that an estimator names, by name; None where the log has none."""
+
+
+def host_with(earlier: Earlier) -> Host:
+    """The usual host with the constants that were estimated earlier."""
+    known = {name.removeprefix("host."): estimate.value for name, estimate in earlier.items() if estimate is not None}
+    return replace(Host(), **{name: value for name, value in known.items() if hasattr(Host, name)})

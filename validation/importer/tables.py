@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.costs.host import Host
 from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
@@ -20,6 +19,7 @@ from lsmlab.sim.results.summary import stall_rows
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
 from lsmlab.validation.importer.throughput import job_spans
+from lsmlab.validation.importer.wal import log_writes
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
@@ -137,35 +137,6 @@ def series_table(reading: Reading, workload: InferredWorkload) -> Table:
 
 def _lengths(workload: InferredWorkload) -> Floats:
     return np.diff(np.append(workload.seconds, workload.until_s))
-
-
-def log_writes(reading: Reading, workload: InferredWorkload) -> bool:
-    """Whether writes went to a write-ahead log: its statistics say so, or say nothing at all."""
-    told = wal_is_used(reading)
-    return bool(workload.writes) if told is None else told
-
-
-def wal_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
-    """Whether the log's bytes are written before the log is deleted: it is synced, or older than dirty pages may get.
-
-    A log lives about twice as long as its memtable is filled.
-    """
-    if not log_writes(reading, workload):
-        return False
-    if reading.option("wal_bytes_per_sync") or not workload.fills:
-        return True
-    return 2.0 * float(np.median([end - start for start, end, _ in workload.fills])) >= Host().dirty_expire
-
-
-def wal_is_used(reading: Reading) -> bool | None:
-    """Whether the statistics show bytes in the write-ahead log; None if there are none of a store that was written to."""
-    told = [
-        dump.db["cumulative_wal_bytes"] > 0
-        for dump in reading.log.dumps
-        if "cumulative_wal_bytes" in dump.db
-        and (dump.db.get("cumulative_keys") or dump.db.get("cumulative_ingest_bytes"))
-    ]
-    return any(told) if told else None
 
 
 def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> Table:

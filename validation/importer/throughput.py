@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from lsmlab.sim.results.series import spread
-from lsmlab.validation.importer.estimates import Estimate, InferredRates
+from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
+from lsmlab.validation.importer.fsyncs import bursts
+from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
 
 _WINDOW_S: Final = 10
 """Rates are means over so many seconds: a job's bytes are spread over its time evenly, which they are not by the second."""
+_FEWEST_JOBS: Final = 8
+"""Jobs from which the rate of one is taken."""
 _FEWEST_WINDOWS: Final = 20
 _PLATEAU: Final = 0.25
 """Writes ran against a limit if the range of 90 % of the means is within this share of their median …"""
@@ -28,30 +33,41 @@ _P5_TO_P95: Final = 3.29
 """Standard deviations between the 5 % and the 95 % quantile of a normal distribution."""
 
 
-def throughput(found: InferredRates, reading: Reading, wal_bytes_per_s: Floats) -> None:
-    """Add device.write_limit where writes ran against one, else device.write_bandwidth if no fsync told it; reads.
+def streams(observation: Observation, _: Earlier) -> Estimates:
+    """Estimate bytes per second of single jobs: the rate of one stream, so the device can do at least that."""
+    found = []
+    for kind, name in (("flush", "flush_bytes_per_s"), ("compaction", "compaction_write_bytes_per_s")):
+        jobs = observation.reading.jobs.done(kind)
+        rates = [j.write_bytes / busy_s(j) for j in jobs if j.write_bytes and busy_s(j) > 1e-3]
+        if len(rates) >= _FEWEST_JOBS:
+            values = np.array(rates)
+            error = float(MEDIAN_BY_MEAN * values.std() / math.sqrt(len(values)))
+            basis = f"median over {len(rates):,} {kind}s of bytes written / time; P90 {np.quantile(values, 0.9) / 1e6:,.0f} MB/s"
+            found.append(Estimate(name, float(np.median(values)), error, "B/s", "lower_bound", basis))
+    return Estimates(tuple(found))
 
-    `wal_bytes_per_s`: what the write-ahead log brings to the device, by second from the origin on.
-    """
+
+def throughput(observation: Observation, earlier: Earlier) -> Estimates:
+    """Estimate device.write_limit where writes ran against one, else device.write_bandwidth if no fsync told it; reads."""
+    reading = observation.reading
     jobs = [j for j in reading.jobs.done("flush", "compaction") if j.write_bytes]
     if not jobs:
-        found.notes.append("device: no flush or compaction in the log tells its speed")
-        return
+        return Estimates(notes=("device: no flush or compaction in the log tells its speed",))
     start, end = job_spans(jobs, reading)
     edges = grid(float(end.max()))
     busy = spread(start, end, end - start, edges) / edges[1]  # jobs at work at a time
     written = spread(start, end, np.array([float(j.write_bytes) for j in jobs]), edges) / edges[1]
+    wal_bytes_per_s = observation.wal_bytes_per_s
     written[: len(wal_bytes_per_s)] += wal_bytes_per_s[: len(written)]
     means, jobs_at_work = _windows(written, busy, max(1, round(_WINDOW_S / float(edges[1]))))
-    limited = len(means) >= _FEWEST_WINDOWS and _limit(found, means, jobs_at_work, _waiting_share(reading, jobs))
+    limit = _limit(means, jobs_at_work, _waiting_share(observation, jobs), bursts(observation, earlier))
     read = spread(start, end, np.array([float(j.read_bytes) for j in jobs]), edges) / edges[1]
-    direct = reading.option("use_direct_reads") and reading.option("use_direct_io_for_flush_and_compaction")
-    if direct and not limited:
-        _direct(found, jobs, read + written, busy)
-        return
-    if not limited and found.get("device.write_bandwidth") is None:
-        found.estimates.append(_at_least(written, means))
-    _reads(found, read, busy)
+    if limit is not None:
+        return Estimates((limit, _reads(read, busy)))
+    if not observation.buffered_reads and not observation.buffered_writes:
+        return Estimates(_direct(jobs, read + written, busy))
+    least = (_at_least(written, means),) if earlier["device.write_bandwidth"] is None else ()
+    return Estimates((*least, _reads(read, busy)))
 
 
 def job_spans(jobs: Sequence[LogJob], reading: Reading) -> tuple[Floats, Floats]:
@@ -69,28 +85,29 @@ def _windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
     return np.convolve(total, kernel, "valid")[always], np.convolve(busy, kernel, "valid")[always]
 
 
-def _waiting_share(reading: Reading, jobs: Sequence[LogJob]) -> float:
+def _waiting_share(observation: Observation, jobs: Sequence[LogJob]) -> float:
     """Share of the merges' time that is not computing, with direct I/O."""
-    if not reading.option("use_direct_io_for_flush_and_compaction"):
+    if observation.buffered_writes:
         return 0.0
     merges = [job for job in jobs if job.kind == "compaction" and job.cpu_s is not None]
     busy = sum(busy_s(job) for job in merges)
     return 1.0 - sum(job.cpu_s or 0.0 for job in merges) / busy if busy else 0.0
 
 
-def _limit(found: InferredRates, means: Floats, jobs_at_work: Floats, waiting: float) -> bool:
-    """Add device.write_limit, if writes ran against one; returns whether they did."""
+def _limit(means: Floats, jobs_at_work: Floats, waiting: float, burst: float | None) -> Estimate | None:
+    """device.write_limit, if writes ran against one."""
+    if len(means) < _FEWEST_WINDOWS:
+        return None
     low, middle, upper, high = (float(np.quantile(means, q)) for q in (0.05, 0.5, 0.75, 0.95))
     several = float(np.median(jobs_at_work)) >= _SEVERAL or waiting >= _WAITING
-    bursts = found.bursts is None or found.bursts >= _BURSTS
-    if not (several and bursts and high - low <= _PLATEAU * middle):
-        return False
+    bursty = burst is None or burst >= _BURSTS
+    if not (several and bursty and high - low <= _PLATEAU * middle):
+        return None
     basis = (
         f"upper quartile over {_WINDOW_S} s of jobs at work; 90 % of them lie within {low / 1e6:,.0f} and {high / 1e6:,.0f} MB/s:"
         " a limit, of the device, a cgroup or a rate limiter"
     )
-    found.estimates.append(Estimate("device.write_limit", upper, (high - low) / _P5_TO_P95, "B/s", "estimate", basis))
-    return True
+    return Estimate("device.write_limit", upper, (high - low) / _P5_TO_P95, "B/s", "estimate", basis)
 
 
 def _at_least(written: Floats, means: Floats) -> Estimate:
@@ -104,7 +121,7 @@ def _at_least(written: Floats, means: Floats) -> Estimate:
     return Estimate("device.write_bandwidth", rate, None, "B/s", "lower_bound", basis)
 
 
-def _direct(found: InferredRates, jobs: Sequence[LogJob], total: Floats, busy: Floats) -> None:
+def _direct(jobs: Sequence[LogJob], total: Floats, busy: Floats) -> tuple[Estimate, ...]:
     """With direct I/O a merge that does not compute reads or writes: one rate for both, a stream's or that of all together."""
     working = busy >= 0.95
     together = float(np.quantile(total[working], 0.95)) if working.any() else float(total.max())
@@ -114,12 +131,12 @@ def _direct(found: InferredRates, jobs: Sequence[LogJob], total: Floats, busy: F
     alone = sum(job.read_bytes + job.write_bytes for job in merges) / float(waits.sum()) if merges else 0.0
     words = f"what {len(merges):,} merges" if alone > together else "95 % of the seconds: what all jobs"
     basis = f"{words} read and wrote with direct I/O {'by their time that is not computing' if alone > together else 'together'}"
-    for name in ("device.write_bandwidth", "device.read_bandwidth"):
-        found.estimates.append(Estimate(name, max(alone, together), None, "B/s", "estimate", basis))
+    names = ("device.write_bandwidth", "device.read_bandwidth")
+    return tuple(Estimate(name, max(alone, together), None, "B/s", "estimate", basis) for name in names)
 
 
-def _reads(found: InferredRates, read: Floats, busy: Floats) -> None:
+def _reads(read: Floats, busy: Floats) -> Estimate:
     working = busy >= 0.95
     rate = float(np.quantile(read[working], 0.95)) if working.any() else float(read.max())
     basis = "95 % of the seconds: inputs of compactions, from the device or the page cache, which the log cannot tell apart"
-    found.estimates.append(Estimate("device.read_bandwidth", rate, None, "B/s", "lower_bound", basis))
+    return Estimate("device.read_bandwidth", rate, None, "B/s", "lower_bound", basis)

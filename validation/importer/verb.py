@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
@@ -16,13 +16,13 @@ from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import RunDirectory, fresh
 from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, plain, write_configuration
-from lsmlab.validation.importer.estimates import InferredRates
-from lsmlab.validation.importer.rates import infer_rates
+from lsmlab.validation.importer.estimates import Estimates
+from lsmlab.validation.importer.estimators import estimate
+from lsmlab.validation.importer.observation import Observation, observe
 from lsmlab.validation.importer.reading import Reading, families, read
-from lsmlab.validation.importer.tables import wal_reaches_device, write_tables
+from lsmlab.validation.importer.tables import write_tables
 from lsmlab.validation.importer.text import import_text
 from lsmlab.validation.importer.workload import InferredWorkload, infer_workload
-from lsmlab.validation.importer.write_cost import write_cost
 from lsmlab.validation.logs.history.jobs import PROBLEMS
 from lsmlab.validation.logs.records import TROUBLES
 
@@ -35,10 +35,11 @@ def import_log(argv: list[str]) -> int:
     given = _parser().parse_args(argv)
     reading = read(given.log, given.options, given.report_csv)
     target = _target(given.out)
-    summary, workload, rates = summarised(reading)
+    imported = summarised(reading)
+    summary, workload = imported.summary, imported.workload
     with RunDirectory(target) as place:
         experiment, notes = write_configuration(
-            reading, workload, rates, place.staging, target.resolve(), given.device
+            imported.observation, workload, imported.estimates, place.staging, target.resolve(), given.device
         )
         summary["import"]["notes"] += notes
         about = {"version": summary["version"], "seed": 0, "config": {"log": str(given.log)}}
@@ -67,20 +68,28 @@ def _what_next(commands: dict[str, str], experiment: str) -> str:
     return f"Simulate it {words[experiment]}:\n  {commands[experiment]}\nor {words[other]}:\n  {commands[other]}\n"
 
 
-def summarised(reading: Reading) -> tuple[dict[str, Any], InferredWorkload, InferredRates]:
-    """summary.json of an imported log, and what was inferred from it."""
+class Imported(NamedTuple):
+    """A LOG that was read, and the numbers inferred from it."""
+
+    summary: dict[str, Any]
+    """Content of summary.json."""
+    workload: InferredWorkload
+    observation: Observation
+    estimates: Estimates
+
+
+def summarised(reading: Reading) -> Imported:
+    """Infer load and machine from a log, and put them into its summary."""
     workload = infer_workload(reading)
-    entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
-    logged = workload.rate_per_s * (entry if wal_reaches_device(reading, workload) else 0.0)
-    rates = infer_rates(reading, workload.key_bytes, workload.value_bytes, logged)
-    stalled = reading.summary.get("stall_fraction") or 0.0
-    write_cost(rates, reading, workload.threads or 1, stalled)
+    observation = observe(reading, workload)
+    rates = estimate(observation)
     summary = dict(reading.summary)
     if workload.until_s > 0:  # finer than the last statistics dump, which prints 97M keys
         ends = [*workload.seconds[1:], workload.until_s]
         operations = sum(r * (b - a) for r, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True))
         summary |= {"operations": operations, "operations_until_s": workload.until_s}
-        summary |= {"write_ops_per_s": operations / workload.until_s, "user_bytes_written": operations * entry}
+        summary |= {"write_ops_per_s": operations / workload.until_s}
+        summary |= {"user_bytes_written": operations * observation.entry_bytes}
     if "write_ops_per_s" in summary:
         summary["ops_per_s"] = summary["write_ops_per_s"]
     options = reading.options
@@ -92,10 +101,10 @@ def summarised(reading: Reading) -> tuple[dict[str, Any], InferredWorkload, Infe
         "version": installed_version("lsmlab"), "results_format": FORMAT, "seed": None,
         "import": _about(reading, workload, rates, summary.get("operations_until_s")),
     }  # fmt: skip
-    return summary, workload, rates
+    return Imported(summary, workload, observation, rates)
 
 
-def _about(reading: Reading, workload: InferredWorkload, rates: InferredRates, known_s: float | None) -> dict[str, Any]:
+def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known_s: float | None) -> dict[str, Any]:
     log = reading.log
     moment = datetime.fromtimestamp(reading.origin_us / 1e6, tz=UTC) if log.first_us is not None else None
     begins = moment.strftime("%Y-%m-%d %H:%M:%S") if moment is not None else None

@@ -49,8 +49,8 @@ class _Told(NamedTuple):
 def _read(log: Path, kind: str | None) -> _Told:
     """Read once for reruns and what-ifs: the longest LOGs take seconds."""
     reading = read(log)
-    _, workload, rates = summarised(reading)
-    return _Told(infer(reading, workload, rates, kind), full_speed(workload), held_back(reading, rates))
+    _, workload, observation, estimates = summarised(reading)
+    return _Told(infer(reading, workload, estimates, kind), full_speed(workload), held_back(observation))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,151 @@
+"""CPU time of flushes and compactions: the constants of the cost model that the jobs of one LOG can tell apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from lsmlab.models.costs import jobs as job_costs
+from lsmlab.models.costs.cost import Cost
+from lsmlab.models.costs.host import Host
+from lsmlab.validation.calibrate.terms import design, is_estimated
+from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates
+from lsmlab.validation.importer.observation import Observation
+from lsmlab.validation.importer.reading import Floats
+from lsmlab.validation.logs.history.jobs import LogJob
+
+_FEWEST_JOBS: Final = 8
+"""Jobs from which a cost is fitted."""
+_APART: Final = 0.10
+"""Relative spread of a count per entry from which its constant can be told from the cost per entry."""
+_USUAL: Final = Host()
+
+Measured = Sequence[tuple[Cost, float]]
+"""(cost, CPU seconds) of jobs."""
+
+
+def compaction_cpu(observation: Observation, _: Earlier) -> Estimates:
+    """Estimate the constants of a compaction's CPU time."""
+    jobs = [j for j in observation.reading.jobs.done("compaction") if j.cpu_s and j.entries_in]
+    in_one = [j for j in jobs if j.subcompactions == 1]  # threads of one compaction slow each other down
+    jobs = in_one if len(in_one) >= _FEWEST_JOBS else jobs
+    return _estimates([_compaction(j, observation) for j in jobs], "compactions")
+
+
+def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
+    """Cost and CPU seconds of a compaction, with its copies from and to the page cache. Files stand for keys and values."""
+    copying_s = job.read_bytes * observation.read_copy_s
+    if observation.buffered_writes:
+        copying_s += job.writing_s or 0.0
+    cost = job_costs.compaction_cpu(
+        _USUAL, entries_in=job.entries_in, entries_out=job.entries_out, raw_bytes=job.read_bytes,
+        runs=sum(len(files) if level == 0 else 1 for level, files in job.inputs.items()),
+        file_bytes=job.read_bytes + job.write_bytes,
+        slept_files=len(job.outputs) if observation.buffered_writes else 0.0,
+    )  # fmt: skip
+    return cost, (job.cpu_s or 0.0) + copying_s
+
+
+def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
+    """Estimate the constants of a flush's CPU time.
+
+    Where the LOG has no CPU time of flushes (before 7.8), they differ from the usual as much as compactions do.
+    """
+    compaction = earlier["host.compaction_record"]
+    instead = ", times the factor of compactions" if compaction is not None else ""
+    found = _estimates(_flushes(observation), "flushes", instead)
+    if compaction is None or found.estimates:
+        return found
+    scale = compaction.value / _USUAL.compaction_record
+    basis = "assumed: the usual cost times the factor of compactions, as the log does not time the CPU of flushes"
+    one = job_costs.flush_cpu(_USUAL, entries_in=1.0, entries_out=1.0, raw_bytes=1.0)
+    usual = _usual([one])
+    return found + Estimates(tuple(Estimate(key, value * scale, None, "s", "assumed", basis) for key, value in usual.items()))
+
+
+def _flushes(observation: Observation) -> Measured:
+    """Costs and CPU seconds of flushes.
+
+    From "Flush lasted … and … cpu microseconds" (7.8 on), or else from the time of the file less its fsync, which
+    report_bg_io_stats has.
+    """
+    flushes = observation.reading.jobs.done("flush")
+    cpu_s = {id(job): job.cpu_s for job in flushes if job.cpu_s is not None}
+    if not cpu_s and observation.buffered_writes:
+        for job in flushes:
+            made_us = job.outputs[0].created_us if len(job.outputs) == 1 else None
+            if job.sync_s is not None and made_us is not None and (made_us - job.start_us) / 1e6 > job.sync_s:
+                cpu_s[id(job)] = (made_us - job.start_us) / 1e6 - job.sync_s
+    return [
+        (
+            job_costs.flush_cpu(
+                _USUAL, entries_in=job.entries_in, entries_out=job.entries_in,
+                raw_bytes=job.entries_in * observation.entry_bytes, file_bytes=job.write_bytes,
+            ),
+            cpu_s[id(job)],
+        )
+        for job in flushes
+        if id(job) in cpu_s and job.entries_in
+    ]  # fmt: skip
+
+
+def _usual(costs: Sequence[Cost]) -> dict[str, float]:
+    """Usual values of the constants that fits estimate and that these costs count; one that is usually 0 stays 0."""
+    keys = dict.fromkeys(key for cost in costs for key, count in cost.counts().items() if count and is_estimated(key))
+    values = {key: float(getattr(_USUAL, key.removeprefix("host."))) for key in keys}
+    return {key: value for key, value in values.items() if value}
+
+
+def _estimates(measured: Measured, words: str, instead: str = "") -> Estimates:
+    """Constants of costs by least squares on relative errors, or the usual ones times one factor.
+
+    `instead`: what becomes of the usual cost where there are too few jobs, for the note that says so.
+    """
+    if len(measured) < _FEWEST_JOBS:
+        number = len(measured) or "none"
+        note = f"CPU of {words}: the log tells it for {number} of them; that of host=default is taken{instead}"
+        return Estimates(notes=(note,))
+    usual = _usual([cost for cost, _ in measured])
+    columns, fixed_s = design([(cost, _USUAL) for cost, _ in measured], list(usual))
+    table, cpu_s = np.column_stack(list(columns.values())), np.array([s for _, s in measured]) - fixed_s
+    basis = f"CPU time of {len(measured):,} {words}"
+    fitted = _told_apart(table, cpu_s)
+    if fitted is None:
+        scale, error = _factor(table @ np.array(list(usual.values())), cpu_s)
+        fitted = np.array([value * scale for value in usual.values()]), np.array([value * error for value in usual.values()])
+        basis += "; entries of one size do not tell cost per entry from cost per byte: both are the usual ones times one factor"
+    rows = zip(usual, *(array.tolist() for array in fitted), strict=True)
+    return Estimates(tuple(Estimate(key, value, error, "s", "estimate", basis) for key, value, error in rows))
+
+
+def _told_apart(table: Floats, cpu_s: Floats) -> tuple[Floats, Floats] | None:
+    """Coefficients of a table's columns and their standard errors; None where the jobs do not tell the columns apart."""
+    entries = table[:, 0]
+    per_entry = table / entries[:, None]
+    if (per_entry[:, 1:].std(axis=0) / per_entry[:, 1:].mean(axis=0) < _APART).any():
+        return None
+    weights = np.sqrt(entries)
+    fitted = _least_squares(per_entry * weights[:, None], cpu_s / entries * weights)
+    return fitted if fitted is not None and (fitted[0] > 0).all() else None
+
+
+def _factor(usual_s: Floats, cpu_s: Floats) -> tuple[float, float]:
+    """CPU time by the usual one, and its standard error."""
+    ratios, weights = cpu_s / usual_s, usual_s / usual_s.sum()
+    scale = float((ratios * weights).sum())
+    freedom = len(ratios) / max(1, len(ratios) - 1)
+    return scale, math.sqrt(float((weights**2 * (ratios - scale) ** 2).sum()) * freedom)
+
+
+def _least_squares(design_matrix: Floats, target: Floats) -> tuple[Floats, Floats] | None:
+    """Coefficients and their standard errors; None if the columns cannot be told apart."""
+    gram = design_matrix.T @ design_matrix
+    if np.linalg.cond(gram) > 1e12:
+        return None
+    inverse = np.linalg.inv(gram)
+    solution = inverse @ design_matrix.T @ target
+    residual = target - design_matrix @ solution
+    freedom = max(1, len(target) - design_matrix.shape[1])
+    return solution, np.sqrt(np.diag(inverse) * float(residual @ residual) / freedom)

@@ -1,0 +1,106 @@
+"""Fixed times of jobs besides bytes and entries: the start, and the end of the output files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from lsmlab.models.costs.cost import Cost
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.jobs import deletions, file_ends
+from lsmlab.models.costs.jobs import job_start as start_of_job
+from lsmlab.models.costs.transfers import fsyncs
+from lsmlab.validation.calibrate.public_fits import linear
+from lsmlab.validation.calibrate.terms import design
+from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates
+from lsmlab.validation.importer.observation import Observation
+from lsmlab.validation.importer.reading import Floats, Reading
+from lsmlab.validation.logs.history.jobs import LogJob
+from lsmlab.validation.logs.timings.job_records import left_out_error
+
+_FEWEST: Final = 8
+"""Compactions from which a cost is taken."""
+_SOON_S: Final = 0.2
+"""A compaction that begins later than this after its thread's last one waited for something else."""
+_AT_ONCE: Final = 0.1
+"""Quantile of what is left of these waits: longer ones also waited for the file system's journal."""
+_SHORTEST_S: Final = 5e-5
+"""Waking up another thread."""
+_LEAST_S: Final = 1e-6
+"""A fitted cost below this counts as none: the fit keeps costs positive."""
+_BLOCKS: Final = 8
+_START: Final = ("host.job_start", "host.unlink_byte")
+_FINISH: Final = ("device.fsync_latency", "host.file_overhead")
+
+
+def job_start(observation: Observation, _: Earlier) -> Estimates:
+    """Estimate host.job_start, and host.unlink_byte where deleted files are in the page cache.
+
+    From the end of a thread's compaction to its next one: meanwhile the thread deletes the files that it read.
+    """
+    rows = _starts(observation.reading)
+    if len(rows) < _FEWEST:
+        return Estimates()
+    table, seconds = _system([(start_of_job() + deletions(0.0, size), s) for size, s in rows], _START)
+    basis = f"from the end of a compaction to the next of its thread, {len(rows):,} times, by what the thread deletes meanwhile"
+    per_byte_s = float(linear(table, seconds)[1])
+    at_once_s = max(_SHORTEST_S, float(np.quantile(seconds - per_byte_s * table[:, 1], _AT_ONCE)))
+    found = [Estimate("host.job_start", at_once_s, None, "s", "estimate", basis)]
+    if observation.buffered_reads:
+        found.append(Estimate("host.unlink_byte", per_byte_s, None, "s", "estimate", basis))
+    return Estimates(tuple(found))
+
+
+def _starts(reading: Reading) -> list[tuple[float, float]]:
+    """(bytes that the compaction before it read, seconds since its end) of compactions that follow at once."""
+    threads: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
+    for job in reading.jobs.done("compaction"):
+        threads[job.opening, job.thread].append(job)
+    return [
+        (before.read_bytes, (after.start_us - before.end_us) / 1e6)
+        for jobs in threads.values()
+        for before, after in pairwise(jobs)
+        if before.end_us is not None and 0 < after.start_us - before.end_us < _SOON_S * 1e6
+    ]
+
+
+def _system(measured: list[tuple[Cost, float]], keys: tuple[str, ...]) -> tuple[Floats, Floats]:
+    columns, _ = design([(cost, Host()) for cost, _ in measured], keys)
+    return np.column_stack(list(columns.values())), np.array([seconds for _, seconds in measured])
+
+
+def file_overhead(observation: Observation, _: Earlier) -> Estimates:
+    """Estimate host.file_overhead.
+
+    From the last file of a compaction to its commit: fsyncs of directory and manifest, and a share per file.
+    """
+    measured = [
+        (fsyncs(1.0) + file_ends(len(job.outputs)), wait_s)
+        for job in observation.reading.jobs.done("compaction")
+        if (wait_s := _finish_s(job)) is not None
+    ]
+    if len(measured) < _FEWEST:
+        return Estimates()
+    table, seconds = _system(measured, _FINISH)
+    files = table[:, 1]
+    if files.max() < 2 * files.min():
+        per_file_s = min(Host().file_overhead, float(np.median(seconds / files)))
+        basis = "at most: all of the time from a merge's last file to its commit, as all merges write as many files"
+        return Estimates((Estimate("host.file_overhead", per_file_s, None, "s", "assumed", basis),))
+    parts = np.array_split(np.arange(len(files)), min(_BLOCKS, len(files)))
+    left_out = [linear(np.delete(table, p, axis=0), np.delete(seconds, p))[1] for p in parts]
+    error = float(left_out_error(np.array(left_out)))
+    basis = f"from the last file of {len(files):,} merges to their commit, by number of files"
+    per_file_s = float(linear(table, seconds)[1])
+    per_file_s = per_file_s if per_file_s > _LEAST_S else 0.0
+    return Estimates((Estimate("host.file_overhead", per_file_s, error, "s", "estimate", basis),))
+
+
+def _finish_s(job: LogJob) -> float | None:
+    """Seconds from the last file of a job to its commit; None where the LOG does not have both."""
+    if not job.outputs or job.end_us is None or not all(file.created_us for file in job.outputs):
+        return None
+    seconds = (job.end_us - max(file.created_us or 0 for file in job.outputs)) / 1e6
+    return seconds if seconds > 0 else None
