@@ -1,6 +1,6 @@
 """The cost model: how long each piece of a store's work takes on a machine.
 
-- host: the constants of a machine's processor and file system, with units, meaning and prior.
+- host: the constants of a machine's processor and file system, with units, meaning and prior; prior: priors of fits.
 - cost: a duration as a sum of constants times counts, for a run and for a fit.
 - jobs: CPU time of flushes and compactions, fixed times of jobs, deletions of files.
 - operations: CPU time of writes, point reads and scans; the serial part of a group commit.

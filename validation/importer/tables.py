@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,7 +80,7 @@ def job_records(reading: Reading) -> list[JobRecord]:
 def jobs_table(reading: Reading, records: Sequence[JobRecord]) -> Table:
     """Columns of jobs.parquet (`LOG_JOBS`): the simulator's, and those that a LOG adds."""
     pairs = list(zip(records, reading.jobs.jobs, strict=True))
-    simulated = {c.name for c in JOBS.columns}
+    simulated = {c.name for c in JOBS.columns} & {f.name for f in fields(JobRecord)}
     return {
         c.name: column_array([getattr(record if c.name in simulated else job, c.name) for record, job in pairs], c.dtype)
         for c in LOG_JOBS.columns
