@@ -148,7 +148,8 @@ def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
 
     def flush(own: ColumnFamily, keys: KeyArray, tombstones: Any, entries_in: float) -> Any:
         work = flush_work(own, keys, tombstones, entries_in)
-        picked = own.flushing._flushes[-1].memtables
+        begun = [m for f in own.flushing._flushes for m in f.memtables]
+        picked = [m for m in own.immutables if m.in_progress and m not in begun]
         shadow.flushed([m.keys for m in picked], work.file)
         return work
 

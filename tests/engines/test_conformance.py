@@ -78,7 +78,8 @@ def phase_of(engine: str, load: str, *more: str) -> Phase:
 
 def conserved(result: Result) -> tuple[float, float]:
     """(entries that flushes wrote, entries that live or were removed by merges and drops)."""
-    jobs, kind = result.jobs, np.asarray(result.jobs["kind"])
+    jobs = result.jobs
+    kind = np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"]))
     flushed = float(jobs["entries_out"][kind == "flush"].sum()) + result.summary["preloaded_entries"]
     removed = float((jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum())
     return flushed, result.summary["live_entries"] + removed + result.summary["dropped_entries"]
