@@ -20,6 +20,7 @@ from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.page import tables_page
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOBS, LATENCY, RUN_TABLES, SERIES, STALLS
+from lsmlab.sim.results.schema.summary_keys import SUMMARY_KEYS
 from lsmlab.sim.store.records import JobRecord
 from report_fixture import write_run
 from running import SMALL, simulate
@@ -89,6 +90,17 @@ def test_the_writer_refuses_what_the_schema_lacks(tmp_path: Path) -> None:
         write_table(tmp_path, LATENCY, {**LATENCY.empty(), "colour": np.empty(0)}, {})
     with pytest.raises(ValueError, match="latency: columns upper_s, count are missing"):
         write_table(tmp_path, LATENCY, {"op": np.empty(0, dtype=object)}, {})
+
+
+@pytest.mark.parametrize(
+    "overrides", [("workload.duration=1s",), ("workload=readwhilewriting", "workload.duration=1s", "prefill=fillrandom")]
+)
+def test_the_keys_of_the_summary_are_declared(overrides: tuple[str, ...]) -> None:
+    """summary.json has every key of the contract that a run must have, and no other."""
+    keys = set(simulate(*SMALL, *overrides, *(["prefill.num=100k"] if len(overrides) > 2 else [])).summary)
+
+    assert set() == keys - {key.name for key in SUMMARY_KEYS}
+    assert set() == {key.name for key in SUMMARY_KEYS if not key.optional} - keys
 
 
 def stamped(path: Path, version: object) -> None:

@@ -181,7 +181,7 @@ def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
             f"{int(shard)}.{int(job)}" if many else str(int(job)),
             f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}",
             numbers.seconds(end - start), numbers.seconds(max(0.0, start - queued)), numbers.size(read),
-            numbers.size(wrote), f"{inputs} files in, still running at the end" if unfinished
+            numbers.size(wrote), f"{inputs} in, still running at the end" if unfinished
             else f"{inputs} → {int(out)} files", int(key),
         ])  # fmt: skip
     return details
@@ -209,8 +209,8 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
 def _waited_for(run: RunData, row: int, jobs: str, levels: str, moved: float) -> str:
     if run.stalls["unfinished"][row]:
         return (
-            f"It was still on when the run ended: it waited for {jobs}, into {levels}, the last one unfinished, which had "
-            f"read and written {numbers.size(moved)} by then."
+            f"It was still on when the run ended. It waited for {jobs} into {levels}; the last one was unfinished. Read and "
+            f"written by then: {numbers.size(moved)}."
         )
     return f"Before it could end, {jobs} had to finish, into {levels}, reading and writing {numbers.size(moved)}."
 
