@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -46,12 +47,15 @@ def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
     for place in places:
         path = place / f"{name}.yaml"
         if path.is_file():
-            return _read(name, path)
+            about = path.stat()
+            return _read(name, path, (about.st_mtime_ns, about.st_size))
     known = sorted({p.stem for place in places for p in place.glob("*.yaml")})
     raise InputError(f"host.parameters: no set {name!r}; known: {', '.join(known)} (configs/parameters)")
 
 
-def _read(name: str, path: Path) -> ParameterSet:
+@lru_cache(maxsize=100)
+def _read(name: str, path: Path, _state: tuple[int, int]) -> ParameterSet:
+    """The set of a file; `_state` (time and size of the file) tells a changed file from the one that was read."""
     import yaml
 
     try:
