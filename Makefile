@@ -39,7 +39,7 @@ tables: $(VENV)/.dev  # the results contract has changed: write docs/reference/t
 	LSMLAB_REWRITE=1 $(BIN)/pytest tests/test_results_contract.py -k page
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py; $(BIN)/python benchmarks/many.py
 
 validate: $(VENV)/.dev
 	$(BIN)/lsmlab validate $(VALIDATE)

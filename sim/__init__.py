@@ -11,7 +11,8 @@ From the ground up; nothing imports what stands above it, and each package says 
 - results: numbers, tables and texts of what a run leaves.
 - phase: a workload on its stores; what was there before it: preload, prefill, initial_tree.
 - simulation: one run.
-- commands: the verbs, and many runs; __main__: the command line.
+- runs: many runs: the run store and the executor.
+- commands: the verbs; __main__: the command line.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])

@@ -13,12 +13,14 @@ from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.runs.stopping import stoppable
 
 _PURPOSE = {
     "run": "simulate one configuration (-m for many)",
     "compare": "simulate combinations side by side: compare engine=a,b device=x,y",
     "list": "list engines, devices, workloads, hosts or experiments",
     "show": "show one entry with its numbers and their sources",
+    "runs": "list kept runs, write their index again, clean up",
     "report": "draw the page of a finished run again",
     "import": "read a real LOG: tables, a runnable configuration, a page",
     "record": "run real db_bench for a case, on a device of known limits",
@@ -32,18 +34,19 @@ EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 def main(argv: list[str] | None = None) -> int:
     """Run one command; `argv` is what follows the program's name. Returns the exit code.
 
-    0 done, 1 failed, 2 bad input (one line on stderr says what and how to mend it), 130 interrupted, 141 the reader of
-    our output went away. LSMLAB_TRACEBACK=1 shows where an error came from.
+    0 done, 1 failed, 2 bad input (one line on stderr says what and how to mend it), 130 interrupted (Ctrl-C or SIGTERM),
+    141 the reader of our output went away. LSMLAB_TRACEBACK=1 shows where an error came from.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _dispatch(arguments)
+        with stoppable():
+            code = _dispatch(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         _abandon_stdout()
         return EXIT_PIPE
     except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted. Runs that were finished before are untouched.\n")
+        sys.stderr.write("\nInterrupted. Finished runs are kept; the same command computes only the rest.\n")
         return EXIT_INTERRUPTED
     except Exception as error:
         return _explain(error)

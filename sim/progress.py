@@ -37,7 +37,9 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
 def on_terminal(line: str) -> None:
     """A line of progress on stderr, if somebody is watching."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"{line}\n")
+        from tqdm import tqdm
+
+        tqdm.write(line, file=sys.stderr)  # above a bar, if there is one
 
 
 def silent(_line: str) -> None:

@@ -16,9 +16,9 @@ from lsmlab.models.devices.make import make_device
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.sim.__main__ import main
-from lsmlab.sim.commands import batch
 from lsmlab.sim.configuration.compose import Composer, compose, composer
 from lsmlab.sim.configuration.messages import one_line
+from lsmlab.sim.runs import task
 
 ROOT = Path(__file__).parents[1]
 QUICK = ["workload.num=20k", "workload.duration=2s"]
@@ -353,7 +353,7 @@ WRONG = {
     "run --options /nope": "/nope: cannot be read",
     "run --config-dir /nope": "--config-dir /nope: no such folder",
     "run device._target_=os.system": "outside lsmlab",
-    "run device._target_=lsmlab.sim.commands.batch.os.system": "names no class of an installed module",
+    "run device._target_=lsmlab.sim.commands.many.sys.exit": "names no class of an installed module",
     "run engine=rocksdb,fifo": "use 'lsmlab compare'",
     "run device=null": "a group needs the name of an entry",
     "run ~device": "device: the configuration has no such group",
@@ -445,19 +445,19 @@ def test_a_full_disk_loses_no_earlier_result(
 
 def test_ctrl_c_leaves_what_was_finished(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupted in its second run, a comparison names the first one, whose files can be read; exit code 130."""
-    true_simulate, calls = batch.simulate, []
+    true_simulate, calls = task.simulate_task, []
 
-    def interrupted(*arguments: Any) -> dict[str, Any]:
+    def interrupted(*arguments: Any) -> float:
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
         return true_simulate(*arguments)
 
-    monkeypatch.setattr(batch, "simulate", interrupted)
-    code, out, err = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "1", "--out", "c")
+    monkeypatch.setattr(task, "simulate_task", interrupted)
+    code, out, err = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "1", "--json", "--out", "c")
 
     assert (130, "") == (code, out)
-    assert "nvme in c" in err
+    assert "Interrupted. 1 of 2 runs are finished in c; the same command computes only the rest." == err.strip()
     assert "ops_per_s" in json.loads(Path("c/nvme/summary.json").read_text())
     assert ["nvme"] == [p.name for p in Path("c").iterdir()]
 

@@ -28,10 +28,10 @@ ROOMS = {
     ],
     "sim": [
         "configuration", "progress", "observers", "machine", "store", "setup", "clients", "results", "preload", "phase",
-        "prefill", "initial_tree", "simulation", "commands", "__main__",
+        "prefill", "initial_tree", "simulation", "runs", "commands", "__main__",
     ],
     "validation": [
-        "parallel", "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
+        "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
         "papers",
     ],
     "validation/logs": [

@@ -79,20 +79,20 @@ def test_long_settings_may_have_fewer_seeds(tmp_path: Path) -> None:
     assert [2] == [s.seeds for _, s in settings_of(papers(claim("ldc.a", once), claim("ldc.b", replace(once, seeds=2))))]
 
 
-def test_finished_runs_are_not_repeated_on_demand(tmp_path: Path) -> None:
-    """A run of the same configuration stays as it is; another configuration, or a half-written folder, runs again."""
+def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
+    """A run that the store holds is not simulated again; another configuration is, and so is every run on demand."""
     mine = settings_of(papers(claim("ldc.a", PLAIN, FAST)))
-    run_settings(mine, seeds=1, processes=1, directory=tmp_path)
-    plain, fast = (tmp_path / "ldc" / name / "seed_1" / "summary.json" for name in ("plain", "fast"))
-    plain.write_text("{}")
-    fast.unlink()
 
-    run_settings(mine, seeds=1, processes=1, directory=tmp_path, resume=True)
+    def files(**more: Any) -> set[int]:
+        run_settings(mine, seeds=1, processes=1, directory=tmp_path, **more)
+        return {path.stat().st_ino for path in tmp_path.rglob("summary.json")}  # hard links of the store's files
 
-    assert "{}" == plain.read_text()
-    assert fast.is_file()
-    run_settings(mine, seeds=1, processes=1, directory=tmp_path, extra=["workload.num=49k"], resume=True)
-    assert "{}" != plain.read_text()
+    first, again = files(), files()
+
+    assert first == again
+    assert not first & files(extra=["workload.num=49k"])
+    assert first == files()
+    assert not first & files(fresh=True)
 
 
 def test_texts_state_numbers_of_the_runs(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.sim import simulation
 from lsmlab.sim.__main__ import main
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.real import agreed_cause, means_and_ranges, real_run
+from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
 from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, TEST, WHAT_IFS, Scorecard
@@ -26,7 +28,7 @@ from lsmlab.validation.scorecard.findings import read_findings
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
 from lsmlab.validation.scorecard.model_errors import fit_model_errors, read_model_errors, write_model_errors
-from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases, simulate_one
+from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases
 from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
 from lsmlab.validation.scorecard.sources import replays
 from lsmlab.validation.scorecard.theory import TheoryCheck, merged_all
@@ -53,9 +55,9 @@ def truth() -> tuple[dict[str, float], list[float]]:
     folder = Path("unused")
     from lsmlab.validation.casefiles.case import case_from_mapping
 
-    outcome, _ = simulate_one(case_from_mapping(TINY, folder).config(), 41)
-    assert isinstance(outcome, Replication)
-    return outcome.values, outcome.series.tolist()
+    found = simulation.run({**case_from_mapping(TINY, folder).config(), "seed": 42})
+    values = simulated_values(found.summary, found.jobs, found.series, found.latency)
+    return values, reported_series(found.series).tolist()
 
 
 def write_case(folder: Path, name: str = "tiny", **changes: Any) -> Path:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsmlab.sim.commands.batch import simulate
 from lsmlab.sim.commands.replications import combine, interval
+from lsmlab.sim.commands.single import simulate
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.summary_text import summary_text

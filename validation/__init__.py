@@ -1,7 +1,6 @@
 """Comparison of the simulator with real stores: their LOGs, recorded runs, public tables and papers.
 
 - checkout: folders of a source tree: recorded cases, documents, shared data.
-- parallel: one function over many tasks, each in a process of its own.
 - logs: the one reader of what real stores print.
 - casefiles: cases: a configuration with what was measured.
 - replays: RocksDB's picks and files step by step against the policies.

@@ -1,5 +1,6 @@
-"""The verbs of the command line, and runs by the dozen.
+"""The verbs of the command line.
 
-- Verbs: verbs, catalogue; their options: arguments; shell completion: completion.
-- Running: batch, sweep, replications; what happens to finished runs: finishers.
+- Verbs: verbs, catalogue, stored (`lsmlab runs`); their options: arguments; shell completion: completion.
+- One run: single; many: many, multirun, replications; through Hydra: sweep, launched.
+- What happens to finished runs: finishers.
 """

@@ -33,6 +33,8 @@ class Arguments:
     options_file: Path | None = None
     replications: int | None = None
     jobs: int | None = None
+    fresh: bool = False
+    """Simulate also what the run store holds."""
     config_dirs: list[Path] = field(default_factory=list)
     allow_packages: list[str] = field(default_factory=list)
     variants: str | None = None
@@ -62,6 +64,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         options_file=known.options,
         replications=known.replications,
         jobs=known.jobs,
+        fresh=known.fresh,
         config_dirs=known.config_dir or [],
         allow_packages=known.allow_package or [],
         variants=known.variants,
@@ -85,6 +88,7 @@ def _parser() -> LineParser:
     parser.add_argument("--options", type=Path, metavar="FILE")
     parser.add_argument("--replications", type=int, metavar="N")
     parser.add_argument("-j", "--jobs", type=int, metavar="N")
+    parser.add_argument("--fresh", action="store_true")
     parser.add_argument("-cd", "--config-dir", type=Path, action="append", metavar="DIR")
     parser.add_argument("--variants", metavar="NAME")
     parser.add_argument("--allow-package", action="append", metavar="NAME")

@@ -44,7 +44,7 @@ function __lsmlab_overrides
 end
 complete -c lsmlab -n '__fish_seen_subcommand_from run compare' -f -a '(__lsmlab_overrides)'
 """
-_OPTIONS: Final = "--options --out --json --replications --jobs --no-report --config-dir --multirun --cfg --help"
+_OPTIONS: Final = "--options --out --json --replications --jobs --fresh --no-report --config-dir --multirun --cfg --help"
 
 
 def script(arguments: Sequence[str], verbs: Sequence[str]) -> str:

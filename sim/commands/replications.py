@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Final
 
-from lsmlab.sim.commands.batch import Job
 from lsmlab.sim.configuration.parameters import displaced
+from lsmlab.sim.runs.batch import Job
 
 CONFIDENCE: Final = 0.90
 
@@ -26,13 +26,20 @@ def seeded(config: Mapping[str, Any], count: int, directory: Path) -> list[Job]:
             {**config, "seed": first + i, "replications": 1},
             directory / f"seed_{first + i}",
             {"seed": str(first + i)},
+            {"seed": first + i},
         )
         for i in range(count)
     ]
     for i, changed in enumerate(displaced(config), 1):
         name = f"constants_{i}"
         jobs.append(
-            Job(name, {**changed, "replications": 1}, directory / name, {"seed": str(first), "constants": str(i)})
+            Job(
+                name,
+                {**changed, "replications": 1},
+                directory / name,
+                {"seed": str(first), "constants": str(i)},
+                {"seed": first, "constants": i},
+            )
         )
     return jobs
 

@@ -1,9 +1,8 @@
-"""Many runs through Hydra (--multirun, its launchers and sweepers), and Hydra's own flags (--cfg, --help, --info)."""
+"""Runs through Hydra: --multirun with a launcher or sweeper of Hydra's, and Hydra's own flags (--cfg, --help, --info)."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import os
 import re
@@ -14,18 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hydra.experimental.callback import Callback
-from lsmlab.models.errors import InputError
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 _WIDTH: Final = 120
 """Of --help, in characters."""
-FAILURE: Final = "error.txt"
-"""Left in the directory of a run that failed, instead of results: the reason, in one line."""
+_FRESH_ENV: Final = "LSMLAB_FRESH"
+"""Environment variable that carries --fresh to the processes of a launcher."""
 
 
-def through_hydra(overrides: Sequence[str], flags: Sequence[str]) -> int:
+def through_hydra(overrides: Sequence[str], flags: Sequence[str], *, fresh: bool = False) -> int:
     """Hand a command line to Hydra; returns the exit code. `overrides` are prepared already.
 
     Raises Hydra's errors as they are, so that the dispatcher can word them.
@@ -33,18 +31,18 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str]) -> int:
     from hydra import main
     from hydra.core.global_hydra import GlobalHydra
 
-    chosen = list(overrides)
-    if {"-m", "--multirun"} & set(flags):
-        chosen = [*_default_launcher(chosen), *chosen]
+    if fresh:
+        os.environ[_FRESH_ENV] = "1"
     before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        with _as_command_line(["lsmlab run", *flags, *chosen]), _tidy_help(flags):
+        with _as_command_line(["lsmlab run", *flags, *overrides]), _tidy_help(flags):
             main(version_base="1.3", config_path="pkg://lsmlab.configs", config_name="config")(task)()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     finally:
         GlobalHydra.instance().hydra = before
+        os.environ.pop(_FRESH_ENV, None)
     return 0
 
 
@@ -85,47 +83,23 @@ def _as_command_line(arguments: list[str]) -> Iterator[None]:
             os.environ["HYDRA_FULL_ERROR"] = full
 
 
-def _default_launcher(overrides: Sequence[str]) -> list[str]:
-    """All cores through joblib where its launcher is installed and no launcher is chosen."""
-    if any(o.startswith(("hydra/launcher=", "hydra.mode=")) for o in overrides):
-        return []
-    try:
-        present = importlib.util.find_spec("hydra_plugins.hydra_joblib_launcher") is not None
-    except ModuleNotFoundError:
-        present = False
-    return ["hydra/launcher=joblib"] if present else []
-
-
 def task(config: DictConfig) -> None:
-    """One run of a sweep: simulates and saves into Hydra's output directory.
+    """One run of a sweep: puts its results into Hydra's output directory, from the run store if they are there.
 
     Bad input is written down there and the other runs go on; the end of the sweep reports it.
     """
     from hydra.core.hydra_config import HydraConfig
-    from lsmlab.sim.commands.batch import simulate
-    from lsmlab.sim.configuration.compose import check, chosen_device, override_key
-    from lsmlab.sim.configuration.messages import one_line
-    from lsmlab.sim.configuration.parameters import apply_parameters
+    from lsmlab.sim.commands.launched import Launched, run_launched
+    from lsmlab.sim.configuration.compose import chosen_device
     from omegaconf import OmegaConf
 
-    directory = Path(HydraConfig.get().runtime.output_dir)
-    (directory / FAILURE).unlink(missing_ok=True)
-    try:
-        plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
-        device, folders = chosen_device(HydraConfig.get())
-        apply_parameters(plain, device, map(override_key, HydraConfig.get().overrides.task), folders)
-        check(plain)
-        if plain.get("replications", 1) != 1:
-            raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")
-        simulate(plain, directory)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except Exception as error:
-        message = one_line(error)
-        text = message if message is not None else f"{type(error).__name__}: {error}"
-        (directory / FAILURE).write_text(text + "\n", encoding="utf-8")
-        if message is None:
-            raise
+    hydra = HydraConfig.get()
+    device, folders = chosen_device(hydra)
+    plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
+    run_launched(
+        Launched(Path(hydra.runtime.output_dir), plain, list(hydra.overrides.task), device, folders),
+        fresh=bool(os.environ.get(_FRESH_ENV)),
+    )
 
 
 class Index(Callback):
@@ -136,10 +110,11 @@ class Index(Callback):
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Gather what the runs left; ends the program with code 1 if some of them failed."""
-        from lsmlab.sim.results.index import publish, read_sweep
+        from lsmlab.sim.commands.launched import left_by_launcher
+        from lsmlab.sim.runs.index import publish
 
         root = Path(config.hydra.sweep.dir)
-        runs, failures = read_sweep(root)
+        runs, failures = left_by_launcher(root)
         if runs:
             sys.stdout.write(publish(root, runs, as_json=bool(config.get("json"))))
             sys.stdout.flush()

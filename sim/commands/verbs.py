@@ -11,7 +11,8 @@ from typing import Any
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import Arguments, parse
-from lsmlab.sim.commands.batch import Job, Outcome, run_all, simulate
+from lsmlab.sim.commands.many import INTERRUPTED, carry_out, report_failures
+from lsmlab.sim.commands.single import simulate
 from lsmlab.sim.configuration.compose import (
     Composition,
     allow_packages,
@@ -24,8 +25,7 @@ from lsmlab.sim.configuration.compose import (
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import fresh, made, shown
-
-_INTERRUPTED = 130
+from lsmlab.sim.runs.batch import Job
 
 
 def run(argv: list[str]) -> int:
@@ -59,7 +59,7 @@ def _single(given: Arguments, composition: Composition) -> int:
         _remove_if_empty(directory, made)
         if isinstance(error, KeyboardInterrupt):
             sys.stderr.write("\nInterrupted before the end; this run left no files. Earlier results are untouched.\n")
-            return _INTERRUPTED
+            return INTERRUPTED
         raise
     if config["json"]:
         sys.stdout.write(to_json(summary))
@@ -76,11 +76,11 @@ def _replicate(given: Arguments, composition: Composition, count: int) -> int:
 
     config = composition.config
     directory, _ = _directory(given, composition)
-    outcomes = _run_all(seeded(config, count, directory), given, directory)
+    outcomes = carry_out(seeded(config, count, directory), given, directory, quiet=config["json"])
     if outcomes is None:
-        return _INTERRUPTED
+        return INTERRUPTED
     summaries = [o.summary for o in outcomes if o.summary is not None]
-    failed = _report_failures(outcomes)
+    failed = report_failures(outcomes)
     if failed:
         return failed
     combined = combine(summaries[:count], summaries[count:])
@@ -91,28 +91,31 @@ def _replicate(given: Arguments, composition: Composition, count: int) -> int:
         sys.stdout.write(summary_text(combined))
         sys.stdout.write(f"\nSaved in {shown(directory)}, one folder per seed\n")
     sys.stdout.flush()
-    return _finish(given, config, finishers.RUN, outcomes[0].job.directory)
+    return _finish(given, config, finishers.RUN, directory / outcomes[0].job.name)
 
 
 def _through_hydra(given: Arguments, overrides: list[str]) -> int:
+    from lsmlab.sim.commands.multirun import is_plain_grid, run_grid
     from lsmlab.sim.commands.sweep import sweep_overrides, through_hydra
 
     if given.replications is not None and given.multirun:
         raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
+    root = _sweep_directory(given, overrides) if given.multirun else None
+    if root is not None and is_plain_grid(overrides, given.hydra_flags):
+        return run_grid(given, overrides, root)
     ours = sweep_overrides(
         {"json": given.json or None, "report": given.report}, given.out, quiet=given.json or not sys.stderr.isatty()
     )
-    root = _sweep_directory(given, overrides) if given.multirun else None
     if root is not None:
         ours.append(f"hydra.sweep.dir={literal(str(root))}")
     prepared = with_search_path(prepare([*overrides, *ours]), given.config_dirs)
     try:
-        return through_hydra(prepared, given.hydra_flags)
+        return through_hydra(prepared, given.hydra_flags, fresh=given.fresh)
     except KeyboardInterrupt:
-        finished = sum(1 for _ in root.glob("**/summary.json")) if root is not None else 0
-        where = f"{finished} in {shown(root)}" if finished and root is not None else "none"
-        sys.stderr.write(f"\nInterrupted. Finished runs that can be read: {where}\n")
-        return _INTERRUPTED
+        finished = sum(1 for _ in root.glob("*/summary.json")) if root is not None else 0
+        where = f"{finished} runs are finished in {shown(root)}; " if root is not None else ""
+        sys.stderr.write(f"\nInterrupted. {where}the same command computes only the rest.\n")
+        return INTERRUPTED
     except Exception as error:
         with composer(given.config_dirs) as compose:
             raise compose.translated(error, overrides) from error
@@ -132,7 +135,8 @@ def _sweep_directory(given: Arguments, overrides: list[str]) -> Path | None:
 def compare(argv: list[str]) -> int:
     """Simulate all combinations of the comma lists among the overrides, in parallel, and show them side by side."""
     from lsmlab.sim.configuration.combinations import bare, combinations, folder_names, read_variants
-    from lsmlab.sim.results.index import IndexedRun, publish
+    from lsmlab.sim.runs.index import IndexedRun, publish
+    from lsmlab.sim.runs.typed import parameters
 
     given = parse(argv)
     if given.hydra_flags:
@@ -152,40 +156,23 @@ def compare(argv: list[str]) -> int:
     else:
         (directory / "variants.json").unlink(missing_ok=True)  # of an earlier comparison in the same folder
     jobs = [
-        Job(name, {**c.config, "json": json_wanted}, directory / name, bare(one.chosen))
+        Job(name, c.config, directory / name, bare(one.chosen), parameters(c.config, bare(one.chosen)))
         for name, c, one in zip(folder_names([w.chosen for w in wanted]), composed, wanted, strict=True)
     ]
-    outcomes = _run_all(jobs, given, directory)
+    outcomes = carry_out(jobs, given, directory, quiet=json_wanted)
     if outcomes is None:
-        return _INTERRUPTED
-    done = [o for o in outcomes if o.summary is not None]
+        return INTERRUPTED
+    done = [o for o in outcomes if o.error is None]
     if done:
-        runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}) for o in done]
+        runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}, o.job.parameters) for o in done]
         sys.stdout.write(publish(directory, runs, as_json=json_wanted))
         sys.stdout.flush()
-    failed = _report_failures(outcomes)
+    failed = report_failures(outcomes)
+    folders = [o.folder for o in done if o.folder is not None]
     drawn = (
-        _finish(given, jobs[0].config, finishers.COMPARISON, directory, [o.job.directory for o in done]) if done else 0
+        _finish(given, {**jobs[0].config, "json": json_wanted}, finishers.COMPARISON, directory, folders) if done else 0
     )
     return failed or drawn
-
-
-def _run_all(jobs: list[Job], given: Arguments, directory: Path) -> list[Outcome] | None:
-    """Run the jobs; None if the user interrupted, after saying what is there."""
-    try:
-        return run_all(jobs, given.jobs)
-    except KeyboardInterrupt:
-        finished = [job.name for job in jobs if (job.directory / "summary.json").exists()]
-        where = f"{', '.join(finished)} in {shown(directory)}" if finished else "none"
-        sys.stderr.write(f"\nInterrupted. Finished runs that can be read: {where}\n")
-        return None
-
-
-def _report_failures(outcomes: Sequence[Outcome]) -> int:
-    failed = [o for o in outcomes if o.error is not None]
-    for outcome in failed:
-        sys.stderr.write(f"lsmlab: {outcome.job.name}: {outcome.error}\n")
-    return 0 if not failed else 2 if all(o.bad_input for o in failed) else 1
 
 
 def _finish(given: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
@@ -240,6 +227,7 @@ usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
   --options FILE      take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win
   --out DIR           where the results go (default: outputs/<date>/<time>)
   -j, --jobs N        processes (default: one per core)
+  --fresh             simulate again what the run store (outputs/runs) holds already
   --json              print one JSON document and nothing else; draws no page unless report=true
   --no-report         draw no comparison page
   --config-dir DIR    a folder with configuration groups of your own

@@ -93,11 +93,11 @@ class Released:
 
 
 def released(
-    data: Path, seeds: int, processes: int, report: Callable[[str], None] = lambda _line: None
+    data: Path, seeds: int, processes: int, report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False
 ) -> list[Released]:
     """Every counterpart in every recorded setting that has its arms."""
     cases = [("real_engines", case) for case in real_engine_cases(data) if isinstance(case, Case)]
-    return compare(run_cases(cases, seeds, processes, report=report))
+    return compare(run_cases(cases, seeds, processes, report=report, fresh=fresh))
 
 
 def compare(runs: Sequence[CaseRun]) -> list[Released]:

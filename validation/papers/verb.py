@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -38,7 +39,7 @@ def papers(argv: list[str]) -> int:
         directory = _directory(given, stack)
         runs = run_settings(
             settings_of(chosen), given.seeds, given.jobs, directory, given.overrides,
-            silent if given.json else on_terminal, resume=given.resume,
+            silent if given.json else on_terminal, fresh=given.fresh, quiet=given.json,
         )  # fmt: skip
         suite = _Suite(chosen, judge(chosen, runs), runs, _beside(given))
         return _show(given, directory, suite)
@@ -66,7 +67,7 @@ class _Given:
     json: bool
     report: bool
     docs: bool
-    resume: bool
+    fresh: bool
     out: Path | None
 
 
@@ -83,14 +84,13 @@ def _parse(argv: list[str]) -> _Given:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where runs, page and JSON go (outputs/papers-<time>)")
-    parser.add_argument("--resume", action="store_true", help="do not repeat the runs that DIR (--out) holds already")
+    parser.add_argument("--fresh", action="store_true", help="simulate again what the run store (outputs/runs) holds")
+    parser.add_argument("--resume", action="store_true", help=argparse.SUPPRESS)  # until 0.2: always so since
     parser.add_argument("--no-report", action="store_true", help="draw no page")
     parser.add_argument("--write-docs", action="store_true", help="renew docs/papers.md: all papers, as they stand")
     found = parser.parse_args(argv)
     if found.seeds < 1 or found.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
-    if found.resume and found.out is None:
-        raise InputError("--resume needs the folder of the runs that are there: --out DIR")
     for text in found.set:
         if "=" not in text:
             raise InputError(f"--set {text}: not an override; write key=value")
@@ -102,7 +102,7 @@ def _parse(argv: list[str]) -> _Given:
         raise InputError(f"--write-docs needs the recorded runs of released code: {ENGINE_DATA} is not there")
     return _Given(
         found.papers, found.only, found.set, found.seeds, found.jobs, found.json, not found.no_report, found.write_docs,
-        found.resume, found.out,
+        found.fresh, found.out,
     )  # fmt: skip
 
 
@@ -119,7 +119,8 @@ def _beside(given: _Given) -> list[Released]:
     """The recorded runs of released code beside their simulation, where the data are there and all claims are looked at."""
     if given.only is not None or not ENGINE_DATA.is_dir():
         return []
-    found = released(ENGINE_DATA, given.seeds, given.jobs, silent if given.json else on_terminal)
+    told = silent if given.json else on_terminal
+    found = released(ENGINE_DATA, given.seeds, given.jobs, told, fresh=given.fresh)
     return [r for r in found if not given.papers or r.counterpart.store in given.papers]
 
 

@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any, Final
 
 from lsmlab.sim.commands.replications import interval
+from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.papers.claim import Claim, Outcome
 from lsmlab.validation.papers.numbers import NUMBERS, filled
 from lsmlab.validation.papers.runs import Runs, read_outcome
 from lsmlab.validation.papers.suite import Paper
-from lsmlab.validation.parallel import reason_of
 
 REPRODUCED: Final = "reproduced"
 DIRECTION: Final = "direction only"

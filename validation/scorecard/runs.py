@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.sim.configuration.parameters import displaced
+from lsmlab.sim.progress import Progress
+from lsmlab.sim.results.reading import read_summary
+from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.choice import executor
+from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.curves import Floats
 from lsmlab.validation.casefiles.real import RealRun, real_run
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
-from lsmlab.validation.parallel import each, reason_of
 
 DEFAULT_PROCESSES: Final = 2
 DEFAULT_SEEDS: Final = 5
@@ -45,100 +50,94 @@ class CaseRun:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """One thing to do for a case: read what was measured (replication -1), or simulate it once."""
-
-    case: int
-    config: dict[str, Any]
-    replication: int
-    measured: Case | None = None
-    off: int = 0
-    """1 or 2 for the two runs with displaced constants."""
-
-
-_MEASURED: Final = -1
-
-
 def run_cases(
     cases: Sequence[tuple[str, Case]], seeds: int = DEFAULT_SEEDS, processes: int = DEFAULT_PROCESSES,
-    extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None,
+    extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False, quiet: bool = True,
 ) -> list[CaseRun]:  # fmt: skip
     """Read what was measured in each (set, case) and simulate it `seeds` times; outcomes in order.
 
-    A case that cannot be read or simulated carries its error, the others go on. `report` hears of each case that ends.
+    A case that cannot be read or simulated carries its error, the others go on. `report` hears of each case that ends;
+    `fresh`: simulate also what the run store holds; `quiet`: show no progress of single runs.
     """
     runs = [CaseRun(case, name) for name, case in cases]
-    tasks: list[_Task] = []
+    configs: dict[int, dict[str, Any]] = {}
     for number, run in enumerate(runs):
         try:
-            config = run.case.config(extra)
+            configs[number] = run.case.config(extra)
         except Exception as error:
             run.error = reason_of(error)
             report(f"{run.case.name}: {run.error}")
             continue
-        about = config.get("parameters") or {}
+        about = configs[number].get("parameters") or {}
         run.set_errors = run.model_errors = about.get("model_errors") or {}
-        tasks.append(_Task(number, config, _MEASURED, run.case))
-        tasks += [_Task(number, config, i) for i in range(seeds)]
-        pair = displaced(config) if seeds > 1 else []  # one run each is for a quick look: it has no interval of its own
-        tasks += [_Task(number, changed, 0, off=i) for i, changed in enumerate(pair, 1)]
-    _carry_out(runs, tasks, processes, report)
+    _read_measured(runs, configs, processes)
+    jobs = {number: _jobs(runs[number].case, config, seeds) for number, config in configs.items()}
+    _simulate(runs, jobs, Settings(processes, fresh, quiet), report)
     return runs
 
 
-def _carry_out(runs: list[CaseRun], tasks: Sequence[_Task], processes: int, report: Callable[[str], None]) -> None:
-    """Do all tasks and give each run what came out of its own."""
-    left = Counter(task.case for task in tasks)
-    found: dict[int, dict[tuple[int, int], Replication]] = {number: {} for number in left}
-    for task, outcome, wall_s in _outcomes(tasks, processes):
-        run = runs[task.case]
-        left[task.case] -= 1
-        if isinstance(outcome, str):
-            run.error = run.error or outcome
-        elif isinstance(outcome, RealRun):
-            run.real = outcome
+def _read_measured(runs: list[CaseRun], configs: Mapping[int, dict[str, Any]], processes: int) -> None:
+    tasks = [_Measured(number, runs[number].case, config) for number, config in configs.items()]
+    for ended in executor(processes, len(tasks)).each(_measured, tasks, lambda _index, _share: None):
+        run = runs[ended.task.number]
+        if isinstance(ended.found, RealRun):
+            run.real = ended.found
         else:
-            run.wall_s += wall_s
-            found[task.case][task.off, task.replication] = outcome
-        if left[task.case] == 0:
+            run.error = ended.found if isinstance(ended.found, str) else reason_of(ended.found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A recorded run to read."""
+
+    number: int
+    case: Case
+    config: dict[str, Any]
+
+
+def _measured(task: _Measured, _progress: Progress) -> RealRun | str:
+    try:
+        return real_run(task.case, task.config)
+    except Exception as error:
+        return reason_of(error)
+
+
+def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[Job]:
+    """The runs of a case: its seeds, then two with displaced constants where their errors are known."""
+    first = int(config.get("seed", 1))
+    jobs = [Job(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
+    pair = displaced(config) if seeds > 1 else []  # one run each is for a quick look: it has no interval of its own
+    return jobs + [Job(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
+
+
+def _simulate(
+    runs: list[CaseRun], jobs: Mapping[int, list[Job]], settings: Settings, report: Callable[[str], None]
+) -> None:
+    """Simulate all jobs and give each run what came out of its own."""
+    mine = {id(job): number for number, some in jobs.items() for job in some}
+    left = Counter(mine.values())
+    found: dict[int, Replication] = {}
+    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
+        number = mine[id(outcome.job)]
+        run = runs[number]
+        left[number] -= 1
+        if outcome.folder is None:
+            run.error = run.error or outcome.error
+        else:
+            run.wall_s += outcome.wall_s
+            found[id(outcome.job)] = read_replication(outcome.folder)
+        if left[number] == 0:
             ended = len(runs) - sum(1 for n in left.values() if n > 0)
             report(f"{ended}/{len(runs)} {run.case.name}: {run.error or f'{run.wall_s:.1f} s'}")
-    for number, replications in found.items():
+    for number, some in jobs.items():
         if runs[number].error is None:
-            runs[number].replications = [replications[key] for key in sorted(replications) if key[0] == 0]
-            runs[number].displaced = [replications[key] for key in sorted(replications) if key[0] > 0]
+            all_ = [found[id(job)] for job in some]
+            off = sum(1 for job in some if " constants " in job.name)
+            runs[number].replications, runs[number].displaced = all_[: len(all_) - off], all_[len(all_) - off :]
 
 
-Outcome = Replication | RealRun | str
-
-
-def _outcomes(tasks: Sequence[_Task], processes: int) -> Iterator[tuple[_Task, Outcome, float]]:
-    for task, found in each(_do, tasks, processes):
-        yield (task, reason_of(found), 0.0) if isinstance(found, Exception) else (task, *found)
-
-
-def _do(task: _Task) -> tuple[Outcome, float]:
-    if task.measured is None:
-        return simulate_one(task.config, task.replication)
-    began = time.perf_counter()
-    try:
-        return real_run(task.measured, task.config), time.perf_counter() - began
-    except Exception as error:
-        return reason_of(error), time.perf_counter() - began
-
-
-def simulate_one(config: Mapping[str, Any], replication: int) -> tuple[Outcome, float]:
-    """Replication number `replication` of a configuration, or why there is none, and the seconds that it took."""
-    from lsmlab.sim.configuration.compose import trusted_packages
-    from lsmlab.sim.simulation import run
-
-    began = time.perf_counter()
-    try:
-        seeded = {**config, "seed": int(config.get("seed", 1)) + replication}
-        result = run(seeded, None, trusted_packages())
-    except Exception as error:
-        return reason_of(error), time.perf_counter() - began
-    values = simulated_values(result.summary, result.jobs, result.series, result.latency)
-    series = reported_series(result.series)
-    return Replication(values, series), time.perf_counter() - began
+def read_replication(folder: Path) -> Replication:
+    """What a stored run says that can be scored."""
+    summary = read_summary(folder)
+    jobs, series, latency = (StoredTable(folder / f"{name}.parquet") for name in ("jobs", "series", "latency"))
+    return Replication(simulated_values(summary, jobs, series, latency), reported_series(series))

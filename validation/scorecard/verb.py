@@ -50,7 +50,7 @@ def validate(argv: list[str]) -> int:
         cases += gather_logs(given.public_data)
     if given.match:
         cases = [(name, case) for name, case in cases if any(word in case.name for word in given.match)]
-    card.runs = run_cases(cases, given.seeds, given.jobs, given.overrides, say)
+    card.runs = run_cases(cases, given.seeds, given.jobs, given.overrides, say, fresh=given.fresh, quiet=given.json)
     if given.docs:
         write_model_errors(card.runs)
     for run in card.runs:
@@ -76,6 +76,7 @@ class _Given:
     jobs: int
     report: bool | None
     docs: bool
+    fresh: bool
     match: list[str]
     sets: tuple[str, ...]
     overrides: list[str]
@@ -105,6 +106,7 @@ def _parser() -> LineParser:
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where page and JSON go (outputs/validation-<time>)")
     parser.add_argument("--release", action="store_true", help="score the quarantine part as well")
+    parser.add_argument("--fresh", action="store_true", help="simulate again what the run store (outputs/runs) holds")
     parser.add_argument("--no-report", action="store_true", help="draw no page")
     parser.add_argument(
         "--write-docs", action="store_true", help="renew docs/validation.md and validation/scorecard/baseline.json"
@@ -119,7 +121,7 @@ def _parse(argv: list[str]) -> _Given:
     given.json, given.release, given.cases, given.out = found.json, found.release, found.cases, found.out
     given.public_data, given.seeds, given.jobs, given.match = found.public_data, found.seeds, found.jobs, found.match
     given.report = False if found.no_report else None
-    given.docs = found.write_docs
+    given.docs, given.fresh = found.write_docs, found.fresh
     given.overrides = [*found.overrides, *found.set]
     given.sets = tuple(found.only or (SETS if found.cases is None else ()))
     _check(given)

@@ -1,0 +1,78 @@
+"""Times what many runs cost besides simulating: composing a configuration, and 96 tiny runs with two workers.
+
+usage: python benchmarks/many.py        (part of make bench)
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+COMPOSE_MS = 10.0
+"""Target for one composition after the first, CPU milliseconds."""
+FIRST_S, ALL_S = 2.0, 8.0
+"""Targets for 96 tiny runs: wall seconds to the first line of progress, and to the end."""
+_REPEATS = 200
+_SEEDS = ",".join(str(n) for n in range(1, 49))
+_TINY = ("device=nvme,sata", f"seed={_SEEDS}", "workload.num=20k", "workload.duration=2s", "-j", "2", "--no-report")
+
+
+def composition() -> bool:
+    """CPU time of composing configurations that differ in values; whether the target was met."""
+    from lsmlab.sim.configuration.compose import composer
+
+    def overrides(n: int) -> list[str]:
+        return ["device=sata", f"workload.value_size={n}", f"engine.options.max_background_jobs={n % 7 + 1}"]
+
+    with composer() as compose:
+        compose(overrides(1))
+        begun = time.process_time()
+        for n in range(_REPEATS):
+            compose(overrides(n + 1))
+        spent_ms = (time.process_time() - begun) / _REPEATS * 1e3
+    print(f"composition      {spent_ms:6.1f} ms CPU of {COMPOSE_MS:.0f}{_missed(spent_ms > COMPOSE_MS)}")
+    return spent_ms <= COMPOSE_MS
+
+
+def tiny_runs() -> bool:
+    """Wall and CPU time of a comparison of 96 tiny runs, in an empty store and again; whether the targets were met."""
+    met = True
+    with tempfile.TemporaryDirectory() as place:
+        for what in ("96 runs", "96 kept runs"):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            first_s, all_s = _timed(Path(place), what.replace(" ", "-"))
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            missed = all_s > ALL_S or (first_s is not None and first_s > FIRST_S)
+            told = f"progress after {first_s:.1f} s of {FIRST_S:.0f}, " if first_s is not None else ""
+            print(f"{what:16} {told}end after {all_s:.1f} s of {ALL_S:.0f}, CPU {cpu_s:.1f} s{_missed(missed)}", flush=True)
+            met &= not missed
+    return met
+
+
+def _timed(place: Path, out: str) -> tuple[float | None, float]:
+    begun = time.perf_counter()
+    with subprocess.Popen(
+        [sys.executable, "-m", "lsmlab.sim", "compare", *_TINY, "--out", out],
+        cwd=place, env={**os.environ, "LSMLAB_RUNS": str(place / "store")}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        first_s = time.perf_counter() - begun if line else None
+        process.stderr.read()
+    if process.returncode:
+        raise SystemExit(f"the runs failed: exit code {process.returncode}")
+    return first_s, time.perf_counter() - begun
+
+
+def _missed(missed: bool) -> str:
+    return "  MISSED" if missed else ""
+
+
+if __name__ == "__main__":
+    sys.exit(0 if all([composition(), tiny_runs()]) else 1)

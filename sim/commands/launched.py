@@ -1,0 +1,96 @@
+"""One run that a launcher of Hydra's started, anywhere, and what all of them left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.combinations import bare
+from lsmlab.sim.configuration.compose import check, override_key
+from lsmlab.sim.configuration.old_names import new_name, rename_keys, rename_targets
+from lsmlab.sim.configuration.parameters import apply_parameters
+from lsmlab.sim.runs.index import IndexedRun, read_runs
+from lsmlab.sim.runs.key import run_key
+from lsmlab.sim.runs.store import ABOUT, ERROR, copy_run, default_store
+from lsmlab.sim.runs.task import Task, attempt, reason_of
+from lsmlab.sim.runs.typed import parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What the launcher hands over."""
+
+    directory: Path
+    """Where the results go."""
+    config: dict[str, Any]
+    overrides: list[str]
+    device: str | None
+    """The chosen entry of configs/device."""
+    folders: Sequence[Path]
+    """The user's folders of groups."""
+
+
+def run_launched(given: Launched, *, fresh: bool) -> None:
+    """Put the results of a run into its directory; the reason instead (error.txt) if it fails."""
+    (given.directory / ERROR).unlink(missing_ok=True)
+    try:
+        rename_keys(given.config)
+        rename_targets(given.config)
+        typed = (new_name(override_key(text)) for text in given.overrides)
+        apply_parameters(given.config, given.device, typed, given.folders)
+        check(given.config)
+        if given.config.get("replications", 1) != 1:
+            raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")
+    except InputError as error:
+        _fail(given, reason_of(error))
+        return
+    store, key = default_store(), run_key(given.config)
+    if fresh or store.find(key) is None:
+        found = attempt(Task(key, given.config, store.root, fresh))
+        if found.error is not None:
+            store.fail(key, f"{found.error}\n{found.trace}".rstrip())
+            _fail(given, found.error)
+            return
+    choices = bare({override_key(o): o.partition("=")[2] for o in given.overrides if "=" in o})
+    about = {"name": given.directory.name, "choices": choices, "parameters": parameters(given.config, choices)}
+    copy_run(store.root / key, given.directory, about)
+
+
+def _fail(given: Launched, reason: str) -> None:
+    for name in (ABOUT, "summary.json"):  # of an earlier sweep in this place: not the result of this configuration
+        (given.directory / name).unlink(missing_ok=True)
+    (given.directory / ERROR).write_text(f"{reason}\n", encoding="utf-8")
+
+
+def left_by_launcher(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:
+    """The finished runs right below a sweep's directory, in their order, and (name, reason) of those that failed."""
+    runs = {run.name: run for run in read_runs(root)}
+    found, failures = [], []
+    for folder in sorted((p.parent.parent for p in root.glob("*/.hydra/overrides.yaml")), key=_order):
+        if (folder / ERROR).exists():
+            failures.append((folder.name, (folder / ERROR).read_text(encoding="utf-8").strip()))
+        elif folder.name in runs:
+            found.append(runs[folder.name])
+        else:
+            failures.append((folder.name, "it left no results"))
+    return _only_differing(found), failures
+
+
+def _order(folder: Path) -> tuple[int, str]:
+    return len(folder.name), folder.name
+
+
+def _only_differing(runs: list[IndexedRun]) -> list[IndexedRun]:
+    """Drop from the choices what all runs have in common; a single run keeps its own."""
+    if len(runs) < 2:
+        return runs
+    shared = set(runs[0].choices.items()).intersection(*(run.choices.items() for run in runs))
+    differing = [{k: v for k, v in run.choices.items() if (k, v) not in shared} for run in runs]
+    return [
+        changed(run, choices=mine, parameters={k: v for k, v in run.parameters.items() if k in mine})
+        for run, mine in zip(runs, differing, strict=True)
+    ]

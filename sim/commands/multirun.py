@@ -1,0 +1,57 @@
+"""--multirun without a launcher of Hydra's: the grid of comma lists, choice() and range() through the run store."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.commands.arguments import Arguments
+from lsmlab.sim.commands.many import INTERRUPTED, carry_out
+from lsmlab.sim.configuration.combinations import bare, expand
+from lsmlab.sim.configuration.compose import composer, override_key
+from lsmlab.sim.results.rundir import made
+from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.index import IndexedRun, publish
+from lsmlab.sim.runs.typed import parameters
+
+
+def is_plain_grid(overrides: Sequence[str], flags: Sequence[str]) -> bool:
+    """Whether nothing but --multirun and values are asked of Hydra: no launcher, no sweeper, no other flag or key."""
+    if set(flags) - {"-m", "--multirun"}:
+        return False
+    hydra = [text for text in overrides if override_key(text).startswith("hydra")]
+    return not any("glob(" in text or "interval(" in text for text in overrides) and all(
+        override_key(text) == "hydra.sweep.dir" and "$" not in text for text in hydra
+    )
+
+
+def run_grid(given: Arguments, overrides: Sequence[str], root: Path) -> int:
+    """Simulate all combinations into ROOT/0, ROOT/1 and so on, and list them in ROOT/runs.parquet; the exit code."""
+    wanted = expand([text for text in overrides if override_key(text) != "hydra.sweep.dir"])
+    with composer(given.config_dirs) as compose:
+        configs = [compose(texts).config for texts, _ in wanted]
+    if any(config.get("replications", 1) != 1 for config in configs):
+        raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")
+    as_json = given.json or bool(configs[0].get("json"))
+    jobs = [
+        Job(str(number), config, root / str(number), bare(chosen), parameters(config, bare(chosen)))
+        for number, (config, (_, chosen)) in enumerate(zip(configs, wanted, strict=True))
+    ]
+    made(root)
+    found = carry_out(jobs, given, root, quiet=as_json)
+    if found is None:
+        return INTERRUPTED
+    runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}, o.job.parameters) for o in found if o.error is None]
+    if runs:
+        sys.stdout.write(publish(root, runs, as_json=as_json))
+        sys.stdout.flush()
+    return _failures(found, sys.stderr.write)
+
+
+def _failures(found: Sequence[Outcome], write: Callable[[str], object]) -> int:
+    failed = [outcome for outcome in found if outcome.error is not None]
+    for outcome in failed:
+        write(f"lsmlab: run {outcome.job.name} failed: {outcome.error}\n")
+    return 1 if failed else 0

@@ -1,0 +1,22 @@
+"""One run into a directory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lsmlab.sim.progress import Progress
+from lsmlab.sim.results.rundir import RunDirectory
+
+
+def simulate(config: Mapping[str, Any], directory: Path, progress: Progress | None = None) -> dict[str, Any]:
+    """Simulate one configuration, publish its files in `directory`, and return its summary."""
+    from lsmlab.sim.configuration.compose import trusted_packages
+    from lsmlab.sim.simulation import run
+
+    with RunDirectory(directory) as place:
+        result = run(config, progress, trusted_packages())
+        result.save(place.staging)
+        place.publish()
+    return dict(result.summary)

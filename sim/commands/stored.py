@@ -1,0 +1,61 @@
+"""The verb `runs`: what a run store or a folder of results holds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.results.jsontext import to_json
+from lsmlab.sim.results.rundir import shown
+from lsmlab.sim.runs.store import RunStore, default_store
+
+
+def runs(argv: list[str]) -> int:
+    """List the runs of a store or folder of results, write its index again, or remove what killed processes left."""
+    given = _parser().parse_args(argv)
+    root = given.directory or default_store().root
+    if not root.is_dir():
+        raise InputError(f"{root}: no such folder; name a run store or a folder of results")
+    if given.action == "clean":
+        count = RunStore(root).clean()
+        sys.stdout.write(f"{count} unfinished runs of ended processes removed from {shown(root)}\n")
+        return 0
+    from lsmlab.sim.runs.index import INDEX, read_failures, read_runs, write_index
+
+    found = list(read_runs(root))
+    if given.action == "rebuild":
+        write_index(root / INDEX, found)
+        sys.stdout.write(f"{shown(root / INDEX)}: {len(found)} runs\n")
+        return 0
+    failures = read_failures(root)
+    if given.json:
+        sys.stdout.write(to_json({
+            "runs": [{"name": r.name, "engine": r.summary.get("engine"), "workload": r.summary.get("workload"),
+                      "seed": r.summary.get("seed"), "parameters": r.parameters if r.choices else {}} for r in found],
+            "failed": [{"name": name, "error": reason} for name, reason in failures],
+        }))  # fmt: skip
+        return 0
+    for run in found:
+        about = dict(run.choices) or {k: str(run.summary.get(k)) for k in ("engine", "workload", "seed")}
+        sys.stdout.write(f"{run.name}  {', '.join(f'{k}={v}' for k, v in about.items())}\n")
+    for name, reason in failures:
+        sys.stdout.write(f"{name}  failed: {reason}\n")
+    return 0
+
+
+def _parser() -> LineParser:
+    parser = LineParser(
+        prog="lsmlab runs",
+        description="What a run store or a folder of results holds.",
+        epilog="Without DIR: the store that all commands share, outputs/runs or $LSMLAB_RUNS.",
+    )
+    parser.add_argument(
+        "action",
+        choices=("list", "rebuild", "clean"),
+        help="list: name the runs; rebuild: write runs.parquet again; clean: remove what killed processes left",
+    )
+    parser.add_argument("directory", nargs="?", type=Path, metavar="DIR")
+    parser.add_argument("--json", action="store_true", help="with list: print one JSON document and nothing else")
+    return parser

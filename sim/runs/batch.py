@@ -1,0 +1,134 @@
+"""Many configurations: what the store holds is taken from there, the rest is simulated; results as they end."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lsmlab.sim.results.reading import read_summary
+from lsmlab.sim.results.rundir import made
+from lsmlab.sim.runs.choice import executor
+from lsmlab.sim.runs.executor import Executor
+from lsmlab.sim.runs.key import run_key
+from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.store import ERROR, FAILED, RunStore, copy_run, default_store, key_in
+from lsmlab.sim.runs.task import Attempt, Task, attempt, reason_of
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One configuration to simulate."""
+
+    name: str
+    config: Mapping[str, Any]
+    directory: Path | None = None
+    """A folder of results that gets the run's files too; None: they stay in the store alone."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """The overrides that tell this job from its neighbours."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The same choices as typed values, for the index."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job."""
+
+    job: Job
+    folder: Path | None
+    """Where its files are; None if it failed."""
+    wall_s: float = 0.0
+    """Wall seconds that the simulation took, also when it was done earlier."""
+    error: str | None = None
+    bad_input: bool = False
+    kept: bool = False
+    """It was in the store already."""
+
+    @cached_property
+    def summary(self) -> dict[str, Any] | None:
+        """What summary.json says; None if the job failed."""
+        if self.folder is None:
+            return None
+        return read_summary(self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How jobs are done."""
+
+    processes: int | None = None
+    """None: one per core."""
+    fresh: bool = False
+    """Simulate also what the store holds."""
+    quiet: bool = False
+    """Show no progress."""
+    store: RunStore = field(default_factory=default_store)
+
+
+def outcomes(jobs: Sequence[Job], settings: Settings, through: Executor | None = None) -> Iterator[Outcome]:
+    """Every job with its outcome, as they end; jobs of one configuration are simulated once.
+
+    A job that fails does not stop the others; one that failed before is tried again. Closing the iterator (Ctrl-C) ends
+    all work; what was finished stays in the store and in the jobs' directories.
+    """
+    store = settings.store
+    store.clean()
+    by_key: dict[str, list[Job]] = {}
+    for job in jobs:
+        by_key.setdefault(run_key(job.config), []).append(job)
+    there = [] if settings.fresh else [key for key in by_key if store.find(key) is not None]
+    progress = RunProgress(len(by_key), len(there), quiet=settings.quiet)
+    try:
+        for key in there:
+            for job in by_key[key]:
+                yield _placed(store, key, job, kept=True)
+        tasks = [Task(k, js[0].config, store.root, settings.fresh) for k, js in by_key.items() if k not in set(there)]
+        numbers = {task.key: number for number, task in enumerate(tasks)}
+        chosen = through or executor(settings.processes, len(tasks))
+        with closing(chosen.each(attempt, tasks, progress.share)) as ends:
+            for ended in ends:
+                progress.ended(numbers[ended.task.key])
+                for job in by_key[ended.task.key]:
+                    yield _outcome(store, ended.task.key, job, ended.found)
+    finally:
+        progress.close()
+        store.clean()
+
+
+def _outcome(store: RunStore, key: str, job: Job, found: Attempt | Exception) -> Outcome:
+    if isinstance(found, Exception):
+        found = Attempt(error=reason_of(found))
+    if found.error is None:
+        return _placed(store, key, job, kept=False)
+    store.fail(key, f"{found.error}\n{found.trace}".rstrip())
+    if job.directory is not None:
+        if key_in(job.directory) not in (None, key):
+            shutil.rmtree(job.directory)  # of an earlier command: not the result of this configuration
+        place = made(_failed(job.directory))
+        (place / ERROR).write_text(f"{found.error}\n", encoding="utf-8")
+    return Outcome(job, None, error=found.error, bad_input=found.bad_input)
+
+
+def _placed(store: RunStore, key: str, job: Job, *, kept: bool) -> Outcome:
+    """The outcome of a job whose run is in the store, after putting it into the job's directory."""
+    folder, wall_s = store.root / key, float(store.about(key).get("wall_s", 0.0))
+    if job.directory is not None:
+        about = {"name": job.name, "choices": job.choices, "parameters": job.parameters}
+        copy_run(folder, job.directory, about)
+        folder = job.directory
+        shutil.rmtree(_failed(folder), ignore_errors=True)
+    return Outcome(job, folder, wall_s, kept=kept)
+
+
+def _failed(directory: Path) -> Path:
+    return directory.parent / FAILED / directory.name
+
+
+def in_order(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
+    """The outcomes of all jobs, in the order of the jobs."""
+    found = {id(outcome.job): outcome for outcome in outcomes(jobs, settings)}
+    return [found[id(job)] for job in jobs]

@@ -1,0 +1,119 @@
+"""The index of many runs: one row each, with typed parameters and every number of its summary."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.sim.results.comparison_text import comparison_text
+from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.results.reading import read_summary
+from lsmlab.sim.results.rundir import shown
+from lsmlab.sim.runs.store import ABOUT, FAILED, key_in
+from lsmlab.sim.runs.typed import flat, typed_value
+
+INDEX: Final = "runs.parquet"
+_MOST_COLUMNS: Final = 24
+"""Runs that are shown side by side; of more, the index alone tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedRun:
+    """A finished run of a sweep or comparison."""
+
+    name: str
+    """Its folder."""
+    choices: Mapping[str, str]
+    """The overrides that it was given."""
+    summary: Mapping[str, Any]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The choices as numbers in base units, booleans and text."""
+
+    @property
+    def label(self) -> str:
+        """A short name for tables: the chosen values; a seed is a number like any other, so it is named."""
+        return " ".join(f"seed {v}" if k == "seed" else v for k, v in self.choices.items()) or self.name
+
+
+def publish(root: Path, runs: Sequence[IndexedRun], *, as_json: bool) -> str:
+    """List finished runs in `root` (runs.parquet, runs.json); returns what to print of them: tables, or the document."""
+    document = {"runs": [{"name": r.name, "overrides": r.choices, "summary": r.summary} for r in runs]}
+    write_json(root / "runs.json", document)
+    write_index(root / INDEX, runs)
+    if as_json:
+        return to_json(document)
+    table = f"{comparison_text([(r.label, r.summary) for r in runs])}\n" if len(runs) <= _MOST_COLUMNS else ""
+    return f"{table}Saved in {shown(root)}: one folder per run, {INDEX} lists them\n"
+
+
+def read_runs(root: Path) -> Iterator[IndexedRun]:
+    """The finished runs in and below a folder of results, or of a store, in the order of their names."""
+    for place in sorted(root.rglob(ABOUT), key=lambda p: (len(p.parent.name), str(p))):
+        folder = place.parent
+        if key_in(folder) is None or any(part.startswith(".") or part == "staging" for part in folder.parts):
+            continue
+        about = json.loads(place.read_text(encoding="utf-8"))
+        summary = read_summary(folder)
+        choices = about.get("choices") or {}
+        typed = about.get("parameters") if choices else dict(flat(_config(folder)))
+        yield IndexedRun(str(folder.relative_to(root)), choices, summary, typed or {})
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found: dict[str, Any] = yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), loader)
+    return found
+
+
+def read_failures(root: Path) -> list[tuple[str, str]]:
+    """(name, reason) of the runs that failed and have no results."""
+    return [
+        (path.parent.name, path.read_text(encoding="utf-8").partition("\n")[0])
+        for path in sorted(root.glob(f"{FAILED}/*/error.txt"))
+    ]
+
+
+def write_index(path: Path, runs: Sequence[IndexedRun]) -> None:
+    """Write one row per run as Parquet: run, the parameters, then the summary's numbers (nested keys joined by dots).
+
+    A parameter has the column type of its values: a number in base units, a boolean or text. Null where a run lacks it.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [{"run": r.name, **_parameters(r), **dict(_numbers(r.summary, ""))} for r in runs]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = pa.table({c: _column([row.get(c) for row in rows]) for c in columns})
+    temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        pq.write_table(table, temporary, compression="zstd")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _parameters(run: IndexedRun) -> dict[str, Any]:
+    return dict(run.parameters) or {key: typed_value(value) for key, value in run.choices.items()}
+
+
+def _column(values: list[Any]) -> list[Any]:
+    kinds = {type(v) for v in values if v is not None}
+    if kinds <= {int, float} and kinds:
+        return [None if v is None else float(v) for v in values] if float in kinds else values
+    if kinds == {bool}:
+        return values
+    return [None if v is None else str(v) for v in values]
+
+
+def _numbers(summary: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in summary.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{prefix}{key}.")
+        elif isinstance(value, int | float | str):
+            yield f"{prefix}{key}", value

@@ -1,0 +1,131 @@
+"""Worker processes on this machine. A worker that dies costs its own task only, which is tried once more."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Final
+
+from lsmlab.sim.runs.executor import Ended, R, T, Watch, Work, WorkerDiedError
+from lsmlab.sim.runs.worker import ENDED, serve
+
+_TRIES: Final = 2
+"""How often a task is given to a worker before it counts as failed because workers die of it."""
+_GRACE_S: Final = 2.0
+"""Seconds that a worker has to end after SIGTERM."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A process and the task that it does."""
+
+    process: BaseProcess
+    pipe: Connection
+    task: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProcesses:
+    """Tasks in `count` processes. They are spawned, not forked: threads of libraries do not survive a fork."""
+
+    count: int
+
+    def each(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[Ended[T, R], None, None]:
+        """Every task with its result, as they end; the workers end with the iterator."""
+        pool = _Pool(work, tasks)
+        try:
+            for _ in range(min(self.count, len(tasks))):
+                pool.start()
+            while any(worker.task is not None for worker in pool.workers):
+                for index, found in pool.wait(watch):
+                    yield Ended(tasks[index], found)
+        finally:
+            pool.stop()
+
+
+@dataclass(slots=True)
+class _Pool:
+    work: Any
+    tasks: Sequence[Any]
+    workers: list[_Worker] = field(default_factory=list)
+    waiting: deque[int] = field(init=False)
+    tries: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.waiting = deque(range(len(self.tasks)))
+
+    def start(self) -> None:
+        """Start a worker and give it a task."""
+        context = multiprocessing.get_context("spawn")
+        mine, its = context.Pipe()
+        process = context.Process(target=serve, args=(its, self.work), daemon=True)
+        process.start()
+        its.close()
+        worker = _Worker(process, mine)
+        self.workers.append(worker)
+        self._give(worker)
+
+    def _give(self, worker: _Worker) -> None:
+        worker.task = self.waiting.popleft() if self.waiting else None
+        if worker.task is None:
+            worker.pipe.close()
+            self.workers.remove(worker)
+            return
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the next wait sees it
+            worker.pipe.send(self.tasks[worker.task])
+
+    def wait(self, watch: Watch) -> Iterator[tuple[int, Any]]:
+        """Wait for messages; the tasks that ended, with their results."""
+        for ready in wait([worker.pipe for worker in self.workers]):
+            worker = next(w for w in self.workers if w.pipe is ready)
+            index = worker.task
+            assert index is not None
+            try:
+                kind, found = worker.pipe.recv()
+            except (EOFError, ConnectionResetError):
+                yield from self._bury(worker, index)
+                continue
+            if kind == ENDED:
+                self._give(worker)
+                yield index, found
+            else:
+                watch(index, found)
+
+    def _bury(self, worker: _Worker, index: int) -> Iterator[tuple[int, Any]]:
+        worker.process.join()
+        worker.pipe.close()
+        self.workers.remove(worker)
+        self.tries[index] = self.tries.get(index, 0) + 1
+        if self.tries[index] < _TRIES:
+            self.waiting.appendleft(index)
+        else:
+            yield index, WorkerDiedError(_death(worker.process.exitcode))
+        if self.waiting:
+            self.start()
+
+    def stop(self) -> None:
+        """End all workers; what they were doing is lost."""
+        for worker in self.workers:
+            worker.process.terminate()
+        for worker in self.workers:
+            worker.process.join(_GRACE_S)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+            worker.pipe.close()
+        self.workers.clear()
+
+
+def _death(code: int | None) -> str:
+    """What an exit code says of a worker's end."""
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name
+        hint = " (out of memory?)" if name == "SIGKILL" else ""
+        return f"its worker process was ended by {name}{hint}, {_TRIES} times"
+    return f"its worker process ended with exit code {code}, {_TRIES} times"

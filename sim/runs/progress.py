@@ -1,0 +1,97 @@
+"""How many runs are done, and the time left, from the first second on."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+_BAR: Final = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}, {remaining} left]"
+_PERIOD_S: Final = 10.0
+"""Seconds between two lines where stderr is no terminal."""
+
+_LEAST_WORK: Final = 0.02
+"""Share of a run from which on it tells the time left; less has mostly been start-up."""
+
+
+class RunProgress:
+    """Progress of many runs on stderr: a bar on a terminal, else a line every ten seconds; nothing when `quiet`.
+
+    A run counts by the share that it has simulated, so there is an estimate before the first run ends.
+    """
+
+    def __init__(self, total: int, kept: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total, self._done, self._kept, self._clock = total, kept, kept, clock
+        self._shares: dict[int, float] = {}
+        self._began_s = clock()
+        self._next_s = self._began_s
+        self._bar: Any = None
+        self._quiet = quiet or total == kept
+        if not self._quiet and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            size = shutil.get_terminal_size()  # of a terminal that does not tell its size: 80 x 24
+            self._bar = tqdm(
+                total=total, initial=kept, bar_format=_BAR, leave=False, mininterval=0.2, ncols=size.columns, nrows=size.lines
+            )
+        self._show()
+
+    def share(self, index: int, share: float) -> None:
+        """A running task has done `share` of its simulated time."""
+        self._shares[index] = min(share, 1.0)
+        self._show()
+
+    def ended(self, index: int) -> None:
+        """A run ended, well or not."""
+        self._shares.pop(index, None)
+        self._done += 1
+        self._show()
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def line(self) -> str:
+        """What is done and what is left.
+
+        >>> times = iter([0.0, 0.0, 10.0, 10.0, 10.0])
+        >>> progress = RunProgress(8, 2, quiet=True, clock=lambda: next(times))
+        >>> progress.share(0, 0.5)
+        >>> progress.line()
+        '2/8 runs (2 kept), about 1.8 min left'
+        """
+        work = self._work() - self._kept
+        kept = f" ({self._kept} kept)" if self._kept else ""
+        if work < _LEAST_WORK:
+            return f"{self._done}/{self._total} runs{kept}"
+        left_s = (self._clock() - self._began_s) / work * (self._total - self._kept - work)
+        return f"{self._done}/{self._total} runs{kept}, about {_duration(left_s)} left"
+
+    def _work(self) -> float:
+        return self._done + sum(share for share in self._shares.values() if share >= _LEAST_WORK)
+
+    def _show(self) -> None:
+        now_s = self._clock()
+        if self._quiet:
+            return
+        if self._bar is not None:
+            self._bar.n = self._work()
+            self._bar.set_description_str(f"{self._done}/{self._total} runs", refresh=False)
+            self._bar.update(0)
+        elif now_s >= self._next_s and self._done < self._total:
+            self._next_s = now_s + (_PERIOD_S if self._work() > self._kept else 0.0)
+            sys.stderr.write(f"lsmlab: {self.line()}\n")
+            sys.stderr.flush()
+
+
+def _duration(seconds: float) -> str:
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 100
+        else f"{seconds / 60:.1f} min"
+        if seconds < 6000
+        else f"{seconds / 3600:.1f} h"
+    )

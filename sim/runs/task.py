@@ -1,0 +1,88 @@
+"""Simulating one configuration into the store, in whatever process an executor chooses."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsmlab.sim.progress import Progress
+from lsmlab.sim.runs.key import canonical, code_digest
+from lsmlab.sim.runs.store import RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A run that the store lacks."""
+
+    key: str
+    config: Mapping[str, Any]
+    root: Path
+    """The store's folder."""
+    replace: bool = False
+    """Compute it although it may be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of a task; its results lie in the store."""
+
+    wall_s: float = 0.0
+    error: str | None = None
+    """Why there are no results, in one line."""
+    bad_input: bool = False
+    """The error is about the configuration: it will come again unless the input changes."""
+    trace: str = ""
+    """Where a fault of the program lies."""
+
+
+def attempt(task: Task, progress: Progress | None = None) -> Attempt:
+    """Simulate a task into the store; an error becomes a line of text, so that it survives the way from a worker."""
+    from lsmlab.sim.configuration.messages import one_line
+
+    try:
+        return Attempt(simulate_task(task, progress))
+    except OSError as error:
+        return Attempt(error=f"{error.filename or task.root}: {error.strerror or error}")
+    except Exception as error:
+        if one_line(error) is not None:
+            return Attempt(error=reason_of(error), bad_input=True)
+        return Attempt(error=reason_of(error), trace="".join(traceback.format_exception(error)))
+
+
+def reason_of(error: Exception) -> str:
+    """One line on what went wrong; a fault of the program keeps its type."""
+    from lsmlab.sim.configuration.messages import one_line
+    from lsmlab.sim.runs.executor import WorkerDiedError
+
+    text = one_line(error)
+    if text is None and isinstance(error, WorkerDiedError):
+        text = str(error)
+    if text is None:
+        text = f"{type(error).__name__}: {' '.join(str(error).split())} (a fault of lsmlab: please report it)"
+    return text
+
+
+def simulate_task(task: Task, progress: Progress | None = None) -> float:
+    """Simulate a task and publish its files in the store; returns the wall seconds that it took.
+
+    Raises InputError for a configuration that cannot be simulated, OSError if the store cannot be written.
+    """
+    from lsmlab.sim.configuration.compose import trusted_packages
+    from lsmlab.sim.simulation import run
+
+    began = time.perf_counter()
+    store = RunStore(task.root)
+    with store.staging() as place:
+        result = run(canonical(task.config), progress, trusted_packages())
+        result.save(place)
+        wall_s = time.perf_counter() - began
+        about = {
+            "seed": result.summary["seed"], "version": result.summary["version"], "code": code_digest(),
+            "wall_s": round(wall_s, 3), "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        }  # fmt: skip
+        store.publish(place, task.key, about, replace=task.replace)
+    return wall_s

@@ -1,0 +1,67 @@
+"""A worker process: does tasks that it receives over a pipe, and ends when its parent does."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final
+
+from lsmlab.sim.runs.executor import Work
+
+ENDED: Final = "ended"
+"""Kind of a message to the parent: a task's result."""
+SHARE: Final = "share"
+"""The other kind: how far a running task is."""
+_PERIOD_S: Final = 0.25
+"""Seconds between two messages on how far a task is."""
+
+
+def serve(pipe: Connection, work: Work[Any, Any]) -> None:
+    """Do each task that comes over the pipe; returns when the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            task = pipe.recv()
+            pipe.send((ENDED, _done(pipe, work, task)))
+        except (EOFError, BrokenPipeError):
+            return
+
+
+def _end_with_parent() -> None:
+    """End this process at once when its parent has gone, however that ended: nobody would take the result."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _done(pipe: Connection, work: Work[Any, Any], task: Any) -> Any:
+    last_s = time.monotonic()
+
+    def progress(now_s: float, end_s: float) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s > _PERIOD_S and end_s > 0.0:
+            last_s = time.monotonic()
+            pipe.send((SHARE, now_s / end_s))
+
+    try:
+        return work(task, progress)
+    except (EOFError, BrokenPipeError):
+        raise
+    except Exception as error:
+        return _portable(error)
+
+
+def _portable(error: Exception) -> Exception:
+    """The exception, if it survives the way to the parent; else one of the same words."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

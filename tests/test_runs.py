@@ -1,0 +1,378 @@
+"""The run store and the executors: keys, folders that appear whole, resumed commands, killed drivers and workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from lsmlab.sim.__main__ import main
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.runs import key as keys
+from lsmlab.sim.runs.batch import Job, Settings, in_order
+from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
+from lsmlab.sim.runs.key import run_key
+from lsmlab.sim.runs.local import LocalProcesses
+from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.store import RunStore, copy_run, default_store
+from lsmlab.sim.runs.task import Task, simulate_task
+from run_work import doubled, killed, killed_at_first
+
+QUICK = ["workload.num=20k", "workload.duration=2s"]
+WAIT_S = 120.0
+"""The longest that a test waits for a process; a busy machine takes its time."""
+linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+# --- keys --------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_follows_what_decides_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seed, values, the content of a named file and the code change the key; what is printed does not."""
+    path = tmp_path / "trace.csv"
+    path.write_text("a")
+    config = {**compose(QUICK), "initial_tree": str(path)}
+    first = run_key(config)
+
+    assert first == run_key({**config, "json": True, "report": False, "replications": 3})
+    assert first != run_key({**config, "seed": 2})
+    path.write_text("another")
+    second = run_key(config)
+    assert first != second
+    monkeypatch.setattr(keys, "code_digest", lambda _packages: "other code")
+    assert second != run_key(config)
+
+
+def test_code_of_a_trusted_package_is_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine of one's own that changes gives other results: its sources count."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "mine_own").mkdir()
+    source = tmp_path / "mine_own" / "__init__.py"
+    found = []
+    for text in ("a = 1\n", "a = 2\n"):
+        source.write_text(text)
+        keys.code_digest.cache_clear()
+        found.append(run_key({"engine": {"_target_": "mine_own.Engine"}}))
+
+    assert found[0] != found[1]
+
+
+# --- store -------------------------------------------------------------------------------------------------------
+
+
+def stored(seed: int = 1) -> tuple[RunStore, Task]:
+    """A store with one run."""
+    config = {**compose(QUICK), "seed": seed}
+    task = Task(run_key(config), config, default_store().root)
+    simulate_task(task)
+    return default_store(), task
+
+
+def test_two_that_finish_the_same_run_both_succeed() -> None:
+    """The first publishes, the second finds the place taken: no error, one run, nothing left over."""
+    store, task = stored()
+    simulate_task(task)
+
+    assert [task.key] == list(store.finished())
+    assert [] == list((store.root / "staging").iterdir())
+
+
+def test_a_damaged_run_is_no_run() -> None:
+    """A file that is missing or has another size: the run is done again, and whole afterwards."""
+    store, task = stored()
+    place = store.root / task.key
+    (place / "series.parquet").unlink()
+    assert store.find(task.key) is None
+    simulate_task(task)
+    (place / "summary.json").unlink()
+    (place / "summary.json").write_text("{}")
+    assert store.find(task.key) is None
+
+    simulate_task(task)
+
+    assert place == store.find(task.key)
+
+
+def test_results_are_complete_without_the_store(tmp_path: Path) -> None:
+    """A folder of results holds all files of the run; removing the store takes none of them away."""
+    import shutil
+
+    store, task = stored()
+    names = {path.name for path in (store.root / task.key).iterdir()}
+    copy_run(store.root / task.key, tmp_path / "mine", {"name": "mine"})
+    shutil.rmtree(store.root)
+
+    assert names == {path.name for path in (tmp_path / "mine").iterdir()}
+    assert "ops_per_s" in json.loads((tmp_path / "mine/summary.json").read_text())
+
+
+def test_leftovers_of_dead_processes_are_removed() -> None:
+    """Staging folders of a process that has gone are removed; those of a living one stay."""
+    import socket
+
+    store = default_store()
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    dead, alive = (store.root / "staging" / f"{socket.gethostname()}-{pid}-x" for pid in (done.pid, os.getpid()))
+    for folder in (dead, alive):
+        folder.mkdir(parents=True)
+
+    assert 1 == store.clean()
+    assert [alive] == list((store.root / "staging").iterdir())
+
+
+def test_failures_are_kept_apart_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failed run leaves error.txt beside the results, in store and directory; the next command tries it again."""
+    config = compose(["device.write_cap=-5", *QUICK])
+    job = Job("bad", config, Path("out/bad"))
+    for _ in range(2):
+        (found,) = in_order([job], Settings(1, quiet=True))
+        assert found.bad_input
+    store, key = default_store(), run_key(config)
+
+    assert store.find(key) is None
+    assert "device.write_cap: -5 is out of range" in (store.root / "failed" / key / "error.txt").read_text()
+    assert Path("out/failed/bad/error.txt").is_file()
+    assert not Path("out/bad").exists()
+
+    def well(task: Task, _progress: object) -> float:
+        good = Task(task.key, compose(QUICK), task.root)
+        return simulate_task(good)
+
+    monkeypatch.setattr("lsmlab.sim.runs.task.simulate_task", well)
+    (found,) = in_order([job], Settings(1, quiet=True))
+    assert found.error is None
+    assert not list(Path("out").rglob("error.txt"))
+    assert not list(store.root.rglob("error.txt"))
+
+
+# --- commands ----------------------------------------------------------------------------------------------------
+
+
+def mtimes(store: RunStore) -> dict[str, int]:
+    """When each run of a store was made."""
+    return {k: (store.root / k / "summary.json").stat().st_mtime_ns for k in store.finished()}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare", "device=nvme,sata"], ["run", "--replications", "2"], ["run", "-m", "device=nvme,sata"],
+        ["run", "-m", "hydra/launcher=basic", "device=nvme,sata"],
+    ],
+)  # fmt: skip
+def test_a_second_run_computes_only_what_is_missing(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    """The same command again takes all runs from the store and prints the same; --fresh simulates them again."""
+    line = [*command, *QUICK, "-j", "1", "--json", "--out"]
+    printed = []
+    for out in ("a", "a", "b"):
+        assert 0 == main([*line, out])
+        printed.append(capsys.readouterr().out)
+    before = mtimes(default_store())
+    assert 2 == len(before)
+    assert 1 == len(set(printed))
+
+    assert 0 == main([*line, "a", "--fresh"])
+
+    after = mtimes(default_store())
+    assert before.keys() == after.keys()
+    assert all(before[k] != after[k] for k in before)
+    assert printed[0] == capsys.readouterr().out
+
+
+def test_one_more_value_costs_one_more_run() -> None:
+    """Commands share the store: what `compare` has simulated, a sweep takes."""
+    main(["compare", "device=nvme,sata", *QUICK, "-j", "1", "--json"])
+    before = mtimes(default_store())
+    main(["run", "-m", "device=nvme,sata,hdd", *QUICK, "-j", "1", "--json", "--out", "sweep"])
+    after = mtimes(default_store())
+
+    assert 3 == len(after)
+    assert before.items() <= after.items()
+
+
+def test_parameters_have_types(capsys: pytest.CaptureFixture[str]) -> None:
+    """Columns of the index: numbers in base units, booleans, text; `lsmlab runs rebuild` writes the same file again."""
+    line = ["workload.value_size=100,1KB", "checks=true,false", "engine.version='7.8','8.2'", "device=nvme"]
+    assert 0 == main(["run", "-m", *line, *QUICK, "-j", "1", "--json", "--out", "sweep"])
+    table = pq.read_table("sweep/runs.parquet")
+    Path("sweep/runs.parquet").unlink()
+    main(["runs", "rebuild", "sweep"])
+    rows = table.to_pydict()
+
+    assert [100.0, 1000.0] == sorted(set(rows["workload.value_size"]))
+    assert {True, False} == set(rows["checks"])
+    assert {"7.8", "8.2"} == set(rows["engine.version"])
+    assert table.equals(pq.read_table("sweep/runs.parquet"))
+
+
+def test_a_store_lists_and_indexes_all_values(capsys: pytest.CaptureFixture[str]) -> None:
+    """The store's own index has every value of the configurations, typed."""
+    store, task = stored()
+    main(["runs", "list", "--json"])
+    listed = json.loads(capsys.readouterr().out)
+    main(["runs", "rebuild"])
+    rows = pq.read_table(store.root / "runs.parquet").to_pydict()
+
+    assert [task.key] == [run["name"] for run in listed["runs"]]
+    assert [task.key] == rows["run"]
+    assert [20_000.0] == rows["workload.num"]
+    assert [2.0] == rows["workload.duration"]
+
+
+def test_joblib_runs_the_same() -> None:
+    """A launcher of Hydra's gives the runs that our own processes give."""
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
+    for name, more in (("own", []), ("joblib", ["hydra/launcher=joblib"])):
+        assert 0 == main(["run", "-m", *more, "device=nvme,sata", *QUICK, "--json", "--fresh", "--out", name])
+    own, joblib = (json.loads(Path(name, "runs.json").read_text()) for name in ("own", "joblib"))
+
+    assert own == joblib
+
+
+def test_progress_tells_the_time_left_before_a_run_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first line comes at once, the estimate with the first share that is worth one, then a line every ten seconds."""
+    now = [0.0]
+    progress = RunProgress(4, 1, quiet=False, clock=lambda: now[0])
+    for seconds, share in ((1.0, 0.001), (2.0, 0.1), (5.0, 0.3), (13.0, 0.6)):
+        now[0] = seconds
+        progress.share(0, share)
+
+    assert [
+        "lsmlab: 1/4 runs (1 kept)", "lsmlab: 1/4 runs (1 kept)", "lsmlab: 1/4 runs (1 kept), about 58 s left",
+        "lsmlab: 1/4 runs (1 kept), about 52 s left",
+    ] == capsys.readouterr().err.splitlines()  # fmt: skip
+
+
+# --- executors ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("executor", [InProcess(), LocalProcesses(2)])
+def test_executors_do_every_task(executor: Executor) -> None:
+    """Results and exceptions of all tasks, and how far they are, whatever does them."""
+    shares: list[tuple[int, float]] = []
+    found = {e.task: e.found for e in executor.each(doubled, [1, 13, 2], lambda i, s: shares.append((i, s)))}
+
+    assert {1: 2, 2: 4} == {task: result for task, result in found.items() if task != 13}
+    assert "thirteen" == str(found[13])
+
+
+def test_a_worker_that_dies_costs_its_own_task(tmp_path: Path) -> None:
+    """A task whose worker was killed is tried once more; if that dies too, the task has failed and the others have not."""
+    again = list(LocalProcesses(2).each(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
+    found = {e.task: e.found for e in LocalProcesses(2).each(killed, [0, 1, 2, 3], lambda _i, _s: None)}
+
+    assert ["done", "done"] == [e.found for e in again]
+    assert [0, 2, 3] == [found[task] for task in (0, 2, 3)]
+    assert isinstance(found[1], WorkerDiedError)
+    assert "SIGKILL" in str(found[1])
+
+
+# --- kills -------------------------------------------------------------------------------------------------------
+
+SLOW = ["seed=1,2,3,4,5,6", "workload.num=1M", "workload.duration=40s", "workload.value_size=400"]
+"""Six runs of a second or so."""
+COMMAND = ["compare", *SLOW, "-j", "2", "--json", "--no-report", "--out"]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition."""
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def started() -> subprocess.Popen[str]:
+    """The command in a process of its own, when it has finished a run and is at the next ones."""
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "lsmlab.sim", *COMMAND, "disturbed"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(lambda: len(list(default_store().finished())) >= 1 and len(children(driver.pid)) >= 2)
+    return driver
+
+
+def children(pid: int) -> list[int]:
+    """Processes that a process has started, and theirs."""
+    try:
+        direct = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+    return direct + [p for child in direct for p in children(child)]
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives; one that has ended and waits for its parent does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def resumed_equals_undisturbed(monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Go on with the command, and do all of it in an empty store: the same table."""
+    kept = mtimes(default_store())
+    assert 0 == main([*COMMAND, "disturbed"])
+    assert kept.items() <= mtimes(default_store()).items(), "finished runs are not simulated again"
+    assert not list((default_store().root / "staging").iterdir())
+    monkeypatch.setenv("LSMLAB_RUNS", "another")
+    assert 0 == main([*COMMAND, "undisturbed"])
+    tables = [pq.read_table(f"{name}/runs.parquet") for name in ("disturbed", "undisturbed")]
+    return bool(tables[0].equals(tables[1]))
+
+
+@linux
+def test_a_killed_driver_leaves_no_worker_and_loses_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After kill -9 of the driver its workers end by themselves; the same command ends with the table of a calm run."""
+    driver = started()
+    workers = children(driver.pid)
+    driver.kill()
+    driver.wait()
+
+    until(lambda: not any(is_running(pid) for pid in workers))
+    assert 1 <= len(list(default_store().finished())) < 6, "the kill came in the middle"
+    assert resumed_equals_undisturbed(monkeypatch)
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_keeps_what_is_finished(number: signal.Signals) -> None:
+    """SIGTERM acts like Ctrl-C: exit code 130, one line on how to go on, no workers, no half-written run."""
+    driver = started()
+    workers = children(driver.pid)
+    driver.send_signal(number)
+    out, err = driver.communicate(timeout=WAIT_S)
+
+    assert (130, "") == (driver.returncode, out)
+    assert "the same command computes only the rest" in err
+    assert 1 == len(err.strip().splitlines())
+    until(lambda: not any(is_running(pid) for pid in workers))
+    assert not list((default_store().root / "staging").iterdir())
+    assert not list(Path("disturbed").glob(".*"))
+
+
+@linux
+def test_a_killed_worker_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kill -9 of a worker: its run is done by another one, and the table is that of a calm run."""
+    driver = started()
+    busy = max(children(driver.pid))
+    os.kill(busy, signal.SIGKILL)
+    _, err = driver.communicate(timeout=WAIT_S)
+
+    assert (0, "") == (driver.returncode, err)
+    assert resumed_equals_undisturbed(monkeypatch)
