@@ -1,0 +1,129 @@
+"""The cost model: a run and a fit evaluate the same formulas."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from lsmlab.models.costs.cores import contended, core_share, slowdown, wake_ups
+from lsmlab.models.costs.cost import Cost, contribution, of_host
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.jobs import compaction_cpu, deletions, file_ends, flush_cpu, job_start
+from lsmlab.models.costs.operations import point_read_cpu, scan_cpu, sleep_penalties, throughput_share, write_cpu
+from lsmlab.models.costs.prior import priors_of
+from lsmlab.models.costs.transfers import fsyncs, lone_request_s, reads, writes
+from lsmlab.validation.calibrate.solve import Constant, solve
+from lsmlab.validation.calibrate.terms import Row, design, linear
+
+HOST = Host(**{f.name: 1e-6 * (number + 1) for number, f in enumerate(fields(Host)) if f.name != "cores"})
+"""Each constant has another value, and none is 0."""
+COSTS = {
+    "flush": flush_cpu(HOST, entries_in=1e5, entries_out=8e4, raw_bytes=1e7, compressed_bytes=1e7, file_bytes=9e6),
+    "compaction": compaction_cpu(
+        HOST, entries_in=1e5, entries_out=7e4, raw_bytes=1e7, runs=9, checked_entries=7e4, compressed_bytes=1e7,
+        file_bytes=2e7, slept_files=3,
+    ),
+    "write": write_cpu(216.0, logged=True, statistics=True, memtable_bytes=2.0**29),
+    "point read": point_read_cpu(runs=5.2, blocks=1.1, block_bytes=4096.0, opens=0.3),
+    "scan": scan_cpu(runs=5.0, entries=40.0, block_bytes=4096.0, opens=0.3),
+    "job": job_start() + file_ends(4) + deletions(5, 3e8, 1e8),
+    "waits": contended(2.0, [(0.5, 1.0), (0.5, 5.0)], 2.0) + wake_ups(64.0, 0.4) + sleep_penalties(0.1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_a_run_and_a_fit_agree(name: str) -> None:
+    """The seconds that a run spends are the counts that a fit sees times the constants."""
+    cost = COSTS[name]
+    counts = cost.counts()
+    from_counts = sum(count * getattr(HOST, key.removeprefix("host.")) for key, count in counts.items())
+
+    assert all(counts.values()), "every constant is counted"
+    assert from_counts == pytest.approx(cost.seconds(HOST), rel=1e-12)
+    assert from_counts == pytest.approx(cost.seconds_at({}, HOST), rel=1e-12)
+    assert 2.5 * from_counts == pytest.approx(cost.times(2.5).seconds(HOST), rel=1e-12)
+
+
+def test_every_constant_of_a_duration_is_in_a_formula() -> None:
+    """What fits estimate is counted by a cost; the others have formulas of their own in the cost model or in sim/clients."""
+    counted = {key.removeprefix("host.") for cost in COSTS.values() for key in cost.counts()}
+    elsewhere = {"write_serial", "write_spread", "sleep_step", "interrupt_every", "interrupt"}
+
+    assert elsewhere == priors_of(Host).keys() - counted
+
+
+def test_requests_add_up() -> None:
+    """Four writes of 1 MiB and two reads of 2 MiB, one after the other, each with its latency; then two fsyncs."""
+    cost = writes(4 * 2.0**20, 4) + reads(2 * 2.0**21, 2) + fsyncs(2)
+    values = {
+        "device.write_bandwidth": 1e9, "device.write_latency": 20e-6, "device.read_bandwidth": 2e9,
+        "device.read_latency": 80e-6, "device.fsync_latency": 1e-3,
+    }  # fmt: skip
+
+    expected = 4 * lone_request_s(2.0**20, 20e-6, 1e9) + 2 * lone_request_s(2.0**21, 80e-6, 2e9) + 2e-3
+    assert expected == pytest.approx(cost.seconds_at(values, HOST))
+    assert expected == pytest.approx(sum(contribution(key, count, values[key]) for key, count in cost.counts().items()))
+
+
+def test_constants_that_no_fit_estimates_keep_the_value_of_the_machine() -> None:
+    """Checksums of 20 MB at 1 ns per byte are 20 ms that are not there to be explained by other constants."""
+    cost = compaction_cpu(Host(), entries_in=1e5, entries_out=1e5, raw_bytes=1e7, file_bytes=2e7)
+
+    columns, fixed_s = design([(cost, Host(checksum_byte=1e-9))])
+
+    assert {"host.compaction_record", "host.compaction_byte"} == columns.keys()
+    assert [0.02] == pytest.approx(fixed_s.tolist())
+
+
+def test_the_share_of_dropped_entries_is_the_machines() -> None:
+    """Of the same compaction, all of whose entries are dropped, one machine counts 22 % and another one half."""
+    counts = [
+        compaction_cpu(host, entries_in=1e5, entries_out=0.0, raw_bytes=1e7).counts()["host.compaction_record"]
+        for host in (Host(), Host(compaction_dropped=0.5))
+    ]
+
+    assert [2.2e4, 5e4] == pytest.approx(counts)
+
+
+def test_a_constant_in_a_formula_is_estimated() -> None:
+    """A constant that costs count is part of the equation without being named there, and its value comes back."""
+    rng = np.random.default_rng(1)
+    host, rows = Host(), []
+    for number in range(60):
+        entries, files = rng.uniform(1e5, 4e5), float(1 + number % 7)
+        cost = compaction_cpu(
+            host, entries_in=entries, entries_out=entries, raw_bytes=entries * (116, 1016)[number % 2], slept_files=files
+        )
+        seconds = cost.seconds(Host(compaction_record=0.2e-6, compaction_byte=1e-9, cold_start=8e-3))
+        rows.append(Row(cost, host, seconds, str(number % 6)))
+    equation = linear("CPU", rows, 0.1)
+
+    assert equation is not None
+    assert {"host.compaction_record", "host.compaction_byte", "host.cold_start"} == set(equation.keys)
+    priors = priors_of(Host)
+    constants = [Constant(key, *priors[key.removeprefix("host.")]) for key in equation.keys]
+    found = solve(constants, [equation]).values
+    assert [0.2e-6, 1e-9, 8e-3] == pytest.approx([found[key] for key in equation.keys], rel=0.02)
+
+
+def test_cores_are_shared_and_slow_each_other_down() -> None:
+    """Four threads on two cores have half a core each, and one neighbour; a thread alone has its core."""
+    assert 1.1 == pytest.approx(slowdown(4.0, 2.0, 0.1))
+    assert 0.5 / 1.1 == pytest.approx(core_share(4.0, 2.0, 0.1))
+    assert [1.0, 1.0] == [core_share(1.0, 2.0, 0.1), core_share(0.0, 2.0, 0.1)]
+    assert 1.0 == slowdown(4.0, 0.5, 0.1), "less than one core leaves no neighbour"
+
+
+@pytest.mark.parametrize(("writers", "share"), [(1, 1.0), (2, 0.74), (8, 0.74)])
+def test_group_commit_is_as_fast_as_its_serial_part(writers: int, share: float) -> None:
+    """Several writers follow each other after the serial part of a write; a single one after the whole of it."""
+    assert share == throughput_share(0.74, writers)
+
+
+def test_groups_keep_their_order() -> None:
+    """A run adds in the order of the formula, so its bytes do not depend on who else asks for the cost."""
+    one, other = Cost(of_host(write_op=0.1)), Cost(of_host(0.3, read_op=0.7))
+
+    assert [*one.groups, *other.groups] == [*(one + other).groups]
+    assert 0.1 * HOST.write_op + (0.7 * HOST.read_op) * 0.3 == (one + other).seconds(HOST)
