@@ -113,7 +113,7 @@ class FlashDrive:
         if self.slc_cache > 0 and self.slc_write_bandwidth is None:
             raise InputError("slc_write_bandwidth: a value is required with slc_cache")
         if self.filled > self.capacity:
-            raise InputError(f"filled: {self.filled:g} B must not exceed capacity, {self.capacity:g} B")
+            raise InputError(f"filled: must not exceed capacity, {self.capacity:g} B, but is {self.filled:g} B")
 
     @cached_property
     def physical_bytes(self) -> float:
