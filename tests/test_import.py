@@ -298,7 +298,7 @@ def test_estimators_get_the_estimates_that_they_name(sample: Sample, tmp_path: P
         (["missing"], "cannot be read: No such file"),
         (["."], "it is a folder"),
         (["README.md"], "not a RocksDB LOG"),
-        (["LOG", "README.md"], "neither an OPTIONS file nor the LOG"),
+        (["LOG", "README.md"], "give an OPTIONS file or a LOG of RocksDB"),
         (["LOG", "--out", "README.md"], "this is a file"),
         (["LOG", "--report-csv", "README.md"], "two rows of seconds"),
         ([], "LOG"),

@@ -81,17 +81,21 @@ class ClientLoad:
         """`rates` have changed: the rates before."""
         self.rates = Traffic()
         """Per second now; kept up to date while `rates_changed` has observers."""
-        for database in databases:
+        self._observe(reading=reads is not None)
+
+    def _observe(self, *, reading: bool) -> None:
+        """Plan again after each change of an input: stalls, memory, memtable sizes, cores, journal; device if clients read."""
+        for database in self.databases:
             database.stall_changed.add(self.refresh)
             if self._bounded:
                 database.memory_freed.add(self._memory_freed)
         for family in self.families:
             family.events.memtable_resized.add(self._resize_memtable)
-        machine.cores.changed.add(self.refresh)
-        if machine.journal is not None:
-            machine.journal.lock_changed.add(self.refresh)
-        if reads is not None:
-            machine.device.changed.add(self.refresh)
+        self._machine.cores.changed.add(self.refresh)
+        if self._machine.journal is not None:
+            self._machine.journal.lock_changed.add(self.refresh)
+        if reading:
+            self._machine.device.changed.add(self.refresh)
 
     # --- events -----------------------------------------------------------------------------------------------------
 

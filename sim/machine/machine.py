@@ -127,20 +127,8 @@ class Machine:
                 yield from self._compute(step, priority)
             else:
                 yield from self._compute(step, priority)
-            if pending is None and step.write_bytes > 0:
-                if self._copies:
-                    self.cores.copying(1)
-                if self.journal is not None and step.ends_file:
-                    yield from self.journal.fsync_file(step.write_bytes, consumer)
-                else:
-                    yield device.write(step.write_bytes, consumer)
-                if self._copies:
-                    self.cores.copying(-1)
-            elif pending is not None:
-                if self.journal is not None and step.ends_file:
-                    yield from self.journal.fsync_written(pending)
-                else:
-                    yield pending
+            if pending is not None or step.write_bytes > 0:
+                yield from self._write(step, consumer, pending)
             if self._sleeps and (taken := self.cores.taken) > 0.0:
                 requests = step.write_bytes / BUFFER_BYTES + step.read_bytes / style.readahead_bytes
                 yield self.env.timeout(wake_ups(requests, taken).seconds(self.host))
@@ -151,6 +139,24 @@ class Machine:
             progress.done(step)
         if gate is not None:
             gate.finished()
+
+    def _write(self, step: Step, consumer: Consumer, pending: simpy.Event | None) -> Events:
+        """Write the bytes of a step, or wait for the write that is `pending`; the last step of a buffered file fsyncs it."""
+        journal = self.journal if step.ends_file else None
+        if pending is not None:
+            if journal is not None:
+                yield from journal.fsync_written(pending)
+            else:
+                yield pending
+            return
+        if self._copies:
+            self.cores.copying(1)
+        if journal is not None:
+            yield from journal.fsync_file(step.write_bytes, consumer)
+        else:
+            yield self.device.write(step.write_bytes, consumer)
+        if self._copies:
+            self.cores.copying(-1)
 
     def _compute(self, step: Step, priority: Priority) -> Events:
         """Compute, and ask the limiter for what is written as it comes: a writer asks for one buffer at a time.

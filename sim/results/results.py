@@ -13,7 +13,7 @@ import numpy as np
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
-from lsmlab.sim.results.chains import chains
+from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
 from lsmlab.sim.results.memory import memory_summary
@@ -30,7 +30,7 @@ from lsmlab.sim.results.series import (
 from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.event_log import EventLog
-from lsmlab.sim.store.records import JobRecord
+from lsmlab.sim.store.records import StallInterval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,17 +117,7 @@ def collect(
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
     writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
     read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
-
-    def jobs_of(family: ColumnFamily) -> list[JobRecord]:
-        """Jobs of the family's database: a job of another family may end its stall."""
-        same = [f.recorder for f in families if f.database is family.database]
-        return [j for r in same for j in (*r.jobs, *r.unfinished)]
-
-    found = [
-        pair
-        for s in families
-        for pair in zip(s.recorder.stalls, chains(s.recorder.stalls, jobs_of(s)), strict=True)
-    ]
+    found = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary = summarise(setup, families, clients, duration_s)
     summary["memory"] = memory_summary(setup, families)
     if len(setup.families) > 1:
@@ -160,6 +150,15 @@ def collect(
         latency=_latency_table(writes, read),
         events=None if logs is None else events_table(logs, setup.sample),
     )
+
+
+def _stalls_with_chains(
+    family: ColumnFamily, families: Sequence[ColumnFamily]
+) -> list[tuple[StallInterval, Chain]]:
+    """Stalls of a family with their blame chains; a job of another family of its database may end a stall."""
+    same = [f.recorder for f in families if f.database is family.database]
+    jobs = [job for recorder in same for job in (*recorder.jobs, *recorder.unfinished)]
+    return list(zip(family.recorder.stalls, chains(family.recorder.stalls, jobs), strict=True))
 
 
 Latencies = tuple[LatencyDistribution | None, Floats]

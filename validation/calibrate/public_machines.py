@@ -9,7 +9,7 @@ import argparse
 import csv
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -84,6 +84,17 @@ def desktop(data: Path) -> SetText:
     fitted = {key.removeprefix("host."): value for key, value in found.items()}
     order = ("cores", "write_op", "write_byte", "write_depth", "job_start", "file_overhead")
     host = {key: (fixed | fitted)[key] for key in dict.fromkeys((*order, *fitted))}
+    devices, errors = _drives_of_desktop(logs)
+    return _set(
+        "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
+        "12 hardware threads, Intel Core i7-8700K", host, devices, errors, _DESKTOP,
+    )  # fmt: skip
+
+
+def _drives_of_desktop(
+    logs: Sequence[tuple[str, JobLog]],
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """Bandwidth and fsync latency of each drive, and their standard errors where it has several LOGs."""
     devices: dict[str, dict[str, float]] = {}
     errors: dict[str, dict[str, float]] = {}
     grouped: dict[str, list[JobLog]] = defaultdict(list)
@@ -103,10 +114,7 @@ def desktop(data: Path) -> SetText:
                 "write_bandwidth": float(rate * logs_of.std(ddof=1)),
                 "fsync_latency": float(np.std(commits)),
             }
-    return _set(
-        "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
-        "12 hardware threads, Intel Core i7-8700K", host, devices, errors, _DESKTOP,
-    )  # fmt: skip
+    return devices, errors
 
 
 def _flush_cpu_s(job: Job) -> float:
