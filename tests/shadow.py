@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import lsmlab.sim.store.compacting
-import lsmlab.sim.store.flushing
+import lsmlab.sim.store.jobs.compacting
+import lsmlab.sim.store.jobs.flushing
 import numpy as np
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.tree.files import KeyArray, SortedFile

@@ -17,9 +17,9 @@ from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.store.compacting import Compacting
-from lsmlab.sim.store.flushing import Flushing
-from lsmlab.sim.store.job_context import DatabaseContext
+from lsmlab.sim.store.jobs.compacting import Compacting
+from lsmlab.sim.store.jobs.context import DatabaseContext
+from lsmlab.sim.store.jobs.flushing import Flushing
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL, KeySource, Memtable, Memtables
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.recorder import StoreRecorder

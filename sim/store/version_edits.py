@@ -7,7 +7,7 @@ from typing import Final
 
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
-from lsmlab.sim.store.job_context import JobContext
+from lsmlab.sim.store.jobs.context import JobContext
 from lsmlab.sim.store.records import Files, VersionEdit
 
 NO_JOB: Final = -1

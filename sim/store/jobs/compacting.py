@@ -10,13 +10,13 @@ from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, 
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
-from lsmlab.sim.store.job_context import JobContext
-from lsmlab.sim.store.job_records import compaction_job_record, discarded_record, edit_record, unfinished_compaction
-from lsmlab.sim.store.jobs import Job, Work, running_job
+from lsmlab.sim.store.jobs.context import JobContext
+from lsmlab.sim.store.jobs.job import Job, Work, running_job
+from lsmlab.sim.store.jobs.rows import compaction_job_record, discarded_record, edit_record, unfinished_compaction
+from lsmlab.sim.store.jobs.work import CompactionWork, compaction_work
 from lsmlab.sim.store.purge import Obsolete
 from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.version_edits import apply_edit, apply_link
-from lsmlab.sim.store.work import CompactionWork, compaction_work
 
 
 class Compacting:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move
 from lsmlab.models.policies.scheduling import JobState
 from lsmlab.models.tree.files import SortedFile
-from lsmlab.sim.store.jobs import Job
+from lsmlab.sim.store.jobs.job import Job
+from lsmlab.sim.store.jobs.work import CompactionWork
 from lsmlab.sim.store.records import JobRecord
-from lsmlab.sim.store.work import CompactionWork
 
 
 def compaction_job_record(

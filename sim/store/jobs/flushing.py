@@ -11,12 +11,12 @@ from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import Progress
-from lsmlab.sim.store.job_context import JobContext
-from lsmlab.sim.store.job_records import so_far
+from lsmlab.sim.store.jobs.context import JobContext
+from lsmlab.sim.store.jobs.rows import so_far
+from lsmlab.sim.store.jobs.work import FlushWork, flush_work
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.version_edits import apply_edit
-from lsmlab.sim.store.work import FlushWork, flush_work
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move, Runni
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.steps import Progress
-from lsmlab.sim.store.work import CompactionWork
+from lsmlab.sim.store.jobs.work import CompactionWork
 
 Work = Compaction | Move | Drop | Link
 """A pick that is a job."""

@@ -26,7 +26,7 @@ from lsmlab.sim.machine.steps import (
     with_halts,
     with_point_reads,
 )
-from lsmlab.sim.store.job_context import JobContext
+from lsmlab.sim.store.jobs.context import JobContext
 
 FINE_STEPS: Final = 16
 """Steps of a job whose files reach a capped device one by one, with their fsync (docs/background/time.md)."""
