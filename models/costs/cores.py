@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.models.costs.cost import Cost, of_host
+from lsmlab.models.sums import float_sum
 
 
 def neighbours(wanted: float, cores: float) -> float:
@@ -57,5 +58,5 @@ def contended(computing_s: float, threads: Sequence[tuple[float, float]], cores:
 
     `threads`: (share of the time, threads that want a core in it).
     """
-    mean = sum(share * (1.0 + excess(wanted, cores)) * neighbours(wanted, cores) for share, wanted in threads)
+    mean = float_sum(share * (1.0 + excess(wanted, cores)) * neighbours(wanted, cores) for share, wanted in threads)
     return Cost(of_host(core_contention=computing_s * mean))

@@ -43,7 +43,7 @@ class Mix:
     def __post_init__(self) -> None:
         shares = [getattr(self, f.name) for f in fields(self)]
         if min(shares) < 0 or abs(float_sum(shares) - 1.0) > 1e-6:
-            raise InputError(f"fractions of operations sum to {sum(shares):g}; they must sum to 1, none negative")
+            raise InputError(f"fractions of operations sum to {float_sum(shares):g}; they must sum to 1, none negative")
 
     @property
     def gets(self) -> float:

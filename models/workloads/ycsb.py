@@ -141,7 +141,7 @@ class Ycsb:
         count = high - low + 1
         ranks = range(1, count + 1)
         zeta = sum(r**-YCSB_CONSTANT for r in ranks)
-        mean = low - 1 + sum(r ** (1 - YCSB_CONSTANT) for r in ranks) / zeta
+        mean = low - 1 + float_sum(r ** (1 - YCSB_CONSTANT) for r in ranks) / zeta
         return ScanLength(mean, float(high), "zipfian")
 
     def workload(self) -> Workload:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import simpy
+from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.admission import Admission
 from lsmlab.sim.clients.demand import ClientDemand
 from lsmlab.sim.clients.filling import Filling
@@ -130,13 +131,13 @@ class ClientLoad:
     def totals(self) -> Traffic:
         """What all clients have done so far."""
         self._advance()
-        writes = sum(g.served * g.write_share for g in self.groups)
-        reads = sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
+        writes = float_sum(g.served * g.write_share for g in self.groups)
+        reads = float_sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
         return Traffic(writes, reads, self._device_bytes)
 
     def scans(self) -> float:
         """Scans of all clients, as of the last `totals`."""
-        return sum(g.served * g.scan_share for g in self.groups)
+        return float_sum(g.served * g.scan_share for g in self.groups)
 
     def _wake(self) -> None:
         self._advance()
@@ -219,7 +220,7 @@ class ClientLoad:
         for group in self.groups:
             group.capacity = self._times.capacity(group)
         allowed = self._admission.decide(held)
-        wanted = sum(g.demand_per_s * g.write_share for g in self.groups)
+        wanted = float_sum(g.demand_per_s * g.write_share for g in self.groups)
         factor = 1.0 if wanted <= allowed else allowed / wanted
         self._waiting_share = 0.0
         for group in self.groups:
@@ -233,7 +234,7 @@ class ClientLoad:
     def _note_rates(self) -> None:
         """Tell whoever measures the clients that their rates have changed."""
         before = self.rates
-        reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
+        reads = float_sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
         self.rates = Traffic(writes_per_s(self.groups), reads, self._demand.device_bytes_per_s)
         if self.rates != before:
             self.rates_changed(before)

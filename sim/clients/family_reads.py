@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import simpy
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.workloads.choosers import InsertCursor
 from lsmlab.sim.clients.reads import ReadCost, TreeReads
@@ -37,7 +38,7 @@ class FamilyReads:
     @property
     def block_bytes(self) -> float:
         """Bytes that a block costs the device, averaged over reads."""
-        return sum(share * reads.block_bytes for share, reads in self._parts)
+        return float_sum(share * reads.block_bytes for share, reads in self._parts)
 
     def costs(self) -> tuple[ReadCost, ReadCost]:
         """(point read, scan) now."""
@@ -47,7 +48,7 @@ class FamilyReads:
 
     def mean_blocks_per_read(self) -> float:
         """Data blocks per point read over the run: the read amplification in blocks."""
-        return sum(share * reads.mean_blocks_per_read() for share, reads in self._parts)
+        return float_sum(share * reads.mean_blocks_per_read() for share, reads in self._parts)
 
     def facts(self) -> Mapping[str, Any]:
         """Block cache and filter as they act on the family with most reads."""
@@ -61,4 +62,4 @@ class FamilyReads:
 def _mean(costs: Sequence[tuple[float, ReadCost]]) -> ReadCost:
     if len(costs) == 1:
         return costs[0][1]
-    return ReadCost(**{f.name: sum(share * getattr(cost, f.name) for share, cost in costs) for f in fields(ReadCost)})
+    return ReadCost(**{f.name: float_sum(share * getattr(cost, f.name) for share, cost in costs) for f in fields(ReadCost)})

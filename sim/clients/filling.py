@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from lsmlab.models.sums import float_sum
 
 
 class Filling:
@@ -38,7 +39,7 @@ class Filling:
     def entries(self) -> float:
         """Writes that fill a memtable, averaged over the writes of the first database."""
         families = len(self._entries) // self._databases
-        return sum(share * full for share, full in zip(self._shares[:families], self._entries, strict=False))
+        return float_sum(share * full for share, full in zip(self._shares[:families], self._entries, strict=False))
 
     @property
     def slowest_entries(self) -> float:

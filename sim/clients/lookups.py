@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
@@ -85,7 +86,7 @@ def scan_runs(tree: Tree) -> list[Runs]:
     for files, slices in linked:
         if slices:  # as many overlapping runs as a file has slices; together the slices span the run
             beside = len(slices) / files
-            found.append(Runs(sum(slices) / beside, beside, len(tree.frozen) * len(slices) / total))
+            found.append(Runs(float_sum(slices) / beside, beside, len(tree.frozen) * len(slices) / total))
     return found
 
 

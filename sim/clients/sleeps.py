@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.rocksdb.delay import sleep_shares
+from lsmlab.models.sums import float_sum
 from lsmlab.models.version import Version
 
 ASKED_S: Final = 1.001e-3
@@ -28,9 +29,9 @@ class Sleeps(NamedTuple):
 def sleeps_at(rate_bytes_per_s: float, group_bytes: float, host: Host, version: Version) -> Sleeps:
     """Sleeps of a write group of `group_bytes` while the delayed rate is `rate_bytes_per_s`."""
     shares = sleep_shares(rate_bytes_per_s, group_bytes, host.write_op, host.sleep_step, version) or ((1, 1.0),)
-    total = sum(share for _, share in shares)
+    total = float_sum(share for _, share in shares)
     lengths = tuple((steps * host.sleep_step, share / total) for steps, share in shares)
-    return Sleeps(sum(sleep_s * share for sleep_s, share in lengths), lengths)
+    return Sleeps(float_sum(sleep_s * share for sleep_s, share in lengths), lengths)
 
 
 def fixed_sleep(asked_s: float, host: Host) -> Sleeps:

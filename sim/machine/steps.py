@@ -50,7 +50,7 @@ class Progress:
 
     def share_of(self, parts: Sequence[Sequence[Step]]) -> float:
         """Share of a job's work that is done: of the bytes to write, or of the steps where nothing is written."""
-        to_write = sum(step.write_bytes for steps in parts for step in steps)
+        to_write = float_sum(step.write_bytes for steps in parts for step in steps)
         share = self.write_bytes / to_write if to_write > 0.0 else self.steps / sum(map(len, parts))
         return min(1.0, share)
 

@@ -34,7 +34,7 @@ def latency_of(
     unstalled: list[Unstalled] = []
     tables: list[Floats] = []
     for group in clients.groups:
-        share = sum(group.shares[k] for k in kinds)
+        share = float_sum(group.shares[k] for k in kinds)
         if share == 0.0:
             continue
         pieces = _group_pieces(group, kinds, seconds, share)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from lsmlab.models.sums import float_sum
+
 _EMPTY_BYTES: Final = 1.0
 """A WAL with less is empty: shares of writes are rounded."""
 
@@ -34,7 +36,7 @@ class WalFiles:
     @property
     def closed_bytes(self) -> float:
         """Bytes of the WALs that are closed and not deleted."""
-        return sum(size for _, size in self._closed)
+        return float_sum(size for _, size in self._closed)
 
     @property
     def oldest(self) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from lsmlab.models.sums import float_sum
+
 
 @dataclass(frozen=True, slots=True)
 class WriteShape:
@@ -36,7 +38,7 @@ def mean_shape(shapes: Sequence[tuple[WriteShape, float]]) -> WriteShape:
         return first
 
     def mean(name: str) -> float:
-        return sum(float(getattr(shape, name)) * share for shape, share in shapes)
+        return float_sum(float(getattr(shape, name)) * share for shape, share in shapes)
 
     return replace(
         first,
