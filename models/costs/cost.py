@@ -59,7 +59,8 @@ class Cost:
         for _, factor, counts in self.groups:
             part = 0.0
             for name, count in counts.items():
-                part += count * getattr(host, name)
+                if count:
+                    part += count * getattr(host, name)
             total += part * factor
         return total
 

@@ -71,6 +71,7 @@ class Machine:
         self.cores = cores
         self.cache = cache
         self.host = host
+        self._job_start_s = job_start().seconds(host)
         self.style = style
         self.limiter = limiter
         self.journal = journal
@@ -182,9 +183,8 @@ class Machine:
 
     def start_job(self) -> Events:
         """Fixed cost of starting a job."""
-        cost_s = job_start().seconds(self.host)
-        if cost_s > 0:
-            yield self.env.timeout(cost_s)
+        if self._job_start_s > 0:
+            yield self.env.timeout(self._job_start_s)
 
     def finish_files(self, count: int) -> Events:
         """Fixed cost of finishing `count` output files: opening them, fsync of the tail, directory.
