@@ -119,7 +119,7 @@ def _position(keys: KeyArray, key: int) -> int | None:
 def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
     """Follow everything that happens to a store while the context lasts."""
     shadow = Shadow()
-    flush_work, compaction_work = lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.compaction_work
+    flush_work, compaction_work = lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work
     memtables = store.memtables
     source, full, rest = memtables._source, memtables.full, memtables.rest
     fill, count = source.memtable, source.counted
@@ -160,8 +160,8 @@ def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
 
     source.memtable, source.counted = memtable, counted  # type: ignore[method-assign]
     memtables.full, memtables.rest = filled, emptied  # type: ignore[method-assign]
-    lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.compaction_work = flush, merge
+    lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work = flush, merge
     try:
         yield shadow
     finally:
-        lsmlab.sim.store.flushing.flush_work, lsmlab.sim.store.compacting.compaction_work = flush_work, compaction_work
+        lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work = flush_work, compaction_work
