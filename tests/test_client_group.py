@@ -16,7 +16,8 @@ from lsmlab.sim.store.records import CAUSES
 from lsmlab.sim.store.write_shape import WriteShape
 
 SHAPE = WriteShape(
-    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, memtable_bytes=64e6, key_bytes=16, value_bytes=200, delete_share=0
+    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, memtable_bytes=64e6,
+    key_bytes=16, value_bytes=200, delete_share=0
 )
 
 

@@ -19,7 +19,8 @@ HOST = Host(
     cores=2, core_contention=0.5, write_op=2e-6, switch=0.0, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6
 )  # fmt: skip
 SHAPE = WriteShape(
-    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, memtable_bytes=64e6, key_bytes=16, value_bytes=200, delete_share=0
+    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, memtable_bytes=64e6,
+    key_bytes=16, value_bytes=200, delete_share=0
 )
 
 
