@@ -83,9 +83,11 @@ def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
     """A run that the store holds is not simulated again; another configuration is, and so is every run on demand."""
     mine = settings_of(papers(claim("ldc.a", PLAIN, FAST)))
 
-    def files(**more: Any) -> set[int]:
+    def files(**more: Any) -> set[tuple[int, int]]:
+        """Hard links of the store's files; a file system may give the number of a deleted file to a new one."""
         run_settings(mine, seeds=1, processes=1, directory=tmp_path, **more)
-        return {path.stat().st_ino for path in tmp_path.rglob("summary.json")}  # hard links of the store's files
+        stats = [path.stat() for path in tmp_path.rglob("summary.json")]
+        return {(found.st_ino, found.st_mtime_ns) for found in stats}
 
     first, again = files(), files()
 
