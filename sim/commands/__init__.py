@@ -1,6 +1,7 @@
-"""The verbs of the command line.
+"""Subcommands of the command line (entry points `lsmlab.verbs`).
 
-- Verbs: verbs, catalogue, stored (`lsmlab runs`); their options: arguments; shell completion: completion.
-- One run: single; many: many, multirun, replications; through Hydra: sweep, launched.
-- What happens to finished runs: finishers.
+- Subcommands: verbs (`run`, `compare`), catalogue (`list`, `show`), stored (`runs`). Their options: arguments. Shell
+  completion: completion.
+- One run: single. Several runs: many, multirun, replications. Runs that Hydra starts: sweep, launched.
+- Steps after a run is saved, such as drawing its page: finishers.
 """

@@ -1,4 +1,4 @@
-"""The options of `run` and `compare`, kept apart from Hydra's overrides and flags."""
+"""Options of `run` and `compare`, separated from Hydra's overrides and flags."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ _HYDRA_FLAGS: Final = {
     "-r": 0, "--run": 0, "-m": 0, "--multirun": 0, "-sc": 0, "--shell-completion": 0, "-cp": 1, "--config-path": 1,
     "-cn": 1, "--config-name": 1, "--experimental-rerun": 1, "-i": 1, "--info": 1,
 }  # fmt: skip
-"""Hydra's own flags and how many values each takes."""
+"""Number of values that each of Hydra's own flags takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What stands on the command line of `run` or `compare`, sorted."""
+    """Parsed command line of `run` or `compare`."""
 
     overrides: list[str]
     hydra_flags: list[str] = field(default_factory=list)
     """Flags that Hydra handles itself (--multirun, --cfg, --help …), with their values."""
     json: bool = False
     report: bool | None = None
-    """None: as the configuration says."""
+    """False after --no-report; None: the configuration's key `report` decides."""
     out: Path | None = None
     options_file: Path | None = None
     replications: int | None = None
     jobs: int | None = None
     fresh: bool = False
-    """Simulate also what the run store holds."""
+    """Simulate again the runs that are in the run store."""
     config_dirs: list[Path] = field(default_factory=list)
     allow_packages: list[str] = field(default_factory=list)
     variants: str | None = None
-    """Name or path of a file of variants (`compare`)."""
+    """Path of a file of variants, or its name in configs/comparison (`compare` only)."""
 
     @property
     def multirun(self) -> bool:
-        """Whether many runs are asked for."""
+        """Whether --multirun is given."""
         return bool({"-m", "--multirun"} & set(self.hydra_flags))
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """Sort a command line. Raises InputError for an unknown option (naming the nearest) or a bad value."""
+    """Parse a command line. Raises InputError for a bad value or an unknown option, with the nearest known option."""
     parser = _parser()
     known, rest = parser.parse_known_args(list(argv))
     overrides, flags = _split(rest, [s for a in parser._actions for s in a.option_strings])
@@ -72,10 +72,10 @@ def parse(argv: Sequence[str]) -> Arguments:
 
 
 class LineParser(argparse.ArgumentParser):
-    """argparse that raises InputError instead of printing its usage."""
+    """Argument parser that raises InputError instead of printing its usage and exiting."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the message as bad input."""
+        """Raise argparse's message as InputError."""
         words = message.removeprefix("argument ").replace("unrecognized arguments", "unknown")
         raise InputError(f"{words}; see '{self.prog} --help'")
 
@@ -96,7 +96,7 @@ def _parser() -> LineParser:
 
 
 def _split(rest: list[str], own: list[str]) -> tuple[list[str], list[str]]:
-    """Sort the leftovers into overrides and Hydra's flags."""
+    """Split the arguments that argparse did not take into overrides and Hydra's flags; `own` are LSMLab's options."""
     overrides: list[str] = []
     flags: list[str] = []
     pending = iter(rest)

@@ -1,4 +1,4 @@
-"""The verbs `list` and `show`: what there is to choose from, and where its numbers come from."""
+"""Subcommands `list` (entries of the configuration groups) and `show` (values of one entry, with their sources)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json
 
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
-"""Groups of an engine's policies: `engine/picker` and so on."""
+"""Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""
 _GROUPS: Final = (
     "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "parameters", "keys", "experiment",
 )  # fmt: skip
@@ -34,11 +34,11 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """The YAML as it was written, comments included."""
+        """Text of the YAML file, comments included."""
         return self.path.read_text(encoding="utf-8")
 
     def description(self) -> str:
-        """Its `description`, or else its first comment line."""
+        """Return the value of `description`, or else the first comment line."""
         text = self.text
         found = re.search(r"^description:\s*(.+?)\s*$", text, re.MULTILINE)
         if found:
@@ -49,7 +49,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A key of an entry with what was written beside it."""
+    """A key of an entry with its value and the comment on its line; `depth` counts levels of indentation."""
 
     key: str
     value: str
@@ -58,7 +58,7 @@ class Number:
 
 
 def list_verb(argv: list[str]) -> int:
-    """`lsmlab list engines|devices|workloads|hosts|parameters|keys|experiments [--json] [--config-dir DIR]`."""
+    """Run `lsmlab list engines|devices|workloads|hosts|parameters|keys|experiments [--json] [--config-dir DIR]`."""
     parser = _parser("list", "List the entries of a configuration group; without one, of all groups.")
     parser.add_argument(
         "group", nargs="?", metavar="GROUP", help="engines, pickers, cutters, throttles, schedulers, tuners, devices, …"
@@ -82,12 +82,14 @@ def list_verb(argv: list[str]) -> int:
 
 
 def show_verb(argv: list[str]) -> int:
-    """`lsmlab show device nvme [--json]`: one entry with its numbers, their sources and assumptions; or an OPTIONS file."""
-    parser = _parser("show", "Show one entry with its numbers and where they come from, or what is taken of an OPTIONS file.")
+    """Run `lsmlab show GROUP ENTRY`: print the values and sources of an entry, or the options that a file sets."""
+    parser = _parser("show", "Print the values of an entry with their sources, or the options that a file sets.")
     parser.add_argument(
         "group", metavar="GROUP", help="engine, device, workload, host, parameters, keys, experiment, or options"
     )
-    parser.add_argument("entry", metavar="ENTRY", help="its name, as in 'lsmlab list'; of options: a file or a LOG")
+    parser.add_argument(
+        "entry", metavar="ENTRY", help="name of the entry, as in 'lsmlab list'; for options: an OPTIONS file or a LOG"
+    )
     given = parser.parse_args(argv)
     if given.group == "options":
         from lsmlab.sim.configuration.options_input import options_shown, options_text
@@ -115,7 +117,11 @@ def show_verb(argv: list[str]) -> int:
 
 
 def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[Entry]:
-    """The entries of a group, by name; the user's folders come before ours, names beginning with "_" are parts."""
+    """Return the entries of a group, sorted by name.
+
+    An entry in the user's folders replaces a shipped entry of the same name. Files whose names begin with "_" are parts
+    of entries and are left out.
+    """
     found: dict[str, Entry] = {}
     for path in (p for folder in _folders(config_dirs) for p in (folder / group).glob("*.yaml")):
         found.setdefault(path.stem, Entry(group, path.stem, path))
@@ -123,7 +129,7 @@ def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[Entry]:
 
 
 def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
-    """The entry and those that it builds on within its group, in the order in which one overrides the next."""
+    """Return the entry and the entries of its group that its `defaults` include; the first overrides the others."""
     layers = [entry]
     for name in reversed(_defaults(entry)):
         for folder in _folders(config_dirs):
@@ -135,7 +141,7 @@ def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
 
 
 def _parameters(entry: Entry, config_dirs: Sequence[Path]) -> list[Entry]:
-    """The set of configs/parameters that a host's entry takes, if any: its constants override all others."""
+    """Return the parameter set that a host entry names, if any; its constants override those of the entry."""
     import yaml
 
     content = yaml.safe_load(entry.text) if entry.group == "host" else None
@@ -145,7 +151,7 @@ def _parameters(entry: Entry, config_dirs: Sequence[Path]) -> list[Entry]:
 
 
 def numbers(text: str) -> list[Number]:
-    r"""The keys of a YAML file with their values and comments, in order; comments on lines of their own are left out.
+    r"""Return the keys of a YAML file with their values and comments, in order; leave out comments on their own lines.
 
     >>> numbers("a: 2  # source: [X]\nb: {c: '#1'}")
     [Number(key='a', value='2', comment='source: [X]', depth=0), Number(key='b', value="{c: '#1'}", comment='', depth=0)]
@@ -200,7 +206,7 @@ def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path])
     for layer in reversed(layers):
         comments |= {n.key: n.comment for n in numbers(layer.text) if n.comment}
     values: Any
-    if entry.group == "parameters":  # a set is taken by a host, it is no group of the configuration
+    if entry.group == "parameters":  # Hydra cannot compose a parameter set: host.parameters names it
         import yaml
 
         values = yaml.safe_load(entry.text)
@@ -214,7 +220,7 @@ def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path])
 
 
 def _defaults(entry: Entry) -> list[str]:
-    """Names of the entries of the same group that this one builds on."""
+    """Return the names of the entries of the same group in the `defaults` of this entry."""
     import yaml
 
     content = yaml.safe_load(entry.text)
@@ -241,7 +247,7 @@ def _group(name: str) -> str:
 
 def _parser(verb: str, description: str) -> LineParser:
     parser = LineParser(prog=f"lsmlab {verb}", description=description)
-    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument("--json", action="store_true", help="print only one JSON document")
     parser.add_argument("--config-dir", "-cd", type=Path, action="append", default=[], metavar="DIR",
                         help="a folder with configuration groups of your own")  # fmt: skip
     return parser

@@ -1,4 +1,4 @@
-"""Shell completion: a small script for the verbs, which asks Hydra for the overrides of `run` and `compare`."""
+"""Shell completion: scripts that complete subcommands and options, and ask Hydra to complete overrides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _lsmlab() {
     elif [[ $verb == run || $verb == compare ]]; then
         case $word in
             -*) COMPREPLY=( $(compgen -W "@OPTIONS@" -- "$word") ) ;;
-            *)  # the word list is split at '=' and ':' by readline, so take the line as it is typed
+            *)  # readline splits words at '=' and ':', so use the line as it is typed
                 local line=${COMP_LINE:0:COMP_POINT}
                 line=${line#*"$verb"}
                 COMPREPLY=( $(COMP_LINE="lsmlab$line" lsmlab run -sc query=bash 2>/dev/null) )
@@ -48,7 +48,7 @@ _OPTIONS: Final = "--options --out --json --replications --jobs --fresh --no-rep
 
 
 def script(arguments: Sequence[str], verbs: Sequence[str]) -> str:
-    """The completion script for bash, zsh or fish. Raises InputError for another shell."""
+    """Return the completion script for bash, zsh or fish. Raises InputError for another shell."""
     shell = arguments[0] if arguments else ""
     templates = {"bash": _BASH, "zsh": _ZSH + _BASH, "fish": _FISH}
     if shell not in templates:

@@ -1,4 +1,7 @@
-"""What happens to finished runs besides being saved, such as drawing their page: entry points of other folders."""
+"""Finishers: functions that other packages register as entry points and that get the directory of each saved run.
+
+The reports package registers a finisher that draws the page of a run.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 RUN: Final = "lsmlab.finishers"
-"""Entry points `(directory: Path) -> Path | None` for one run; they may return the page that they wrote."""
+"""Group of the entry points `(directory: Path) -> Path | None` for one run; the result is the page written, if any."""
 COMPARISON: Final = "lsmlab.comparison_finishers"
-"""Entry points `(directory: Path, run_dirs: list[Path]) -> Path | None` for a comparison."""
+"""Group of the entry points `(directory: Path, run_dirs: list[Path]) -> Path | None` for a comparison."""
 
 
 def wanted(config: Mapping[str, Any], *, json: bool, report: bool | None) -> bool:
-    """Whether pages are drawn: --no-report, then the key `report`; when that is null, unless --json is given."""
+    """Return whether to draw pages: --no-report decides first, then the key `report`; if it is null, `not json`."""
     if report is not None:
         return report
     choice = config.get("report")
@@ -24,9 +27,10 @@ def wanted(config: Mapping[str, Any], *, json: bool, report: bool | None) -> boo
 
 
 def finish(group: str, *arguments: Path | Sequence[Path]) -> tuple[list[Path], bool]:
-    """Call all finishers of a group; returns the pages written and whether all went well.
+    """Call all finishers of a group; return the pages written, and whether no finisher failed.
 
-    A finisher that fails costs no result: the run is saved already, and one line on stderr says what happened.
+    The run is saved before its finishers start, so a finisher that fails loses no result. A line on stderr gives the
+    error; LSMLAB_TRACEBACK=1 raises it instead.
     """
     pages: list[Path] = []
     well = True

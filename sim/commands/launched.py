@@ -1,4 +1,4 @@
-"""One run that a launcher of Hydra's started, anywhere, and what all of them left behind."""
+"""Runs that one of Hydra's launchers starts, on any machine, and the collection of their results."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ from lsmlab.sim.runs.typed import parameters
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """What the launcher hands over."""
+    """A run as Hydra's launcher passes it on."""
 
     directory: Path
-    """Where the results go."""
+    """Folder for the results."""
     config: dict[str, Any]
     overrides: list[str]
     device: str | None
-    """The chosen entry of configs/device."""
+    """Name of the chosen entry of configs/device."""
     folders: Sequence[Path]
-    """The user's folders of groups."""
+    """The user's folders with configuration groups."""
 
 
 def run_launched(given: Launched, *, fresh: bool) -> None:
-    """Put the results of a run into its directory; the reason instead (error.txt) if it fails."""
+    """Put the results of a run into its directory; if it fails, write the reason into error.txt there.
+
+    The results come from the run store if it has them and `fresh` is false.
+    """
     (given.directory / ERROR).unlink(missing_ok=True)
     try:
         rename_keys(given.config)
@@ -61,13 +64,13 @@ def run_launched(given: Launched, *, fresh: bool) -> None:
 
 
 def _fail(given: Launched, reason: str) -> None:
-    for name in (ABOUT, "summary.json"):  # of an earlier sweep in this place: not the result of this configuration
+    for name in (ABOUT, "summary.json"):  # results of an earlier sweep in this directory
         (given.directory / name).unlink(missing_ok=True)
     (given.directory / ERROR).write_text(f"{reason}\n", encoding="utf-8")
 
 
 def left_by_launcher(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:
-    """The finished runs right below a sweep's directory, in their order, and (name, reason) of those that failed."""
+    """Return the finished runs of the sweep in `root`, ordered by number, and (name, reason) of the failed runs."""
     runs = {run.name: run for run in read_runs(root)}
     found, failures = [], []
     for folder in sorted((p.parent.parent for p in root.glob("*/.hydra/overrides.yaml")), key=_order):
@@ -85,7 +88,7 @@ def _order(folder: Path) -> tuple[int, str]:
 
 
 def _only_differing(runs: list[IndexedRun]) -> list[IndexedRun]:
-    """Drop from the choices what all runs have in common; a single run keeps its own."""
+    """Remove the choices that all runs have in common; a single run keeps all its choices."""
     if len(runs) < 2:
         return runs
     shared = set(runs[0].choices.items()).intersection(*(run.choices.items() for run in runs))

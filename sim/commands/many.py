@@ -1,4 +1,4 @@
-"""What `compare`, --replications and --multirun share: jobs through the run store, failures, and an interruption."""
+"""Shared code of `compare`, --replications and --multirun: run jobs, handle an interruption, report failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ INTERRUPTED: Final = 130
 
 
 def carry_out(jobs: Sequence[Job], given: Arguments, directory: Path, *, quiet: bool) -> list[Outcome] | None:
-    """The outcomes of all jobs in their order; None if the user interrupted, after saying what is there."""
+    """Run all jobs through the run store and return their outcomes in the order of the jobs.
+
+    After Ctrl-C or SIGTERM: print on stderr how many runs are finished and return None.
+    """
     found: dict[int, Outcome] = {}
     try:
         for outcome in outcomes(jobs, Settings(given.jobs, given.fresh, quiet)):
@@ -29,13 +32,13 @@ def carry_out(jobs: Sequence[Job], given: Arguments, directory: Path, *, quiet: 
 
 
 def interrupted(done: int, wanted: int, directory: Path) -> str:
-    """The line that says what there is after an interruption, and how to go on."""
+    """Return the message after an interruption: how many runs are finished, and how to continue."""
     where = f" in {shown(directory)}" if done else ""
     return f"\nInterrupted. {done} of {wanted} runs are finished{where}; the same command computes only the rest.\n"
 
 
 def report_failures(found: Sequence[Outcome]) -> int:
-    """Name the failed jobs on stderr; returns the exit code: 0, 2 if all are bad input, else 1."""
+    """Print the failed jobs on stderr. Return exit code 0 without failures, 2 if all failed on bad input, else 1."""
     failed = [outcome for outcome in found if outcome.error is not None]
     for outcome in failed:
         sys.stderr.write(f"lsmlab: {outcome.job.name}: {outcome.error}\n")

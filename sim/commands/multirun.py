@@ -1,4 +1,4 @@
-"""--multirun without a launcher of Hydra's: the grid of comma lists, choice() and range() through the run store."""
+"""--multirun without Hydra's launchers: run the grid of comma lists, choice() and range() through the run store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lsmlab.sim.runs.typed import parameters
 
 
 def is_plain_grid(overrides: Sequence[str], flags: Sequence[str]) -> bool:
-    """Whether nothing but --multirun and values are asked of Hydra: no launcher, no sweeper, no other flag or key."""
+    """Return whether LSMLab can run this sweep itself: no launcher, sweeper, glob(), interval() or other Hydra flag."""
     if set(flags) - {"-m", "--multirun"}:
         return False
     hydra = [text for text in overrides if override_key(text).startswith("hydra")]
@@ -28,7 +28,7 @@ def is_plain_grid(overrides: Sequence[str], flags: Sequence[str]) -> bool:
 
 
 def run_grid(given: Arguments, overrides: Sequence[str], root: Path) -> int:
-    """Simulate all combinations into ROOT/0, ROOT/1 and so on, and list them in ROOT/runs.parquet; the exit code."""
+    """Simulate all combinations into ROOT/0, ROOT/1, …, list them in ROOT/runs.parquet and return the exit code."""
     wanted = expand([text for text in overrides if override_key(text) != "hydra.sweep.dir"])
     with composer(given.config_dirs) as compose:
         configs = [compose(texts).config for texts, _ in wanted]

@@ -1,4 +1,4 @@
-"""Several seeds of one configuration: the mean of every number and how well it is known."""
+"""Replications: several seeds of one configuration, with the mean and the 90 % interval of every number."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ CONFIDENCE: Final = 0.90
 
 
 def seeded(config: Mapping[str, Any], count: int, directory: Path) -> list[Job]:
-    """The jobs of `count` replications: seeds seed, seed + 1, …, each in its own folder seed_<n>.
+    """Return the jobs of `count` replications with the seeds seed, seed + 1, …, each in its own folder seed_<n>.
 
-    Where a parameter set states standard errors, two more follow with the constants off by them: constants_1, constants_2.
+    If the parameter set gives standard errors, add two runs, constants_1 and constants_2, whose constants differ from
+    the set by one standard error (`displaced`).
     """
     first = int(config.get("seed", 1))
     jobs = [
@@ -45,11 +46,11 @@ def seeded(config: Mapping[str, Any], count: int, directory: Path) -> list[Job]:
 
 
 def combine(summaries: Sequence[Mapping[str, Any]], pair: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """The summary of several replications.
+    """Return the summary of several replications.
 
-    The values are those of the first one (so that tables and totals belong together); "interval" holds, for every
-    number, the mean over the replications and its 90 % intervals (see `interval`). `pair`: the summaries of the two runs
-    whose constants are off by their standard errors, if any.
+    The values are those of the first replication, so that totals agree with its tables. "interval" contains, for every
+    number, the mean over the replications and its 90 % intervals (see `interval`). `pair`: summaries of the two runs
+    constants_1 and constants_2, if any.
     """
     return {
         **summaries[0],
@@ -74,15 +75,19 @@ def _intervals(summaries: Sequence[Mapping[str, Any]], pair: Sequence[Mapping[st
 
 
 def constants_variance(pair: Sequence[float], variance: float) -> float:
-    """Variance that uncertain constants cause: half the difference of the two displaced runs, squared, less their own noise."""
+    """Return the variance that uncertain constants cause.
+
+    It is the square of half the difference between the two runs with displaced constants (`pair`), minus the noise of
+    these two runs: half the variance between seeds (`variance`).
+    """
     return max(0.0, (0.5 * (pair[0] - pair[1])) ** 2 - 0.5 * variance) if len(pair) == 2 else 0.0
 
 
 def interval(values: Sequence[float], pair: Sequence[float] = ()) -> dict[str, float | None]:
-    """Mean and 90 % t-intervals of independent values; a single value has none (None).
+    """Return the mean and the 90 % t-intervals of independent values; the limits are None for a single value.
 
-    (low, high) holds the mean of very many replications, (run_low, run_high) one further run; both are widened by what
-    the uncertainty of the constants (`pair`: the results of the two displaced runs) adds.
+    (low, high) is the confidence interval of the mean, (run_low, run_high) the prediction interval of one further run.
+    Both include the uncertainty of the constants (`pair`: results of the two runs with displaced constants).
 
     >>> {k: round(v, 3) for k, v in interval([9.0, 10.0, 11.0]).items()}
     {'mean': 10.0, 'low': 8.314, 'high': 11.686, 'run_low': 6.628, 'run_high': 13.372}
@@ -98,7 +103,10 @@ def interval(values: Sequence[float], pair: Sequence[float] = ()) -> dict[str, f
 
 
 def _half_width(seeds: float, constants: float, count: int) -> float:
-    """Of the 90 % interval of a variance that comes from `count` seeds, and from constants that are known better."""
+    """Return half the width of a 90 % interval with the variance `seeds` + `constants`.
+
+    The degrees of freedom follow Welch and Satterthwaite: `count` - 1 for `seeds`, infinitely many for `constants`.
+    """
     total = seeds + constants
     share = seeds / total if total > 0.0 else 0.0
     quantile = t_quantile((count - 1) / share**2 if share > 0.0 else math.inf, 0.5 + CONFIDENCE / 2)
@@ -106,10 +114,10 @@ def _half_width(seeds: float, constants: float, count: int) -> float:
 
 
 def t_quantile(freedom: float, share: float) -> float:
-    """Student's t: the value below which a share of its mass lies; `freedom` may be infinite (the normal distribution)."""
+    """Return the quantile `share` of Student's t distribution; infinite `freedom` gives the normal distribution."""
     if math.isinf(freedom):
         return NormalDist().inv_cdf(share)
-    from scipy.special import stdtrit  # the quantile function of scipy.stats.t, at a tenth of its import time
+    from scipy.special import stdtrit  # same as scipy.stats.t.ppf, and imports in a tenth of the time
 
     return float(stdtrit(freedom, share))
 

@@ -1,4 +1,4 @@
-"""One run into a directory of its own."""
+"""Simulate one configuration into its own directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb `runs`: what a run store or a folder of results holds."""
+"""Subcommand `runs`: list, index or clean a run store or a folder of results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lsmlab.sim.runs.store import RunStore, default_store
 
 
 def runs(argv: list[str]) -> int:
-    """List the runs of a store or folder of results, write its index again, or remove what killed processes left."""
+    """List the runs of a store or folder of results, rewrite its index, or remove the files of killed processes."""
     given = _parser().parse_args(argv)
     root = given.directory or default_store().root
     if not root.is_dir():
@@ -48,14 +48,14 @@ def runs(argv: list[str]) -> int:
 def _parser() -> LineParser:
     parser = LineParser(
         prog="lsmlab runs",
-        description="What a run store or a folder of results holds.",
-        epilog="Without DIR: the store that all commands share, outputs/runs or $LSMLAB_RUNS.",
+        description="List, index or clean the runs of a run store or of a folder of results.",
+        epilog="DIR defaults to the store that all commands share: $LSMLAB_RUNS, or else outputs/runs.",
     )
     parser.add_argument(
         "action",
         choices=("list", "rebuild", "clean"),
-        help="list: name the runs; rebuild: write runs.parquet again; clean: remove what killed processes left",
+        help="list: print the runs; rebuild: rewrite runs.parquet; clean: remove unfinished runs of killed processes",
     )
     parser.add_argument("directory", nargs="?", type=Path, metavar="DIR")
-    parser.add_argument("--json", action="store_true", help="with list: print one JSON document and nothing else")
+    parser.add_argument("--json", action="store_true", help="with list: print only one JSON document")
     return parser

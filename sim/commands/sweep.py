@@ -1,4 +1,4 @@
-"""Runs through Hydra: --multirun with a launcher or sweeper of Hydra's, and Hydra's own flags (--cfg, --help, --info)."""
+"""Runs through Hydra: --multirun with Hydra's launchers or sweepers, and Hydra's flags (--cfg, --help, --info)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 _WIDTH: Final = 120
-"""Of --help, in characters."""
+"""Line width of --help, in characters."""
 _FRESH_ENV: Final = "LSMLAB_FRESH"
-"""Environment variable that carries --fresh to the processes of a launcher."""
+"""Environment variable that passes --fresh to the processes of a launcher."""
 
 
 def through_hydra(overrides: Sequence[str], flags: Sequence[str], *, fresh: bool = False) -> int:
-    """Hand a command line to Hydra; returns the exit code. `overrides` are prepared already.
+    """Run a command line through Hydra and return the exit code. `overrides` have passed `compose.prepare`.
 
-    Raises Hydra's errors as they are, so that the dispatcher can word them.
+    Raises Hydra's errors unchanged; the dispatcher turns them into messages.
     """
     from hydra import main
     from hydra.core.global_hydra import GlobalHydra
@@ -48,7 +48,7 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str], *, fresh: bool
 
 @contextlib.contextmanager
 def _tidy_help(flags: Sequence[str]) -> Iterator[None]:
-    """Leave what no `group=entry` can name out of --help (parts of entries, comparisons' variants), and wrap the rest."""
+    """Remove names that `group=entry` cannot select (parts of entries, comparisons) from --help; wrap long lines."""
     if not {"-h", "--help"} & set(flags):
         yield
         return
@@ -69,7 +69,7 @@ def _wrapped(line: str) -> str:
 
 @contextlib.contextmanager
 def _as_command_line(arguments: list[str]) -> Iterator[None]:
-    """Let Hydra find its command line where it looks for it, and raise errors instead of printing them."""
+    """Put `arguments` into sys.argv for Hydra, and make it raise errors instead of printing them."""
     old, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
     sys.argv = arguments
     os.environ["HYDRA_FULL_ERROR"] = "1"
@@ -84,9 +84,9 @@ def _as_command_line(arguments: list[str]) -> Iterator[None]:
 
 
 def task(config: DictConfig) -> None:
-    """One run of a sweep: puts its results into Hydra's output directory, from the run store if they are there.
+    """Put the results of one run of a sweep into Hydra's output directory, from the run store if it has them.
 
-    Bad input is written down there and the other runs go on; the end of the sweep reports it.
+    Bad input is written to error.txt there, and the other runs continue; `Index` reports it at the end of the sweep.
     """
     from hydra.core.hydra_config import HydraConfig
     from lsmlab.sim.commands.launched import Launched, run_launched
@@ -103,13 +103,13 @@ def task(config: DictConfig) -> None:
 
 
 class Index(Callback):
-    """Hydra callback: writes runs.parquet and prints the table when all runs of a sweep have ended.
+    """Hydra callback that writes runs.parquet and prints the table of a sweep after its last run.
 
-    It runs in the process that started the sweep, whatever launcher ran the jobs.
+    With every launcher, Hydra calls it in the process that started the sweep.
     """
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Gather what the runs left; ends the program with code 1 if some of them failed."""
+        """Collect the results of all runs; exit with code 1 if a run failed."""
         from lsmlab.sim.commands.launched import left_by_launcher
         from lsmlab.sim.runs.index import publish
 
@@ -121,12 +121,12 @@ class Index(Callback):
         for name, reason in failures:
             sys.stderr.write(f"lsmlab: run {name} failed: {reason}\n")
         if failures:
-            # Hydra turns exceptions of callbacks into warnings; ending the program is how one reports a failure.
+            # Hydra turns exceptions of callbacks into warnings, so only SystemExit sets the exit code.
             raise SystemExit(1)
 
 
 def sweep_overrides(config: Mapping[str, bool | None], out: Path | None, *, quiet: bool) -> list[str]:
-    """Our own options in Hydra's words: keys of the configuration, directories, and how much Hydra says."""
+    """Translate LSMLab's options into Hydra overrides: configuration keys, output directory and log level."""
     from lsmlab.sim.configuration.compose import literal
 
     chosen = [f"{key}={literal(value)}" for key, value in config.items() if value is not None]

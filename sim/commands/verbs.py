@@ -1,4 +1,4 @@
-"""The verbs `run` and `compare`."""
+"""Subcommands `run` and `compare`."""
 
 from __future__ import annotations
 
@@ -122,7 +122,10 @@ def _through_hydra(given: Arguments, overrides: list[str]) -> int:
 
 
 def _sweep_directory(given: Arguments, overrides: list[str]) -> Path | None:
-    """Where a sweep's runs go, fixed before it starts so that we can say where they are; None if Hydra must work it out."""
+    """Return the folder for a sweep's runs, or None if only Hydra can resolve it.
+
+    The folder is fixed before the sweep starts, so that the message after an interruption can name it.
+    """
     named = [o.partition("=")[2].strip("'\"") for o in overrides if override_key(o) == "hydra.sweep.dir"]
     if given.out is not None:
         return given.out
@@ -133,7 +136,7 @@ def _sweep_directory(given: Arguments, overrides: list[str]) -> Path | None:
 
 
 def compare(argv: list[str]) -> int:
-    """Simulate all combinations of the comma lists among the overrides, in parallel, and show them side by side."""
+    """Simulate all combinations of the comma lists in the overrides, in parallel; print the results side by side."""
     from lsmlab.sim.configuration.combinations import bare, combinations, folder_names, read_variants
     from lsmlab.sim.runs.index import IndexedRun, publish
     from lsmlab.sim.runs.typed import parameters
@@ -154,7 +157,7 @@ def compare(argv: list[str]) -> int:
     if variants is not None:
         write_json(directory / "variants.json", variants.as_json())
     else:
-        (directory / "variants.json").unlink(missing_ok=True)  # of an earlier comparison in the same folder
+        (directory / "variants.json").unlink(missing_ok=True)  # from an earlier comparison in the same folder
     jobs = [
         Job(name, c.config, directory / name, bare(one.chosen), parameters(c.config, bare(one.chosen)))
         for name, c, one in zip(folder_names([w.chosen for w in wanted]), composed, wanted, strict=True)
@@ -186,7 +189,7 @@ def _finish(given: Arguments, config: dict[str, Any], group: str, *where: Path |
 
 
 def _with_options_file(given: Arguments) -> list[str]:
-    """The overrides, after those that a RocksDB options file brings."""
+    """Return the overrides of the options file (--options), followed by those of the command line."""
     if given.options_file is None:
         return given.overrides
     from lsmlab.sim.configuration.options_input import options_overrides
@@ -198,7 +201,7 @@ def _with_options_file(given: Arguments) -> list[str]:
 
 
 def _directory(given: Arguments, composition: Composition) -> tuple[Path, bool]:
-    """Where the results go, and whether that folder was made for them."""
+    """Return the folder for the results, and whether this command created it."""
     if given.out is not None:
         if given.out.exists() and not given.out.is_dir():
             raise InputError(f"--out {given.out}: this is a file; name a folder")
@@ -219,16 +222,16 @@ def _whole(value: object, key: str) -> int:
 
 
 _COMPARE_HELP = """\
-Simulate all combinations of comma lists and show them side by side.
+Simulate all combinations of comma lists and print their results side by side.
 
 usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
 
-  --variants NAME     named configurations of configs/comparison/NAME.yaml (or of a file), each in each of its settings
+  --variants NAME     run each variant of configs/comparison/NAME.yaml (or of a file) in each of its settings
   --options FILE      take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win
-  --out DIR           where the results go (default: outputs/<date>/<time>)
-  -j, --jobs N        processes (default: one per core)
-  --fresh             simulate again what the run store (outputs/runs) holds already
-  --json              print one JSON document and nothing else; draws no page unless report=true
+  --out DIR           folder for the results (default: outputs/<date>/<time>)
+  -j, --jobs N        number of processes (default: one per core)
+  --fresh             simulate again the runs that the run store (outputs/runs) already has
+  --json              print only one JSON document; draw no page unless report=true
   --no-report         draw no comparison page
   --config-dir DIR    a folder with configuration groups of your own
 
