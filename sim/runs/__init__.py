@@ -1,9 +1,9 @@
-"""Many runs: where results are kept, and how runs that are missing get done.
+"""Run store and executors: keep the results of runs, and simulate the runs that are not in the store.
 
-- One run: key (what addresses it: configuration, files that it names, seed, code), store (a folder per run), task (simulate
+- One run: key (digest of configuration, files that it names, seed and code), store (a folder per run), task (simulate
   into the store).
-- Executing: executor (the protocol, and runs in this process), local (worker processes), worker (what one of them does),
-  choice (which of them), stopping (SIGTERM acts like Ctrl-C).
-- Together: batch (simulate what the store lacks, results as they end), progress (runs done, time left).
+- Execution: executor (the protocol, and execution in this process), local (worker processes), worker (main loop of a
+  worker process), choice (selects an executor), stopping (SIGTERM acts like Ctrl-C).
+- Many runs: batch (simulate the runs that the store lacks, yield each as it ends), progress (runs done, time left).
 - Tables: tables (of a stored run), typed (values of a configuration as numbers), index (one row per run).
 """

@@ -1,4 +1,4 @@
-"""Many configurations: what the store holds is taken from there, the rest is simulated; results as they end."""
+"""Batches of runs: take results from the run store, simulate the missing runs, yield each outcome as its run ends."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ class Job:
     name: str
     config: Mapping[str, Any]
     directory: Path | None = None
-    """A folder of results that gets the run's files too; None: they stay in the store alone."""
+    """Folder of results that gets the run's files too; None: the files are only in the store."""
     choices: Mapping[str, str] = field(default_factory=dict)
-    """The overrides that tell this job from its neighbours."""
+    """Overrides in which this job differs from the other jobs of its batch."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The same choices as typed values, for the index."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job."""
+    """Result of a job: the folder of its files, or the error."""
 
     job: Job
     folder: Path | None
-    """Where its files are; None if it failed."""
+    """Folder with its files; None if it failed."""
     wall_s: float = 0.0
-    """Wall seconds that the simulation took, also when it was done earlier."""
+    """Wall time of the simulation in seconds, also if an earlier command simulated the run."""
     error: str | None = None
     bad_input: bool = False
     kept: bool = False
-    """It was in the store already."""
+    """Whether the run was in the store already."""
 
     @cached_property
     def summary(self) -> dict[str, Any] | None:
-        """What summary.json says; None if the job failed."""
+        """Content of summary.json; None if the job failed."""
         if self.folder is None:
             return None
         return read_summary(self.folder)
@@ -58,22 +58,22 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How jobs are done."""
+    """Settings of a batch."""
 
     processes: int | None = None
-    """None: one per core."""
+    """Number of worker processes; None: one per core."""
     fresh: bool = False
-    """Simulate also what the store holds."""
+    """Simulate again the runs that are in the store."""
     quiet: bool = False
     """Show no progress."""
     store: RunStore = field(default_factory=default_store)
 
 
 def outcomes(jobs: Sequence[Job], settings: Settings, through: Executor | None = None) -> Iterator[Outcome]:
-    """Every job with its outcome, as they end; jobs of one configuration are simulated once.
+    """Yield the outcome of every job as it ends; simulate jobs of the same configuration once.
 
-    A job that fails does not stop the others; one that failed before is tried again. Closing the iterator (Ctrl-C) ends
-    all work; what was finished stays in the store and in the jobs' directories.
+    A failed job does not stop the others. Jobs that failed in an earlier batch are tried again. Closing the iterator
+    (Ctrl-C) ends all work; finished runs stay in the store and in the jobs' directories.
     """
     store = settings.store
     store.clean()
@@ -107,14 +107,14 @@ def _outcome(store: RunStore, key: str, job: Job, found: Attempt | Exception) ->
     store.fail(key, f"{found.error}\n{found.trace}".rstrip())
     if job.directory is not None:
         if key_in(job.directory) not in (None, key):
-            shutil.rmtree(job.directory)  # of an earlier command: not the result of this configuration
+            shutil.rmtree(job.directory)  # the result of another configuration, from an earlier command
         place = made(_failed(job.directory))
         (place / ERROR).write_text(f"{found.error}\n", encoding="utf-8")
     return Outcome(job, None, error=found.error, bad_input=found.bad_input)
 
 
 def _placed(store: RunStore, key: str, job: Job, *, kept: bool) -> Outcome:
-    """The outcome of a job whose run is in the store, after putting it into the job's directory."""
+    """Copy a run from the store into the job's directory and return the outcome."""
     folder, wall_s = store.root / key, float(store.about(key).get("wall_s", 0.0))
     if job.directory is not None:
         about = {"name": job.name, "choices": job.choices, "parameters": job.parameters}
@@ -129,6 +129,6 @@ def _failed(directory: Path) -> Path:
 
 
 def in_order(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
-    """The outcomes of all jobs, in the order of the jobs."""
+    """Run all jobs and return their outcomes in the order of the jobs."""
     found = {id(outcome.job): outcome for outcome in outcomes(jobs, settings)}
     return [found[id(job)] for job in jobs]

@@ -1,4 +1,4 @@
-"""The executor for a number of processes and tasks."""
+"""Choice of the executor by the numbers of processes and tasks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from lsmlab.sim.runs.local import LocalProcesses
 
 
 def executor(processes: int | None, tasks: int) -> Executor:
-    """Processes of this machine (default: one per core), or this process where one is enough."""
+    """Return an executor with worker processes (default: one per core); a single one means: in this process."""
     count = min(processes or cores(), tasks)
     return LocalProcesses(count) if count > 1 else InProcess()
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every platform
+    except AttributeError:  # macOS and Windows do not have sched_getaffinity
         return os.cpu_count() or 1

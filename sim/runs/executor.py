@@ -1,4 +1,4 @@
-"""What an executor is: one function over many tasks, results as they end; here for tasks in this process."""
+"""Protocol of executors, which apply one function to many tasks; and the executor that runs them in this process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lsmlab.sim.progress import Progress
 T = TypeVar("T")
 R = TypeVar("R")
 Work = Callable[[T, Progress], R]
-"""What is done for a task. The second argument hears how far the task is; it may be left uncalled."""
+"""Function that does a task. It may call its second argument to report progress."""
 Watch = Callable[[int, float], None]
-"""Hears now and then how far a running task is: the index of the task, the share that is done."""
+"""Callback for progress: index of a running task, and the share of it that is done (0 to 1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended(Generic[T, R]):
-    """A task with what came of it."""
+    """A finished task with its result."""
 
     task: T
     found: R | Exception
@@ -26,23 +26,23 @@ class Ended(Generic[T, R]):
 
 
 class WorkerDiedError(RuntimeError):
-    """A worker process was killed, twice, while it did a task."""
+    """Error of a task during which two worker processes died."""
 
 
 class Executor(Protocol):
-    """Does tasks somewhere: in this process, in processes of this machine, on a cluster."""
+    """Executor of tasks: in this process, in worker processes of this machine, or on a cluster."""
 
     def each(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[Ended[T, R], None, None]:
-        """Every task with its result, as they end. Closing the iterator ends all work."""
+        """Yield every task with its result as it ends. Closing the iterator ends all work."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """One task after the other, in this process."""
+    """Executor that runs one task after the other in this process."""
 
     def each(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[Ended[T, R], None, None]:
-        """Every task with its result, in their order."""
+        """Yield every task with its result, in the order of the tasks."""
         for index, task in enumerate(tasks):
 
             def progress(now_s: float, end_s: float, index: int = index) -> None:

@@ -1,4 +1,4 @@
-"""The index of many runs: one row each, with typed parameters and every number of its summary."""
+"""Index of many runs: one row per run, with its typed parameters and every number of its summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lsmlab.sim.runs.typed import flat, typed_value
 
 INDEX: Final = "runs.parquet"
 _MOST_COLUMNS: Final = 24
-"""Runs that are shown side by side; of more, the index alone tells."""
+"""Largest number of runs that are printed side by side; more runs are only in the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +26,21 @@ class IndexedRun:
     """A finished run of a sweep or comparison."""
 
     name: str
-    """Its folder."""
+    """Path of its folder, relative to the folder of the sweep or comparison."""
     choices: Mapping[str, str]
-    """The overrides that it was given."""
+    """Its overrides by key, as text without quotes."""
     summary: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """The choices as numbers in base units, booleans and text."""
 
     @property
     def label(self) -> str:
-        """A short name for tables: the chosen values; a seed is a number like any other, so it is named."""
+        """Short name for tables: the chosen values. A seed gets the word "seed", because it is a bare number."""
         return " ".join(f"seed {v}" if k == "seed" else v for k, v in self.choices.items()) or self.name
 
 
 def publish(root: Path, runs: Sequence[IndexedRun], *, as_json: bool) -> str:
-    """List finished runs in `root` (runs.parquet, runs.json); returns what to print of them: tables, or the document."""
+    """Write runs.parquet and runs.json into `root`; return the text to print: a table, or JSON if `as_json`."""
     document = {"runs": [{"name": r.name, "overrides": r.choices, "summary": r.summary} for r in runs]}
     write_json(root / "runs.json", document)
     write_index(root / INDEX, runs)
@@ -51,7 +51,7 @@ def publish(root: Path, runs: Sequence[IndexedRun], *, as_json: bool) -> str:
 
 
 def read_runs(root: Path) -> Iterator[IndexedRun]:
-    """The finished runs in and below a folder of results, or of a store, in the order of their names."""
+    """Yield the finished runs in and below a folder of results or a run store, shorter names first, then by name."""
     for place in sorted(root.rglob(ABOUT), key=lambda p: (len(p.parent.name), str(p))):
         folder = place.parent
         if key_in(folder) is None or any(part.startswith(".") or part == "staging" for part in folder.parts):
@@ -72,7 +72,7 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def read_failures(root: Path) -> list[tuple[str, str]]:
-    """(name, reason) of the runs that failed and have no results."""
+    """Return (name, reason) of the failed runs below `root`."""
     return [
         (path.parent.name, path.read_text(encoding="utf-8").partition("\n")[0])
         for path in sorted(root.glob(f"{FAILED}/*/error.txt"))
@@ -80,9 +80,10 @@ def read_failures(root: Path) -> list[tuple[str, str]]:
 
 
 def write_index(path: Path, runs: Sequence[IndexedRun]) -> None:
-    """Write one row per run as Parquet: run, the parameters, then the summary's numbers (nested keys joined by dots).
+    """Write one row per run as Parquet: run, the parameters, then the summary's values (nested keys joined by dots).
 
-    A parameter has the column type of its values: a number in base units, a boolean or text. Null where a run lacks it.
+    The type of a parameter's column follows its values: number in base units, boolean or text. Null: the run does not
+    have this parameter.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""The key of a run: a digest of all that decides its results."""
+"""Key of a run: a digest of everything that determines its results."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any, Final
 
 _NEUTRAL: Final[Mapping[str, Any]] = {"json": False, "report": None, "replications": 1}
-"""Keys of a configuration that change what is printed, not what is simulated, and the values that the store keeps."""
+"""Configuration keys that change the output but not the simulation, with the values that the store writes for them."""
 _OWN: Final = ("lsmlab.models", "lsmlab.sim")
 _LIBRARIES: Final = ("numpy", "scipy", "simpy")
-"""Libraries whose arithmetic and order of events are part of a result."""
+"""Libraries whose arithmetic and order of events affect results."""
 _DIGITS: Final = 24
-"""Hexadecimal digits of a key: 96 bits, so that a million runs meet by chance once in 10^17."""
+"""Hexadecimal digits of a key: with 96 bits, two of a million runs have the same key with probability 10^-17."""
 
 
 def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration as the store keeps it: what does not change results has one value."""
+    """Return the configuration as the store writes it: keys that do not change results have one fixed value."""
     return {**config, **_NEUTRAL}
 
 
 def run_key(config: Mapping[str, Any]) -> str:
-    """Digest of a resolved configuration (seed included), of the content of files that it names, and of the code."""
+    """Return the digest of a resolved configuration (seed included), of the files that it names, and of the code."""
     about = {
         "config": canonical(config),
         "files": {name: _content(name) for name in sorted(set(_files(config)))},
@@ -37,7 +37,7 @@ def run_key(config: Mapping[str, Any]) -> str:
 
 
 def _files(node: object) -> Iterator[str]:
-    """Values that are names of files: OPTIONS, traces, initial trees, or whatever a class of one's own reads."""
+    """Yield the values that are paths of existing files: OPTIONS, traces, initial trees, inputs of user classes."""
     if isinstance(node, Mapping):
         for value in node.values():
             yield from _files(value)
@@ -60,7 +60,7 @@ def _content_of(path: str, _time_ns: int, _size: int) -> str:
 
 
 def _packages(node: object) -> tuple[str, ...]:
-    """Packages besides lsmlab whose classes a configuration names (--allow-package): their code decides as well."""
+    """Return the packages besides lsmlab whose classes a configuration names (--allow-package)."""
     return tuple(sorted({str(t).partition(".")[0] for t in _targets(node)} - {"lsmlab"}))
 
 
@@ -78,7 +78,7 @@ def _targets(node: object) -> Iterator[object]:
 
 @cache
 def code_digest(packages: tuple[str, ...] = ()) -> str:
-    """Digest of the release, of the sources of lsmlab.models and lsmlab.sim, of `packages` and of the libraries below."""
+    """Return the digest of the code: sources of lsmlab.models, lsmlab.sim and `packages`, versions of all libraries."""
     digest = hashlib.sha256(" ".join(version(name) for name in ("lsmlab", *_LIBRARIES)).encode())
     for package in (*_OWN, *packages):
         for path in _sources(package):

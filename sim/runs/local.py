@@ -1,4 +1,4 @@
-"""Worker processes on this machine. A worker that dies costs its own task only, which is tried once more."""
+"""Worker processes on this machine. If a worker dies, only its own task is affected, and another worker retries it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from lsmlab.sim.runs.executor import Ended, R, T, Watch, Work, WorkerDiedError
 from lsmlab.sim.runs.worker import ENDED, serve
 
 _TRIES: Final = 2
-"""How often a task is given to a worker before it counts as failed because workers die of it."""
+"""Number of workers that may die during a task before the task fails."""
 _GRACE_S: Final = 2.0
 """Seconds that a worker has to end after SIGTERM."""
 
 
 @dataclass(slots=True)
 class _Worker:
-    """A process and the task that it does."""
+    """A worker process and the index of its current task."""
 
     process: BaseProcess
     pipe: Connection
@@ -32,12 +32,12 @@ class _Worker:
 
 @dataclass(frozen=True, slots=True)
 class LocalProcesses:
-    """Tasks in `count` processes. They are spawned, not forked: threads of libraries do not survive a fork."""
+    """Executor with `count` worker processes. Processes are spawned, because a fork loses the threads of libraries."""
 
     count: int
 
     def each(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[Ended[T, R], None, None]:
-        """Every task with its result, as they end; the workers end with the iterator."""
+        """Yield every task with its result as it ends; the workers end with the iterator."""
         pool = _Pool(work, tasks)
         try:
             for _ in range(min(self.count, len(tasks))):
@@ -77,11 +77,11 @@ class _Pool:
             worker.pipe.close()
             self.workers.remove(worker)
             return
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the next wait sees it
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker died: `wait` handles it
             worker.pipe.send(self.tasks[worker.task])
 
     def wait(self, watch: Watch) -> Iterator[tuple[int, Any]]:
-        """Wait for messages; the tasks that ended, with their results."""
+        """Wait for messages of workers; yield the index and result of each task that ended."""
         for ready in wait([worker.pipe for worker in self.workers]):
             worker = next(w for w in self.workers if w.pipe is ready)
             index = worker.task
@@ -110,7 +110,7 @@ class _Pool:
             self.start()
 
     def stop(self) -> None:
-        """End all workers; what they were doing is lost."""
+        """End all workers and discard their current tasks."""
         for worker in self.workers:
             worker.process.terminate()
         for worker in self.workers:
@@ -123,7 +123,7 @@ class _Pool:
 
 
 def _death(code: int | None) -> str:
-    """What an exit code says of a worker's end."""
+    """Return the error message for a worker's exit code."""
     if code is not None and code < 0:
         name = signal.Signals(-code).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""

@@ -1,4 +1,4 @@
-"""How many runs are done, and the time left, from the first second on."""
+"""Progress of many runs: number of finished runs and estimated time left."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Final
 
 _BAR: Final = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}, {remaining} left]"
 _PERIOD_S: Final = 10.0
-"""Seconds between two lines where stderr is no terminal."""
+"""Seconds between two lines if stderr is not a terminal."""
 
 _LEAST_WORK: Final = 0.02
-"""Share of a run from which on it tells the time left; less has mostly been start-up."""
+"""Smallest finished share of a run that counts in the estimate of the time left; before, start-up dominates."""
 
 
 class RunProgress:
-    """Progress of many runs on stderr: a bar on a terminal, else a line every ten seconds; nothing when `quiet`.
+    """Progress of many runs on stderr: a bar on a terminal, else a line every ten seconds; nothing if `quiet`.
 
-    A run counts by the share that it has simulated, so there is an estimate before the first run ends.
+    A running run counts with the share of its simulated time, so the estimate is there before the first run ends.
     """
 
     def __init__(self, total: int, kept: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,19 +32,19 @@ class RunProgress:
         if not self._quiet and sys.stderr.isatty():
             from tqdm import tqdm
 
-            size = shutil.get_terminal_size()  # of a terminal that does not tell its size: 80 x 24
+            size = shutil.get_terminal_size()  # 80 x 24 if the terminal does not report its size
             self._bar = tqdm(
                 total=total, initial=kept, bar_format=_BAR, leave=False, mininterval=0.2, ncols=size.columns, nrows=size.lines
             )
         self._show()
 
     def share(self, index: int, share: float) -> None:
-        """A running task has done `share` of its simulated time."""
+        """Record that the running task `index` has reached `share` (0 to 1) of its simulated time."""
         self._shares[index] = min(share, 1.0)
         self._show()
 
     def ended(self, index: int) -> None:
-        """A run ended, well or not."""
+        """Record that a run ended or failed."""
         self._shares.pop(index, None)
         self._done += 1
         self._show()
@@ -55,7 +55,7 @@ class RunProgress:
             self._bar.close()
 
     def line(self) -> str:
-        """What is done and what is left.
+        """Return a line with the finished runs and the time left.
 
         >>> times = iter([0.0, 0.0, 10.0, 10.0, 10.0])
         >>> progress = RunProgress(8, 2, quiet=True, clock=lambda: next(times))

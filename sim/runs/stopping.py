@@ -1,4 +1,4 @@
-"""SIGTERM acts like Ctrl-C: both raise KeyboardInterrupt, so that a command ends in one way."""
+"""SIGTERM as KeyboardInterrupt: a command handles SIGTERM and Ctrl-C in the same way."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Let SIGTERM raise KeyboardInterrupt; what SIGTERM did before is restored."""
+    """Let SIGTERM raise KeyboardInterrupt in the block; restore the previous handler afterwards."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals belong to the main thread
+        yield  # only the main thread can set signal handlers
         return
 
     def stop(_number: int, _frame: Any) -> None:

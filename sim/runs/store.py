@@ -1,7 +1,7 @@
-"""The run store: a folder per run, called by the run's key, whose files appear together or not at all.
+"""Run store: one folder per run, named by the run's key. The files of a run appear in one atomic step.
 
-A store ROOT holds ROOT/<key> (config.yaml, the tables, summary.json, run.json), ROOT/failed/<key>/error.txt for runs that
-failed, and ROOT/staging for runs that are being written. docs/reference/run-store.md describes it for users.
+A store ROOT contains ROOT/<key> (config.yaml, the tables, summary.json, run.json), ROOT/failed/<key>/error.txt for
+failed runs, and ROOT/staging for runs that are being written. docs/reference/run-store.md describes it for users.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import made
 
 PLACE_ENV: Final = "LSMLAB_RUNS"
-"""Environment variable that names another store than ./outputs/runs."""
+"""Environment variable with the path of the store; the default is ./outputs/runs."""
 ABOUT: Final = "run.json"
 ERROR: Final = "error.txt"
 FAILED: Final = "failed"
@@ -31,29 +31,29 @@ _STAGING: Final = "staging"
 
 
 def default_store() -> RunStore:
-    """The store that all commands share: outputs/runs of the current directory, or $LSMLAB_RUNS."""
+    """Return the store that all commands share: $LSMLAB_RUNS, or else outputs/runs of the current directory."""
     return RunStore(Path(os.environ.get(PLACE_ENV) or Path("outputs") / "runs").absolute())
 
 
 @dataclass(frozen=True, slots=True)
 class RunStore:
-    """Finished and failed runs below a folder; any number of processes may use it at once."""
+    """Finished and failed runs below the folder `root`; any number of processes may use the store at the same time."""
 
     root: Path
 
     def find(self, key: str) -> Path | None:
-        """The folder of a finished run, or None."""
+        """Return the folder of a finished run; None if the store does not have it."""
         folder = self.root / key
         return folder if key_in(folder) == key else None
 
     def finished(self) -> Iterator[str]:
-        """Keys of all finished runs, in no order."""
+        """Yield the keys of all finished runs, unordered."""
         with contextlib.suppress(FileNotFoundError), os.scandir(self.root) as entries:
             yield from (e.name for e in entries if e.name not in (FAILED, _STAGING) and self.find(e.name))
 
     @contextmanager
     def staging(self) -> Iterator[Path]:
-        """A new folder of this process to write a run into; it is removed at the end unless it was published."""
+        """Create a folder for the files of a run that this process writes; remove it at the end unless published."""
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         folder = made(self.root / _STAGING / name)
         try:
@@ -62,11 +62,14 @@ class RunStore:
             shutil.rmtree(folder, ignore_errors=True)
 
     def publish(self, folder: Path, key: str, about: Mapping[str, Any], *, replace: bool = False) -> Path:
-        """Give a staged run its place in one step. A run that is there already stays, unless `replace`."""
+        """Rename the staged `folder` to its place in the store; keep a run that is already there, unless `replace`.
+
+        `about`: further keys of run.json. Returns the folder of the run.
+        """
         sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
         (folder / ABOUT).write_text(to_json({"key": key, **about, "files": sizes}), encoding="utf-8")
         for path in folder.iterdir():
-            path.chmod(0o444)  # folders of results share these files by hard links
+            path.chmod(0o444)  # folders of results have hard links to these files
         target = self.root / key
         if target.exists() and (replace or self.find(key) is None):
             with self.staging() as old, contextlib.suppress(FileNotFoundError):
@@ -75,22 +78,22 @@ class RunStore:
             folder.rename(target)
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
-                raise  # else another process has finished the same run at the same time
+                raise  # EEXIST and ENOTEMPTY: another process published the same run in the meantime
         shutil.rmtree(self.root / FAILED / key, ignore_errors=True)
         return target
 
     def fail(self, key: str, reason: str) -> None:
-        """Keep the reason why a run failed, apart from results; the run is tried again when it is asked for."""
+        """Write the reason of a failure to failed/<key>/error.txt; the next command with this run tries it again."""
         folder = made(self.root / FAILED / key)
         (folder / ERROR).write_text(f"{reason}\n", encoding="utf-8")
 
     def about(self, key: str) -> dict[str, Any]:
-        """What run.json of a finished run says: key, seed, code, versions, wall_s."""
+        """Return the content of a finished run's run.json: key, seed, version, code digest, wall_s and so on."""
         found: dict[str, Any] = json.loads((self.root / key / ABOUT).read_text(encoding="utf-8"))
         return found
 
     def clean(self) -> int:
-        """Remove what processes of this machine left behind when they were killed; returns how many folders."""
+        """Remove the staging folders of killed processes of this machine; return the number of removed folders."""
         removed = 0
         for folder in (self.root / _STAGING).glob(f"{socket.gethostname()}-*"):
             pid = folder.name.rsplit("-", 2)[1]
@@ -111,9 +114,10 @@ def _is_alive(pid: int) -> bool:
 
 
 def copy_run(source: Path, target: Path, about: Mapping[str, Any]) -> None:
-    """Put a stored run into a folder of results: hard links where the file system allows, else copies.
+    """Put a stored run into a folder of results: with hard links if the file system allows them, else with copies.
 
-    The folder is complete without the store. It appears in one step; a run of another key that is there gives way.
+    The folder needs no store. A new folder appears in one atomic step; in an existing folder, the files of the run
+    replace files of the same name. `about`: further keys of run.json.
     """
     staging = target.with_name(f".{target.name}.partial-{os.getpid()}")
     shutil.rmtree(staging, ignore_errors=True)
@@ -126,7 +130,7 @@ def copy_run(source: Path, target: Path, about: Mapping[str, Any]) -> None:
         (staging / ABOUT).write_text(to_json(content), encoding="utf-8")
         try:
             staging.rename(target)
-        except OSError:  # the folder exists: replace its files one by one, and keep what is not ours, such as a page
+        except OSError:  # the folder exists: replace the files of the run, keep others such as report.html
             target.mkdir(parents=True, exist_ok=True)
             for path in sorted(staging.iterdir()):
                 path.replace(target / path.name)
@@ -142,7 +146,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def key_in(folder: Path) -> str | None:
-    """The key of the finished run in a folder; None if it holds none, or a file of it is missing or has another size."""
+    """Return the key of the finished run in a folder; None if there is none, or a file is missing or cut short."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         whole = all((folder / name).stat().st_size == size for name, size in about["files"].items())

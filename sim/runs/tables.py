@@ -1,4 +1,4 @@
-"""Tables of a stored run, each column read when it is asked for."""
+"""Tables of a stored run, read column by column on first use."""
 
 from __future__ import annotations
 

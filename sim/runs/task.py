@@ -1,4 +1,4 @@
-"""Simulating one configuration into the store, in whatever process an executor chooses."""
+"""Task of an executor: simulate one configuration into the run store, in this process or in a worker."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from lsmlab.sim.runs.store import RunStore
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A run that the store lacks."""
+    """A run to simulate into the store."""
 
     key: str
     config: Mapping[str, Any]
     root: Path
-    """The store's folder."""
+    """Folder of the store."""
     replace: bool = False
-    """Compute it although it may be there."""
+    """Replace the run if the store has it already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What became of a task; its results lie in the store."""
+    """Result of a task: the wall time, or the error. The files of the run are in the store."""
 
     wall_s: float = 0.0
     error: str | None = None
-    """Why there are no results, in one line."""
+    """Reason of the failure, in one line."""
     bad_input: bool = False
-    """The error is about the configuration: it will come again unless the input changes."""
+    """Whether the configuration caused the error: the same input fails again."""
     trace: str = ""
-    """Where a fault of the program lies."""
+    """Traceback of an error that is a bug of LSMLab."""
 
 
 def attempt(task: Task, progress: Progress | None = None) -> Attempt:
-    """Simulate a task into the store; an error becomes a line of text, so that it survives the way from a worker."""
+    """Simulate a task into the store; return errors as text, because not every exception can be pickled by a worker."""
     from lsmlab.sim.configuration.messages import one_line
 
     try:
@@ -54,7 +54,7 @@ def attempt(task: Task, progress: Progress | None = None) -> Attempt:
 
 
 def reason_of(error: Exception) -> str:
-    """One line on what went wrong; a fault of the program keeps its type."""
+    """Return the error as one line; for a bug of LSMLab, the line gives the type of the exception."""
     from lsmlab.sim.configuration.messages import one_line
     from lsmlab.sim.runs.executor import WorkerDiedError
 
@@ -67,7 +67,7 @@ def reason_of(error: Exception) -> str:
 
 
 def simulate_task(task: Task, progress: Progress | None = None) -> float:
-    """Simulate a task and publish its files in the store; returns the wall seconds that it took.
+    """Simulate a task, publish its files in the store and return the wall time in seconds.
 
     Raises InputError for a configuration that cannot be simulated, OSError if the store cannot be written.
     """

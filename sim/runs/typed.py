@@ -1,4 +1,4 @@
-"""Values of configurations as an index keeps them: numbers in base units, booleans, text."""
+"""Typed values of configurations for the index of runs: numbers in base units, booleans, text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NUMBER: Final = re.compile(r"[-+]?\d+")
 
 
 def typed_value(value: object) -> object:
-    """A value as a number in base units (bytes, seconds), a boolean, or text; a list becomes text.
+    """Convert a value to a number in base units (bytes, seconds), a boolean, or text; a list becomes text.
 
-    Text that is a bare number was put in quotes on purpose, such as the version '7.10': it stays text.
+    A string that contains a bare number stays text: its author quoted it on purpose, as in the version '7.10'.
 
     >>> [typed_value(v) for v in ("64MiB", "2us", "400MB/s", "50%", "7.10", "nvme", 4, True)]
     [67108864.0, 2e-06, 400000000.0, 0.5, '7.10', 'nvme', 4, True]
@@ -34,7 +34,7 @@ def typed_value(value: object) -> object:
 
 
 def parameters(config: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, object]:
-    """The typed values of what was chosen: the configuration's value of a key, or an entry's name.
+    """Return the typed values of the choices: the configuration's value of a key, or the name of a group's entry.
 
     >>> parameters({"seed": 3, "device": {"write_cap": "1MB/s"}}, {"seed": "3", "device.write_cap": "1MB/s", "device": "x"})
     {'seed': 3, 'device.write_cap': 1000000.0, 'device': 'x'}
@@ -46,13 +46,13 @@ def _chosen(config: Mapping[str, Any], key: str, text: str) -> object:
     node: Any = config
     for part in key.split("."):
         node = node.get(part, config) if isinstance(node, Mapping) else config
-    if node is config or isinstance(node, Mapping):  # no key of the configuration, or an entry of a group
+    if node is config or isinstance(node, Mapping):  # not a key of the configuration, or the entry of a group
         return int(text) if _NUMBER.fullmatch(text) else text
     return typed_value(node)
 
 
 def flat(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """All values of a configuration by dotted key, typed."""
+    """Yield all values of a configuration by dotted key, typed."""
     for key, value in node.items():
         if isinstance(value, Mapping):
             yield from flat(value, f"{prefix}{key}.")

@@ -1,4 +1,4 @@
-"""A worker process: does tasks that it receives over a pipe, and ends when its parent does."""
+"""Worker process: does the tasks that it receives over a pipe, and ends with its parent."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any, Final
 from lsmlab.sim.runs.executor import Work
 
 ENDED: Final = "ended"
-"""Kind of a message to the parent: a task's result."""
+"""Kind of a message to the parent that contains a task's result."""
 SHARE: Final = "share"
-"""The other kind: how far a running task is."""
+"""Kind of a message to the parent that contains the finished share of a running task (0 to 1)."""
 _PERIOD_S: Final = 0.25
-"""Seconds between two messages on how far a task is."""
+"""Seconds between two messages about the progress of a task."""
 
 
 def serve(pipe: Connection, work: Work[Any, Any]) -> None:
-    """Do each task that comes over the pipe; returns when the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    """Do each task that arrives on the pipe and send back its result; return when the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
@@ -34,7 +34,7 @@ def serve(pipe: Connection, work: Work[Any, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process at once when its parent has gone, however that ended: nobody would take the result."""
+    """End this process as soon as its parent has ended, because no process would receive the result."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -59,7 +59,7 @@ def _done(pipe: Connection, work: Work[Any, Any], task: Any) -> Any:
 
 
 def _portable(error: Exception) -> Exception:
-    """The exception, if it survives the way to the parent; else one of the same words."""
+    """Return the exception if it can be pickled, else a RuntimeError with the same type name and message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
