@@ -1,6 +1,7 @@
-"""From what a user asks for to plain, resolved configurations.
+"""Configuration: from overrides and files to plain, resolved dictionaries.
 
-- One: compose, on bases that it keeps; RocksDB's own files: options_input; constants of a machine: parameters.
-- Many: combinations.
-- Errors of a composition in one line: messages. Keys that have new names: old_names.
+- One configuration: compose, with a cache of composed entries (bases). Options from RocksDB's files: options_input.
+  Constants of a machine: parameters.
+- Many configurations: combinations.
+- Errors in one line: messages. Renamed keys: old_names.
 """

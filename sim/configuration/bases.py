@@ -1,7 +1,7 @@
-"""Configurations before their values: each choice of entries is composed by Hydra once, overrides of values come on top.
+"""Cache of composed configurations: Hydra composes each choice of entries once, values are then set in a copy.
 
-Composing 20 YAML files costs 0.15 s; setting a few values in a copy of the result costs some milliseconds. Whatever is
-more than `group=entry` and `key=value` (interpolations, additions of groups, Hydra's own keys) is left to Hydra.
+Composing 20 YAML files takes 0.15 s; setting a few values in a copy takes some milliseconds. The cache serves overrides
+of the forms `group=entry` and `key=value` only; Hydra handles all others (interpolations, added groups, its own keys).
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 CONFIG_MODULE: Final = "lsmlab.configs"
 _UNRESOLVED: Final = ("${", "???")
-"""Marks of an interpolation and of a mandatory value in a configuration."""
+"""Text that marks an interpolation or a missing mandatory value in a configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What a choice of entries composes to."""
+    """Composed configuration of one choice of entries, without overridden values."""
 
     app: bytes
     """The pickled DictConfig, without the node `hydra`."""
     hydra: Any
-    """What is kept of Hydra's own node: the places of results, which carry the time."""
+    """The part of Hydra's own node that is kept: the result folders, whose names contain the time."""
     device: str | None
-    """The chosen entry of configs/device."""
+    """Name of the chosen entry of configs/device."""
     folders: tuple[Path, ...]
-    """The user's folders of groups."""
+    """The user's folders with configuration groups."""
 
     def places(self) -> tuple[Path, Path]:
-        """Where Hydra's settings want a run, and a sweep, to be stored when they begin now."""
+        """Return the folders that Hydra's settings give for a run and for a sweep that start now."""
         from omegaconf import OmegaConf
 
         OmegaConf.clear_cache(self.hydra)
         return Path(self.hydra.hydra.run.dir), Path(self.hydra.hydra.sweep.dir)
 
     def with_values(self, overrides: Sequence[Override]) -> dict[str, Any] | None:
-        """The plain configuration with values set by Hydra's own rules; None if something is left to resolve.
+        """Return the plain configuration with values set by Hydra's rules; None if a value is left to resolve.
 
         Raises Hydra's ConfigCompositionException for an override that does not fit.
         """
@@ -59,14 +59,14 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Overrides, sorted into what chooses entries and what sets values."""
+    """Overrides, separated into those that choose entries and those that set values."""
 
     entries: tuple[str, ...]
     values: tuple[Override, ...]
 
 
 def split(prepared: Sequence[str], folders: Sequence[Path]) -> Split | None:
-    """Sort overrides; None if one of them is of a kind that Hydra must handle itself.
+    """Separate overrides into choices of entries and values; None if Hydra must handle one of them itself.
 
     Raises Hydra's OverrideParseException for text that is no override.
     """
@@ -99,12 +99,12 @@ def _is_group(key: str, folders: Sequence[Path]) -> bool:
 
 @lru_cache(maxsize=1)
 def packaged_folder() -> Path:
-    """The folder of the entries that LSMLab ships."""
+    """Return the folder of the entries that LSMLab ships."""
     return Path(str(files(CONFIG_MODULE)))
 
 
 def base_of(composed: Any, device: str | None, folders: Sequence[Path]) -> Base | None:
-    """The base of a composed configuration; None if values could change more than themselves in it."""
+    """Return the base of a composed configuration; None if it contains interpolations, which depend on other values."""
     from omegaconf import OmegaConf, open_dict
 
     places = OmegaConf.to_container(composed.hydra, resolve=False)
@@ -121,7 +121,7 @@ def base_of(composed: Any, device: str | None, folders: Sequence[Path]) -> Base 
 
 
 def is_unresolved(plain: Any) -> bool:
-    """Whether a configuration holds an interpolation, or a mandatory value that is missing."""
+    """Return whether a configuration contains an interpolation or a missing mandatory value."""
     return any(mark in text for text in _texts(plain) for mark in _UNRESOLVED)
 
 
@@ -137,7 +137,7 @@ def _texts(node: Any) -> Iterator[str]:
 
 
 def stamp(folders: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
-    """Names, sizes and times of all files of the groups: while it is the same, bases are the same."""
+    """Return names, sizes and times of all configuration files: while they are the same, cached bases are valid."""
     found = []
     for folder in (packaged_folder(), *folders):
         for place, names, texts in os.walk(folder):

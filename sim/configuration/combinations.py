@@ -1,4 +1,4 @@
-"""What `lsmlab compare` runs: all combinations of comma lists, each with every variant of a file where one is given."""
+"""Combinations for `lsmlab compare`: all combinations of the comma lists, each with every variant of --variants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import prepare
 
 GROUP: Final = "comparison"
-"""The folder of configs that holds such files."""
+"""Folder of configs with the files of variants."""
 _KEYS: Final = ("description", "overrides", "variants", "settings")
 _OF_A_VARIANT: Final = ("description", "overrides", "parents")
 
@@ -25,24 +25,25 @@ class Combination:
 
     overrides: list[str]
     chosen: dict[str, str]
-    """What tells it from the others, by key; raw values of the command line."""
+    """Values in which it differs from the other combinations, by key, as on the command line (with quotes)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """A file of named configurations: each variant runs in each setting."""
+    """Content of a file of named configurations: each variant is run in each setting."""
 
     description: str
     overrides: tuple[str, ...]
-    """Of all of them."""
+    """Overrides for all variants."""
     variants: Mapping[str, tuple[str, ...]]
+    """Overrides of each variant by its name."""
     parents: Mapping[str, tuple[str, ...]]
-    """For a variant that combines others, their names."""
+    """Names of the variants that a variant combines, by its name."""
     settings: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = field(default_factory=dict)
-    """Overrides, and values for the `{name}` in a variant's overrides."""
+    """Overrides of each setting, and values for the `{name}` in the overrides of variants."""
 
     def combinations(self) -> list[Combination]:
-        """Every variant in every setting."""
+        """Return every variant in every setting."""
         found = []
         for setting, (place, values) in (self.settings or {"": ((), {})}).items():
             for name, overrides in self.variants.items():
@@ -55,7 +56,7 @@ class Variants:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """What the comparison's page needs to know."""
+        """Return the content of variants.json, which the page of the comparison reads."""
         return {
             "description": self.description, "variants": list(self.variants), "settings": list(self.settings),
             "parents": {name: list(of) for name, of in self.parents.items()},
@@ -63,7 +64,7 @@ class Variants:
 
 
 def combinations(overrides: Sequence[str], variants: Variants | None) -> list[Combination]:
-    """All configurations of a command line; what it says wins over what the variants' file says."""
+    """Return all configurations of a command line; its overrides win over those of the variants."""
     swept = [Combination(fixed, chosen) for fixed, chosen in expand(overrides)]
     if variants is None:
         return swept
@@ -75,7 +76,7 @@ def combinations(overrides: Sequence[str], variants: Variants | None) -> list[Co
 
 
 def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
-    """All combinations of the sweeps in `overrides`: for each, the fixed overrides and the choices by key.
+    """Return all combinations of the sweeps in `overrides`: for each, all its overrides, and the swept values by key.
 
     >>> [c for _, c in expand(["engine=a,b", "seed=1", "device=x"])]
     [{'engine': 'a'}, {'engine': 'b'}]
@@ -101,7 +102,7 @@ def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
 
 
 def folder_names(choices: Sequence[dict[str, str]]) -> list[str]:
-    """A readable folder name per combination: entries by name, other values as key=value."""
+    """Return a readable folder name per combination: names of entries, other values as key=value."""
     names: list[str] = []
     for number, chosen in enumerate(choices):
         parts = [v if "." not in k else f"{k.rpartition('.')[2]}={v}" for k, v in bare(chosen).items()]
@@ -111,12 +112,12 @@ def folder_names(choices: Sequence[dict[str, str]]) -> list[str]:
 
 
 def bare(chosen: Mapping[str, str]) -> dict[str, str]:
-    """Choices without the quotes of the command line."""
+    """Return the choices without the quotes of the command line."""
     return {key: value.strip("'\"") for key, value in chosen.items()}
 
 
 def read_variants(name: str) -> Variants:
-    """The variants of a file, or of an entry of configs/comparison. Raises InputError that names file and key."""
+    """Read the variants of a file, or of an entry of configs/comparison. Raises InputError that names file and key."""
     import yaml
 
     path = _path(name)

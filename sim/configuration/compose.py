@@ -1,4 +1,4 @@
-"""From overrides to a plain, resolved configuration: Hydra's compose step with its rough edges taken off."""
+"""Compose a plain, resolved configuration from overrides, with Hydra; check it, and apply its parameter set."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _KEYS: Final = (
     "engine", "device", "host", "workload", "keys", "prefill", "initial_tree", "seed", "replications", "save", "checks",
     "report", "json", "description",
 )  # fmt: skip
-"""What a configuration holds at the top; `parameters` is put beside it by host.parameters."""
+"""Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
 _TRUSTED_ENV: Final = "LSMLAB_ALLOW_PACKAGES"
-"""Environment variable that carries the packages allowed in `_target_` to the worker processes of a sweep."""
+"""Environment variable that passes the packages allowed in `_target_` to the worker processes of a sweep."""
 
 _BASES: Final[dict[Hashable, bases.Base | None]] = {}
-"""Bases of this process; None where a choice of entries must be composed by Hydra each time."""
+"""Cached bases of this process; None if Hydra must compose a choice of entries each time."""
 _MOST_BASES: Final = 1000
-"""Bases kept, some 20 KB each."""
+"""Largest number of cached bases, about 20 KB each."""
 
 
 class Composition(NamedTuple):
-    """A resolved configuration, and where Hydra's settings want a run, or a sweep, to be stored."""
+    """A resolved configuration, with the folders that Hydra's settings give for a run and for a sweep."""
 
     config: dict[str, Any]
     directory: Path
@@ -48,7 +48,7 @@ def compose(overrides: Sequence[str] = (), config_dirs: Sequence[str | Path] = (
 
 
 class Composer:
-    """Composes any number of configurations over one search path; made by `composer`."""
+    """Composer of any number of configurations over one search path; use the context manager `composer`."""
 
     def __init__(self, config_dirs: Sequence[str | Path], *, keep_bases: bool = True) -> None:
         self._config_dirs = [Path(d) for d in config_dirs]
@@ -56,7 +56,7 @@ class Composer:
             if not folder.is_dir():
                 raise InputError(f"--config-dir {folder}: no such folder")
         self._known: dict[tuple[str, ...], dict[str, Any]] = {}
-        """Configurations by chosen entries, to look for the nearest key in."""
+        """Configurations by chosen entries; error messages search them for the nearest key."""
         self._stamp = bases.stamp(self._config_dirs) if keep_bases else None
 
     def __call__(self, overrides: Sequence[str]) -> Composition:
@@ -74,7 +74,7 @@ class Composer:
         return composition
 
     def _composed(self, prepared: list[str]) -> tuple[Composition, str | None, Sequence[Path]]:
-        """The configuration, the chosen device and the user's folders: values on a base, or by Hydra alone."""
+        """Return the configuration, the chosen device and the user's folders, from a cached base if possible."""
         sorted_ = bases.split(prepared, self._config_dirs) if self._stamp is not None else None
         if sorted_ is None:
             return self._by_hydra(prepared)
@@ -112,7 +112,7 @@ class Composer:
         return hydra.compose("config", overrides=overrides, return_hydra_config=True)
 
     def translated(self, error: Exception, overrides: Sequence[str]) -> Exception:
-        """An unknown key becomes an error that names the nearest known one; others are worded by `messages`."""
+        """Turn Hydra's errors about unknown keys and empty groups into InputErrors; return other errors unchanged."""
         from lsmlab.sim.configuration.messages import unknown_key
 
         if isinstance(error, ValueError) and "Config group override" in str(error):
@@ -122,10 +122,10 @@ class Composer:
         if found is None:
             return error
         key = found.group(1)
-        # which keys there are depends on the chosen entries alone
+        # the set of keys depends only on the chosen entries
         groups = tuple(o for o in overrides if "." not in override_key(o) and "," not in o and not o.startswith("~"))
         for chosen in (tuple(o for o in groups if override_key(o) != key.partition("@")[0]), ()):
-            with suppress(Exception):  # a choice is bad as well: try without
+            with suppress(Exception):  # the choice of entries is bad as well: try the default entries
                 if chosen not in self._known:
                     self._known[chosen] = self(chosen).config
                 return unknown_key(key, self._known[chosen])
@@ -133,7 +133,7 @@ class Composer:
 
 
 def chosen_device(hydra_config: Any) -> tuple[str | None, list[Path]]:
-    """The entry of configs/device that was chosen, and the user's folders of groups."""
+    """Return the name of the chosen entry of configs/device, and the user's folders with configuration groups."""
     runtime = hydra_config.runtime
     folders = [Path(source.path) for source in runtime.config_sources if source.schema == "file"]
     return runtime.choices.get("device"), folders
@@ -141,9 +141,9 @@ def chosen_device(hydra_config: Any) -> tuple[str | None, list[Path]]:
 
 @contextmanager
 def composer(config_dirs: Sequence[str | Path] = (), *, keep_bases: bool = True) -> Iterator[Composer]:
-    """Open Hydra once for many compositions; whatever the caller had opened is restored afterwards.
+    """Initialize Hydra once for many compositions; restore the caller's Hydra state afterwards.
 
-    `keep_bases=False` lets Hydra compose each configuration from its files: the same result, 20 times slower.
+    With `keep_bases=False`, Hydra composes each configuration from its files: the same result, 20 times slower.
     """
     from hydra import initialize_config_module
     from hydra.core.global_hydra import GlobalHydra
@@ -158,9 +158,9 @@ def composer(config_dirs: Sequence[str | Path] = (), *, keep_bases: bool = True)
 
 
 def prepare(overrides: Sequence[str]) -> list[str]:
-    """Quote the values that Hydra would read as something else.
+    """Quote the values that Hydra would misread, and replace old names of keys.
 
-    A version is text: 7.10 must not become the number 7.1. Hydra's grammar knows ASCII only, so "80µs" is quoted too.
+    A version is text: 7.10 must not become the number 7.1. Hydra's grammar takes ASCII only, so "80µs" is quoted too.
 
     >>> prepare(["engine.version=7.10", "device.latency=80µs", "device=nvme"])
     ["engine.version='7.10'", "device.latency='80µs'", 'device=nvme']
@@ -172,7 +172,7 @@ def prepare(overrides: Sequence[str]) -> list[str]:
         key, equals, value = text.partition("=")
         bare = key.lstrip("+~")
         key = key.removesuffix(bare) + new_name(bare)
-        if key == "prefill":  # the `workload` group once more, under another name
+        if key == "prefill":  # a second instance of the group `workload`
             key = "workload@prefill"
         if key.lstrip("+") == "engine.version" and "'" not in value and '"' not in value:
             value = re.sub(r"[0-9]+(?:\.[0-9]+)+", r"'\g<0>'", value)
@@ -183,7 +183,7 @@ def prepare(overrides: Sequence[str]) -> list[str]:
 
 
 def quote(text: str) -> str:
-    r"""Text as a quoted value of Hydra's override grammar.
+    r"""Quote text for Hydra's override grammar.
 
     >>> quote("it's")
     "'it\\'s'"
@@ -194,7 +194,7 @@ def quote(text: str) -> str:
 
 
 def literal(value: object) -> str:
-    """A plain value in Hydra's override grammar.
+    """Write a plain value in Hydra's override grammar.
 
     >>> literal(True), literal(None), literal(4), literal("kLZ4"), literal([1, 2])
     ('true', 'null', '4', "'kLZ4'", '[1,2]')
@@ -213,7 +213,7 @@ def literal(value: object) -> str:
 
 
 def override_key(override: str) -> str:
-    """The key that an override sets.
+    """Return the key that an override sets.
 
     >>> override_key("+device.write_cap=1"), override_key("~experiment")
     ('device.write_cap', 'experiment')
@@ -222,7 +222,7 @@ def override_key(override: str) -> str:
 
 
 def with_search_path(overrides: list[str], config_dirs: Sequence[Path]) -> list[str]:
-    """Put the user's folders in front of the search path, beside what `hydra.searchpath=[...]` names already."""
+    """Put the user's folders in front of the folders that an override `hydra.searchpath=[...]` names."""
     if not config_dirs:
         return overrides
     folders = [quote(f"file://{folder.resolve()}") for folder in config_dirs]
@@ -237,25 +237,25 @@ def with_search_path(overrides: list[str], config_dirs: Sequence[Path]) -> list[
 
 
 def allow_packages(names: Sequence[str]) -> None:
-    """Trust `_target_` entries of further packages, in this process and in the workers of a sweep."""
+    """Allow `_target_` to name classes of further packages, in this process and in the workers of a sweep."""
     if names:
         os.environ[_TRUSTED_ENV] = ":".join([*trusted_packages(), *names])
 
 
 def check_keys(config: Mapping[str, Any]) -> None:
-    """Refuse what stands beside the groups and would be ignored: a misspelt key of an experiment, or one added with +."""
+    """Raise InputError for an unknown top-level key, such as a misspelt key of an experiment or one added with +."""
     from lsmlab.sim.configuration.messages import unknown_key
 
     for key in sorted(config.keys() - _KEYS):
         if key == "experiment":
-            raise InputError("experiment: its file sets nothing so; the first line must be '# @package _global_'")
+            raise InputError("experiment: its file has no effect as it is; its first line must be '# @package _global_'")
         raise unknown_key(key, dict.fromkeys(_KEYS))
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Refuse what composes but must not run: code outside trusted packages, and a version read as a number.
+    """Raise InputError for a configuration that must not run: code outside trusted packages, or a bad version.
 
-    A configuration may come from somebody else; `_target_` names the class that is built from it.
+    A configuration may come from an untrusted source, and LSMLab calls the class that `_target_` names.
     """
     version = config.get("engine", {}).get("version") if isinstance(config.get("engine"), Mapping) else None
     if isinstance(version, int | float):
@@ -271,7 +271,7 @@ def check(config: Mapping[str, Any]) -> None:
             package = str(target).partition(".")[0]
             raise InputError(f"{where}: {target} is outside lsmlab; if you trust it, add --allow-package {package}")
         if not _in_a_module(str(target)):
-            raise InputError(f"{where}: {target} names no class of an installed module")
+            raise InputError(f"{where}: {target} is not in an installed module; check the name or install its package")
 
 
 def _targets(node: object, where: str) -> Iterator[tuple[str, object]]:
@@ -288,7 +288,7 @@ def _targets(node: object, where: str) -> Iterator[tuple[str, object]]:
 
 
 def _in_a_module(target: str) -> bool:
-    """Whether the part before the last dot is a module, so that no path leads through a module's imports."""
+    """Return whether the part before the last dot is a module; this excludes objects that a module imported."""
     try:
         return importlib.util.find_spec(target.rpartition(".")[0]) is not None
     except (ImportError, ValueError):
@@ -296,5 +296,5 @@ def _in_a_module(target: str) -> bool:
 
 
 def trusted_packages() -> list[str]:
-    """Packages besides lsmlab whose classes `_target_` may name (--allow-package)."""
+    """Return the packages besides lsmlab whose classes `_target_` may name (--allow-package)."""
     return [name for name in os.environ.get(_TRUSTED_ENV, "").split(":") if name]

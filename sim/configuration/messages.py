@@ -1,4 +1,4 @@
-"""One clear line for every error that bad input causes: what is wrong, where, and the remedy."""
+"""Messages for bad input, one line each: the place, the error and the remedy."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 
 _COMPOSITION: Final = ("hydra", "omegaconf", "yaml", "antlr4")
-"""Packages that take part in composing a configuration: what they refuse is the user's input."""
+"""Packages that compose a configuration: their errors are about the user's input."""
 _LENGTH: Final = 400
-"""Longest message in characters: one line stays one line on a wide terminal."""
+"""Largest length of a message in characters."""
 
 
 def one_line(error: BaseException) -> str | None:
-    """The message for a user, or None if the error is not about the input (then it is a bug, and must be seen)."""
+    """Return the message for the user; None if the error is not about the input, and therefore a bug of LSMLab."""
     if isinstance(error, InputError):
         return _flat(str(error))
     if not _from_composition(error):
@@ -25,7 +25,7 @@ def one_line(error: BaseException) -> str | None:
 
 
 def _from_composition(error: BaseException) -> bool:
-    """Whether Hydra raised it: one of its own errors, or a plain ValueError from inside it."""
+    """Return whether Hydra or OmegaConf raised the error: one of their own classes, or a built-in error from inside."""
     if type(error).__module__.partition(".")[0] in _COMPOSITION:
         return True
     trace = error.__traceback__
@@ -69,7 +69,7 @@ def _missing(name: str, options: Iterable[str]) -> str:
 
 
 def unknown_key(key: str, config: Mapping[str, Any]) -> InputError:
-    """The error for an override of a key that `config` does not have, naming the nearest key that it has."""
+    """Return the error for an override of a key that `config` does not have; it names the nearest existing key."""
     known = list(flat_keys(config))
     if key in known:
         return InputError(f"{key}: this key exists; write it without +")
@@ -88,7 +88,7 @@ def unknown_key(key: str, config: Mapping[str, Any]) -> InputError:
 
 
 def flat_keys(config: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
-    """All keys of a nested mapping, written with dots, branches included."""
+    """Yield all keys of a nested mapping with dots between levels; inner nodes are included."""
     for key, value in config.items():
         yield f"{prefix}{key}"
         if isinstance(value, Mapping):

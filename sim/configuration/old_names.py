@@ -1,6 +1,6 @@
 """Old names of configuration keys and of modules in `_target_`: accepted for one release, with a notice on stderr.
 
-Overrides and parameter sets name keys as `host.wal_op`; entries of a user's own folder as nested mappings.
+Old keys may come with dots, as `host.wal_op` in overrides and parameter sets, or as nested mappings in users' entries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RENAMED: Final[Mapping[str, str]] = {
     "workload.regions": "workload.shards",
     "prefill.regions": "prefill.shards",
 }
-"""New names by old ones; a release after 0.2 refuses the old ones."""
+"""New name by old name of a key; the release after 0.2 refuses the old names."""
 _POLICIES: Final = "lsmlab.models.policies."
 MOVED: Final[Mapping[str, str]] = {
     "lsmlab.models.engines.rocksdb_parts": f"{_POLICIES}rocksdb.parts",
@@ -41,11 +41,11 @@ MOVED: Final[Mapping[str, str]] = {
     f"{_POLICIES}vlsm": f"{_POLICIES}vlsm.picker",
     f"{_POLICIES}vsst": f"{_POLICIES}vlsm.vsst",
 }
-"""Present module of each module of 0.1.0 that `_target_` could name; a release after 0.2 refuses the old names."""
+"""New module by module of release 0.1.0, for `_target_`; the release after 0.2 refuses the old names."""
 
 
 def new_name(key: str) -> str:
-    """The present name of a key; an old one is told on stderr, once per process.
+    """Return the new name of a key; print a notice on stderr for an old name, once per process.
 
     >>> new_name("host.cores")
     'host.cores'
@@ -58,9 +58,9 @@ def new_name(key: str) -> str:
 
 
 def rename_keys(config: dict[str, Any]) -> None:
-    """Move values under old keys to their new ones, in place.
+    """Move values from old keys to new keys, in place.
 
-    Raises InputError for `insert_keys: sharded`, whose `shards` meant key ranges: the word is now an independent tree's.
+    Raises InputError for `insert_keys: sharded`: its `shards` meant key ranges, and a shard is now an independent tree.
     """
     for old in RENAMED:
         *path, key = old.split(".")
@@ -78,7 +78,7 @@ def rename_keys(config: dict[str, Any]) -> None:
 
 
 def rename_targets(node: object) -> None:
-    """Replace every `_target_` in a moved module of 0.1.0 by its present name, in place."""
+    """Replace every `_target_` in a moved module of release 0.1.0 by its new name, in place."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "_target_" and isinstance(value, str):
@@ -91,7 +91,7 @@ def rename_targets(node: object) -> None:
 
 
 def new_target(target: str) -> str:
-    """Return the present name of a class; print a notice on stderr for an old one, once per process.
+    """Return the new name of a class; print a notice on stderr for an old name, once per process.
 
     >>> new_target("lsmlab.models.engines.rocksdb.RocksDb")
     'lsmlab.models.engines.rocksdb.RocksDb'

@@ -1,4 +1,4 @@
-"""RocksDB's options from an OPTIONS file or a LOG's header: as overrides of the configuration, and shown."""
+"""RocksDB's options from an OPTIONS file or a LOG's header: as overrides, as data and as text."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lsmlab.models.options.scope import DATABASE_OPTIONS
 from lsmlab.sim.configuration.compose import literal, override_key
 
 _FEW: Final = 8
-"""Ignored options that are named at once; RocksDB writes all that it has into its files, over a hundred of no concern."""
+"""Largest number of ignored options that a note lists; RocksDB writes over a hundred that are not simulated."""
 _WIDTH: Final = 120
 _FAMILY_NAME: Final = re.compile(r"[\w-]+")
 
 
 def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Overrides for what the file says, without those that `given` sets itself, and notes for the reader.
+    """Return overrides for the options of the file, except keys that `given` overrides, and notes for the user.
 
     Raises InputError if the file cannot be read.
     """
@@ -35,7 +35,7 @@ def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list
     if len(found.families) > 1:
         overrides += _families(path, found)
         names = ", ".join(name for name in found.families if name != found.column_family)
-        notes.append(f"{path}: column families {names} get the load that workload.families gives them; else none")
+        notes.append(f"{path}: column families {names} get no load unless workload.families gives them one")
     if 0 < len(found.ignored) <= _FEW:
         notes.append(f"{path}: ignored, not simulated: {', '.join(found.ignored)}")
     elif found.ignored:
@@ -44,13 +44,13 @@ def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list
 
 
 def _families(path: Path, found: OptionsFile) -> list[str]:
-    """Overrides for the options in which the other column families differ from `found`."""
+    """Return overrides for the options in which the other column families differ from `found`."""
     overrides = []
     for name in found.families:
         if name == found.column_family:
             continue
         if not _FAMILY_NAME.fullmatch(name):
-            raise InputError(f"{path}: column family {name!r}: the simulator takes names of letters, digits, _ and -")
+            raise InputError(f"{path}: column family {name!r}: use only letters, digits, _ and - in its name")
         own = read_options(path, name).overrides
         options = {
             option: _plain(value)
@@ -64,7 +64,10 @@ def _families(path: Path, found: OptionsFile) -> list[str]:
 
 
 def options_shown(path: Path) -> dict[str, Any]:
-    """What a file says, as data: version, options that are taken and those that are not. Raises InputError as above."""
+    """Return the content of a file as data: version, column families, simulated options and ignored options.
+
+    Raises InputError if the file cannot be read.
+    """
     found = read_options(path)
     return {
         "file": str(path),
@@ -78,7 +81,7 @@ def options_shown(path: Path) -> dict[str, Any]:
 
 
 def options_text(shown: dict[str, Any]) -> str:
-    """The same for a terminal."""
+    """Return the content of a file (`options_shown`) as text for a terminal."""
     taken = shown["options"]
     others = [name for name in shown["column_families"] if name != shown["column_family"]]
     width = max(map(len, taken), default=0)
@@ -94,12 +97,12 @@ def options_text(shown: dict[str, Any]) -> str:
 
 
 def _notes(found: OptionsFile) -> list[str]:
-    unknown = ["it does not name a version; set engine.version if the default is not right"] if found.version is None else []
+    unknown = ["the file names no version; set engine.version if the default is wrong"] if found.version is None else []
     return [*found.notes, *unknown]
 
 
 def _plain(value: Any) -> Any:
-    """A typed option value as YAML knows it."""
+    """Convert the typed value of an option to a type that YAML has."""
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return getattr(value, "value", value)

@@ -1,6 +1,6 @@
-"""Parameter sets: constants of one machine and its devices, measured or fitted, with how well each is known.
+"""Parameter sets: constants of one machine and its devices, measured or fitted, with their standard errors.
 
-A set is a file configs/parameters/NAME.yaml; `host.parameters=NAME` takes it (docs/reference/cases.md).
+A set is a file configs/parameters/NAME.yaml; `host.parameters=NAME` applies it (docs/reference/cases.md).
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _KINDS: Final = ("seconds", "bytes_per_s", "bytes", "per_s", "count", "ratio")
 
 @dataclass(frozen=True, slots=True)
 class ParameterSet:
-    """The constants of one machine."""
+    """Constants of one machine and its devices."""
 
     name: str
     version: int
     host: Mapping[str, Any]
-    """Keys of the `host` group."""
+    """Values of the `host` group by key."""
     devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Keys of the `device` group, by the entry of configs/device that they belong to."""
+    """Values of the `device` group by key, for each entry of configs/device."""
     standard_errors: Mapping[str, float] = field(default_factory=dict)
-    """By key of the configuration, such as "host.write_op" or "devices.nvme.write_bandwidth", in base units."""
+    """Standard errors by key, such as "host.write_op" or "devices.nvme.write_bandwidth", in base units."""
     model_errors: Mapping[str, float] = field(default_factory=dict)
-    """What the model itself is off by: relative standard deviation by name of summary.json, from calibration runs."""
+    """Error of the model itself: relative standard deviation by key of summary.json, from calibration runs."""
 
 
 def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
-    """The set called `name`: from `folders`/parameters, then from configs/parameters.
+    """Read the set called `name` from `folders`/parameters or configs/parameters; the first file found counts.
 
-    Raises InputError that names file and key for anything that cannot be used.
+    Raises InputError that names file and key for an unknown set or invalid content.
     """
     places = [*(folder / "parameters" for folder in folders), Path(str(files("lsmlab.configs"))) / "parameters"]
     for place in places:
@@ -50,12 +50,12 @@ def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
             about = path.stat()
             return _read(name, path, (about.st_mtime_ns, about.st_size))
     known = sorted({p.stem for place in places for p in place.glob("*.yaml")})
-    raise InputError(f"host.parameters: no set {name!r}; known: {', '.join(known)} (configs/parameters)")
+    raise InputError(f"host.parameters: no parameter set {name!r}; known: {', '.join(known)} (configs/parameters)")
 
 
 @lru_cache(maxsize=100)
 def _read(name: str, path: Path, _state: tuple[int, int]) -> ParameterSet:
-    """The set of a file; `_state` (time and size of the file) tells a changed file from the one that was read."""
+    """Read the set of a file; `_state` (time and size of the file) makes the cache miss when the file changes."""
     import yaml
 
     try:
@@ -84,7 +84,7 @@ def _read(name: str, path: Path, _state: tuple[int, int]) -> ParameterSet:
 
 
 def _host_keys(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by the present names of their keys."""
+    """Replace old names of keys by new ones."""
     return {new_name(f"host.{key}").removeprefix("host."): value for key, value in values.items()}
 
 
@@ -98,7 +98,7 @@ def _mapping(content: Mapping[str, Any], key: str, path: Path, where: str = "") 
 
 
 def _number(value: Any, where: str) -> float:
-    """A quantity of whatever kind its unit says."""
+    """Parse a quantity in base units; its unit gives the kind."""
     for kind in _KINDS:
         try:
             return parse_quantity(value, kind)
@@ -114,9 +114,9 @@ def apply_parameters(
 
     Args:
         config: the configuration; changed in place.
-        device: the chosen entry of configs/device.
-        given: keys that the user typed; they keep their values.
-        folders: further places of parameter sets.
+        device: name of the chosen entry of configs/device.
+        given: keys that the user overrides; they keep their values.
+        folders: further folders of configuration groups, whose parameters/ contains sets.
 
     """
     host = config.get("host")
@@ -137,7 +137,7 @@ def apply_parameters(
 def _known_errors(
     found: ParameterSet, config: Mapping[str, Any], device: str | None, typed: set[str]
 ) -> dict[str, dict[str, float]]:
-    """Standard errors of the constants in force, by key of the configuration, and of the model itself."""
+    """Return the standard errors of the constants that this configuration uses, by key, and those of the model."""
     standard = {}
     for key, error in found.standard_errors.items():
         name = key.replace(f"devices.{device}.", "device.", 1)
@@ -151,11 +151,12 @@ def _known_errors(
 
 
 def displaced(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The configuration with all its uncertain constants off by one standard error, and the mirror image of that.
+    """Return two configurations whose uncertain constants are off by one standard error, in opposite directions.
 
-    Half the difference between the results of the two is how uncertain the constants make a result, to first order. Which
-    constants go up and which go down is drawn once for all configurations: an error of a constant is common to all runs
-    that use it. A constant goes up and down by the same factor. Empty if no constant is known to be uncertain.
+    To first order, half the difference between their results is the standard error of a result. A checksum of its key
+    decides whether a constant goes up or down in the first configuration; the choice is the same in all configurations,
+    because all runs share the error of a constant. A constant goes up and down by the same factor. Returns an empty
+    list if no constant has a standard error.
     """
     errors: Mapping[str, float] = (config.get("parameters") or {}).get("standard_errors") or {}
     if not errors:

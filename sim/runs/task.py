@@ -62,7 +62,7 @@ def reason_of(error: Exception) -> str:
     if text is None and isinstance(error, WorkerDiedError):
         text = str(error)
     if text is None:
-        text = f"{type(error).__name__}: {' '.join(str(error).split())} (a fault of lsmlab: please report it)"
+        text = f"{type(error).__name__}: {' '.join(str(error).split())} (a bug in lsmlab: please report it)"
     return text
 
 
