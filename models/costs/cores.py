@@ -1,7 +1,7 @@
-"""Core contention and waits for a core: how much longer a thread computes beside others.
+"""Core contention and waits for a core: the extra time of a thread while other threads run.
 
-`wanted` threads want one of `cores`; `core_contention` and `time_slice` are the constants of `Host`. Sources:
-docs/decisions/0012 and 0015; Linux kernel/sched/fair.c for time slices.
+`wanted` is the number of runnable threads, `cores` the number of cores; `core_contention` and `time_slice` are
+constants of `Host`. Sources: docs/decisions/0012 and 0015; Linux kernel/sched/fair.c for time slices.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from lsmlab.models.sums import float_sum
 
 
 def neighbours(wanted: float, cores: float) -> float:
-    """Further threads that run beside a running one."""
+    """Return the number of other threads that run at the same time as a running thread."""
     return max(0.0, min(wanted, cores) - 1.0)
 
 
 def slowdown(wanted: float, cores: float, core_contention: float) -> float:
-    """How much longer a thread computes on a core of its own: clock, caches and memory are shared with its neighbours."""
+    """Return the factor by which core contention lengthens the CPU time of a thread (1: it runs alone).
+
+    Threads on other cores share the processor's clock, caches and memory with it.
+    """
     return 1.0 + core_contention * neighbours(wanted, cores)
 
 
 def core_share(wanted: float, cores: float, core_contention: float) -> float:
-    """Part of an unshared core that each of the `wanted` threads gets."""
+    """Return the speed of each of the `wanted` threads, as a share of its speed when it runs alone."""
     if wanted <= 0.0:
         return 1.0
     share = min(1.0, cores / wanted)
@@ -31,32 +34,33 @@ def core_share(wanted: float, cores: float, core_contention: float) -> float:
 
 
 def excess(wanted: float, cores: float) -> float:
-    """Time that a thread waits for a core by the time that it computes."""
+    """Return the time that a thread waits for a core, divided by its CPU time."""
     return max(0.0, wanted / cores - 1.0)
 
 
 def mean_wait_s(wanted: float, cores: float, time_slice: float) -> float:
-    """Mean wait for a core: half a time slice, longer where several threads come first."""
+    """Return the mean wait for a core in seconds: half a time slice, longer if several threads queue for each core."""
     return 0.5 * time_slice * max(1.0, wanted / cores - 1.0)
 
 
 def taken(wanted: float, cores: float) -> float:
-    """Probability that one thread more than these `wanted` finds none of the cores free."""
+    """Return the probability that one more thread than `wanted` finds no free core."""
     return min(1.0, max(0.0, wanted - cores + 1.0))
 
 
 def wake_ups(requests: float, taken_share: float) -> Cost:
-    """Wait of a job that slept for `requests` of the device and found all cores taken after `taken_share` of them.
+    """Return the time that a job waits for a core after its device requests.
 
-    A time slice each time (docs/decisions/0015).
+    The job sleeps during each of `requests`. After a share `taken_share` of them it finds no free core and waits for
+    one time slice (docs/decisions/0015).
     """
     return Cost(of_host(taken_share, time_slice=requests))
 
 
 def contended(computing_s: float, threads: Sequence[tuple[float, float]], cores: float) -> Cost:
-    """Time that core contention adds to `computing_s` of CPU time.
+    """Return the time that core contention adds to `computing_s` seconds of CPU time.
 
-    `threads`: (share of the time, threads that want a core in it).
+    `threads`: pairs of a share of the time and the number of runnable threads during it.
     """
     mean = float_sum(share * (1.0 + excess(wanted, cores)) * neighbours(wanted, cores) for share, wanted in threads)
     return Cost(of_host(core_contention=computing_s * mean))

@@ -1,4 +1,4 @@
-"""A duration as a sum of constants times counts: evaluated by a run, solved for the constants by a fit."""
+"""Cost: a duration as a sum of counts times constants. A run evaluates it; a fit solves it for the constants."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ if TYPE_CHECKING:
     from lsmlab.models.costs.host import Host
 
 Group = tuple[str, float, Mapping[str, float]]
-"""(owner, factor, counts by constant): `factor` times the sum of counts times constants."""
+"""(owner, factor, counts by constant): `factor` times the sum of all counts times their constants."""
 
 HOST: Final = "host"
 DEVICE: Final = "device"
 _DIVIDES: Final = "bandwidth"
-"""The end of the names of constants in bytes per second: a count of bytes is divided by them."""
+"""Suffix of the names of constants in bytes per second: a count of bytes is divided by them."""
 
 
 def of_host(factor: float = 1.0, /, **counts: float) -> Group:
-    """Counts of constants of `Host`, all multiplied by `factor`: a share such as `entry_share`, which need not be linear."""
+    """Return counts of constants of `Host`, multiplied by `factor`, which may be a nonlinear share (`entry_share`)."""
     return HOST, factor, counts
 
 
 def of_device(factor: float = 1.0, /, **counts: float) -> Group:
-    """The same for constants of the device (configs/device); bytes are counts of a bandwidth."""
+    """Return counts of constants of the device (configs/device); bytes are the counts of a bandwidth."""
     return DEVICE, factor, counts
 
 
 class Cost:
-    """Seconds of one piece of work.
+    """Duration of one piece of work, in groups of counts and constants.
 
-    Groups are added in their order, so that a run gives the same bytes whatever asks for the cost besides.
+    The groups are summed in their order, so that floating-point results are reproducible.
 
     >>> from lsmlab.models.costs.host import Host
     >>> cost = Cost(of_host(0.5, flush_record=1000.0, flush_byte=1e5))
@@ -46,15 +46,15 @@ class Cost:
         self.groups = groups
 
     def __add__(self, other: Cost) -> Cost:
-        """The time of both."""
+        """Return the cost of both pieces of work, one after the other."""
         return Cost(*self.groups, *other.groups)
 
     def times(self, number: float) -> Cost:
-        """The time of `number` such pieces of work."""
+        """Return the cost of `number` repetitions."""
         return Cost(*((owner, factor * number, counts) for owner, factor, counts in self.groups))
 
     def seconds(self, host: Host) -> float:
-        """Evaluate with the constants of `host`; for costs without a constant of the device."""
+        """Return the duration in seconds with the constants of `host`, for a cost without device constants."""
         total = 0.0
         for _, factor, counts in self.groups:
             part = 0.0
@@ -65,7 +65,10 @@ class Cost:
         return total
 
     def seconds_at(self, values: Mapping[str, Any], host: Host) -> Any:
-        """Evaluate with the constants `values` ("host.write_op", "device.read_latency", …); those not in it are `host`'s."""
+        """Return the duration in seconds with the constants in `values` ("host.write_op", "device.read_latency", …).
+
+        Host constants that are not in `values` come from `host`.
+        """
         total: Any = 0.0
         for owner, factor, counts in self.groups:
             part: Any = 0.0
@@ -77,7 +80,7 @@ class Cost:
         return total
 
     def counts(self) -> dict[str, float]:
-        """Count of each constant by its key of the configuration, factors included: a row of a fit's design matrix."""
+        """Return the count of each constant by configuration key, times its factor: a row of a fit's design matrix."""
         total: dict[str, float] = {}
         for owner, factor, counts in self.groups:
             for name, count in counts.items():
@@ -87,5 +90,5 @@ class Cost:
 
 
 def contribution(key: str, count: Any, constant: Any) -> Any:
-    """Seconds that a constant adds: count times constant, or bytes divided by a bandwidth."""
+    """Return the seconds that a constant adds: count times constant, or bytes divided by a bandwidth."""
     return count / constant if key.endswith(_DIVIDES) else count * constant

@@ -1,7 +1,7 @@
-"""CPU time of flushes and compactions, the fixed times of jobs, and deletions of files.
+"""CPU time of flushes and compactions, fixed times of jobs, and deletions of files.
 
-CPU costs per entry and byte follow RocksDB's own measurement (`compaction_time_cpu_micros`, "Flush lasted … cpu
-microseconds"); docs/decisions/0011 has the cost of dropped entries.
+CPU times per entry and byte follow RocksDB's own measurements (`compaction_time_cpu_micros`, "Flush lasted … cpu
+microseconds"); docs/decisions/0011 explains the CPU time of dropped entries.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 
 def entry_share(entries_in: float, entries_out: float, dropped: float) -> float:
-    """CPU time of a job's entries as a share of the time that they take if all are written.
+    """Return the CPU time of a job's entries, as a share of the time for the same entries if all were written.
 
-    A dropped entry takes `dropped` of a written one (`Host.flush_dropped`, `Host.compaction_dropped`).
+    `dropped`: CPU time of a dropped entry as a share of a written entry (`Host.flush_dropped`,
+    `Host.compaction_dropped`).
     """
     kept = min(1.0, entries_out / entries_in) if entries_in else 1.0
     return kept + (1.0 - kept) * dropped
 
 
 def doublings(runs: int) -> float:
-    """Doublings of the sorted runs of a compaction beyond two: levels of the heap of RocksDB's MergingIterator."""
+    """Return the base-2 logarithm of half the sorted runs of a compaction: levels of the heap in MergingIterator."""
     return math.log2(max(runs, 2) / 2.0)
 
 
@@ -33,10 +34,10 @@ def flush_cpu(
     host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, compressed_bytes: float = 0.0,
     file_bytes: float = 0.0,
 ) -> Cost:  # fmt: skip
-    """CPU time of a flush.
+    """Return the CPU time of a flush.
 
-    `raw_bytes`: keys and values that go in. `compressed_bytes`: those that are compressed. `file_bytes`: bytes of the
-    output file, which are checksummed.
+    `raw_bytes`: input bytes of keys and values. `compressed_bytes`: raw bytes that are compressed. `file_bytes`: bytes
+    of the output file, which are checksummed.
     """
     return Cost(
         of_host(
@@ -50,11 +51,12 @@ def compaction_cpu(
     host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, runs: int = 2, checked_entries: float = 0.0,
     compressed_bytes: float = 0.0, file_bytes: float = 0.0, slept_files: float = 0.0,
 ) -> Cost:  # fmt: skip
-    """CPU time of a compaction.
+    """Return the CPU time of a compaction.
 
-    `raw_bytes`: keys and values that go in. `runs`: sorted runs that it reads. `checked_entries`: entries that the cutter
-    compares with the files below. `compressed_bytes`: raw bytes that are decompressed and compressed again. `file_bytes`:
-    bytes of input and output files, which are checksummed. `slept_files`: output files whose fsync the thread sleeps through.
+    `raw_bytes`: input bytes of keys and values. `runs`: input sorted runs. `checked_entries`: entries that the cutter
+    compares with the files of the next level. `compressed_bytes`: raw bytes that are decompressed and compressed again.
+    `file_bytes`: bytes of input and output files, which are checksummed. `slept_files`: output files during whose fsync
+    the thread sleeps.
     """
     share = entry_share(entries_in, entries_out, host.compaction_dropped)
     return Cost(
@@ -68,15 +70,15 @@ def compaction_cpu(
 
 
 def job_start() -> Cost:
-    """Wall time from the decision to start a job to its first byte."""
+    """Return the wall time from the decision to start a job to its first byte."""
     return Cost(of_host(job_start=1.0))
 
 
 def file_ends(files: float) -> Cost:
-    """Wall time to finish output files beyond their data and fsyncs."""
+    """Return the wall time to finish output files, without their data and fsyncs."""
     return Cost(of_host(file_overhead=files))
 
 
 def deletions(files: float, cached_bytes: float = 0.0, wal_bytes: float = 0.0) -> Cost:
-    """Wall time to delete files, of which `cached_bytes` are in the page cache, and write-ahead logs of `wal_bytes`."""
+    """Return the wall time to delete files with `cached_bytes` in the page cache and WALs of `wal_bytes`."""
     return Cost(of_host(unlink=files, unlink_byte=cached_bytes, unlink_wal_byte=wal_bytes))

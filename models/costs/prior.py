@@ -1,4 +1,4 @@
-"""How far a constant may be off on another machine: what a fit assumes of it before it sees a record."""
+"""Priors of cost constants: their values and spread from machine to machine, before a fit uses any measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Prior(NamedTuple):
     """Log-normal prior of a constant."""
 
     value: float
-    """In base units."""
+    """Median in base units."""
     width: float
     """Standard deviation of the logarithm."""
     high: float = math.inf
@@ -30,13 +30,13 @@ def estimated(
 ) -> Any:
     """Declare a constant that fits estimate: a quantity of `kind` (`lsmlab.models.units.quantity`) with a prior.
 
-    `width`: standard deviation of the logarithm, from machine to machine. `start`: middle of the prior where the default is
-    0, which leaves the constant out of a run.
+    `width`: standard deviation of the logarithm, from machine to machine. `start`: median of the prior if the default
+    is 0; a default of 0 disables the constant in a run.
     """
     prior = Prior(default if start is None else start, width, high)
     return field(default=default, metadata={"quantity": Quantity(kind, low, high), _KEY: prior})
 
 
 def priors_of(cls: type[DataclassInstance]) -> dict[str, Prior]:
-    """Priors of the constants of a class that fits estimate, in the order of its fields; of others the class has no prior."""
+    """Return the priors of the constants of `cls` that were declared with `estimated`, in the order of its fields."""
     return {f.name: f.metadata[_KEY] for f in fields(cls) if f.default is not MISSING and _KEY in f.metadata}

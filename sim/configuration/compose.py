@@ -248,7 +248,7 @@ def check_keys(config: Mapping[str, Any]) -> None:
 
     for key in sorted(config.keys() - _KEYS):
         if key == "experiment":
-            raise InputError("experiment: its file has no effect as it is; its first line must be '# @package _global_'")
+            raise InputError("experiment: its file has no effect; its first line must be '# @package _global_'")
         raise unknown_key(key, dict.fromkeys(_KEYS))
 
 
