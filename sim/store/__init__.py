@@ -1,8 +1,9 @@
-"""Databases in time: column families with memtables and trees, background jobs, files, and write stalls.
+"""Simulated databases: column families with memtables and trees, background jobs, files, and write stalls.
 
-- Database: database; its stall conditions: write_controller; its queues and job slots: background.
+- Database: database. Stall conditions: write_controller. Job queues and job slots: background.
 - Column family: column_family, memtables, write_shape.
 - Flushes and compactions: jobs.
-- Events and their observers: store_events, recorder, event_log; rows that they record: records.
-- Memory of all memtables: write_buffer_manager; files of a database: wal_files, manifest, version_edits, options_file, purge.
+- Events of a column family: store_events. Their observers: recorder, event_log. Types of recorded rows: records.
+- Memory of all memtables: write_buffer_manager. Files of a database: wal_files, manifest, version_edits, options_file,
+  purge.
 """

@@ -1,4 +1,4 @@
-"""Background work of one database: queues of flushes and compactions, job slots, and the scheduler that fills them.
+"""Background work of one database: queues of flushes and compactions, job slots, and the calls to the scheduler.
 
 Source: `DBImpl::MaybeScheduleFlushOrCompaction`, `flush_queue_` and `compaction_queue_` in db/db_impl.
 """
@@ -38,7 +38,7 @@ class FlushThreads(Protocol):
     """Flush threads of a column family (`Flushing`)."""
 
     def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events:
-        """Run one flush; `group`: the flush threads of all families that flush together (atomic_flush)."""
+        """Run one flush. `group`: flush threads of all column families to flush together (atomic_flush)."""
 
 
 class CompactionThreads(Protocol):
@@ -48,69 +48,70 @@ class CompactionThreads(Protocol):
         """Run one compaction."""
 
     def pause(self, number: int, hold: Hold) -> None:
-        """Halt a job by its number."""
+        """Halt the job with this number at the end of its current step."""
 
     def resume(self, number: int) -> None:
-        """Let a halted job continue."""
+        """Resume the halted job with this number."""
 
     def discard(self, number: int) -> None:
-        """End a job without a result."""
+        """Abort the job with this number; the tree stays as it is."""
 
 
 class QueuedFamily(Protocol):
-    """A column family as the queues see it; `ColumnFamily` explains each member."""
+    """Members of a column family that the job queues use; `ColumnFamily` documents each."""
 
     tree: Tree
     stall_inputs: StallInputs
 
     @property
     def options(self) -> RocksDbOptions:
-        """RocksDB's options as last set."""
+        """Latest values of RocksDB's options."""
 
     @property
     def picker(self) -> Picker:
-        """Picker of the present version."""
+        """Compaction picker of the current version."""
 
     @property
     def flushing(self) -> FlushThreads:
-        """Its flush threads."""
+        """Flush threads of the column family."""
 
     @property
     def compacting(self) -> CompactionThreads:
-        """Its compaction threads."""
+        """Compaction threads of the column family."""
 
 
 class Background:
-    """Queues and slots that all column families of a database share."""
+    """Job queues and job slots that all column families of a database share."""
 
     def __init__(
         self, env: simpy.Environment, families: Sequence[QueuedFamily], controller: WriteController,
         scheduler: Scheduler, rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        """`families`: of the database, in the order of their ids; `rng`: for schedulers that decide by chance."""
+        """Start with empty queues. `families`: all of the database, by id; `rng`: random numbers of the scheduler."""
         self._env = env
         self._families = families
         self._controller = controller
         self.scheduler = scheduler
         self.view = StoreView()
-        """What the scheduler sees: counts and bytes are sums over the column families."""
+        """State that the scheduler reads; counts and bytes are sums over the column families."""
         self._rng = rng
         self._job_ids = itertools.count(1)
         self._flush_queue: deque[tuple[FlushThreads, ...]] = deque()
-        """Flush requests: one family each, or all that flush together."""
+        """Flush requests: one column family per request, or with atomic_flush all families to flush together."""
         self._compaction_queue: deque[QueuedFamily] = deque()
-        """With `Scheduler.splits_l0`: of compactions in scope DEEP."""
+        """Column families that need a compaction; with `Scheduler.splits_l0`, one in scope DEEP."""
         self._l0_queue: deque[QueuedFamily] = deque()
+        """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
         self._cause_job = -1
-        """Job whose end is being handled: parent of the jobs that start now."""
+        """Parent to record for the jobs that start now: the job whose end is being handled; -1: none."""
 
     @property
     def idle(self) -> bool:
-        """Whether no job is queued, running or halted."""
+        """Return whether no job is queued, running or halted."""
         return not (self._flush_queue or self._compaction_queue or self._l0_queue or self.view.jobs)
 
     def look(self) -> None:
-        """Bring what the scheduler sees of the families up to date, after stall conditions were computed."""
+        """Update the scheduler's view after stall conditions were recomputed."""
         view, families = self.view, self._families
         view.immutables = sum(f.stall_inputs.immutables for f in families)
         view.l0_files = sum(f.stall_inputs.l0_files for f in families)
@@ -120,12 +121,12 @@ class Background:
     # --- queues -------------------------------------------------------------------------------------------------------
 
     def enqueue_flush(self, *families: FlushThreads) -> None:
-        """Queue a flush of one family, unless it is queued, or of several that flush together (EnqueuePendingFlush)."""
+        """Queue one flush of these column families, unless it is queued already (EnqueuePendingFlush)."""
         if families not in self._flush_queue:
             self._flush_queue.append(families)
 
     def enqueue_compaction(self, family: QueuedFamily) -> bool:
-        """Queue a family if its picker has work for it; whether it was added to a queue (EnqueuePendingCompaction)."""
+        """Queue a column family if it needs a compaction (EnqueuePendingCompaction). Return whether it was added."""
         if family.options.disable_auto_compactions:
             return False
         if not self.scheduler.splits_l0:
@@ -144,13 +145,16 @@ class Background:
         return True
 
     def io_priority(self, kind: JobKind) -> Priority:
-        """Priority of a job's I/O in the rate limiter (GetRateLimiterPriority)."""
+        """Return the rate limiter's priority for the I/O of a job (GetRateLimiterPriority)."""
         return self.scheduler.priority(kind, self._controller.restricts_writes)
 
     # --- scheduling ---------------------------------------------------------------------------------------------------
 
     def schedule(self) -> None:
-        """Do what the scheduler says (behaviour/jobs-and-threads.md, Scheduling)."""
+        """Ask the scheduler for actions and carry them out, until no action leaves more work in a queue.
+
+        See (behaviour/jobs-and-threads.md, Scheduling).
+        """
         view = self.view
         view.now_s = self._env.now
         view.flush_waiting = bool(self._flush_queue) and not self._controller.holds_flushes
@@ -162,13 +166,13 @@ class Background:
                 more = self._act(action) or more
 
     def schedule_after(self, parent: int) -> None:
-        """`schedule`, where `parent` is the job that lets others start now."""
+        """Call `schedule` and record `parent` as the parent of the jobs that start."""
         with self.caused_by(parent):
             self.schedule()
 
     @contextmanager
     def caused_by(self, parent: int) -> Iterator[None]:
-        """Record `parent` as the parent of the jobs that start meanwhile."""
+        """Record `parent` as the parent of the jobs that start within the context."""
         self._cause_job = parent
         yield
         self._cause_job = -1
@@ -182,7 +186,7 @@ class Background:
         self.view.jobs.remove(view)
 
     def _act(self, action: Action) -> bool:
-        """Carry out an action; whether it started a job and left another family in the same queue."""
+        """Carry out an action. Return whether it started a job and more requests are left in the same queue."""
         if isinstance(action, StartFlush):
             return self._start_flush(action)
         if isinstance(action, StartCompaction):

@@ -1,7 +1,7 @@
-"""One column family in time: its memtables, its tree, its options, and what follows from every new version.
+"""Column family: memtables, tree, options, and the stall conditions and compactions that follow from a new version.
 
-The event loop is RocksDB's (behaviour/jobs-and-threads.md, Scheduling; End of a job). Decisions come from the engine's
-policies; durations from the stations.
+The order of events is RocksDB's (behaviour/jobs-and-threads.md, Scheduling; End of a job). The engine's policies make
+the decisions; the machine's stations compute the durations.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ class Switch:
     """Switch of the active memtable of one column family."""
 
     family: int
-    """Number among the families of all databases of the run."""
+    """Index among the column families of all databases of the run."""
     entries: float
-    """Writes that the memtable took."""
+    """Writes to the memtable."""
     wal_bytes: float
     """Size of the WAL that the switch closes; 0 if it is empty or there is none."""
     size_bytes: float = 0.0
-    """Memory that the memtable takes."""
+    """Memory of the memtable."""
     reason: str = WRITE_BUFFER_FULL
-    """As RocksDB's LOG names it; any other reason flushes at once, whatever min_write_buffer_number_to_merge is."""
+    """Flush reason in RocksDB's LOG; every other reason flushes at once, whatever min_write_buffer_number_to_merge is."""
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyParts:
-    """What a column family is opened with."""
+    """Arguments with which a column family is opened."""
 
     number: int
-    """Place among the families of all databases of the run."""
+    """Index among the column families of all databases of the run."""
     name: str
     engine: Engine
     content: Content
     source: KeySource
     recorder: StoreRecorder
     written: bool = True
-    """Whether clients write to the family: an empty family keeps no WAL alive."""
+    """Whether clients write to the column family; one without writes keeps no WAL alive."""
     checks: bool = False
-    """Whether the tree's invariants are checked after every change."""
+    """Whether to check the invariants of the tree after every change."""
 
 
 class ColumnFamily:
@@ -70,11 +70,11 @@ class ColumnFamily:
         self.number = parts.number
         self.name = parts.name
         self.latest_options = parts.engine
-        """Options as last set, and the policies that follow from them."""
+        """Engine with the latest options."""
         self.version_options = parts.engine
-        """Options with which the present version was installed: its level targets, scores and debt follow from them."""
+        """Engine with the options of the current version: its level targets, scores and pending compaction bytes."""
         self.memtable_options = parts.engine
-        """Options by which the active memtable is full."""
+        """Engine with the options that give the size of the active memtable."""
         self.content = parts.content
         self.recorder = parts.recorder
         self.events = StoreEvents()
@@ -84,29 +84,29 @@ class ColumnFamily:
         self.throttle = parts.engine.throttle.initial()
         """Token in the database's write controller."""
         self.stall_inputs = _EMPTY
-        """As of the last install."""
+        """Inputs of the stall conditions at the last `install`."""
         self.memtables = Memtables(parts.number, parts.source, parts.content.sample)
         self.immutables: list[Memtable] = []
         self.memtables_full = 0
-        """Memtables that filled up while an older one was unflushed."""
+        """Number of memtables that filled up while an older one was not flushed yet."""
         self.purge = Purge()
         self.flushing = Flushing(self)
         self.compacting = Compacting(self)
 
     @property
     def options(self) -> RocksDbOptions:
-        """RocksDB's options as last set."""
+        """Latest values of RocksDB's options."""
         return self.latest_options.options
 
     @property
     def picker(self) -> Picker:
-        """Picker with the targets and scores of the present version."""
+        """Compaction picker with the level targets and scores of the current version."""
         return self.version_options.picker
 
     # --- memtables ----------------------------------------------------------------------------------------------------
 
     def switch_memtable(self, switch: Switch) -> bool:
-        """Make the active memtable immutable (SwitchMemtable), hot keys apart; whether there is anything to flush."""
+        """Make the active memtable immutable, except its hot keys (SwitchMemtable). Return whether there is data to flush."""
         memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.hot_keys)
         if memtable is None:
             return False
@@ -120,7 +120,7 @@ class ColumnFamily:
         return True
 
     def flush_all(self, entries: float) -> None:
-        """Flush all memtables, the active one with its `entries` too (DB::Flush)."""
+        """Flush all memtables; the active one holds `entries` (DB::Flush)."""
         memtable = self.memtables.rest(entries)
         if memtable is not None:
             memtable.first_wal = self.database.wals.switch_memtable(self.number, 0.0)
@@ -131,7 +131,7 @@ class ColumnFamily:
 
     @property
     def has_waiting_memtables(self) -> bool:
-        """Whether an immutable memtable is not being flushed yet."""
+        """Return whether an immutable memtable is not being flushed yet."""
         return any(not m.in_progress for m in self.immutables)
 
     @property
@@ -140,7 +140,7 @@ class ColumnFamily:
         return sum(m.size_bytes for m in self.immutables)
 
     def request_flush(self, forced: bool = False) -> None:
-        """Queue a flush if min_write_buffer_number_to_merge memtables wait, or one if `forced` (IsFlushPending)."""
+        """Queue a flush if min_write_buffer_number_to_merge memtables wait; if `forced`, one suffices (IsFlushPending)."""
         waiting = sum(not m.in_progress for m in self.immutables)
         if waiting >= (1 if forced else self.options.min_write_buffer_number_to_merge):
             self.database.background.enqueue_flush(self.flushing)
@@ -148,7 +148,7 @@ class ColumnFamily:
     # --- trees that were built before the run -------------------------------------------------------------------------
 
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
-        """Begin with files that were there before the run."""
+        """Start with a tree of these (level, files)."""
         apply_edit(self, NO_JOB, added=levels)
         self.events.loaded(float_sum(f.entries for _, files in levels for f in files))
         for _, files in levels:
@@ -158,7 +158,7 @@ class ColumnFamily:
         self.database.background.schedule()
 
     def adopt(self, tree: Tree) -> None:
-        """Begin with the tree of another column family, which has settled."""
+        """Start with the tree that the prefill phase has left: no compaction is due."""
         self.tree = tree
         self.events.loaded(tree.live_entries())
         self.events.edited(opening_edit(tree, self.database.env.now))
@@ -168,11 +168,11 @@ class ColumnFamily:
         self.database.background.schedule()
 
     def files(self) -> list[SortedFile]:
-        """All files on the device."""
+        """Return all SST files on the device."""
         return list(self.tree.files())
 
     def close(self) -> None:
-        """End the run: tell observers which jobs are unfinished."""
+        """End the run: report the unfinished jobs to the observers."""
         now_s = self.database.env.now
         for job in self.compacting.jobs.values():
             self.events.abandoned(now_s, job.number, job.pick.inputs)
@@ -181,17 +181,17 @@ class ColumnFamily:
     # --- versions -----------------------------------------------------------------------------------------------------
 
     def retune(self, changes: Changes) -> None:
-        """Take changed options; `Database.retune` installs them."""
+        """Set new option values; `Database.retune` installs a version with them."""
         self.events.retuned(self.database.env.now, changes)
         self.latest_options = self.latest_options.retuned(changes)
 
     def install_options_of(self, engine: Engine) -> None:
-        """Install a version with an engine's options."""
+        """Use the options of `engine` for the current version and for the active memtable."""
         self.version_options = engine
         self._size_memtable(engine)
 
     def install(self) -> None:
-        """Recompute stall conditions and queue work, after every new version or memtable list.
+        """Recompute stall conditions and queue a compaction if one is due; called after each new version or memtable list.
 
         See (behaviour/write-stalls.md, When the condition is recomputed) and
         (behaviour/jobs-and-threads.md, Scheduling).
@@ -218,7 +218,7 @@ class ColumnFamily:
         database.background.schedule()
 
     def install_after(self, job: int, began_with: Engine) -> None:
-        """Install the version that `job` made; `began_with` has the options of the time when the job started."""
+        """Install the version that `job` has committed. `began_with`: engine with the options at the start of the job."""
         self.install_options_of(began_with if self.latest_options.reverts_options else self.latest_options)
         with self.database.background.caused_by(job):
             self.install()

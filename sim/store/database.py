@@ -1,4 +1,4 @@
-"""One database: what its column families share, and the moments at which its writers are held back.
+"""Database: state that its column families share, and the stops and releases of its writers.
 
 A column family has its own memtables, tree and options. WAL, MANIFEST, job slots, write controller and file numbers
 belong to the database (RocksDB's `DBImpl`).
@@ -27,13 +27,13 @@ from lsmlab.sim.store.write_controller import TokenHolder, WriteController
 
 
 class Database:
-    """One database of a run: `workload.shards` databases share a machine."""
+    """Database of a run, one of `workload.shards` databases on the same machine."""
 
     def __init__(
         self, number: int, env: simpy.Environment, machine: Machine, scheduler: Scheduler, rng: np.random.Generator,
         delayed_write_rate: int,
     ) -> None:  # fmt: skip
-        """Open without column families. `rng`: for schedulers that decide by chance."""
+        """Open without column families. `rng`: random numbers of the scheduler; `delayed_write_rate` in bytes/s."""
         self.number = number
         self.env = env
         self.machine = machine
@@ -41,16 +41,16 @@ class Database:
         self.write_controller = WriteController(delayed_write_rate)
         self.background = Background(env, self.families, self.write_controller, scheduler, rng)
         self.stall_changed = Observers[[]]()
-        """Writers are slowed, stopped or released, or their delayed rate has changed."""
+        """Observers of the stall state: writers are delayed, stopped or released, or the delayed write rate has changed."""
         self.manifest = Manifest(env, machine)
         self.options_file = OptionsFile(env, machine, lambda: self.blocked, self.stall_changed)
         self.wals = WalFiles()
         self.write_buffer_manager = WriteBufferManager(0.0)
         self.memory_freed = Observers[[]]()
-        """Memtables were flushed: memory or WALs are free."""
+        """Observers of committed flushes, which free memtable memory and WALs."""
         self.file_numbers: Iterator[int] = itertools.count(1)
         self.blocked = False
-        """Writers wait: set by a stop, cleared at the end of the background job that lifted it.
+        """Whether writers are stopped: from the stop condition until the end of the background job that lifts it.
 
         See (behaviour/write-stalls.md, Sleeps and stops).
         """
@@ -67,16 +67,16 @@ class Database:
 
     @property
     def idle(self) -> bool:
-        """Whether memtables are empty, and no job is queued, running or halted."""
+        """Return whether no immutable memtable is left and no job is queued, running or halted."""
         return self.background.idle and not any(f.immutables for f in self.families)
 
     def flush_all(self, entries: list[float]) -> None:
-        """Flush all memtables, the active one of each family with its `entries` too (DB::Flush)."""
+        """Flush all memtables (DB::Flush). `entries`: in the active memtable of each column family."""
         for family, count in zip(self.families, entries, strict=True):
             family.flush_all(count)
 
     def switch_memtables(self, switches: Sequence[Switch]) -> None:
-        """Switch the active memtables of families of this database and request their flushes.
+        """Switch active memtables of this database and request their flushes.
 
         See (behaviour/write-path.md, Memtable switch).
         """
@@ -93,26 +93,26 @@ class Database:
 
     @property
     def atomic_flush(self) -> bool:
-        """Whether all column families are flushed together."""
+        """Return whether all column families are flushed together."""
         return len(self.families) > 1 and self.families[0].options.atomic_flush
 
     def commit_flushes(self, job: int) -> None:
-        """Commit the finished flushes of all families, each family's in memtable order (atomic_flush)."""
+        """Commit the finished flushes of all column families, in memtable order within each family (atomic_flush)."""
         for family in self.families:
             family.flushing.commit(job)
 
     def delete_wals(self) -> list[float]:
-        """Delete the WALs without unflushed data of any family. Returns their sizes in bytes, oldest first."""
+        """Delete the WALs that hold no unflushed data of any column family. Return their sizes in bytes, oldest first."""
         oldest = min(
             f.immutables[0].first_wal if f.immutables else self.wals.active_since(f.number) for f in self.families
         )
         return self.wals.delete_before(oldest)
 
     def retune(self, changes: Changes) -> None:
-        """Change options at run time, in all column families; running jobs keep the options that they began with.
+        """Change options of all column families at run time; running jobs keep the options of their start.
 
-        SetOptions installs a version, whatever the values are. SetDBOptions does not, and ignores values that are in
-        force already; else it sets the delayed write rate to its maximum
+        SetOptions always installs a version, even if no value changes. SetDBOptions installs none. It ignores calls that
+        change no value; every other call resets the delayed write rate to its maximum
         (`WriteController::set_max_delayed_write_rate`).
         """
         current = self.families[0].latest_options
@@ -139,7 +139,7 @@ class Database:
         self.end_job(view.job, worked)
 
     def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
-        """Hold writers back, or change how, after the throttle of `family` has left the state `before`."""
+        """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`."""
         after = family.throttle
         if after.stopped:
             self.blocked, self.blocked_by = True, after.cause
@@ -147,11 +147,12 @@ class Database:
             self.stall_changed()
 
     def end_job(self, job: int, worked: bool = True) -> None:
-        """Handle the very end of a job: its slot is free already, the scheduler runs, stopped writers are signalled.
+        """End a job whose slot is free: start further jobs, then release stopped writers if no stop condition holds.
 
         See (behaviour/jobs-and-threads.md, End of a job).
 
-        A thread that found nothing to do (`worked` is False) signals them too, but they did not wait for it.
+        `worked` is False for a thread that found nothing to do: it also releases writers, but is not recorded as the job
+        that they waited for.
         """
         self.background.schedule_after(job)
         if self.blocked and not self.write_controller.stopped:

@@ -1,4 +1,4 @@
-"""Event log of one column family: version edits and memtable switches as rows of numbers, for events.parquet."""
+"""Event log of one column family: numeric rows of version edits and memtable switches, for events.parquet."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class EventKind(IntEnum):
 
 
 class EventLog:
-    """Observer that keeps the events of one column family.
+    """Observer that records the events of one column family.
 
-    Rows have numbers only, so that the log does not hold files, whose keys take far more memory.
+    Rows contain numbers only: references to `SortedFile` objects would keep their key arrays in memory.
     """
 
     MOMENT_WIDTH, FILE_WIDTH, GONE_WIDTH = 2, 10, 4
@@ -37,14 +37,14 @@ class EventLog:
         self.shard = shard
         self.family = family
         self.moments = array("d")
-        """Rows of (time, job): one per edit or switch."""
+        """Rows of (time in s, job): one per version edit, memtable switch or aborted job."""
         self.files = array("q")
         """Rows of (moment, kind, file, from level, to level, smallest key, largest key, bytes, entries, linked to)."""
         self.gone = array("q")
-        """Rows of (moment, kind, file, from level): files that need no other number, being in the log already."""
+        """Rows of (moment, kind, file, from level): deleted files and inputs; an earlier row has their range and size."""
 
     def observe(self, events: StoreEvents) -> None:
-        """Log the events of a column family from now on."""
+        """Start to log the events of a column family."""
         events.edited.add(self._edited)
         events.switched.add(self._switched)
         events.abandoned.add(self._abandoned)

@@ -1,4 +1,4 @@
-"""The manifest: version edits become durable one write at a time, and those that wait meanwhile go together."""
+"""MANIFEST: one write at a time makes version edits durable; edits that wait for it share the next write."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from lsmlab.sim.machine.machine import Events, Machine
 
 
 class Manifest:
-    """Group commit of one store's version edits (`VersionSet::LogAndApply`, manifest_writers_).
+    """Group commit of the version edits of one database (`VersionSet::LogAndApply`, manifest_writers_).
 
-    A job whose edit finds a write in progress waits for its end; the first of those waiting then writes for all. So jobs
-    that end close together install their results at the same moment, as LOGs of busy stores show.
+    A job that finds a MANIFEST write in progress waits for its end. The first waiting job then writes the edits of all
+    waiting jobs. Jobs that end shortly after each other therefore install their results at the same moment, as in LOGs
+    of busy databases.
     """
 
     def __init__(self, env: simpy.Environment, machine: Machine) -> None:
         self._env = env
         self._machine = machine
         self._current: simpy.Event | None = None
-        """Ends with the write in progress; None if there is none."""
+        """Fires at the end of the write in progress; None if there is none."""
         self._next: simpy.Event | None = None
-        """Ends with the write after it; None if nobody waits for one."""
+        """Fires at the end of the next write; None if no job waits for one."""
 
     def commit(self) -> Events:
-        """Make one edit durable."""
+        """Make one version edit durable."""
         if self._current is None:
             yield from self._write(self._env.event())
         elif self._next is None:
@@ -36,6 +37,6 @@ class Manifest:
     def _write(self, done: simpy.Event) -> Events:
         self._current = done
         yield from self._machine.commit()
-        if self._next is None:  # else the leader of the next group takes over at once
+        if self._next is None:  # else the leader of the next group starts its write at once
             self._current = None
         done.succeed()

@@ -1,4 +1,4 @@
-"""Full memtables of one store: what the clients wrote becomes what is flushed. Hot keys may stay in memory."""
+"""Contents of full memtables of one column family. Hot keys may stay in memory instead of being flushed."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ WRITE_BUFFER_FULL, WAL_FULL, MANAGER_FULL = "Write Buffer Full", "WAL Full", "Wr
 
 
 class KeySource(Protocol):
-    """Where a full memtable's content comes from."""
+    """Source of the keys that clients write."""
 
     def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
-        """Distinct keys that the next `entries` writes of store number `store` touch, newest version each."""
+        """Return the distinct keys of the next `entries` writes to column family number `store`, newest version each."""
 
     def counted(self, store: int, entries: float) -> tuple[KeyArray, Tombstones, Floats]:
-        """The same, and how often each key was written."""
+        """Return the same as `memtable`, and the number of writes of each key."""
 
 
 @dataclass(slots=True, eq=False)
 class Memtable:
-    """A full memtable: what it holds, and whether a flush has taken it."""
+    """Immutable memtable: its content and the state of its flush."""
 
     entries: float
     keys: KeyArray
     tombstones: Tombstones
     wal_bytes: float
-    """Size of the WAL that was closed when it was switched; 0 without one."""
+    """Size of the WAL that the memtable switch closed; 0 if there was none."""
     first_wal: int = 0
-    """Number of the WAL in which its data begin."""
+    """Number of the oldest WAL with data of the memtable."""
     size_bytes: float = 0.0
-    """Memory that it takes."""
+    """Memory of the memtable."""
     reason: str = WRITE_BUFFER_FULL
-    """Reason of its flush, as RocksDB's LOG names it."""
+    """Flush reason in RocksDB's LOG."""
     in_progress: bool = False
     done: bool = False
-    """Flushed, waiting for older memtables to commit first."""
+    """Whether the file is written and the commit waits for older memtables."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """Keys that the last flush left in memory: the active memtable has held them from its beginning."""
+    """Hot keys that stayed in memory at the last memtable switch; the active memtable starts with them."""
 
     keys: KeyArray = field(default_factory=lambda: NO_KEYS)
     tombstones: Tombstones = None
     entries: float = 0.0
-    """Real keys that they stand for: each takes the room of one entry."""
+    """Number of real keys that the sampled `keys` represent; each takes the memory of one entry."""
 
 
 class Memtables:
-    """The active memtable of one store, each time that it is full."""
+    """Contents of the active memtable of one column family, computed when it is full."""
 
     def __init__(self, number: int, source: KeySource, sample: KeyWeights) -> None:
         self._number = number
@@ -69,10 +69,10 @@ class Memtables:
         self.kept = Kept()
 
     def full(self, entries: float, wal_bytes: float, hot_keys: KeepsHotKeys | None) -> Memtable | None:
-        """What is to be flushed of a memtable that took `entries` writes; None if all of it stays in memory.
+        """Return the memtable to flush after `entries` writes; None if all its keys stay in memory.
 
-        `hot_keys` says which keys stay; None: none does.
-        Keys that stay are written to the log once more, so that the log of the memtable that is flushed can go.
+        `hot_keys`: rule that selects the keys that stay in memory; None: no key stays. Keys that stay are written to the
+        WAL again, so that the WAL of the flushed memtable can be deleted.
         """
         if hot_keys is None and not len(self.kept.keys):
             keys, tombstones = self._source.memtable(self._number, entries)
@@ -94,7 +94,10 @@ class Memtables:
         return Memtable(written, keys[cold], _flags(tombstones, cold), logged)
 
     def rest(self, entries: float) -> Memtable | None:
-        """Everything in memory, the memtable not being full; `entries` with those that were kept."""
+        """Return a memtable with all keys in memory, hot keys included; None if there are none.
+
+        `entries`: in the active memtable, including the hot keys with which it started.
+        """
         before, self.kept = self.kept, Kept()
         keys, tombstones = NO_KEYS, None
         if entries - before.entries >= 1.0:
@@ -104,7 +107,7 @@ class Memtables:
 
 
 def sum_updates(parts: Sequence[tuple[KeyArray, Floats]]) -> tuple[KeyArray, Floats]:
-    """Distinct keys of all parts, ascending, with their updates added up."""
+    """Return the distinct keys of all parts, ascending, and the sum of the updates of each key."""
     keys, where = np.unique(np.concatenate([k for k, _ in parts]), return_inverse=True)
     totals = np.zeros(len(keys))
     np.add.at(totals, where, np.concatenate([u for _, u in parts]))

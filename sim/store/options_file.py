@@ -1,4 +1,4 @@
-"""RocksDB's OPTIONS file: written anew after every change at run time, while nobody may write to the store."""
+"""RocksDB's OPTIONS file: rewritten after every option change at run time; writers wait for the write."""
 
 from __future__ import annotations
 
@@ -9,35 +9,39 @@ from lsmlab.sim.machine.machine import Events, Machine
 
 
 class OptionsFile:
-    """SetOptions and SetDBOptions return when the file is on the device (`DBImpl::WriteOptionsFile`).
+    """Writes of the OPTIONS file by SetOptions and SetDBOptions (`DBImpl::WriteOptionsFile`).
 
-    The new values count before. The call takes its turn among the writers, so it waits while they are stopped, and they
-    wait while the file is written; RocksDB counts neither as a stall. Values of policies that RocksDB does not know are
-    in no file.
+    The new values take effect before the write. The call queues with the writers: it waits while writers are stopped, and
+    writers wait while it writes the file. RocksDB counts neither wait as a stall. Settings of policies that RocksDB does
+    not have are not in the file.
     """
 
     def __init__(
         self, env: simpy.Environment, machine: Machine, stopped: Callable[[], bool], holding_changed: Callable[[], None]
     ) -> None:
-        """`stopped` says whether the writers are; `holding_changed` is called when a file begins or ends to hold them."""
+        """Start without a write. `stopped` returns whether writers are stopped.
+
+        `holding_changed` is called when `holds_writers` changes.
+        """
         self._env = env
         self._machine = machine
         self._stopped = stopped
         self._holding_changed = holding_changed
         self._released: simpy.Event | None = None
-        """Ends with the present stop of the writers."""
+        """Fires when the stopped writers, or those that wait for a file, are released; None: no write waits for that."""
         self.unfinished = 0
-        """Files that are being written or wait for their turn."""
+        """Files that are being written or wait to be written."""
         self.holds_writers = False
+        """Whether writers wait for a file."""
 
     def changed(self, calls: int) -> None:
-        """Options were changed by so many calls: one for those of the whole store, one for those of the column family."""
+        """Write the file once per call of SetDBOptions (once per database) or SetOptions (once per column family)."""
         for _ in range(calls):
             self.unfinished += 1
             self._env.process(self._write())
 
     def released(self) -> None:
-        """Stopped writers go on."""
+        """Let waiting files be written, now that writers are released."""
         if self._released is not None:
             self._released.succeed()
             self._released = None

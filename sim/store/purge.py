@@ -1,8 +1,8 @@
-"""Deletion of obsolete files: who has to do it, and when.
+"""Deletion of obsolete files, by the last job that references them.
 
-A running job holds the version of the tree that it began with, so a merge's inputs stay as long as a job that began
-before the merge's commit runs. The last of these jobs deletes them and keeps its thread meanwhile; so a flush may spend
-its end on the inputs of a large merge (DBImpl::FindObsoleteFiles, FlushJob::base_).
+A running job references the version of the tree at its start. The inputs of a compaction therefore stay on the device
+until all jobs that started before its commit have ended. The last of these jobs deletes them and keeps its thread while
+it does, so a flush may delete the inputs of a large compaction (DBImpl::FindObsoleteFiles, FlushJob::base_).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ class Obsolete(NamedTuple):
 
     files: int = 0
     cached_bytes: float = 0.0
-    """Bytes of them in the page cache."""
+    """Bytes of these files in the page cache."""
     wal_bytes: float = 0.0
-    """Bytes of logs that go with them."""
+    """Bytes of the WALs to delete together with the SST files that refer to them."""
 
 
 NOTHING: Final = Obsolete()
 
 
 class Purge:
-    """The versions of one store that its jobs hold, and the files that wait for them."""
+    """Versions of one column family that running jobs reference, and obsolete files that wait for the end of these jobs."""
 
     def __init__(self) -> None:
         self._version = 0
@@ -35,16 +35,16 @@ class Purge:
         self._waiting: list[tuple[int, Obsolete]] = []
 
     def begin(self, job: int) -> None:
-        """A job begins on the present version."""
+        """Let a job reference the current version."""
         self._held[job] = self._version
 
     def retire(self, files: Obsolete) -> None:
-        """A commit has replaced these files: the next version is without them."""
+        """Add files that a commit has removed from the tree; the next version does not contain them."""
         self._version += 1
         self._waiting.append((self._version, files))
 
     def end(self, job: int) -> Obsolete:
-        """A job gives up its version; what nobody needs any more is for it to delete."""
+        """Release the version of a job. Return the files that no other job references: the job has to delete them."""
         del self._held[job]
         if not self._waiting:
             return NOTHING

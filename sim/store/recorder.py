@@ -1,4 +1,4 @@
-"""The recorder of one column family: compact columns of what its observers are told, turned into tables when the run ends."""
+"""Recorder of one column family: compact columns of its events, from which the tables of a run are made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lsmlab.sim.store.store_events import StoreEvents
 
 
 class StoreRecorder:
-    """Observer that keeps jobs, stalls, states and option changes of one column family."""
+    """Observer that records jobs, stalls, states and option changes of one column family."""
 
     STATE_WIDTH: Final = 7
 
@@ -30,21 +30,22 @@ class StoreRecorder:
         """Jobs that were still running when the run ended."""
         self.stalls: list[StallInterval] = []
         self.stall_counts: dict[StallCause, int] = dict.fromkeys(CAUSES, 0)
-        """Recomputes that ended in each cause: what RocksDB's stall counters count."""
+        """Number of recomputations of the stall condition that ended in each cause, as in RocksDB's stall counters."""
         self.states = array("d")
-        """Rows of (time, L0 files, immutables, pending bytes, delayed rate, cause, running compactions)."""
+        """Rows of (time in s, L0 files, immutable memtables, pending compaction bytes, delayed write rate in bytes/s, index
+        in CAUSES or -1, running compactions)."""
         self.level_states = array("d")
         """Rows of (bytes per level …, files per level …), parallel to `states`."""
         self.activity = array("d")
         """Rows of (time, change in running flushes, change in running compactions)."""
         self.options: list[tuple[float, Changes]] = []
-        """(time, new values) of every change by a tuner."""
+        """(time in s, new values) of every change by a tuner."""
         self.entries_preloaded = 0.0
         self.entries_dropped_by_drop = 0.0
         self._open: StallInterval | None = None
 
     def observe(self, events: StoreEvents) -> None:
-        """Record the events of a column family from now on."""
+        """Start to record the events of a column family."""
         events.loaded.add(self._loaded)
         events.installed.add(self._installed)
         events.writers_released.add(self._writers_released)
@@ -73,7 +74,10 @@ class StoreRecorder:
             self.stall_counts[throttle.cause] += 1
 
     def _follow(self, now_s: float, cause: StallCause | None, blocked: bool) -> None:
-        """Keep the open stall interval in step with the throttle's cause."""
+        """Close the open stall interval if the cause has changed, and open one for the new cause.
+
+        A stop whose cause is gone stays open until the writers are released.
+        """
         current = self._open
         if current is not None and current.cause is cause:
             return

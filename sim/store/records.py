@@ -1,4 +1,4 @@
-"""Records of what happened to one column family: a background job, a stall, a version edit."""
+"""Records of one column family: background job, stall interval, version edit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CAUSES: Final = tuple(StallCause)
 
 @dataclass(slots=True)
 class JobRecord:
-    """One background job, as a row of jobs.parquet."""
+    """Background job, as a row of jobs.parquet."""
 
     job: int
     kind: str
-    """flush, compaction, trivial_move, drop, link, or discarded: a compaction that was given up."""
+    """flush, compaction, trivial_move, drop, link, or discarded: an aborted compaction."""
     reason: str
     start_level: int
     """-1 for a flush."""
@@ -27,68 +27,68 @@ class JobRecord:
     queued_s: float
     start_s: float
     merged_s: float
-    """End of the merge itself; the manifest commit follows."""
+    """Time at which the output files are complete; the MANIFEST commit follows."""
     end_s: float
-    """Commit: the new version is installed."""
+    """Time of the commit, which installs the new version."""
     input_files: int
     """Input files from levels other than the output level."""
     input_files_output_level: int
     output_files: int
     read_bytes: int
-    """All input bytes (file sizes, as RocksDB counts them), whether or not they came from the device."""
+    """Sizes of all input files, as RocksDB counts them, even where reads hit the page cache."""
     read_bytes_output_level: int
     write_bytes: int
     entries_in: float
     entries_out: float
     score: float
     parent: int
-    """The job whose end made this one start; -1 if a memtable switch did."""
+    """Job whose end started this job; -1: a memtable switch started it."""
     shard: int
     cpu_s: float
     subcompactions: int
     moved_bytes: int = 0
     halted_s: float = 0.0
-    """Time between start and end in which a scheduler had it halted."""
+    """Time between start and end in which the scheduler had halted the job."""
     pool: str = "low"
-    """Threads that it ran on: high (flushes, and what a scheduler puts beside them) or low; moves and drops as well."""
+    """Thread pool of the job: "high" (flushes, and compactions that the scheduler assigns to it) or "low"."""
     unfinished: bool = False
-    """Whether the job was still running when the run ended; amounts are those so far."""
+    """Whether the job was still running at the end of the run; its amounts are those up to the end."""
 
 
 @dataclass(slots=True)
 class StallInterval:
-    """A stretch of time in which one cause held writers back."""
+    """Interval in which one cause delayed or stopped writers."""
 
     cause: StallCause
     start_s: float
     end_s: float
     shard: int
     ended_by: int = -1
-    """Job whose end let writers go on; -1 if none did."""
+    """Job whose end released the writers; -1: none."""
     family: str = "default"
     """Name of the column family."""
     unfinished: bool = False
-    """Whether writers were still held back when the run ended."""
+    """Whether writers were still delayed or stopped at the end of the run."""
 
 
 Files = tuple[int, Sequence[SortedFile]]
-"""A level and files of it."""
+"""(level, files of the level)."""
 Links = Sequence[tuple[SortedFile, Slice]]
-"""Slices, each with the file that it is linked to."""
+"""(file, slice that is linked to the file)."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionEdit:
-    """One change of a tree. A file that is removed and added has moved."""
+    """Version edit of a tree. A file that is both removed and added has moved to another level."""
 
     time_s: float
     job: int
-    """The job that committed the edit; -1 for the tree with which the run begins."""
+    """Job that committed the edit; -1: the tree at the start of the run."""
     removed: Sequence[Files] = ()
     added: Sequence[Files] = ()
-    """Files of a level in the order of the tree: L0 newest first."""
+    """New files by level, in the order of the tree: L0 newest first."""
     frozen: Sequence[SortedFile] = ()
-    """Files that stay on the device in no level, for their slices (LDC)."""
+    """Files that leave their level but stay on the device until all their slices are compacted (LDC)."""
     links: Links = ()
     unreferenced: Sequence[SortedFile] = ()
-    """Files that the edit leaves without references: the removed ones, and frozen ones after their last slice."""
+    """Files without references after the edit: removed files, and frozen files whose last slice was compacted."""

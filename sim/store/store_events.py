@@ -1,4 +1,4 @@
-"""Events of one column family, each with its list of observers."""
+"""Events of one column family and their observers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lsmlab.sim.store.records import Files, JobRecord, VersionEdit
 
 
 class StoreEvents:
-    """Observers of one column family: recorder, event log, clients and tuner join those events that they need.
+    """Observers of one column family, one list per event: recorder, event log, clients and tuner add their functions.
 
     Times are simulated seconds.
     """
@@ -25,29 +25,29 @@ class StoreEvents:
 
     def __init__(self) -> None:
         self.loaded = Observers[[float]]()
-        """The family begins with a tree that was built before the run: its entries."""
+        """Start with a tree from before the run. Argument: its number of entries."""
         self.installed = Observers[[float, Tree, StallInputs, ThrottleState, int, bool]]()
-        """A version, the memtable or the list of immutable memtables has changed, and the stall state was recomputed: time,
-        tree, inputs of the stall state, throttle, compactions in progress, whether writers were blocked before."""
+        """New version or memtable list, after the stall condition was recomputed. Arguments: time, tree, inputs of the stall
+        condition, throttle state, number of running compactions, whether writers were stopped before."""
         self.edited = Observers[[VersionEdit]]()
-        """A version edit was applied to the tree."""
+        """Version edit applied to the tree."""
         self.switched = Observers[[float, float, float]]()
-        """A memtable became immutable: time, entries, bytes of its WAL."""
+        """Memtable switch. Arguments: time, entries of the memtable, bytes of the closed WAL."""
         self.writers_released = Observers[[float, int]]()
-        """Stopped writers were signalled: time, number of the job at whose end (-1: none)."""
+        """Release of stopped writers. Arguments: time, number of the job whose end released them (-1: none)."""
         self.memtable_resized = Observers[[int]]()
-        """The active memtable has another size from now on: number of the family."""
+        """New size of the active memtable. Argument: number of the column family."""
         self.flushes_changed = Observers[[float, int]]()
-        """A flush begins (+1) or ends (-1) to run: time, change."""
+        """Start (+1) or end (-1) of a flush. Arguments: time, change."""
         self.compactions_changed = Observers[[float, int]]()
-        """A compaction begins or resumes (+1), ends or halts (-1): time, change."""
+        """Start or resumption (+1), end or halt (-1) of a compaction. Arguments: time, change."""
         self.job_ended = Observers[[JobRecord]]()
-        """A job has committed, or was discarded."""
+        """Commit of a job, or end of an aborted job."""
         self.closed = Observers[[float, Sequence[JobRecord]]]()
-        """The run ends: time, jobs that are unfinished."""
+        """End of the run. Arguments: time, records of unfinished jobs."""
         self.abandoned = Observers[[float, int, Sequence[Files]]]()
-        """A compaction was discarded, or the run ended before it: time, number of the job, inputs."""
+        """Abort of a compaction, or end of the run before its commit. Arguments: time, number of the job, inputs."""
         self.dropped = Observers[[Sequence[SortedFile]]]()
-        """Files were deleted unread (FIFO)."""
+        """Deletion of files without a compaction (FIFO). Argument: the files."""
         self.retuned = Observers[[float, Changes]]()
-        """A tuner has changed options: time, new values."""
+        """Option change by a tuner. Arguments: time, new values."""

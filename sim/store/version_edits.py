@@ -1,4 +1,4 @@
-"""Version edits: the one place where the tree of a column family changes, and where observers learn of it."""
+"""Version edits: all changes to the tree of a column family pass through this module, which notifies observers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lsmlab.sim.store.jobs.context import JobContext
 from lsmlab.sim.store.records import Files, VersionEdit
 
 NO_JOB: Final = -1
-"""Job of the edits that give a column family the tree with which the run begins."""
+"""Job number of the version edit that builds the tree at the start of a run."""
 
 
 def apply_edit(
     family: JobContext, job: int, removed: Sequence[Files] = (), added: Sequence[Files] = (),
     placement: Placement = Placement.REPLACE,
 ) -> list[SortedFile]:  # fmt: skip
-    """Apply the edit of a job: remove files, add files. Returns the files without references (`Tree.install`)."""
+    """Apply the version edit of a job: remove files, add files. Return the unreferenced files (`Tree.install`)."""
     gone = family.tree.install(removed, added, placement)
     if family.events.edited:
         family.events.edited(VersionEdit(family.database.env.now, job, removed, added, unreferenced=gone))
@@ -33,7 +33,7 @@ def apply_link(family: JobContext, job: int, level: int, output: int, files: Seq
 
 
 def opening_edit(tree: Tree, now_s: float) -> VersionEdit:
-    """Make the edit that builds a whole tree, frozen files and slices included."""
+    """Return the version edit that builds `tree` from nothing, including frozen files and slices."""
     added = [(level, list(tree.files_of(level))) for level in range(tree.num_levels)]
     links = [(file, part) for _, files in added for file in files for part in file.slices]
     return VersionEdit(now_s, NO_JOB, added=added, frozen=list(tree.frozen.values()), links=links)

@@ -1,8 +1,8 @@
-"""WAL files of one database: all column families write to one WAL, and a file lives as long as a family needs it.
+"""WAL files of one database: all column families write to one WAL, which lives until all its data are flushed.
 
-A new WAL begins whenever a memtable is switched. It can be deleted when no column family has unflushed data in it
-(`DBImpl::FindObsoleteFiles`, `ColumnFamilyData::OldestLogToKeep`), so a family that is seldom flushed keeps the WALs of
-all others alive until `max_total_wal_size` flushes it (`DBImpl::SwitchWAL`).
+Every memtable switch starts a new WAL. A WAL can be deleted when no column family has unflushed data in it
+(`DBImpl::FindObsoleteFiles`, `ColumnFamilyData::OldestLogToKeep`). A column family that is rarely flushed therefore keeps
+the WALs with data of other families alive, until `max_total_wal_size` forces its flush (`DBImpl::SwitchWAL`).
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from typing import Final
 from lsmlab.models.sums import float_sum
 
 _EMPTY_BYTES: Final = 1.0
-"""A WAL with less is empty: shares of writes are rounded."""
+"""Size below which a WAL counts as empty: sizes contain rounding errors."""
 
 
 class WalFiles:
-    """Closed WAL files by number, and the WAL in which the data of each active memtable begins."""
+    """Closed WALs, the current WAL, and for each active memtable the oldest WAL with its data."""
 
     def __init__(self) -> None:
         self.current = 1
-        """Number of the WAL that is written now."""
+        """Number of the current WAL."""
         self._closed: deque[tuple[int, float]] = deque()
-        """(number, bytes), oldest first."""
+        """(number, bytes) of each closed WAL, oldest first."""
         self._active_since: dict[int, int] = {}
-        """By family that is written to: the WAL in which its active memtable begins."""
+        """Oldest WAL with data of the active memtable, by column family with writes."""
         self._flushed_for = 0
-        """Number of the oldest WAL when `max_total_wal_size` last asked for a flush (`getting_flushed`)."""
+        """Number of the oldest WAL when `max_total_wal_size` last forced a flush (`getting_flushed`)."""
 
     def add_family(self, family: int) -> None:
-        """Begin to write for a family."""
+        """Add a column family that clients write to."""
         self._active_since[family] = self.current
 
     @property
     def closed_bytes(self) -> float:
-        """Bytes of the WALs that are closed and not deleted."""
+        """Bytes of all closed WALs that are not deleted."""
         return float_sum(size for _, size in self._closed)
 
     @property
@@ -45,17 +45,17 @@ class WalFiles:
 
     @property
     def may_flush_oldest(self) -> bool:
-        """Whether no flush for the sake of the oldest WAL was asked for yet."""
+        """Return whether `max_total_wal_size` has not forced a flush for the oldest WAL yet."""
         return self._flushed_for < self.oldest
 
     def flush_oldest(self) -> None:
-        """Remember that the families with data in the oldest WAL are being flushed."""
+        """Record that a flush of the column families with data in the oldest WAL was forced."""
         self._flushed_for = self.oldest
 
     def switch_memtable(self, family: int, size_bytes: float) -> int:
-        """Close the current WAL, which holds `size_bytes`, for a memtable switch; an empty WAL goes on.
+        """Close the current WAL of `size_bytes` at a memtable switch and start a new one; an empty WAL stays open.
 
-        Returns the number of the WAL in which the data of the switched memtable begin.
+        Return the number of the oldest WAL with data of the switched memtable.
         """
         if size_bytes >= _EMPTY_BYTES:
             self._closed.append((self.current, size_bytes))
@@ -65,11 +65,11 @@ class WalFiles:
         return first
 
     def active_since(self, family: int) -> int:
-        """Number of the WAL in which the data of a family's active memtable begin."""
+        """Return the number of the oldest WAL with data of a column family's active memtable."""
         return self._active_since.get(family, self.current)
 
     def delete_before(self, number: int) -> list[float]:
-        """Delete the closed WALs older than `number`. Returns their sizes in bytes, oldest first."""
+        """Delete the closed WALs older than `number`. Return their sizes in bytes, oldest first."""
         sizes = []
         while self._closed and self._closed[0][0] < number:
             sizes.append(self._closed.popleft()[1])

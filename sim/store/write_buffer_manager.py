@@ -15,19 +15,19 @@ class WriteBufferManager:
     """Bound on the memory of all memtables (`ShouldFlush`).
 
     A memtable is flushed when active memtables take 7/8 of the buffer, or when the buffer is full and active memtables
-    take at least half of it. Memory counts from the write until the end of the memtable's flush. RocksDB counts whole
-    arena blocks, this class entries: up to one `arena_block_size` less per memtable.
+    take at least half of it. The memory of a memtable counts until the end of its flush. RocksDB counts whole arena
+    blocks; this class counts entries, which is up to one `arena_block_size` less per memtable.
     """
 
     buffer_bytes: float
     """`db_write_buffer_size`; 0 = no bound."""
 
     def should_flush(self, active_bytes: float, immutable_bytes: float) -> bool:
-        """Whether a memtable must be switched now."""
+        """Return whether a memtable must be switched now."""
         return self.room_bytes(active_bytes, immutable_bytes) <= 0.0
 
     def room_bytes(self, active_bytes: float, immutable_bytes: float) -> float:
-        """Bytes that may still be written until `should_flush`; infinity without a bound."""
+        """Return the bytes that can be written before `should_flush` is true; infinity without a bound."""
         if self.buffer_bytes == 0.0:
             return math.inf
         until_full = self.buffer_bytes - immutable_bytes - active_bytes

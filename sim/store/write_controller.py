@@ -1,4 +1,4 @@
-"""Stall conditions of a database: stopped if one column family stops, delayed at one rate if one family delays.
+"""Stall conditions of a database: one stopped column family stops all writes, one delayed family delays all writes.
 
 Source: `WriteController` in db/write_controller.h, `ColumnFamilyData::RecalculateWriteStallConditions`.
 """
@@ -12,7 +12,7 @@ from lsmlab.models.policies.decisions import StallCause, StallInputs, Throttle, 
 
 
 class TokenHolder(Protocol):
-    """A column family: holds at most one token (stop, delay or compaction pressure)."""
+    """Column family, which holds at most one token (stop, delay or compaction pressure)."""
 
     throttle: ThrottleState
 
@@ -23,11 +23,11 @@ class WriteController:
     def __init__(self, rate_bytes_per_s: int) -> None:
         """Start without tokens at the highest delayed write rate."""
         self.rate_bytes_per_s = rate_bytes_per_s
-        """Delayed write rate of the database; kept while no family delays."""
+        """Delayed write rate of the database in bytes/s; it keeps its value while no column family delays writes."""
         self.families: list[TokenHolder] = []
 
     def recompute(self, family: TokenHolder, throttle: Throttle, inputs: StallInputs) -> None:
-        """Give `family` the token that its throttle computes from `inputs` and from the tokens of the other families."""
+        """Recompute the token of `family` from `inputs` and from the tokens of the other column families."""
         state = family.throttle
         if len(self.families) > 1:
             others = [f.throttle for f in self.families if f is not family]
@@ -39,42 +39,42 @@ class WriteController:
         self.rate_bytes_per_s = family.throttle.rate_bytes_per_s
 
     def reset_rate(self, rate_bytes_per_s: int) -> None:
-        """Set the delayed write rate (`set_max_delayed_write_rate`: after SetDBOptions)."""
+        """Set the delayed write rate of all column families after SetDBOptions (`set_max_delayed_write_rate`)."""
         self.rate_bytes_per_s = rate_bytes_per_s
         for family in self.families:
             family.throttle = replace(family.throttle, rate_bytes_per_s=rate_bytes_per_s)
 
     @property
     def stopped(self) -> bool:
-        """Whether a family holds a stop token (`IsStopped`)."""
+        """Return whether a column family holds a stop token (`IsStopped`)."""
         return any(f.throttle.stopped for f in self.families)
 
     @property
     def delayed(self) -> bool:
-        """Whether a family holds a delay token (`NeedsDelay`)."""
+        """Return whether a column family holds a delay token (`NeedsDelay`)."""
         return any(f.throttle.delayed for f in self.families)
 
     @property
     def speedup(self) -> bool:
-        """Whether compactions run in parallel: a family holds any token (`NeedSpeedupCompaction`)."""
+        """Return whether compactions may run in parallel: a column family holds any token (`NeedSpeedupCompaction`)."""
         return any(f.throttle.speedup for f in self.families)
 
     @property
     def restricts_writes(self) -> bool:
-        """Whether writers are stopped or delayed."""
+        """Return whether writers are stopped or delayed."""
         return any(f.throttle.cause is not None for f in self.families)
 
     @property
     def holds_flushes(self) -> bool:
-        """Whether a family's throttle lets no flush start (`ThrottleState.hold_flushes`)."""
+        """Return whether the throttle of a column family lets no flush start (`ThrottleState.hold_flushes`)."""
         return any(f.throttle.hold_flushes for f in self.families)
 
     @property
     def delay_cause(self) -> StallCause | None:
-        """Cause of the first family that delays writers."""
+        """Cause of the delay in the first column family that delays writers; None: no delay."""
         return next((f.throttle.cause for f in self.families if f.throttle.delayed), None)
 
     @property
     def sleep_s(self) -> float:
-        """Fixed sleep of delayed writers (LevelDB's 1 ms); 0 where the rate decides. Unit: seconds."""
+        """Fixed sleep of a delayed write in seconds (LevelDB's 1 ms); 0: the sleep follows from the delayed write rate."""
         return max(f.throttle.sleep_s for f in self.families)

@@ -1,4 +1,4 @@
-"""How large a write is, on average, to the store that takes it."""
+"""Mean size of a write to a column family or database."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ from lsmlab.models.sums import float_sum
 
 @dataclass(frozen=True, slots=True)
 class WriteShape:
-    """Sizes of the average write, in the places where RocksDB counts them (behaviour/write-path.md, Bytes of a put)."""
+    """Mean sizes of a write in batch, WAL and memtable (behaviour/write-path.md, Bytes of a put)."""
 
     batch_bytes: float
-    """Write-batch bytes per write: what the delay bucket counts."""
+    """Write-batch bytes per write, which the delayed write rate counts."""
     user_bytes: float
     """Key and value bytes per write."""
     wal_bytes: float
-    """Bytes per write in the log file; 0 without a log."""
+    """WAL bytes per write; 0 without a WAL."""
     memtable_entries: float
-    """Writes that fill a memtable, as the store was opened."""
+    """Writes that fill a memtable, with the options at the start of the run."""
     memtable_bytes: float
-    """Memory of the average write in a memtable."""
+    """Memtable memory per write."""
     key_bytes: int
     value_bytes: int
     """Mean size of a value, rounded."""
     delete_share: float
     """Deletes per write."""
     statistics: bool = False
-    """Whether the store counts each write."""
+    """Whether RocksDB's `statistics` count each write."""
 
 
 def mean_shape(shapes: Sequence[tuple[WriteShape, float]]) -> WriteShape:
-    """The average write of a database: (shape, share of the writes) of each column family, shares summing to 1."""
+    """Return the mean shape of the writes to a database.
+
+    `shapes`: (shape, share of the writes) of each column family; the shares sum to 1.
+    """
     first = shapes[0][0]
     if len(shapes) == 1:
         return first
