@@ -1,18 +1,18 @@
-"""Stores in time: the only folder that knows SimPy.
+"""Discrete-event simulation of databases on a machine; SimPy is used in this folder only.
 
-From the ground up; nothing imports what stands above it, and each package says in its docstring what is where:
+Packages and modules from the lowest layer to the highest. A layer imports only lower layers; the docstring of each
+package lists its modules.
 
-- configuration: from overrides to a configuration; progress: how far a run is; observers: who
-  is called when something happens.
+- configuration: configuration of a run from overrides. progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
-- store: an LSM-tree with its memtables, jobs and files.
-- setup: what a run is made of, from its configuration.
-- clients: their demand, what is let through, how long operations take.
-- results: numbers, tables and texts of what a run leaves.
-- phase: a workload on its stores; what was there before it: preload, prefill, initial_tree.
+- store: databases with column families, memtables, trees, jobs and files.
+- setup: engine, machine and workload of a run, built from its configuration.
+- clients: demand, admission of writes, operation times, latencies.
+- results: numbers, tables and texts of a finished run.
+- phase: one workload on its databases. Trees at the start of a run: preload, prefill, initial_tree.
 - simulation: one run.
-- runs: many runs: the run store and the executor.
-- commands: the verbs; __main__: the command line.
+- runs: many runs: run store and executor.
+- commands: the verbs of the command line. __main__: the command line.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])
@@ -39,7 +39,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: the command line starts without NumPy and Hydra."""
+    """Import a name of `__all__` at its first use, so that the command line starts without NumPy and Hydra."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

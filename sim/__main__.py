@@ -1,7 +1,7 @@
-"""The command line: finds the verb that is called, runs it, and turns errors into one clear line.
+"""Command line: run a verb and report an error in one line.
 
-Verbs are entry points of the group "lsmlab.verbs", each a function `(argv: list[str]) -> int`; any installed package
-may bring more. Only the verb that is called is imported, so `lsmlab --help` stays quick.
+Verbs are entry points of the group "lsmlab.verbs", each a function `(argv: list[str]) -> int`; any installed package may
+add verbs. Only the called verb is imported, so `lsmlab --help` stays fast.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; `argv` is what follows the program's name. Returns the exit code.
+    """Run one command and return its exit code. `argv`: arguments after the program's name; None: those of the process.
 
-    0 done, 1 failed, 2 bad input (one line on stderr says what and how to mend it), 130 interrupted (Ctrl-C or SIGTERM),
-    141 the reader of our output went away. LSMLAB_TRACEBACK=1 shows where an error came from.
+    Exit codes: 0 done; 1 failed; 2 bad input (one line on stderr names the error and the remedy); 130 interrupted (Ctrl-C
+    or SIGTERM); 141 the reader of stdout has closed the pipe. With LSMLAB_TRACEBACK=1 an error also prints its traceback.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -104,7 +104,7 @@ def _help() -> str:
 
 
 def _explain(error: Exception) -> int:
-    """Print one line for an error that a user can mend, and return its exit code; raise every other error again."""
+    """Print one line for an error that the user can fix and return its exit code; raise every other error again."""
     from lsmlab.sim.configuration.messages import one_line
 
     if os.environ.get("LSMLAB_TRACEBACK", "0") not in ("", "0"):
@@ -127,7 +127,7 @@ def _explain(error: Exception) -> int:
 
 
 def _abandon_stdout() -> None:
-    """Point stdout at nothing, so that the interpreter's last flush does not complain."""
+    """Redirect stdout to /dev/null, so that the interpreter's flush at exit raises no error."""
     try:
         descriptor = sys.stdout.fileno()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Files that are there at the start, from a table: a tree that was dumped, or thought up."""
+"""Tree at the start of a run from a table of files (`initial_tree`): measured on a real database, or made up."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _OPEN_ENDED: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class TreeFile:
-    """A row of the table."""
+    """Row of the table: one file, or several files of equal size."""
 
     level: int = quantity("count", high=100)
     size_bytes: float = quantity("bytes", low=1)
     files: int = quantity("count", 1, low=1)
-    """So many files of this size; with bounds, they share the keys between them in equal parts."""
+    """Number of files of this size; below L0, files with bounds divide the keys between the bounds evenly."""
     smallest: int = quantity("count", _OPEN_ENDED)
-    """Number of the first key, as db_bench counts keys: 0 … num - 1; left out: see `_ranges`."""
+    """Number of the first key, counted from 0 to num - 1 as in db_bench; by default, see `_ranges`."""
     largest: int = quantity("count", _OPEN_ENDED)
     """Number of the last key."""
 
 
 def place_files(phase: Phase, table: object, seed: np.random.SeedSequence) -> None:
-    """Begin with the files of `table`: a list of mappings with the keys of `TreeFile`, or the path of a CSV file.
+    """Start with the files of `table`: a list of mappings with the keys of `TreeFile`, or the path of a CSV file.
 
-    Files of L0 are listed from newest to oldest. Every store of several gets the whole table. Which of the keys between
-    its bounds a file holds is random. Raises InputError that names the row.
+    L0 files are listed from newest to oldest. Each shard gets all files. The keys of a file are drawn at random between
+    its bounds. Raises InputError that names the row.
     """
     rows = [build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(_rows(table))]
     families = [database.families[0] for database in phase.databases]
@@ -88,7 +88,7 @@ def _place(family: ColumnFamily, phase: Phase, rows: list[TreeFile], rng: np.ran
 
 
 def _alike(row: TreeFile) -> list[TreeFile]:
-    """The files that a row stands for."""
+    """Return one row per file of `row`. Below L0, files with bounds divide the keys between the bounds evenly."""
     if row.level == 0 or _OPEN_ENDED in (row.smallest, row.largest):
         return [row] * row.files
     keys = row.largest + 1 - row.smallest
@@ -97,9 +97,10 @@ def _alike(row: TreeFile) -> list[TreeFile]:
 
 
 def _ranges(rows: list[tuple[int, TreeFile]], population: int, level: int) -> list[tuple[int, int]]:
-    """Key numbers (first, last) of each file of a level.
+    """Return the numbers of the first and last key of each file of a level.
 
-    Without bounds a file of L0 spans all keys, and the files of a deeper level share them by size, in their order.
+    Without bounds, an L0 file spans all keys, and the files of a deeper level divide the keys in proportion to their
+    sizes, in the order of the table.
     """
     total = sum(row.size_bytes for _, row in rows)
     done, ranges = 0.0, []
@@ -125,7 +126,7 @@ def _file(
     one = content.entry
     entries = max(1.0, (row.size_bytes - one.fixed) / (one.put + one.tail))
     begin, end = np.searchsorted(codes, (span[0] << 1, (span[1] << 1) | 1), side="left")
-    if end == begin:  # narrower than a group of sampled keys: the group that holds it
+    if end == begin:  # no sampled key between the bounds: take the sampled key before them
         begin, end = max(0, int(begin) - 1), max(1, int(begin))
     inside = codes[begin:end]
     per_key = content.entries(inside) / len(inside)

@@ -1,4 +1,4 @@
-"""Observers: functions that a station, a store or the clients call when something happens."""
+"""Observers: functions that a station, a database or the clients call at an event."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ P = ParamSpec("P")
 
 
 class Observers(Generic[P]):
-    """Functions to call at one kind of event, in the order in which they joined.
+    """Functions to call at one kind of event, in the order in which they were added.
 
     >>> switched = Observers[[float, int]]()
     >>> switched.add(lambda now_s, files: print(f"{files} files at {now_s} s"))
@@ -23,7 +23,7 @@ class Observers(Generic[P]):
         self._functions: list[Callable[P, object]] = []
 
     def add(self, function: Callable[P, object]) -> None:
-        """Call `function` at each event from now on; its answer is ignored."""
+        """Call `function` at each event from now on; its return value is ignored."""
         self._functions.append(function)
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""A phase of a run: one workload on one set of stores, from an idle start to its last operation."""
+"""Phase of a run: one workload on its databases, from an idle start to the last operation."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
 
 SEEDS: Final = 5
-"""Random streams of a phase, in fixed order: engines that are compared meet the same clients and keys."""
+"""Number of random streams of a phase; their fixed order gives all engines the same clients and keys."""
 _PROGRESS_STEPS: Final = 100
 _LONGEST_RUN_S: Final = 1e8
-"""About three years: a run that would last longer is taken for a mistake."""
+"""Simulated time at which a run without `workload.duration` ends: about three years."""
 
 
 class Fills:
-    """Contents of memtables, one column family of one database after the other: a random stream and cursors for each."""
+    """Source of memtable contents, with one random stream and one cursor per column family of each database."""
 
     def __init__(self, setup: Setup, seeds: np.random.SeedSequence) -> None:
         workload, sample, databases = setup.workload, setup.sample, setup.workload.shards
@@ -49,7 +49,7 @@ class Fills:
         self._streams = [[c.start(sample, cursor) for c in writers] for cursor in self.cursors]
 
     def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
-        """Distinct keys that the next `entries` writes of family number `store` touch, newest version each."""
+        """Return the distinct keys of the next `entries` writes to column family number `store`, newest version each."""
         streams, rng = self._streams[store], self._rngs[store]
         if self._short_lived[store]:
             keys, _ = fill_together(streams, [0.5 * entries * s for s in self._shares], rng)
@@ -59,7 +59,7 @@ class Fills:
         return fill_together(streams, [entries * s for s in self._shares], rng)
 
     def counted(self, store: int, entries: float) -> tuple[KeyArray, Tombstones, Floats]:
-        """The same, and how often each key was written."""
+        """Return the same as `memtable`, and the number of writes of each key."""
         rng, counts = self._rngs[store], [entries * s for s in self._shares]
         parts = [stream.counted(n, rng) for stream, n in zip(self._streams[store], counts, strict=True) if n > 0]
         keys, tombstones = merge_runs([(keys, flags) for keys, flags, _ in parts])
@@ -67,13 +67,13 @@ class Fills:
 
 
 class Phase:
-    """Everything that one workload runs on."""
+    """Machine, databases and clients of one workload."""
 
     def __init__(
         self, config: Mapping[str, Any], seeds: Sequence[np.random.SeedSequence], allowed: Sequence[str],
         like: KeySample | None = None,
     ) -> None:  # fmt: skip
-        """`like`: the keys of another phase on the same stores, which this one has to share."""
+        """Open the databases. `like`: keys of another phase on the same databases, which this phase has to use, too."""
         self.env = env = simpy.Environment()
         arrivals, keys, limiter, reads, self._preload_seed = seeds
         self.setup = set_up(config, env, np.random.default_rng(limiter), allowed, like)
@@ -86,7 +86,7 @@ class Phase:
         self._arrivals_rng = np.random.default_rng(arrivals)
         self._reads_rng = np.random.default_rng(reads)
         self.clients: ClientLoad
-        """From `run` on."""
+        """Clients of the workload; set by `run`."""
         self.reads: FamilyReads | None = None
 
     def _open(self, number: int, rng: np.random.Generator, checks: bool) -> Database:
@@ -110,7 +110,7 @@ class Phase:
         return [family for database in self.databases for family in database.families]
 
     def preload(self) -> None:
-        """Begin with the keys that the workload takes for granted, settled into levels."""
+        """Start with trees that contain the preloaded keys of the workload, with no compaction due."""
         workload = self.setup.workload
         if workload.preload_keys > 0:
             families, setups = self.families, self.setup.families * len(self.databases)
@@ -121,14 +121,14 @@ class Phase:
                     family.preload(settled_tree(family, setup.workload, self.setup.sample, rng))
 
     def log_events(self) -> list[EventLog]:
-        """Log version edits and memtable switches of each column family from now on."""
+        """Start to log version edits and memtable switches. Return one log per column family."""
         logs = [EventLog(family.database.number, family.name) for family in self.families]
         for log, family in zip(logs, self.families, strict=True):
             log.observe(family.events)
         return logs
 
     def run(self, progress: Progress | None = None) -> None:
-        """Simulate to the end of the workload."""
+        """Simulate until the end of the workload."""
         workload, env = self.setup.workload, self.env
         until_s = workload.duration_s if workload.duration_s is not None else _LONGEST_RUN_S
         finished = env.event()
@@ -141,7 +141,7 @@ class Phase:
         _advance(env, until_s, finished, progress)
 
     def settle(self) -> None:
-        """Bring all accounts up to now: the phase is over."""
+        """Account for the time up to now in all stations and recorders, at the end of the phase."""
         self.clients.settle()
         self.machine.device.settle()
         self.machine.cores.settle()
@@ -149,7 +149,7 @@ class Phase:
             family.close()
 
     def calm_down(self) -> None:
-        """Stop the clients, flush what is in memory and let all compactions end that have become due."""
+        """Stop the clients, flush all memtables and run until no compaction is due."""
         self.clients.stop()
         for family, entries in zip(self.families, self.clients.unflushed(), strict=True):
             family.flush_all(entries)
@@ -171,7 +171,7 @@ def _advance(env: simpy.Environment, until_s: float, finished: simpy.Event, prog
     if progress is None:
         env.run(until=end)
         return
-    # drive the bar from outside the event loop, so that results are the same with and without it
+    # no event of the simulation updates the bar, so results are the same with and without a bar
     step_s = min(until_s, 86400.0) / _PROGRESS_STEPS
     while not end.processed:
         target_s = min(env.now + step_s, until_s)

@@ -1,4 +1,4 @@
-"""What happened before: a workload that fills the store, which then settles, before the measured one begins."""
+"""Prefill: a workload that fills the databases before the measured workload starts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def prefill(
     phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence, allowed: Sequence[str],
     progress: Progress | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Give the stores of `phase` the trees that the workload `config["prefill"]` leaves behind once it has settled.
+    """Run the workload `config["prefill"]` and give its trees to the databases of `phase`.
 
-    The workload runs on the same engine and machine in a time of its own; then memtables are flushed and compactions
-    run until none is due (db_bench's `flush,waitforcompaction`). Files, page cache and the device's own state stay,
-    counters, throttle and clock start anew, as after a reopening. What the measured workload takes for granted as
-    loaded is not loaded again.
+    The workload runs on the same engine and machine, with its own clock. Then memtables are flushed and compactions run
+    until none is due (db_bench's `flush,waitforcompaction`). Files, page cache and device state are kept. Counters,
+    throttle and clock start from zero, as after reopening the databases. Keys that the measured workload would preload
+    are not loaded.
 
-    Returns facts about it for the summary. Raises InputError that names the key.
+    Returns the entry `prefill` of the summary. Raises InputError that names the key.
     """
     inner = _inner(phase, config, seed, allowed)
     inner.preload()
@@ -72,7 +72,7 @@ def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence
 
 
 def _shared_sample(sample: KeySample, measured: Workload, filling: Workload) -> KeySample:
-    """The keys of the filling workload, coded as the measured one codes its own."""
+    """Return the sampled keys of the prefill workload, with the same key codes as those of the measured workload."""
     if measured.shards != filling.shards:
         raise InputError(f"prefill.shards: {filling.shards} must be workload.shards, {measured.shards}")
     if measured.key_size != filling.key_size:
@@ -90,7 +90,7 @@ def _shared_sample(sample: KeySample, measured: Workload, filling: Workload) -> 
 
 
 def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None:
-    """Move the files of a store that has settled at `end_s` into another one, at whose time 0 they are that old."""
+    """Move the tree of `filled` to `family`; file creation times count from `end_s`, the new time 0."""
     for file in filled.files():
         file.created_s -= end_s
     filled.tree.restamp()

@@ -1,4 +1,4 @@
-"""A store that was filled before the run: its keys settled into levels."""
+"""Preload: a tree with the preloaded keys of a workload, built without a simulation."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from lsmlab.models.workloads.base import Workload
 from lsmlab.sim.store.column_family import ColumnFamily
 
 _FULLNESS: Final = 0.9
-"""How full upper levels of a settled store are, as a share of their targets: between just compacted and just due."""
+"""Size of the upper levels of a settled tree as a share of their level targets: a compaction starts at 1."""
 
 
 def settled_tree(
     family: ColumnFamily, workload: Workload, sample: KeySample, rng: np.random.Generator
 ) -> list[tuple[int, list[SortedFile]]]:
-    """Files per level of a store that holds the workload's preloaded keys once each, with no compaction due.
+    """Return (level, files) of a tree that contains each preloaded key once, with no compaction due.
 
-    The deepest level in use takes what the levels above, filled to 90 % of their targets, do not hold; which keys lie
-    where is random, as after a load in random order.
+    Upper levels are filled to 90 % of their targets; the deepest level in use holds the rest. Keys are assigned to levels
+    at random, as after a load in random order.
     """
     keys = workload.preloaded(sample)
     if not len(keys):
@@ -40,7 +40,7 @@ def settled_tree(
 
 
 def _level_sizes(family: ColumnFamily, total_bytes: float) -> list[tuple[int, float]]:
-    """(level, bytes) from shallow to deep."""
+    """Return (level, bytes) from the shallowest to the deepest level in use."""
     options, picker = family.options, family.latest_options.picker
     last = options.num_levels - 1
     if last < 1:
@@ -61,7 +61,7 @@ def _level_sizes(family: ColumnFamily, total_bytes: float) -> list[tuple[int, fl
 
 
 def _from_the_last_level(family: ColumnFamily, total_bytes: float) -> list[tuple[int, float]]:
-    """Dynamic levels: the last holds most, each one above it a share.
+    """Return (level, bytes) with dynamic level targets: the last level holds most bytes, each level above a fraction.
 
     See (behaviour/leveled-compaction.md, Dynamic targets).
     """

@@ -1,4 +1,4 @@
-"""A progress bar with simulated time and speed; it stands outside the event loop, so results do not depend on it."""
+"""Progress bar with simulated time and speed; no simulated event updates it, so results do not depend on it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from typing import Final
 
 Progress = Callable[[float, float], None]
-"""Called by the simulation now and then with the simulated time and its end, both in seconds."""
+"""Callback for the progress of a run. Arguments: simulated time and end of the run, both in seconds."""
 
 _ENDLESS_S: Final = 1e8
-"""From here on an end time means that the run ends with its operations: there is no share to show."""
+"""End time from which a run counts as limited by its operations only; the bar then shows no percentage."""
 _WITH_END: Final = "{percentage:3.0f}%|{bar}| {n:,.0f}/{total:,.0f} simulated s [{elapsed}<{remaining}, {rate_fmt}]"
 _WITHOUT_END: Final = "{n:,.0f} simulated s [{elapsed}, {rate_fmt}]"
 
 
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
-    """A bar on stderr if that is a terminal; None (no calls at all) in pipes or when `quiet`."""
+    """Show a progress bar on stderr and yield its callback; yield None if stderr is no terminal or `quiet` is set."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -35,12 +35,12 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
 
 
 def on_terminal(line: str) -> None:
-    """A line of progress on stderr, if somebody is watching."""
+    """Print a progress line on stderr if stderr is a terminal."""
     if sys.stderr.isatty():
         from tqdm import tqdm
 
-        tqdm.write(line, file=sys.stderr)  # above a bar, if there is one
+        tqdm.write(line, file=sys.stderr)  # keeps the line above a progress bar
 
 
 def silent(_line: str) -> None:
-    """No progress: the output is for a program."""
+    """Print no progress line, because a program reads the output."""

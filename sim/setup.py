@@ -1,4 +1,4 @@
-"""What a run is made of, from its configuration: engine, machine, workload, and the keys that it carries."""
+"""Setup of a run: engine, machine, workload and sampled keys, built from its configuration."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from lsmlab.sim.machine.make import make_machine
 from lsmlab.sim.store.write_shape import WriteShape, mean_shape
 
 OFFSET_BYTES: Final = 8.0
-"""An offset into the log, where L0 holds such instead of values: a file offset of 64 bits."""
+"""Size of a 64-bit WAL offset, which engines with values in the WAL store in L0 files instead of the value."""
 _WAL_HEADER_BYTES: Final = 7
-"""Per record fragment of the write-ahead log (behaviour/write-path.md, Bytes of a put)."""
+"""Header of each record fragment of the WAL (behaviour/write-path.md, Bytes of a put)."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeySettings:
-    """The `keys` group: how many keys a run carries."""
+    """Settings of the `keys` group: number of keys that a run simulates."""
 
     mode: str = "sampled"
-    """"sampled", or "exact": every key, and db_bench's own key sequence."""
+    """"sampled", or "exact": all keys, in the key sequence of db_bench."""
     samples_per_file: float | None = quantity("count", None, low=16)
-    """Sampled keys per file of target size; None: as many as keep the whole run within `sampled_writes`."""
+    """Sampled keys per file of target size; None: computed so that the run writes about `sampled_writes` of them."""
     sampled_writes: float = quantity("count", 400_000, low=1000)
-    """Sampled keys that a run may write in all, where `samples_per_file` is computed: about 0.1 s of sorting."""
+    """Sampled keys that a run writes in total if `samples_per_file` is computed; sorting them takes about 0.1 s."""
 
     def __post_init__(self) -> None:
         if self.mode not in ("sampled", "exact"):
@@ -54,51 +54,54 @@ class KeySettings:
 
 @dataclass(frozen=True, slots=True)
 class FamilySetup:
-    """One column family of each database."""
+    """Setup of one column family, the same in each database."""
 
     name: str
     engine: Engine
     content: Content
     shape: WriteShape
-    """Of its own writes."""
+    """Mean shape of the writes to the column family."""
     workload: Workload
-    """With its sizes of keys and values."""
+    """Workload with the key and value sizes of the column family."""
     share: FamilyShare
 
 
 @dataclass(slots=True)
 class Setup:
-    """Everything that a run is made of, before it starts."""
+    """Parts of a run, before it starts."""
 
     families: tuple[FamilySetup, ...]
-    """Column families of each database, the default one first."""
+    """Column families of each database, default first."""
     engine: Engine
-    """Of the default family; its options of the whole database hold for all families."""
+    """Engine of the default column family; its DB-wide options apply to all families."""
     workload: Workload
     host: Host
     sample: KeySample
     shape: WriteShape
-    """Of the average write."""
+    """Mean shape of all writes to a database."""
     machine: Machine
     device_setup: DeviceSetup
     wal_reaches_device: bool
-    """Whether log bytes reach the device in any case (`ClientDemand` knows the others)."""
+    """Whether WAL bytes reach the device however short the life of a WAL; else `ClientDemand` decides."""
     keys: KeySettings
 
 
 LEAST_SAMPLES, MOST_SAMPLES = 400, 4096
-"""Range of computed samples per file: below 400, W-Amp of a small tree falls by 1 %; above 4096 nothing changes."""
+"""Range of the computed samples per file. Below 400, the W-Amp of a small tree falls by 1 %; above 4096, results stay the
+same."""
 LARGE_RUN_SAMPLES, LARGE_RUN_WRITES = 256, 4_000_000
-"""Samples per file of a run that would write more sampled keys than this with the least above (docs/background/keys.md)."""
+"""Samples per file of a large run, and the sampled writes (with `LEAST_SAMPLES` per file) above which a run is large
+(docs/background/keys.md)."""
 
 
 def set_up(
     config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator, allowed: Sequence[str],
     like: KeySample | None = None,
 ) -> Setup:  # fmt: skip
-    """Build everything that `config` describes. Raises InputError that names the key of what cannot be built.
+    """Build all parts of a run from `config`. Raises InputError that names the faulty key.
 
-    `like`: the keys to carry, where another phase of the run has chosen them.
+    `allowed`: packages besides lsmlab whose classes `_target_` may name; `like`: sampled keys that another phase of the
+    run has chosen.
     """
     engines = make_engines(_group(config, "engine"), allowed)
     engine = engines[DEFAULT_FAMILY]
@@ -128,17 +131,18 @@ def set_up(
 
 
 def _wal_reaches_device(engine: Engine, workload: Workload) -> bool:
-    """Whether it does however soon it is deleted: because it is synced, or because files point to values in it."""
+    """Return whether WAL bytes always reach the device: the WAL is synced, or SST files refer to values in it."""
     options = engine.options
     synced = options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
     return not options.disable_wal and (synced or engine.values_in_wal)
 
 
 def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:
-    """Give db_bench's exact key sequence the seed of its release.
+    """Return the workload with the seed that db_bench of this release uses, for `keys.mode=exact`.
 
-    Up to 6.x thread i (from 0) is seeded with (--seed or 1000) + i; later with --seed + i, i from 1, which is what the
-    workloads number. Checked on a LOG of 6.11 whose first eight memtables it reproduces entry for entry.
+    Up to 6.x db_bench seeds thread i, counted from 0, with (--seed or 1000) + i. Later releases use --seed + i with i
+    counted from 1, as workloads here do. Checked on a LOG of 6.11: its first eight memtables have exactly the same numbers
+    of entries.
     """
     seed = workload.get("seed")
     if keys.mode != "exact" or not isinstance(seed, int) or version >= NUMBERED_FROM_1:
@@ -151,7 +155,7 @@ NUMBERED_FROM_1: Final = Version(7, 0)
 
 
 _ABOUT: Final = ("description", "source", "sources", "assumptions", "parameters")
-"""Keys of a group that inform readers and configure nothing (a parameter set is applied when it is composed)."""
+"""Keys of a group that document it and are no settings; `parameters` are applied when the configuration is composed."""
 
 
 def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -186,7 +190,7 @@ def _delete_share(workload: Workload) -> float:
 
 
 def _entries_per_file(engine: Engine, workload: Workload, shape: WriteShape) -> float:
-    """Entries of the smallest file that should keep its overlaps: a memtable's or a target-sized file's."""
+    """Return the entries of the smallest file that needs enough sampled keys: a flushed memtable or a target-size file."""
     per_file = engine.smallest_file_bytes / max(1.0, workload.entry_bytes * engine.compression_ratio)
     return max(1.0, min(per_file, shape.memtable_entries))
 
@@ -201,7 +205,7 @@ def _samples_per_file(keys: KeySettings, workload: Workload, entries_per_file: f
 
 
 def _expected_writes(workload: Workload) -> float:
-    """Entries that the run may write, from its operations or its rate and length; infinity if neither is known."""
+    """Return the entries that the run may write, by its operations, or rate and duration; infinity if neither is set."""
     total = 0.0
     for group in workload.clients:
         share = group.mix.writes
@@ -218,7 +222,7 @@ def _expected_writes(workload: Workload) -> float:
 def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     key, value = round(workload.key_size), workload.value_bytes
     population = float(workload.shard().population)
-    # most bytes live in the deepest level, which holds most of the keys that exist
+    # the deepest level holds most bytes; its entries: distinct keys of `population` random writes
     entries = population * (1.0 - np.exp(-1.0))
     block = engine.block_format
     common: dict[str, Any] = {"population": population, "entries": entries, "block_format": block}

@@ -1,4 +1,4 @@
-"""One run: a pure function of its configuration and seed."""
+"""Simulation of one run: a pure function of its configuration and seed."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from lsmlab.sim.results.results import Result, collect
 
 @dataclass(frozen=True, slots=True)
 class SaveSettings:
-    """The `save` group: the tables that a run keeps besides those that every run has."""
+    """Settings of the `save` group: optional tables of a run."""
 
     events: bool = True
-    """Version edits and memtable switches (events.parquet)."""
+    """Whether to save version edits and memtable switches (events.parquet)."""
 
 
 def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Sequence[str] = ()) -> Result:
     """Simulate one resolved configuration.
 
     Args:
-        config: plain mapping with the groups engine, device, host, workload, keys, and `seed`, `save`, `checks`; optionally
-            `prefill` (a workload that runs before) or `initial_tree` (files that are there at the start).
-        progress: called now and then with the simulated time and its end, in seconds; results do not depend on it.
-        allowed: packages besides lsmlab whose classes the configuration's `_target_` entries may name.
+        config: mapping with the groups engine, device, host, workload and keys, and with `seed`, `save` and `checks`;
+            optionally with `prefill` (a workload that runs before) or `initial_tree` (files at the start).
+        progress: callback with the simulated time and the end of the run, in seconds; results do not depend on it.
+        allowed: packages besides lsmlab whose classes the `_target_` entries of the configuration may name.
 
     Returns:
-        The run's tables and summary.
+        Tables and summary of the run.
 
     Raises:
-        InputError: for a configuration that cannot be simulated; the message names the key.
+        InputError: the configuration cannot be simulated; the message names the key.
 
     """
     seed = config.get("seed", 1)

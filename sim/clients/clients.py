@@ -1,7 +1,8 @@
-"""Clients as a fluid: between two changes their rates are constant, so the next memtable switch is computed, not stepped to.
+"""Clients as a fluid: their rates are constant between two changes, so the time of the next memtable switch is computed.
 
-Each group of clients has a demand (its arrivals, or as fast as it can), a capacity (threads, CPU, device reads) and
-what the store lets through (stops, the delayed write rate). Every change of one of them is one event here.
+Three limits determine the rate of a client group: its demand (arrivals, or a closed loop as fast as possible), its
+capacity (threads, CPU, device reads) and the writes that the databases admit (stops, delayed write rate). Each change of
+a limit is one event of this module.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
 
 _ROUNDS: Final = 4
-"""Reads are as fast as the device answers, which depends on how many there are: so often their rate is set anew at most."""
+"""Maximum number of iterations for the read rate: it depends on the read latency, which depends on the read rate."""
 _SAME: Final = 0.02
-"""Latencies this close are equal."""
+"""Relative difference of read latencies at which the iteration ends."""
 
 
 class ClientLoad:
-    """All clients of a run, spread evenly over its stores.
+    """All clients of a run, spread evenly over its databases.
 
-    A thread that meets a stopped store waits there, so soon all threads do: with several stores the slowest one sets
-    the pace of every group that writes.
+    A thread waits at a stopped database, so soon all threads wait there: the slowest of several databases limits every
+    group that writes.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class ClientLoad:
         self.shape = shape = setup.shape
         self._machine = machine = setup.machine
         self.finished = Observers[[]]()
-        """All groups have had the operations that they asked for."""
+        """Observers of the end: all operations of all groups are served."""
         clients = setup.workload.clients
         synced = self.families[0].options.sync or any(c.sync for c in clients)
         device = machine.device
@@ -59,11 +60,11 @@ class ClientLoad:
         self.waits = WriteWaits(self.groups, machine.host)
         self._last_s = 0.0
         self._written = 0.0
-        """Writes per store so far."""
+        """Writes per database so far."""
         families = setup.families
         shapes, shares = [f.shape for f in families], [f.share.writes for f in families]
         self._shapes = shapes * len(databases)
-        """Of the writes to each family."""
+        """Mean shape of the writes to each column family of each database."""
         self._filling = Filling(len(databases), [s.memtable_entries for s in shapes], shares, rng)
         self._switches = [MemtableSwitches(database, self._filling, shapes, shares) for database in databases]
         self._bounded = [s for s in self._switches if s.bounded]
@@ -74,18 +75,21 @@ class ClientLoad:
         )
         self._alarm = Alarm(env, self._wake)
         self._planning = False
-        """Whether what changes now is changed from here: no reason to plan again."""
+        """Whether this object itself causes the current changes, so that they need no new plan."""
         self._waiting_share = 0.0
-        """Share of time that the leading writer spends waiting now."""
+        """Share of time that the write group leader currently waits."""
         self._device_bytes = 0.0
         self.rates_changed = Observers[[Traffic]]()
-        """`rates` have changed: the rates before."""
+        """Observers of a change of `rates`. Argument: the previous rates."""
         self.rates = Traffic()
-        """Per second now; kept up to date while `rates_changed` has observers."""
+        """Current traffic per second; updated only while `rates_changed` has observers."""
         self._observe(reading=reads is not None)
 
     def _observe(self, *, reading: bool) -> None:
-        """Plan again after each change of an input: stalls, memory, memtable sizes, cores, journal; device if clients read."""
+        """Plan again after each change of stalls, free memory, memtable sizes, core share or journal lock.
+
+        If clients read (`reading`), also after each change of the device's grant.
+        """
         for database in self.databases:
             database.stall_changed.add(self.refresh)
             if self._bounded:
@@ -101,42 +105,42 @@ class ClientLoad:
     # --- events -----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin at time 0."""
+        """Start the clients at time 0."""
         self._plan()
 
     def refresh(self) -> None:
-        """Something that the clients depend on has changed."""
+        """Account for the time so far and plan again, after a change of a limit."""
         if not self._planning:
             self._advance()
             self._plan()
 
     def settle(self) -> None:
-        """Bring the accounts up to now; the run is over."""
+        """Account for the time up to now, at the end of the run."""
         self._advance()
         for group in self.groups:
             group.curve.extend((self.env.now, group.arrived, group.served))
         self.waits.set_stopped(False, self.env.now)
 
     def stop(self) -> None:
-        """No further operation."""
+        """Stop all clients."""
         self._advance()
         for group in self.groups:
             group.finished = True
         self._plan()
 
     def unflushed(self) -> list[float]:
-        """Entries in the active memtable of each store."""
+        """Return the entries in the active memtable of each column family of each database."""
         return self._filling.unflushed(self._written)
 
     def totals(self) -> Traffic:
-        """What all clients have done so far."""
+        """Return the operations and device bytes of all clients so far."""
         self._advance()
         writes = float_sum(g.served * g.write_share for g in self.groups)
         reads = float_sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
         return Traffic(writes, reads, self._device_bytes)
 
     def scans(self) -> float:
-        """Scans of all clients, as of the last `totals`."""
+        """Return the number of scans of all clients at the last call of `totals`."""
         return float_sum(g.served * g.scan_share for g in self.groups)
 
     def _wake(self) -> None:
@@ -145,7 +149,7 @@ class ClientLoad:
         self._plan()
 
     def _resize_memtable(self, number: int) -> None:
-        """The active memtable of a family is full with more or fewer writes from now on, perhaps with what it has."""
+        """Apply the new size of a column family's active memtable, which may be full at once."""
         engine, shape = self.families[number].memtable_options, self._shapes[number]
         self._advance()
         entries = engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
@@ -154,12 +158,12 @@ class ClientLoad:
             self._plan()
 
     def _memory_freed(self) -> None:
-        """WALs or memory ask for the next switch later than planned, or again."""
+        """Switch memtables that are due and plan again, after a flush has freed WALs or memory."""
         if not self._planning:
             self._wake()
 
     def _switch_full_memtables(self) -> None:
-        self._planning = True  # a switch recomputes stalls, which would plan again for each store
+        self._planning = True  # a switch recomputes stall conditions, which would call `refresh` for each database
         for number, entries in self._filling.switched(self._written):
             self.waits.add_switch(self.env.now)
             self._switches[self.families[number].database.number].full(number, entries, self._written)
@@ -171,7 +175,7 @@ class ClientLoad:
                 self.waits.add_switch(self.env.now)
         self._planning = False
 
-    # --- the past: integrate what the present rates have done -----------------------------------------------------------
+    # --- past: integrate the rates since the last event -----------------------------------------------------------------
 
     def _advance(self) -> None:
         now_s = self.env.now
@@ -187,7 +191,7 @@ class ClientLoad:
             sleeps = None if cause.stops else self._admission.sleeps()
             self.waits.add_stretch(start_s, now_s, cause, self._waiting_share, sleeps)
 
-    # --- the future: rates until something changes ----------------------------------------------------------------------
+    # --- future: rates until the next change ----------------------------------------------------------------------------
 
     def _plan(self) -> None:
         now_s = self.env.now
@@ -199,14 +203,14 @@ class ClientLoad:
         for _ in range(_ROUNDS):
             before_s = self._machine.device.grant.client_read_latency_s
             self._set_rates(held)
-            self._planning = True  # the machine's answers are asked for here
+            self._planning = True  # this loop handles the machine's changes itself
             self._demand.update(self.groups)
             self._planning = False
             after_s = self._machine.device.grant.client_read_latency_s
             if not self._times.reads or abs(after_s - before_s) <= _SAME * before_s:
                 break
         for group in self.groups:
-            # what is served until the next plan takes the times of this one: the device's grant may have changed by then
+            # operations until the next plan have the times of this plan, even if the device's grant changes before
             group.times = [self._times.parts(kind, group) for kind, _ in group.kinds]
             if not group.closed:
                 group.residual_s = self._times.residual_s(group)
@@ -216,7 +220,7 @@ class ClientLoad:
             self._note_rates()
 
     def _set_rates(self, held: bool) -> None:
-        """What each group is served, on the machine as it is now."""
+        """Set the served rate of each group for the current machine and stall state; `held`: no write is admitted."""
         for group in self.groups:
             group.capacity = self._times.capacity(group)
         allowed = self._admission.decide(held)
@@ -232,7 +236,7 @@ class ClientLoad:
             group.served_rate = demand
 
     def _note_rates(self) -> None:
-        """Tell whoever measures the clients that their rates have changed."""
+        """Update `rates` and call the observers of `rates_changed`."""
         before = self.rates
         reads = float_sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
         self.rates = Traffic(writes_per_s(self.groups), reads, self._demand.device_bytes_per_s)
@@ -240,7 +244,7 @@ class ClientLoad:
             self.rates_changed(before)
 
     def _next_change_s(self) -> float:
-        """Seconds until a memtable is full or a group's rates change; groups that are complete end here."""
+        """Return the seconds until the next memtable switch or change of a group's rate; finish complete groups."""
         soonest_s = NEVER
         write_rate = writes_per_s(self.groups) / len(self.databases)
         if write_rate > 0.0:

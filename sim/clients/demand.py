@@ -1,4 +1,4 @@
-"""What clients ask of cores and device, at the rates at which they are served."""
+"""Demand of the clients for cores and device bandwidth, at the rates at which they are served."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lsmlab.sim.store.write_shape import WriteShape
 
 
 class ClientDemand:
-    """Tells the machine how many threads compute, what they read, and what of the log reaches the device."""
+    """Demand of all client groups: runnable threads, device reads, and WAL bytes that reach the device."""
 
     def __init__(
         self, machine: Machine, times: OpTimes, shape: WriteShape, filling: Filling, stores: int, wal_reaches_device: bool
     ) -> None:  # fmt: skip
-        """`wal_reaches_device`: however long a log lives, since it is synced or holds values."""
+        """`wal_reaches_device`: WAL bytes always reach the device, because they are synced or hold values of SST files."""
         self._machine = machine
         self._times = times
         self._wal_bytes = shape.wal_bytes
@@ -25,10 +25,10 @@ class ClientDemand:
         self._stores = stores
         self._wal_reaches_device = wal_reaches_device
         self.device_bytes_per_s = 0.0
-        """What clients move on the device now."""
+        """Current device traffic of the clients: reads, and WAL bytes that reach the device."""
 
     def update(self, groups: Sequence[Group]) -> None:
-        """Hand the demand of all groups over; the machine's answer may call back whoever listens to its changes."""
+        """Set the demand of all groups on cores and device, which may call the observers of both."""
         runnable = read_iops = read_bytes = threads = 0.0
         for group in groups:
             busy_s = self._times.client_s(group)
@@ -50,9 +50,9 @@ class ClientDemand:
         self._machine.device.set_clients(read_iops, request_bytes, max(1.0, threads), logged)
 
     def _wal_lives_long(self, wal_bytes_per_s: float) -> bool:
-        """Whether log bytes reach the device: at once if they are synced, else if the log outlives the kernel's patience.
+        """Return whether WAL bytes reach the device: WALs are synced, or live longer than dirty_expire_centisecs.
 
-        A log is deleted once its memtable is flushed; dirty pages of a deleted file are never written.
+        A WAL is deleted once its memtable is flushed; the kernel never writes dirty pages of a deleted file.
         """
         if self._wal_reaches_device or wal_bytes_per_s <= 0.0:
             return self._wal_reaches_device

@@ -1,4 +1,7 @@
-"""When the active memtable of each column family is full, counted in writes so far to the average database."""
+"""Fill levels of active memtables, and the number of writes after which each is full.
+
+Times are counted in writes per database, averaged over the databases.
+"""
 
 from __future__ import annotations
 
@@ -11,45 +14,50 @@ from lsmlab.models.sums import float_sum
 
 
 class Filling:
-    """The active memtables of all column families, numbered database by database.
+    """Active memtables of all column families, numbered by database, then by family.
 
-    With several databases, keys fall unevenly on them. Within a database each family takes its share of the writes.
+    With several databases, the number of writes to each varies at random. Within a database, each column family gets its
+    share of the writes.
     """
 
     def __init__(
         self, databases: int, entries: Sequence[float], shares: Sequence[float], rng: np.random.Generator
     ) -> None:
-        """`entries`: writes that fill a memtable, by family; `shares`: of a database's writes, by family, sum 1."""
+        """Start with empty memtables.
+
+        Both sequences have one item per column family of a database. `entries`: writes that fill its memtable; `shares`:
+        its share of the writes to the database (sum 1).
+        """
         self._databases = databases
         self._rng = rng
         self._shares = list(shares) * databases
         self._entries = list(entries) * databases
         self._holds = list(self._entries)
-        """Entries of each active memtable when it will be switched."""
+        """New entries that each active memtable will contain at its next switch, without hot keys kept from before."""
         self._began = [0.0] * len(self._entries)
         self._full_at = [(self._width(number), number) for number in range(len(self._entries))]
         heapq.heapify(self._full_at)
 
     @property
     def next_at(self) -> float:
-        """Writes after which the next memtable is full."""
+        """Number of writes after which the next memtable is full."""
         return self._full_at[0][0]
 
     @property
     def entries(self) -> float:
-        """Writes that fill a memtable, averaged over the writes of the first database."""
+        """Mean number of writes that fill a memtable, weighted by the write shares of the first database's families."""
         families = len(self._entries) // self._databases
         return float_sum(share * full for share, full in zip(self._shares[:families], self._entries, strict=False))
 
     @property
     def slowest_entries(self) -> float:
-        """Writes to the first database while its slowest memtable fills; families without writes are left out."""
+        """Writes to the first database until its slowest memtable is full; column families without writes do not count."""
         families = len(self._entries) // self._databases
         pairs = zip(self._shares[:families], self._entries, strict=False)
         return max(full / share for share, full in pairs if share > 0.0)
 
     def switched(self, written: float) -> Iterator[tuple[int, float]]:
-        """(family, entries) of every memtable that is full after `written` writes; the next one begins to fill."""
+        """Switch every memtable that is full after `written` writes; yield (family number, entries) of each."""
         tolerance = 1e-9 * max(1.0, written) + 1e-6
         while self._full_at[0][0] <= written + tolerance:
             at, number = self._full_at[0]
@@ -59,7 +67,7 @@ class Filling:
             yield number, held
 
     def switch(self, number: int, written: float) -> float:
-        """Switch a memtable that is not full; the entries that it holds."""
+        """Switch a memtable that is not full. Return its number of entries."""
         held = self.active(number, written)
         self._holds[number] = self._entries[number]
         self._began[number] = written
@@ -67,7 +75,7 @@ class Filling:
         return held
 
     def active(self, number: int, written: float) -> float:
-        """Entries in the active memtable of a family after `written` writes."""
+        """Return the entries in the active memtable of a column family after `written` writes."""
         share = self._shares[number]
         if share == 0.0:
             return 0.0
@@ -76,18 +84,18 @@ class Filling:
         return min(full, max(0.0, full - (at - written) * share))
 
     def began(self, number: int) -> float:
-        """Writes to the average database before the active memtable of a family was created."""
+        """Return the number of writes at which the active memtable of a column family was created."""
         return self._began[number]
 
     def keep(self, number: int, entries: float) -> None:
-        """Count `entries` that a family's memtable, which has just begun, holds already."""
+        """Count `entries` hot keys with which the new active memtable of a column family starts."""
         self._holds[number] = max(1.0, self._entries[number] - entries)
         taken = self._entries[number] - self._holds[number]
         at = next(at for at, n in self._full_at if n == number)
         self._move(number, at - taken)
 
     def resize(self, number: int, entries: float, written: float) -> None:
-        """Change a family's memtable; the active one too, which may be full with what it has."""
+        """Set the entries that fill a column family's memtables; the active memtable may be full at once."""
         if entries == self._entries[number]:
             return
         self._entries[number] = self._holds[number] = entries
@@ -99,7 +107,7 @@ class Filling:
         self._move(number, at)
 
     def unflushed(self, written: float) -> list[float]:
-        """Entries in the active memtable of each family."""
+        """Return the entries in each active memtable."""
         return [self.active(number, written) for number in range(len(self._entries))]
 
     def _move(self, number: int, at: float) -> None:
@@ -107,7 +115,7 @@ class Filling:
         heapq.heapify(self._full_at)
 
     def _width(self, number: int) -> float:
-        """Writes until a family's memtable is full, as counted by the average database."""
+        """Return the writes per database that fill an empty memtable of a column family; random with several databases."""
         entries, share = self._entries[number], self._shares[number]
         if share == 0.0:
             return math.inf

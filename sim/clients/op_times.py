@@ -1,10 +1,10 @@
-"""How long one client operation takes that waits for no stall: its mean, and the parts that are far apart.
+"""Times of unstalled client operations: their mean, and its split into classes of very different length.
 
-Means follow from what a thread gets of a core (`CoreStation.share`). But a thread does not advance at a fraction of its
-speed: it computes at full speed, is now and then interrupted, and when more threads can run than there are cores it
-stands still for up to a time slice of the scheduler. So the same mean is made of many short operations and a few long
-ones (Linux kernel/sched/fair.c; db_bench's histograms on two busy cores have nothing between 0.2 and 0.9 ms and
-thousands of writes from there to 3 ms).
+The mean follows from the share of a core that a thread gets (`CoreStation.share`). But a thread does not run at a
+fraction of its speed all the time: it computes at full speed, is interrupted now and then, and waits up to one time slice
+of the scheduler when more threads are runnable than there are cores. The mean is therefore made of many short operations
+and a few long ones (Linux kernel/sched/fair.c). Example: db_bench's histograms on two busy cores contain no write between
+0.2 and 0.9 ms and thousands of writes from 0.9 to 3 ms.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from lsmlab.sim.clients.reads import ReadCost
 
 Parts = list[tuple[float, float]]
-"""(share of the operations, their mean time in seconds)."""
+"""(share of the operations, mean time in seconds) of each class of operations."""
 
 _NO_READS_BYTES: Final = 4096.0
-"""Of clients that do not read: any size does."""
+"""Block size of clients that do not read; its value has no effect."""
 _RARE: Final = 0.5
-"""Operations of which more than this share are interrupted or lose their core are long: for them the mean says it all."""
+"""Share of interrupted or waiting operations above which all operations count as one class with the mean time."""
 
 
 class OpTimes:
-    """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) on the machine as it is now."""
+    """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) in the current state of the machine."""
 
     def __init__(
         self, machine: Machine, shape: WriteShape, filling: Filling, reads: FamilyReads | None, sync_s: float
     ) -> None:
-        """`sync_s`: wait of a write for the log's fsync."""
+        """`reads`: None if clients do not read; `sync_s`: wait of a write for the fsync of the WAL, in seconds."""
         self._machine = machine
         self._host: Host = machine.host
         self._filling = filling
@@ -51,14 +51,14 @@ class OpTimes:
         host = machine.host
         self._shape = shape
         self._write_cpu_s = self._write_into(0.0)
-        """Of a memtable whose size does not matter."""
+        """CPU time of a write where the memtable's size has no effect (`write_depth` 0)."""
         self._square_ratios = [
             1.0 + Unstalled(1.0, 1.0, spread).variation for spread in (host.write_spread, host.read_spread)
         ]
-        """Mean square of a write's and a read's time by the square of its mean."""
+        """Mean square of the time of a write and of a read, each divided by the square of the mean time."""
 
     def cpu_s(self, kind: int) -> float:
-        """Core time of one operation; of a write: into the memtable, and into the log if there is one."""
+        """Return the CPU time of one operation; a write includes the memtable, and the WAL if there is one."""
         if kind != WRITE:
             return self.read_cost(kind).cpu_s
         if self._host.write_depth == 0.0:
@@ -66,53 +66,53 @@ class OpTimes:
         return self._write_into(self._filling.entries * self._shape.user_bytes)
 
     def _write_into(self, memtable_bytes: float) -> float:
-        """CPU time of one write into a memtable of this size."""
+        """Return the CPU time of one write to a memtable of this size."""
         shape, logged = self._shape, self._shape.wal_bytes > 0.0
         cost = write_cpu(shape.user_bytes, logged=logged, statistics=shape.statistics, memtable_bytes=memtable_bytes)
         return cost.seconds(self._host)
 
     def look(self) -> None:
-        """See what reads cost on the trees as they are; all answers go by that until the next look."""
+        """Compute the costs of reads on the current trees; all methods use these costs until the next call."""
         if self._reads is not None:
             self._read_costs = self._reads.costs()
 
     def read_cost(self, kind: int) -> ReadCost:
-        """What a read or scan costs, as of the last look."""
+        """Return the cost of a read or scan at the last call of `look`."""
         return self._read_costs[kind - READ]
 
     @property
     def reads(self) -> bool:
-        """Whether clients read."""
+        """Return whether clients read."""
         return self._reads is not None
 
     @property
     def block_bytes(self) -> float:
-        """Bytes that a client's read of a block costs the device."""
+        """Device bytes of one block read of a client."""
         return self._reads.block_bytes if self._reads is not None else _NO_READS_BYTES
 
     def mean_s(self, kind: int) -> float:
-        """Mean time of one operation in the store."""
+        """Return the mean time of one operation in the database, without stalls."""
         return self.cpu_s(kind) / self._machine.cores.share + self._fixed_s(kind)
 
     def client_s(self, group: Group) -> float:
-        """Core time that a client spends outside the store."""
+        """Return the CPU time that a client spends outside the database per operation."""
         return group.spec.client_work * self._host.write_op
 
     def _fixed_s(self, kind: int) -> float:
-        """What does not depend on the cores."""
+        """Return the mean time per operation that does not depend on the cores: fsync, memtable switches, device reads."""
         if kind == WRITE:
             return switch_s(self._host, self._filling.entries) + self.sync_s
         return self.read_cost(kind).device_reads * self._machine.device.grant.client_read_latency_s
 
     def capacity(self, group: Group) -> float:
-        """Operations per second with nothing in the way but the machine."""
+        """Return the operations per second that the machine allows without stalls."""
         if group.finished:
             return 1.0
         mean_s = float_sum(share * self.mean_s(kind) for kind, share in group.kinds)
         mean_s += self.client_s(group) / self._machine.cores.share
         capacity = group.spec.threads / mean_s
         if group.write_share > 0.0:
-            # one fsync serves all writers of a group, so it costs each thread its time but is no serial part
+            # one fsync serves all writers of a write group: every thread waits for it, but fsyncs are no serial work
             serial_s = self.mean_s(WRITE) - self.sync_s
             writers = group.spec.threads
             if writers > 1:
@@ -122,7 +122,7 @@ class OpTimes:
         return capacity
 
     def parts(self, kind: int, group: Group) -> Parts:
-        """The operation's parts: with and without the device, unstalled, interrupted, and waiting for a core."""
+        """Return the classes of an operation: with or without the device, each uninterrupted, interrupted or without core."""
         computing = self._computing(self.cpu_s(kind) + self.client_s(group), group)
         found: Parts = []
         for away, fixed_s in self._places(kind):
@@ -130,9 +130,9 @@ class OpTimes:
         return found
 
     def residual_s(self, group: Group) -> float:
-        """What is left of an operation in progress, seen from outside: E[S^2] / 2 E[S] over all kinds, as in `group.times`.
+        """Return the mean residual time of an operation in progress at an arrival: E[S^2] / (2 E[S]), S from `group.times`.
 
-        Whoever finds all threads busy waits for operations of every kind, a write behind reads as well.
+        The mean is over all kinds of operation: an arrival that finds all threads busy waits for operations of any kind.
         """
         mean_s = square = 0.0
         for (kind, share), parts in zip(group.kinds, group.times, strict=True):
@@ -143,17 +143,17 @@ class OpTimes:
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
     def _places(self, kind: int) -> Parts:
-        """(share, time beyond computing): reads that need the device and reads that do not are far apart."""
+        """Return (share, time besides CPU time) of operations without and with a wait for the device or the WAL."""
         fixed_s = self._fixed_s(kind)
         away = 1.0 if kind == WRITE else 1.0 - self.read_cost(kind).memory_share
         return [(1.0 - away, 0.0), (away, fixed_s / away)] if away > 0.0 else [(1.0, 0.0)]
 
     def _computing(self, cpu_s: float, group: Group) -> Parts:
-        """`cpu_s` of core time of one thread of `group`: at full speed, interrupted, and waiting for a core."""
+        """Return the classes of operations with `cpu_s` of CPU time: uninterrupted, interrupted, and waiting for a core."""
         host, cores = self._host, self._machine.cores
         wanted = cores.wanted
         if group.closed and group.limit_per_s < group.capacity:
-            # it runs in bursts, one per refill of its limit: while it does, its threads are there as a whole
+            # a rate-limited closed loop runs in bursts, one per refill: during a burst all its threads are runnable
             wanted += group.spec.threads - min(group.spec.threads, group.runnable)
         alone_s = cpu_s * slowdown(wanted, cores.cores, host.core_contention)
         waiting_s = alone_s * excess(wanted, cores.cores)

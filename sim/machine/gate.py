@@ -1,4 +1,4 @@
-"""Where a job that may be halted stops: between two steps, and before it commits."""
+"""Gate of a job that can be halted or aborted: its threads wait there between two steps and before the commit."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ import simpy
 
 
 class Gate:
-    """One job's gate: closed, all of its threads stop at the end of the step at hand."""
+    """Gate of one job. While the gate is closed, each thread of the job waits at the end of its current step."""
 
     __slots__ = ("_env", "_halted", "_opened", "_waiting", "closed", "discarded", "threads")
 
     def __init__(self, env: simpy.Environment, halted: Callable[[], None]) -> None:
-        """`halted` is called when the last thread of the job has stopped."""
+        """Start open. `halted` is called when all unfinished threads of the job wait at the gate."""
         self._env = env
         self._halted = halted
         self._opened = env.event()
         self._waiting = 0
         self.threads = 1
-        """Threads that have not finished yet."""
+        """Number of threads that have not finished their steps."""
         self.closed = False
         self.discarded = False
 
     def close(self) -> None:
-        """Stop at the end of the chunk at hand."""
+        """Halt the job: its threads wait at the end of their current steps."""
         self.closed = True
 
     def open(self) -> None:
-        """Go on."""
+        """Resume the job."""
         self.closed = False
         self._release()
 
     def discard(self) -> None:
-        """Give up: no thread does another step."""
+        """Abort the job: its threads end after their current steps."""
         self.closed = self.discarded = True
         self._release()
 
     def wait(self) -> Generator[simpy.Event, Any, None]:
-        """Wait while closed; returns at once when discarded."""
+        """Wait while the gate is closed; return at once if the job is aborted."""
         while self.closed and not self.discarded:
-            opened = self._opened  # whoever is told now may open the gate at once
+            opened = self._opened  # before `_halted`, which may open the gate at once and replace the event
             self._waiting += 1
             if self._waiting >= self.threads:
                 self._halted()
@@ -49,7 +49,7 @@ class Gate:
             self._waiting -= 1
 
     def finished(self) -> None:
-        """A thread is through with its steps."""
+        """Record that a thread has finished its steps."""
         self.threads -= 1
         if self.closed and not self.discarded and 0 < self.threads <= self._waiting:
             self._halted()

@@ -1,4 +1,4 @@
-"""The machine under a run: device, cores, page cache, rate limiter, and how a job's work passes through them."""
+"""Machine of a run: device, cores, page cache and rate limiter, and the passage of a job's steps through them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from lsmlab.sim.machine.queues import Events as Events
 from lsmlab.sim.machine.steps import BUFFER_BYTES, Progress, Step
 
 PORTIONS_PER_REFILL: Final = 4.0
-"""Requests to the rate limiter per refill of a writer that has all of it: finer ones find the bucket empty no oftener."""
+"""Rate limiter requests of a writer per refill that it uses alone; smaller requests find the bucket empty equally often."""
 PAGE_BYTES: Final = 4096.0
-"""Least that the kernel writes back, and that a small read brings."""
+"""Smallest write-back of the kernel, and size of a small read."""
 
 
 class Consumer(IntEnum):
-    """Who uses the device, for the series by consumer."""
+    """Consumers of device bandwidth in the series per second."""
 
     CLIENT = 0
     FLUSH = 1
@@ -41,31 +41,31 @@ class Consumer(IntEnum):
 
 @dataclass(slots=True)
 class IoStyle:
-    """How background jobs do I/O, from the store's options."""
+    """I/O mode of background jobs, from the options of the engine."""
 
     overlap_writes: bool
-    """bytes_per_sync > 0 and buffered: writeback runs while the merge goes on."""
+    """Buffered writes with bytes_per_sync > 0: the kernel writes back while the job computes."""
     whole_files: bool
-    """Buffered without bytes_per_sync: a file's data reach the device with the fsync at its end, all at once.
+    """Buffered writes without bytes_per_sync: the fsync at the end of a file writes all its data to the device.
 
     See (behaviour/device-and-kernel.md, Writes of tables).
     """
     overlap_reads: bool
-    """Buffered reads: the kernel reads ahead while the merge goes on."""
+    """Buffered reads: the kernel reads ahead while the job computes."""
     readahead_bytes: float
-    """What a merge reads of a file at once."""
+    """Bytes of one read of an input file."""
     burst_bytes: float | None
-    """What a cap or a rate limiter lets pass at once before it makes writers or readers wait; None: neither is there."""
+    """Bytes that a cap or a rate limiter lets pass before requests wait; None: no cap and no rate limiter."""
 
 
 class Machine:
-    """Everything that all stores of a run share."""
+    """Machine that all databases of a run share."""
 
     def __init__(
         self, env: simpy.Environment, device: DeviceStation, cores: CoreStation, cache: PageCache, host: Host,
         style: IoStyle, limiter: LimiterStation | None, journal: Journal | None = None,
     ) -> None:  # fmt: skip
-        """`journal`: of the file system, where files are written through the page cache."""
+        """Start idle. `journal`: of the file system, for buffered writes; None: direct I/O."""
         self.env = env
         self.device = device
         self.cores = cores
@@ -77,22 +77,22 @@ class Machine:
         self.journal = journal
         copies = copies_in_caller(device.device)
         self._copies = copies and not device.in_order
-        """Whether a job's thread copies to the device itself; what waits for a cap is copied by a thread of the kernel."""
+        """Whether the thread of a job copies data to the device itself; writes that queue for a cap are copied by a kernel
+        thread."""
         self.sleeps_in_fsync = journal is not None and not self._copies
-        """Whether it sleeps while a file's fsync lasts."""
+        """Whether the thread of a job sleeps during the fsync of a file."""
         self._sleeps = not (style.overlap_reads or style.overlap_writes or style.whole_files)
-        """Whether a job's thread sleeps for each buffer that it reads or writes, as with direct I/O, and needs a core again
-        afterwards."""
+        """Whether the thread of a job sleeps during each read and write of a buffer (direct I/O), and then waits for a core."""
         self.limits_reads = False
-        """Whether background reads pass the limiter as well."""
+        """Whether background reads pass the rate limiter, too."""
         self.wals_on_device = False
-        """Whether log bytes reach the device before their log is deleted."""
+        """Whether WAL bytes reach the device before the WAL is deleted."""
 
     def run_parts(
         self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, progress: Progress,
         gate: Gate | None = None,
     ) -> Events:  # fmt: skip
-        """Run subcompactions side by side, each in a thread of its own; ends with the slowest.
+        """Run the steps of all subcompactions in parallel, one thread each; end with the slowest thread.
 
         See (behaviour/compaction-jobs.md, Subcompactions).
         """
@@ -105,7 +105,7 @@ class Machine:
     def run_steps(
         self, steps: Sequence[Step], consumer: Consumer, priority: Priority, progress: Progress, gate: Gate | None = None
     ) -> Events:
-        """Run the steps of one thread, with its I/O priority; `gate` may halt it between two of them, or end it."""
+        """Run the steps of one thread with its I/O priority; `gate` may halt or abort the thread between two steps."""
         style, device = self.style, self.device
         for step in steps:
             if gate is not None and gate.closed:
@@ -142,7 +142,7 @@ class Machine:
             gate.finished()
 
     def _write(self, step: Step, consumer: Consumer, pending: simpy.Event | None) -> Events:
-        """Write the bytes of a step, or wait for the write that is `pending`; the last step of a buffered file fsyncs it."""
+        """Write the bytes of a step, or wait for the `pending` write; the last step of a buffered file also fsyncs it."""
         journal = self.journal if step.ends_file else None
         if pending is not None:
             if journal is not None:
@@ -160,10 +160,11 @@ class Machine:
             self.cores.copying(-1)
 
     def _compute(self, step: Step, priority: Priority) -> Events:
-        """Compute, and ask the limiter for what is written as it comes: a writer asks for one buffer at a time.
+        """Compute, and request the bytes of each written portion from the rate limiter before the next portion.
 
-        Only buffers reach the page cache here; when they reach the device is another matter. To ask for a whole step at
-        its end would make the limiter's bucket run empty in every step, and an auto-tuned limiter counts that.
+        RocksDB requests the bytes of each buffer as soon as the buffer is full; `_write` simulates the write to the device.
+        A single request for the whole step would empty the limiter's bucket in every step, and an auto-tuned limiter counts
+        how often that happens.
         """
         if self.limiter is None or step.write_bytes <= 0.0:
             if step.cpu_s > 0.0:
@@ -177,17 +178,17 @@ class Machine:
             yield self.limiter.request(step.write_bytes / count, priority)
 
     def _point_reads(self, count: float, consumer: Consumer) -> simpy.Event:
-        """Read blocks one after the other: as slow as their latencies together, or as their bytes where that is more."""
+        """Read `count` blocks one after the other: takes the sum of their latencies, or the transfer time if longer."""
         waiting_s = count * self.device.grant.client_read_latency_s
         return self.env.all_of([self.device.read(count * PAGE_BYTES, consumer), self.env.timeout(waiting_s)])
 
     def start_job(self) -> Events:
-        """Fixed cost of starting a job."""
+        """Wait for the fixed time of a job start."""
         if self._job_start_s > 0:
             yield self.env.timeout(self._job_start_s)
 
     def finish_files(self, count: int) -> Events:
-        """Fixed cost of finishing `count` output files: opening them, fsync of the tail, directory.
+        """Finish `count` output files at fixed cost: open the files, fsync their tails and the directory.
 
         See (behaviour/compaction-jobs.md, Timeline of a job).
         """
@@ -200,19 +201,19 @@ class Machine:
             yield self.env.timeout(cost_s)
 
     def _open_files(self, count: int) -> Events:
-        """Read the footer and index of new files: RocksDB opens a table before it counts it (BuildTable, CompactionJob::Run).
+        """Read footer and index of new files: RocksDB opens each file before the commit (BuildTable, CompactionJob::Run).
 
-        Pages that went through the cache are there. With direct I/O a cap on reads lets nothing pass while a merge uses it
-        up, so a flush beside one waits for the next slice although it may write.
+        Buffered reads hit the page cache. With direct reads under a cap, a compaction may have used up the read allowance
+        of the current slice; a concurrent flush then waits for the next slice, even if the cap still allows writes.
         """
         if self.device.bursty and not self.style.overlap_reads:
             yield self.device.read(count * PAGE_BYTES, Consumer.FLUSH)
             self.device.count_small(reads=count * FILE_READS)
 
     def commit(self) -> Events:
-        """Append to the manifest and fsync it."""
+        """Append a version edit to the MANIFEST and fsync it."""
         if self.journal is not None:
-            if self.device.in_order:  # the edit's page is handed over behind all that waits for the cap
+            if self.device.in_order:  # the page of the edit queues behind all writes that wait for the cap
                 yield self.device.write(PAGE_BYTES, Consumer.FLUSH)
             yield from self.journal.fsync()
         yield from self._small_writes(SYNC_WRITES, Consumer.FLUSH)
@@ -220,9 +221,10 @@ class Machine:
             yield self.env.timeout(self.device.device.fsync_s(self.device.state))
 
     def _small_writes(self, count: int, consumer: Consumer) -> Events:
-        """What an fsync itself writes: a cap counts it, and when its allowance is used up it waits for the next slice.
+        """Write the `count` small requests of an fsync on a capped device.
 
-        Through the page cache the journal has done the waiting.
+        Without a journal (direct I/O) they wait for the next slice if the allowance of the cap is used up. With a journal,
+        `Journal` has simulated the wait already, and the cap only counts the requests.
         """
         if self.device.bursty:
             if self.journal is None:
@@ -230,13 +232,16 @@ class Machine:
             self.device.count_small(writes=count)
 
     def unlink(self, count: int, cached_bytes: float = 0.0, wal_bytes: float = 0.0) -> Events:
-        """Delete obsolete files; the job keeps its slot meanwhile. `cached_bytes`: of them in the page cache."""
+        """Delete `count` obsolete files; the job keeps its slot until the end.
+
+        `cached_bytes`: bytes of these files in the page cache; `wal_bytes`: bytes of deleted WALs.
+        """
         cost_s = deletions(count, cached_bytes, wal_bytes).seconds(self.host)
         if cost_s > 0:
             yield self.env.timeout(cost_s)
 
     def deleted(self, file: SortedFile) -> None:
-        """A file is gone: its pages are free and the device is told (TRIM)."""
+        """Free the page cache of a deleted file and trim its bytes on the device."""
         self.cache.deleted(file)
         self.device.trim(file.size_bytes)
         if file.wal_bytes:
@@ -245,6 +250,6 @@ class Machine:
             self.device.count_small(writes=self.device.discards_per_file)
 
     def wal_deleted(self, wal_bytes: float) -> None:
-        """A write-ahead log is gone with its memtable."""
+        """Trim the bytes of a deleted WAL, if they have reached the device."""
         if self.wals_on_device:
             self.device.trim(wal_bytes)

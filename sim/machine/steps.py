@@ -1,7 +1,8 @@
-"""In which order a job reads, computes and writes.
+"""Steps of a job: the order in which it reads, computes and writes.
 
-RocksDB overlaps none of the three within one thread. On an idle device only their sums count; where bytes are allowed
-in bursts (a cap's slice, a rate limiter's refill) their order decides what of an allowance is lost.
+RocksDB overlaps none of the three within one thread. On a device without a cap the duration depends on their sums only.
+Under a cap or a rate limiter, which grant an allowance of bytes per slice or refill, the order determines how much of
+each allowance the job leaves unused.
 """
 
 from __future__ import annotations
@@ -15,28 +16,28 @@ import numpy as np
 from lsmlab.models.sums import float_sum
 
 BUFFER_BYTES: Final = 2.0**20
-"""Written at once: writable_file_max_buffer_size, options.h."""
+"""Bytes per write of a file: writable_file_max_buffer_size, options.h."""
 PIECES_PER_BURST: Final = 8.0
-"""Pieces of a burst's allowance that are told apart; with 32 throughput under a cap is the same within 1 %."""
+"""Steps per allowance of a cap or rate limiter; with 32, the throughput under a cap is the same within 1 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A stretch of a job: read, then compute, then write."""
+    """Step of a job: read, then compute, then write."""
 
     read_bytes: float
-    """Bytes that come from the device, not from the page cache."""
+    """Bytes read from the device; reads from the page cache do not count."""
     cpu_s: float
     write_bytes: float
     ends_file: bool = False
-    """An output file is complete with this step, and its fsync follows."""
+    """Whether this step completes an output file; the fsync of the file follows."""
     point_reads: float = 0.0
-    """Values that are read from elsewhere, one block after the other, before the step is over."""
+    """Number of values that the step reads from WALs, one block after the other."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """I/O of the steps that a job has done so far, over all of its threads."""
+    """Steps and I/O that all threads of a job have done so far."""
 
     steps: int = 0
     read_bytes: float = 0.0
@@ -49,24 +50,24 @@ class Progress:
         self.write_bytes += step.write_bytes
 
     def share_of(self, parts: Sequence[Sequence[Step]]) -> float:
-        """Share of a job's work that is done: of the bytes to write, or of the steps where nothing is written."""
+        """Return the share of a job's work that is done: by bytes written, or by steps if the job writes nothing."""
         to_write = float_sum(step.write_bytes for steps in parts for step in steps)
         share = self.write_bytes / to_write if to_write > 0.0 else self.steps / sum(map(len, parts))
         return min(1.0, share)
 
 
 def even_steps(read_bytes: float, cpu_s: float, write_bytes: float, count: int) -> list[Step]:
-    """`count` equal steps."""
+    """Return `count` equal steps with these totals."""
     return [Step(read_bytes / count, cpu_s / count, write_bytes / count)] * count
 
 
 def flush_steps(cpu_s: float, write_bytes: float, piece_bytes: float) -> list[Step]:
-    """Compute and write in turn, a piece at a time."""
+    """Return equal steps that compute and write at most `piece_bytes` each."""
     return even_steps(0.0, cpu_s, write_bytes, max(1, math.ceil(write_bytes / piece_bytes)))
 
 
 def with_file_ends(steps: Sequence[Step], sizes: Sequence[float]) -> list[Step]:
-    """The same steps, marked where output files of these `sizes` end."""
+    """Return the same steps with `ends_file` set where output files of these `sizes` in bytes end."""
     marked = list(steps)
     ends, written = np.cumsum(sizes), np.cumsum([step.write_bytes for step in steps])
     places = np.minimum(np.searchsorted(written, ends * (1.0 - _ROUNDING)), len(marked) - 1)
@@ -76,13 +77,13 @@ def with_file_ends(steps: Sequence[Step], sizes: Sequence[float]) -> list[Step]:
 
 
 _ROUNDING: Final = 1e-9
-"""Sums of floats differ by less."""
+"""Relative tolerance for rounding errors of float sums."""
 
 
 def with_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bool) -> list[Step]:
-    """The same work in steps that move at most `chunk_bytes` in each direction, so that a job can be halted in between.
+    """Split steps so that each reads and writes at most `chunk_bytes`; a job can be halted between two steps.
 
-    `whole_files`: a file is written in one go when it is complete; only reading and computing are cut up.
+    `whole_files`: the fsync writes a complete file at once, so only reads and CPU time are split.
     """
     cut: list[Step] = []
     for step in steps:
@@ -99,7 +100,7 @@ def with_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bool) 
 
 
 def with_point_reads(steps: Sequence[Step], count: float) -> list[Step]:
-    """The same work with so many values read from elsewhere, spread evenly over the steps."""
+    """Return the same steps with `count` point reads distributed evenly over them."""
     return [replace(step, point_reads=count / len(steps)) for step in steps]
 
 
@@ -107,19 +108,19 @@ def compaction_steps(
     runs: Sequence[Sequence[float]], read_bytes: float, cpu_s: float, write_bytes: float, *, readahead_bytes: float,
     piece_bytes: float,
 ) -> list[Step]:  # fmt: skip
-    """Steps of a merge whose inputs are each read ahead.
+    """Return the steps of a k-way merge with read-ahead on each input file.
 
-    `runs` holds the sizes of the files of each input run. Every file is read in portions of `readahead_bytes` by the
-    merging thread itself, when the merge arrives there (FilePrefetchBuffer). Runs of one size arrive at the same
-    moment, so a merge of twenty L0 files reads twenty portions before it writes the next byte. `read_bytes` of all that
-    come from the device.
+    `runs`: file sizes in bytes of each input sorted run; `read_bytes`: bytes of all inputs that are read from the device.
+    The thread of the compaction reads each file in portions of `readahead_bytes`, whenever the merge has used up the
+    previous portion (FilePrefetchBuffer). Sorted runs of equal size use up their portions at the same time, so a merge
+    of twenty L0 files reads twenty portions before it writes the next byte.
     """
     positions, portions = _refills(runs, readahead_bytes)
     total = float(portions.sum())
     if total == 0.0:
         return flush_steps(cpu_s, write_bytes, piece_bytes)
     portions *= read_bytes / total
-    # portions within one buffer of output are read together: the order of the keys blurs by that much
+    # reads that fall within one write buffer of output belong to one step
     grain = min(1.0, BUFFER_BYTES / max(write_bytes, 1.0))
     starts = np.floor(positions / grain).astype(np.int64)
     order = np.argsort(starts, kind="stable")
@@ -138,7 +139,7 @@ def compaction_steps(
 
 
 def _refills(runs: Sequence[Sequence[float]], readahead_bytes: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where in the merge (0 to 1) each portion is read, and its bytes."""
+    """Return the position in the merge (0 to 1) at which each portion is read, and the bytes of the portion."""
     positions: list[float] = []
     portions: list[float] = []
     for sizes in runs:

@@ -1,4 +1,4 @@
-"""Compactions of one column family: a thread picks, works in steps, commits; it may halt or be given up between steps."""
+"""Compactions of one column family, from pick to commit. A job may be halted or aborted between two steps."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from lsmlab.sim.store.version_edits import apply_edit, apply_link
 
 
 class Compacting:
-    """The compaction threads of one column family."""
+    """Compaction threads of one column family."""
 
     def __init__(self, family: JobContext) -> None:
         self._family = family
         self.jobs: dict[int, Job] = {}
-        """Jobs that hold their inputs, by number."""
+        """Jobs that have picked their inputs and are neither committed nor aborted, by number."""
 
     def run(self, view: JobView, action: StartCompaction, parent: int) -> Events:
-        """Be one compaction thread, from its pick to its end."""
+        """Run one compaction thread: pick a compaction, do its work, commit it, delete obsolete files."""
         family, database = self._family, self._family.database
         job = self._begin(view, action, parent)
         if job is None:
@@ -42,7 +42,7 @@ class Compacting:
                 family.purge.end(job.number)
                 self._note_discarded(job)
                 return
-            job.gate = None  # from here on it can neither be halted nor given up
+            job.gate = None  # a job that commits can be neither halted nor aborted
             merged_s = job.merged_s = database.env.now
             yield from database.manifest.commit()
             self._commit_compaction(job, work, merged_s)
@@ -57,7 +57,7 @@ class Compacting:
     # --- start ------------------------------------------------------------------------------------------------------
 
     def _begin(self, view: JobView, action: StartCompaction, parent: int) -> Job | None:
-        """Pick, take the inputs, and let the next thread start if there is more to do."""
+        """Pick a job, lock its input files, and start the next compaction if one is due; None: nothing to compact."""
         family = self._family
         now_s = family.database.env.now
         pick, lifted = self._pick(action)
@@ -76,7 +76,7 @@ class Compacting:
         return job
 
     def _pick(self, action: StartCompaction) -> tuple[Pick, list[Job]]:
-        """The picker's answer, and the jobs whose locks had to be lifted for it (`StartCompaction`)."""
+        """Return the next job and the jobs whose inputs were unlocked to find it (see `StartCompaction`)."""
         family = self._family
         lifted: list[Job] = []
         for numbers in ((), action.victims, *((n,) for n in action.holders)):
@@ -97,7 +97,10 @@ class Compacting:
         return NOTHING, []
 
     def _give_way(self, lifted: list[Job], action: StartCompaction, to: Job) -> None:
-        """Victims halt; whoever lost an input, or the right to write where it meant to, is discarded."""
+        """Abort unlocked jobs that conflict with the new job `to`, lock the others again, and halt victims.
+
+        A job conflicts with `to` if both read the same file or write overlapping ranges of the same level.
+        """
         for job in lifted:
             if job.shares_input(to.pick) or _writes_overlap(job, to):
                 self._discard(job)
@@ -119,7 +122,7 @@ class Compacting:
     # --- halting ----------------------------------------------------------------------------------------------------
 
     def halt(self, job: Job, hold: Hold, by: int = -1) -> None:
-        """Stop a job at the end of its chunk. One that merges nothing is as good as done and goes on."""
+        """Halt a running job at the end of its current step. Moves, drops, links and commits have no gate and continue."""
         if job.gate is None or job.view.state is not JobState.RUNNING:
             return
         job.gate.close()
@@ -130,13 +133,13 @@ class Compacting:
             self._family.database.background.view.compactions -= 1
 
     def pause(self, number: int, hold: Hold) -> None:
-        """Halt a job by its number."""
+        """Halt the job with this number at the end of its current step."""
         job = self.jobs.get(number)
         if job is not None:
             self.halt(job, hold)
 
     def resume(self, number: int) -> None:
-        """Let a halted job go on where it stopped."""
+        """Resume a halted job where it stopped."""
         job = self.jobs.get(number)
         if job is None or job.gate is None or job.view.state is JobState.RUNNING:
             return
@@ -148,14 +151,14 @@ class Compacting:
         job.gate.open()
 
     def discard(self, number: int) -> None:
-        """End a job without a result."""
+        """Abort the job with this number; the tree stays as it is."""
         job = self.jobs.get(number)
         if job is not None and job.gate is not None:
             self._unlock(job.pick)
             self._discard(job)
 
     def _discard(self, job: Job) -> None:
-        """Give up a job whose locks are lifted already."""
+        """Abort a job whose input files are unlocked already."""
         family = self._family
         assert job.gate is not None
         del self.jobs[job.number]
@@ -228,7 +231,7 @@ class Compacting:
         family.install_after(job.number, job.engine)
 
     def unfinished(self) -> list[JobRecord]:
-        """Records of the jobs that are running, or halted, at the end of the run."""
+        """Return the records of the jobs that are running or halted at the end of the run."""
         database = self._family.database
         return [unfinished_compaction(job, database.number, database.env.now) for job in self.jobs.values()]
 
@@ -237,7 +240,7 @@ class Compacting:
             self._family.tree.round_robin_key[pick.start_level] = pick.next_key
 
     def _note_discarded(self, job: Job) -> None:
-        """Its partial outputs are deleted; what they cost shows in the job table and on the device."""
+        """Delete the partial outputs of an aborted job; its I/O still counts in the job table and on the device."""
         family = self._family
         assert job.gate is not None
         family.database.machine.device.trim(job.progress.write_bytes)

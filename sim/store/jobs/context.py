@@ -1,4 +1,4 @@
-"""A database and a column family as background jobs see them."""
+"""Protocols for the members of a database and of a column family that background jobs use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lsmlab.sim.store.write_controller import TokenHolder, WriteController
 
 
 class DatabaseContext(Protocol):
-    """What jobs and column families use of their database; `Database` explains each member."""
+    """Members of a database that its jobs and column families use; `Database` documents each."""
 
     number: int
     env: simpy.Environment
@@ -36,23 +36,23 @@ class DatabaseContext(Protocol):
     memory_freed: Observers[[]]
 
     def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
-        """Hold writers back, or change how, after the throttle of `family` has left the state `before`."""
+        """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`."""
 
     def end_job(self, job: int, worked: bool = True) -> None:
-        """Handle the very end of a job whose slot is free; `worked` is False if it found nothing to do."""
+        """End a job whose slot is free; `worked` is False if its thread found nothing to do."""
 
     def commit_flushes(self, job: int) -> None:
-        """Commit the finished flushes of all families (atomic_flush)."""
+        """Commit the finished flushes of all column families (atomic_flush)."""
 
     def delete_wals(self) -> list[float]:
-        """Delete the WALs without unflushed data of any family; their sizes in bytes, oldest first."""
+        """Delete the WALs without unflushed data of any column family. Return their sizes in bytes, oldest first."""
 
     def leave(self, view: JobView, worked: bool = True) -> None:
         """Free the slot of a job and end the job."""
 
 
 class JobContext(QueuedFamily, Protocol):
-    """What jobs use of their column family; `ColumnFamily` explains each member."""
+    """Members of a column family that its jobs use; `ColumnFamily` documents each."""
 
     name: str
     latest_options: Engine
@@ -63,10 +63,10 @@ class JobContext(QueuedFamily, Protocol):
 
     @property
     def database(self) -> DatabaseContext:
-        """Database of the family."""
+        """Database of the column family."""
 
     def request_flush(self, forced: bool = False) -> None:
         """Queue a flush if enough memtables wait for one."""
 
     def install_after(self, job: int, began_with: Engine) -> None:
-        """Install the version that `job` made; `began_with` has the options of the time when the job started."""
+        """Install the version that `job` has committed. `began_with`: engine with the options at the start of the job."""

@@ -1,4 +1,4 @@
-"""Flushes of one column family: immutable memtables become L0 files, committed in memtable order."""
+"""Flushes of one column family: each writes immutable memtables to an L0 file; commits follow memtable order."""
 
 from __future__ import annotations
 
@@ -22,32 +22,35 @@ from lsmlab.sim.store.version_edits import apply_edit
 
 @dataclass(slots=True)
 class _Flush:
-    """A flush from its start to its commit; finished, it may have to wait for older ones."""
+    """Flush from its start to its commit."""
 
     memtables: list[Memtable]
     engine: Engine
-    """Options as the flush began."""
+    """Engine with the options at the start of the flush."""
     work: FlushWork
     record: JobRecord
-    """Of the whole flush; times follow."""
+    """Record of the complete flush; its end times are set as the flush proceeds."""
     progress: Progress = field(default_factory=Progress)
     finished: bool = False
+    """Whether the file is written; its commit waits for older flushes."""
     freed_wal_bytes: float = 0.0
-    """Bytes of the WALs that its commit has freed."""
+    """Bytes of the WALs that became obsolete with the commit."""
 
 
 class Flushing:
-    """The flush threads of one column family."""
+    """Flush threads of one column family."""
 
     def __init__(self, family: JobContext) -> None:
         self._family = family
         self._flushes: list[_Flush] = []
 
     def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events:
-        """One flush thread: take what waits, write it, commit it (behaviour/flush.md, Flush requests and picking).
+        """Run one flush thread: pick memtables, write their file, commit it, delete obsolete files.
 
-        `group`: the `Flushing` of all families that are flushed together, one after the other
-        (`AtomicFlushMemTablesToOutputFiles`).
+        See (behaviour/flush.md, Flush requests and picking).
+
+        `group`: the `Flushing` of each column family to flush together; this thread writes their files one after the
+        other (`AtomicFlushMemTablesToOutputFiles`).
         """
         database = self._family.database
         threads: Sequence[Flushing] = group or (self,)
@@ -71,7 +74,7 @@ class Flushing:
         database.leave(view)
 
     def _begin(self, view: JobView, parent: int) -> _Flush | None:
-        """Take the memtables that wait; None if there are none."""
+        """Pick the waiting memtables and compute the work of their flush; None if no memtable waits."""
         family, picked = self._family, self._pick_memtables()
         if not picked:
             return None
@@ -88,7 +91,7 @@ class Flushing:
         return flush
 
     def _write(self, view: JobView, flush: _Flush) -> Events:
-        """Write the file of a flush."""
+        """Write the L0 file of a flush."""
         family, database = self._family, self._family.database
         machine, file = database.machine, flush.work.file
         family.events.flushes_changed(database.env.now, 1)
@@ -101,7 +104,7 @@ class Flushing:
         flush.record.merged_s = database.env.now
 
     def _end(self, view: JobView, flush: _Flush) -> Events:
-        """Delete obsolete files and the WALs that the commit has freed."""
+        """Delete obsolete files and the WALs that became obsolete with the commit."""
         family = self._family
         gone = family.purge.end(view.job)
         machine = family.database.machine
@@ -113,19 +116,19 @@ class Flushing:
         for memtable in self._family.immutables:
             if memtable.in_progress:
                 if picked:
-                    break  # only consecutive memtables (7.8+); with one flush thread there is never a gap
+                    break  # a flush picks consecutive memtables only (7.8+); with one flush thread there is never a gap
                 continue
             memtable.in_progress = True
             picked.append(memtable)
             if self._family.latest_options.flushes_one_memtable:
-                self._family.request_flush()  # of the next one
+                self._family.request_flush()  # flush the next memtable in another job
                 break
         return picked
 
     def commit(self, job: int, began_with: Engine | None = None) -> None:
-        """Commit all finished flushes from the oldest on, in memtable order, in one manifest write.
+        """Commit the finished flushes in memtable order, up to the oldest unfinished one, in one MANIFEST write.
 
-        `began_with`: options as the committing job began; None: as each flush began.
+        `began_with`: engine with the options at the start of the committing job; None: at the start of each flush.
         See (behaviour/flush.md, Commit order).
         """
         family, database = self._family, self._family.database
@@ -147,7 +150,7 @@ class Flushing:
             family.install_after(job, began_with or flush.engine)
 
     def unfinished(self) -> list[JobRecord]:
-        """Records of the flushes that have not committed at the end of the run."""
+        """Return the records of the flushes that are not committed at the end of the run."""
         now_s = self._family.database.env.now
         records = []
         for flush in self._flushes:

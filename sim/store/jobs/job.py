@@ -1,4 +1,4 @@
-"""A background job while it runs: what the store, its scheduler and the machine each need to know of it."""
+"""State of a running compaction, for the column family, the scheduler and the machine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lsmlab.sim.machine.steps import Progress
 from lsmlab.sim.store.jobs.work import CompactionWork
 
 Work = Compaction | Move | Drop | Link
-"""A pick that is a job."""
+"""Result of a pick other than `DoNothing`."""
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A compaction in progress."""
+    """Compaction, trivial move, drop or link in progress."""
 
     view: JobView
     pick: Work
@@ -27,29 +27,30 @@ class Job:
     parent: int
     start_s: float
     engine: Engine
-    """As it was when the job started."""
+    """Engine with the options at the start of the job."""
     halted_s: float = 0.0
-    """Time that it spent halted, until it was last resumed."""
+    """Total time of the halts that are over."""
     halted_since_s: float = 0.0
+    """Start of the last halt."""
     work: CompactionWork | None = None
-    """Of a compaction: outputs and steps."""
+    """Outputs and steps of a compaction; None for other jobs."""
     progress: Progress = field(default_factory=Progress)
     merged_s: float | None = None
-    """When a compaction had written its outputs; None before."""
+    """Time at which the output files of a compaction were complete; None before."""
 
     @property
     def number(self) -> int:
-        """The job's id within its store."""
+        """Id of the job within its database."""
         return self.view.job
 
     def shares_input(self, other: Work) -> bool:
-        """Whether another pick takes a file that this job reads."""
+        """Return whether this job and `other` have an input file in common."""
         own = {id(f) for _, files in self.pick.inputs for f in files}
         return any(id(f) in own for _, files in other.inputs for f in files)
 
 
 def running_job(pick: Work) -> RunningJob:
-    """What a picker must know of a job to avoid a conflict."""
+    """Return the levels and key range of a job, with which a picker avoids conflicts."""
     lo, hi = math.inf, -math.inf
     incoming = 0
     output = 0 if isinstance(pick, Drop) else pick.output_level

@@ -1,4 +1,4 @@
-"""Rows of the job table for compactions, and for jobs that are unfinished."""
+"""Rows of the job table for compactions, moves, drops and links, and for unfinished jobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lsmlab.sim.store.records import JobRecord
 def compaction_job_record(
     job: Job, pick: Compaction, work: CompactionWork, shard: int, merged_s: float, end_s: float
 ) -> JobRecord:  # fmt: skip
-    """A merge that has committed."""
+    """Return the record of a committed compaction."""
     same = [files for level, files in pick.inputs if level == pick.output_level]
     same_bytes = sum(f.size_bytes for files in same for f in files) if pick.output_level != pick.start_level else 0
     same_count = sum(len(files) for files in same) if pick.output_level != pick.start_level else 0
@@ -32,7 +32,7 @@ def compaction_job_record(
 
 
 def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
-    """A merge that was given up: its I/O is spent, its entries are where they were."""
+    """Return the record of an aborted compaction, with the I/O done before the abort and without entries."""
     pick, done = job.pick, job.progress
     assert isinstance(pick, Compaction)
     return JobRecord(
@@ -48,7 +48,7 @@ def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
 def edit_record(
     job: Job, pick: Move | Drop | Link, files: Sequence[SortedFile], shard: int, end_s: float
 ) -> JobRecord:
-    """A job that only changed metadata."""
+    """Return the record of a trivial move, drop or link, which changes metadata only."""
     moves = not isinstance(pick, Drop)
     kind = "drop" if isinstance(pick, Drop) else "link" if isinstance(pick, Link) else "trivial_move"
     return JobRecord(
@@ -63,7 +63,7 @@ def edit_record(
 
 
 def unfinished_compaction(job: Job, shard: int, now_s: float) -> JobRecord:
-    """Record a compaction, move, drop or link that has not committed when the run ends at `now_s`."""
+    """Return the record of a compaction, move, drop or link that is not committed at the end of the run, `now_s`."""
     pick, work = job.pick, job.work
     if isinstance(pick, Compaction):
         assert work is not None
@@ -77,7 +77,7 @@ def unfinished_compaction(job: Job, shard: int, now_s: float) -> JobRecord:
 
 
 def so_far(record: JobRecord, share: float) -> JobRecord:
-    """Turn the record of a whole job into that of an unfinished one, of whose work `share` is done."""
+    """Return the record of an unfinished job: `record` of the complete job, with `share` of its amounts."""
     return replace(
         record, unfinished=True, output_files=0, moved_bytes=0, read_bytes=round(share * record.read_bytes),
         read_bytes_output_level=round(share * record.read_bytes_output_level),

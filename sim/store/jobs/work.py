@@ -1,4 +1,4 @@
-"""What a job will do, worked out when it starts: its outputs, and the steps in which it reads, computes and writes."""
+"""Outputs and steps of a job, computed at its start; a step reads, computes and writes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ from lsmlab.sim.machine.steps import (
 from lsmlab.sim.store.jobs.context import JobContext
 
 FINE_STEPS: Final = 16
-"""Steps of a job whose files reach a capped device one by one, with their fsync (docs/background/time.md)."""
+"""Steps of a job on a capped device (docs/background/time.md)."""
 COARSE_STEPS: Final = 4
-"""Most steps of a job elsewhere: shares follow the load at once, so 1 step and 32 give the same throughput within 1 %."""
+"""Maximum number of steps of a job on an uncapped device. Its bandwidth follows the load at once, so 1 step and 32 steps
+give the same throughput within 1 %."""
 COARSE_STEP_S: Final = 0.5
-"""Computing, in seconds, that is worth a step of its own: it shapes the series per second."""
+"""CPU time in seconds per step on an uncapped device, short enough for the series per second."""
 
 
 @dataclass(slots=True)
 class FlushWork:
-    """A flush: its output file (None if nothing was left) and its steps."""
+    """Output file and steps of a flush; the file is None if the flush writes no entries."""
 
     file: SortedFile | None
     steps: list[Step]
@@ -47,7 +48,7 @@ class FlushWork:
 
 @dataclass(slots=True)
 class CompactionWork:
-    """A merge: its output files, and the steps of each subcompaction."""
+    """Output files of a compaction, and the steps of each subcompaction."""
 
     outputs: list[SortedFile]
     parts: list[list[Step]]
@@ -59,11 +60,11 @@ class CompactionWork:
 
 
 def flush_work(store: JobContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
-    """Write memtables to one L0 file. Entries that an overwrite made obsolete are read but not written.
+    """Compute a flush to one L0 file. The flush reads overwritten entries but does not write them.
 
     See (behaviour/flush.md, Flush execution).
 
-    Where values stay in the log, the file holds keys and offsets.
+    Engines whose values stay in the WAL write keys and WAL offsets only.
     """
     content, host = store.content, store.database.machine.host
     in_wal = store.latest_options.values_in_wal
@@ -85,14 +86,14 @@ def flush_work(store: JobContext, keys: KeyArray, tombstones: Tombstones, entrie
 
 
 def _keep_versions(content: Content, file: SortedFile, entries: float, data_bytes: float) -> None:
-    """Let a file of distinct keys stand for all `entries` that were written, each as large as the mean."""
+    """Scale the size and entries of a file of distinct keys to all `entries` written, overwritten ones included."""
     file.size_bytes = file.compensated_bytes = content.file_bytes(entries, data_bytes * entries / file.entries)
     file.deletions *= entries / file.entries
     file.entries = entries
 
 
 def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
-    """Merge the picked files: outputs cut by the engine's cutter, steps per subcompaction."""
+    """Compute a compaction: merge the picked files, cut the outputs, and list the steps of each subcompaction."""
     database, content, tree = store.database, store.content, store.tree
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
@@ -133,9 +134,9 @@ def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
 
 
 def _values_from_wal(store: JobContext, inputs: Sequence[SortedFile]) -> float:
-    """Values of L0 files that have to be read from logs on the device, one by one (TRIAD).
+    """Return the number of values to read from WALs on the device, one read per value (TRIAD).
 
-    Logs are young: they are in memory where the page cache has room for all of them.
+    WALs are recent, so reads hit the page cache if it has room for all WALs that L0 files refer to.
     """
     pending = [f for f in inputs if f.wal_bytes]
     if not pending or store.database.machine.cache.room_bytes >= float_sum(f.wal_bytes for f in store.tree.l0):
@@ -176,7 +177,7 @@ def _compaction_cpu_s(
 
 
 def _cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
-    """Where outputs end: at the job's own borders (`Compaction.cut_keys`), and where the cutter says between two of them."""
+    """Return the cuts between output files: at `Compaction.cut_keys`, and between these where the cutter cuts."""
     if pick.output_level == 0:
         return ()  # an L0 output is never split
     if not pick.cut_keys:
@@ -224,7 +225,7 @@ def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
 
 
 def _runs(pick: Compaction) -> list[list[int]]:
-    """Sizes of the inputs as they are read: files of L0 and slices side by side, those of a run one after the other."""
+    """Return the file sizes of each sorted run of the k-way merge: L0 files and slices are runs of their own."""
     runs: list[list[int]] = []
     for level, files in pick.inputs:
         runs += [[f.size_bytes] for f in files] if level == 0 else [[f.size_bytes for f in files]]
@@ -236,7 +237,7 @@ def _steps(
     store: JobContext, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
     cpu_s: float,
 ) -> list[Step]:  # fmt: skip
-    """Steps of one subcompaction, which passes through `share` of every run."""
+    """Return the steps of one subcompaction, which reads `share` of every sorted run."""
     size = sum(f.size_bytes for f in files)
     piece = _piece_bytes(store)
     if piece is not None:
@@ -250,7 +251,10 @@ def _steps(
 
 
 def _piece_bytes(store: JobContext) -> float | None:
-    """Bytes that are written between two looks at the rest of the job; None where the order does not matter."""
+    """Return the bytes written per step where reads and writes of a job alternate within the allowance of a cap or limiter.
+
+    None: the order of reads and writes does not change the duration of the job.
+    """
     style = store.database.machine.style
     if style.burst_bytes is None or style.whole_files or style.overlap_writes:
         return None
@@ -258,9 +262,10 @@ def _piece_bytes(store: JobContext) -> float | None:
 
 
 def _even_steps(store: JobContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
-    """Fine where jobs wait for each other, coarse where not; where files have an fsync of their own, a step ends with it.
+    """Return equal steps: `FINE_STEPS` on a capped device, at most `COARSE_STEPS` elsewhere.
 
-    A step is at least one buffer write (1 MiB), and a whole file where files reach the device only with their fsync.
+    With a journal, whole steps make up each file and the last one ends with its fsync. A step writes at least one buffer
+    (1 MiB), or a whole file where files reach the device only with their fsync.
     """
     machine = store.database.machine
     count = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
