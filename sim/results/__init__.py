@@ -1,9 +1,9 @@
-"""What a run leaves: its numbers, tables and texts, and the directories that hold them.
+"""Results of a run: numbers, tables and texts, and the directories that contain them.
 
-- One run: results; its numbers: summary, level_tables, memory, chains, families; its seconds: series; as text:
-  summary_text.
-- Many runs: comparison_text.
-- Columns, types and meanings of every table: schema; jobs that have ended: finished.
-- Version edits: events; the tree from them: tree_replay.
-- On disk: rundir, parquet, jsontext; read again: reading.
+- One run: results. Numbers of summary.json: summary, level_tables, memory, chains, families. Series per second: series.
+  Summary as text: summary_text.
+- Several runs side by side: comparison_text.
+- Columns, types and meanings of every table: schema. Filter for ended jobs: finished.
+- Table of version edits: events. Tree at a given time, from version edits: tree_replay.
+- Files: rundir, parquet and jsontext write them; reading reads them.
 """

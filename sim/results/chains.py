@@ -1,4 +1,4 @@
-"""Blame: which jobs had to end before a stalled writer could go on."""
+"""Blame chains: the jobs that had to end before stalled writers could continue."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from lsmlab.sim.store.records import JobRecord, StallInterval
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The jobs that a stall waited for, in the order in which they ran.
+    """Jobs that a stall waited for, in the order in which they ran.
 
-    Length, width and bytes are those of the compactions among them (background/vlsm.md, Arithmetic): what had to be
-    compacted before a blocked flush, or write, could go on. A stall that waited for flushes alone has a chain of length
-    0.
+    Length, width and bytes count compactions only (background/vlsm.md, Arithmetic): the compactions that had to end before
+    a blocked flush or write could continue. A stall that waited for flushes only has a chain of length 0.
     """
 
     jobs: tuple[int, ...]
     levels: int
-    """Length: distinct levels that compactions wrote to."""
+    """Length of the chain: number of distinct output levels of its compactions."""
     size_bytes: int
-    """Bytes that compactions wrote."""
+    """Bytes written by the compactions of the chain."""
     compactions: int = 0
-    """Compactions that wrote something; `size_bytes` per compaction is the chain's width."""
+    """Number of compactions in the chain; its width is `size_bytes` per compaction."""
 
 
 NO_CHAIN = Chain((), 0, 0)
@@ -34,11 +33,11 @@ PENDING_CAUSES: Final = (StallCause.PENDING_STOP, StallCause.PENDING_SLOWDOWN)
 
 
 def chain_of(stall: StallInterval, jobs: Mapping[int, JobRecord]) -> Chain:
-    """Walk back from the job that let writers go on, parent by parent, to the one that ran when the stall began.
+    """Follow parents from the job that released the writers back to the job that ran when the stall began.
 
-    A job's parent is the job whose end made it start, so the walk follows the wait itself: a flush that waited for a
-    flush, an L0 compaction that waited for the deeper one that held its files. A stall that was still on when the run
-    ended begins with the unfinished job that holds it (`holding_job`).
+    The parent of a job is the job whose end started it. The parents are therefore the jobs waited for, such as a flush
+    before another flush, or a deeper compaction that had locked the files of an L0 compaction. For a stall that lasts
+    until the end of the run, the walk starts at the unfinished job that it waits for (`holding_job`).
     """
     found: list[JobRecord] = []
     number = holding_job(stall.cause, [j for j in jobs.values() if j.unfinished]) if stall.unfinished else stall.ended_by
@@ -63,9 +62,9 @@ def chain_of(stall: StallInterval, jobs: Mapping[int, JobRecord]) -> Chain:
 def holding_job(cause: StallCause, running: Sequence[JobRecord]) -> int:
     """Return the unfinished job that a stall waits for; -1 if there is none.
 
-    Full memtables wait for the oldest flush, and without one for L0 to take it, as a full L0 does: for the oldest
-    compaction out of L0, or, as long as none can start, for the oldest of the shallowest level, whose files are in its
-    way. Pending bytes wait for the oldest compaction.
+    A memtable stall waits for the oldest running flush. If no flush runs, L0 has no room for its file; the stall then waits
+    like an L0 stall: for the oldest compaction from L0, or if there is none, for the oldest compaction from the shallowest
+    level, which keeps an L0 compaction from starting. A stall on pending compaction bytes waits for the oldest compaction.
     """
     oldest = sorted(running, key=lambda j: (j.start_s, j.job))
     if cause in MEMTABLE_CAUSES:
@@ -79,6 +78,6 @@ def holding_job(cause: StallCause, running: Sequence[JobRecord]) -> int:
 
 
 def chains(stalls: Sequence[StallInterval], jobs: Sequence[JobRecord]) -> list[Chain]:
-    """The chain of each stall. `jobs` are those of the same store, unfinished ones included."""
+    """Return the chain of each stall. `jobs`: all jobs of the same database, unfinished ones included."""
     known = {j.job: j for j in jobs}
     return [chain_of(stall, known) for stall in stalls]

@@ -1,4 +1,4 @@
-"""Runs side by side, as text."""
+"""Comparison of runs as a text table."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ _METRICS: Final[Sequence[tuple[str, Callable[[_Summary], Any], Callable[[Any], s
     ("simulated", _at("duration_s"), format_seconds),
 )
 _FEW: Final = ("ops/s", "write P99", "stalled", "W-Amp", "space amp", "device busy")
-"""What is shown when there are too many runs to stand side by side."""
+"""Metrics of the table with one row per run."""
 
 
 def comparison_text(runs: Sequence[tuple[str, _Summary]]) -> str:
-    """A table of (label, summary) pairs: runs as columns if they fit into 120 characters, else as rows.
+    """Return a table of the runs, given as (label, summary): one column per run, or one row per run beyond 120 characters.
 
-    Metrics that no run has are left out; "-" marks one that a run does not have.
+    Metrics that no run has are left out; "-" means that a run does not have the metric.
     """
     columns = {name: [_shown(get(s), form) for _, s in runs] for name, get, form in _METRICS}
     columns = {name: cells for name, cells in columns.items() if any(c != "-" for c in cells)}

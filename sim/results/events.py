@@ -1,4 +1,4 @@
-"""Table of version edits and memtable switches, from the event logs of all shards."""
+"""Table of version edits and memtable switches (events.parquet), from the event logs of all shards."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _KINDS = np.array([kind.name.lower() for kind in EventKind], dtype=object)
 
 
 def events_table(logs: Sequence[EventLog], sample: KeySample) -> Table:
-    """Columns of events.parquet: rows by time, then shard and column family.
+    """Return the columns of events.parquet, with rows sorted by time, then shard, then column family.
 
-    Rows of one edit stay together, removed files first.
+    The rows of one version edit are adjacent, removed files first.
     """
     parts = [_columns(log, sample) for log in logs]
     table = {name: np.concatenate([part[name] for part in parts]) for name in EVENTS.empty()}
@@ -34,10 +34,10 @@ def _columns(log: EventLog, sample: KeySample) -> Table:
     files = np.frombuffer(log.files, dtype=np.int64).reshape(-1, EventLog.FILE_WIDTH)
     gone = np.frombuffer(log.gone, dtype=np.int64).reshape(-1, EventLog.GONE_WIDTH)
     order = np.argsort(np.concatenate((gone[:, 0], files[:, 0])), kind="stable")
-    last_code = 2.0 * sample.population  # a code is twice a key's place (models/tree/keys.py)
+    last_code = 2.0 * sample.population  # the code of a key is twice its rank (models/tree/keys.py)
 
     def column(place: int, absent: int, dtype: str) -> np.ndarray:
-        """Column `place` of both parts in order; `absent` where `gone` has no such column."""
+        """Return column `place` of the rows of `gone` and `files` in order; `absent` for columns that `gone` lacks."""
         head = gone[:, place] if place < EventLog.GONE_WIDTH else np.full(len(gone), absent)
         return np.concatenate((head, files[:, place]))[order].astype(dtype)
 

@@ -1,4 +1,4 @@
-"""Numbers of each column family of a run that has several."""
+"""Numbers per column family, for summary.json of a run with several column families."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def family_summaries(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, dict[str, Any]]:
-    """By name: sizes, flushes, compactions, levels and stall counts of a column family, summed over shards."""
+    """Return sizes, flushes, compactions, levels and stall counts by column family, summed over shards."""
     return {one.name: _summary(one, [f for f in families if f.name == one.name]) for one in setup.families}
 
 

@@ -1,4 +1,4 @@
-"""Columns of the jobs that have ended, from a table that has those that are unfinished as well."""
+"""Filter for the ended jobs of jobs.parquet, which also contains unfinished jobs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from numpy.typing import NDArray
 
 
 def finished(jobs: Mapping[str, Any], *names: str) -> dict[str, NDArray[Any]]:
-    """Return columns `names` of jobs.parquet without the rows of jobs that still ran at the end of the run."""
+    """Return columns `names` of jobs.parquet without the rows of jobs that were unfinished at the end of the run."""
     rows = ~np.asarray(jobs["unfinished"], dtype=np.bool_)
     return {name: np.asarray(jobs[name])[rows] for name in names}

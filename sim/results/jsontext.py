@@ -1,4 +1,4 @@
-"""JSON as other programs can read it: plain numbers, no NaN, whole files or none."""
+"""JSON output that every JSON parser reads: no NaN or infinity, and no partly written files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 
 def to_json(value: object) -> str:
-    """Indented JSON text that ends with a newline; NaN and infinities become null, NumPy numbers plain ones."""
+    """Return indented JSON text that ends with a newline. NaN and infinities become null, NumPy arrays lists."""
     return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a JSON file in one step: readers see the old file or the new one."""
+    """Write a JSON file atomically: readers see the complete old file or the complete new one."""
     temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
         temporary.write_text(to_json(value), encoding="utf-8")

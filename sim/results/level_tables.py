@@ -1,4 +1,4 @@
-"""Tables by level of what a run did: level rows of summary.json, and RocksDB's own "Compaction Stats"."""
+"""Tables with one row per level: `levels` of summary.json, and RocksDB's "Compaction Stats"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MIB: Final = 2.0**20
 
 
 def level_rows(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
-    """One row per level that holds or received anything."""
+    """Return one row per level that contains files or received bytes; L0 always has a row."""
     rows = []
     for level in range(most_levels(families)):
         row = _level_row(level, families, jobs)
@@ -25,12 +25,12 @@ def level_rows(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> l
 
 
 def most_levels(families: Sequence[ColumnFamily]) -> int:
-    """Levels of the tree that has the most."""
+    """Return the number of levels of the tree with the most levels."""
     return max(f.tree.num_levels for f in families)
 
 
 def files_per_level(families: Sequence[ColumnFamily]) -> list[int]:
-    """Files of each level, summed over families."""
+    """Return the number of files per level, summed over column families."""
     return [sum(f.tree.file_count(i) for f in _with_level(families, i)) for i in range(most_levels(families))]
 
 
@@ -71,11 +71,11 @@ def _level_row(level: int, families: Sequence[ColumnFamily], jobs: Sequence[JobR
 
 def _score(family: ColumnFamily, level: int) -> float:
     scores = family.latest_options.picker.scores(family.tree)
-    return float(scores[level]) if level < len(scores) else 0.0  # the last level has none
+    return float(scores[level]) if level < len(scores) else 0.0  # the last level has no score
 
 
 def compaction_stats(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
-    """RocksDB's "Compaction Stats" table, in its own columns; the last row is Sum.
+    """Return the rows of RocksDB's "Compaction Stats" table with RocksDB's column names; the last row is Sum.
 
     See (behaviour/log-and-statistics.md, Compaction Stats table).
     """

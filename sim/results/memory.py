@@ -1,4 +1,4 @@
-"""What a store keeps in memory beside the page cache."""
+"""Memory of the databases, without the page cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, Any]:
-    """Bytes by use, at the end of the run. Filters and index blocks of open tables are in memory, by default of all."""
+    """Return bytes by use at the end of the run. Open files keep filters and index blocks in memory; default: all files."""
     filters = tails = metadata = 0.0
     for family in families:
         options = family.options

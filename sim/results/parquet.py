@@ -1,7 +1,6 @@
-"""Writing tables as Parquet.
+"""Parquet files of a run's tables.
 
-Arrow arrays are made from buffers here: `pyarrow.array` would first import pandas wherever that is installed, which
-takes longer than most runs.
+Arrow arrays are built from buffers: `pyarrow.array` imports pandas if it is installed, which takes longer than most runs.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ _LISTS: Final = "list<int64>"
 
 
 def write_table(folder: Path, schema: TableSchema, columns: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-    """Write a table to `folder`/<name>.parquet, in the types of the results contract.
+    """Write a table to `folder`/<name>.parquet with the column types of the results contract.
 
-    `columns` are arrays, or lists of int64 arrays. The file's metadata hold, under the key `lsmlab`, `about`, the name of
-    the table and the version of the contract; the metadata of a column hold its unit.
+    `columns`: arrays, or lists of int64 arrays. The metadata of the file contain, under the key `lsmlab`, `about`, the name
+    of the table and the version of the contract. The metadata of a column contain its unit.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -56,7 +55,7 @@ def _offsets(pa: Any, lengths: Sequence[int]) -> Any:
 
 
 def _strings(pa: Any, values: Any) -> Any:
-    """Strings, each distinct one encoded once."""
+    """Return an Arrow array of strings; each distinct string is encoded only once."""
     numbers: dict[str, int] = {}
     codes = [numbers.setdefault(word, len(numbers)) for word in np.asarray(values).tolist()]
     words = [word.encode() for word in numbers]

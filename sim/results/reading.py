@@ -1,4 +1,4 @@
-"""Reading what a run left: files of this version of the results contract, and of older ones that can be upgraded."""
+"""Readers of result files, which upgrade files of older versions of the results contract."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.results.schema.columns import FORMAT
 
 _RENAMED_0: Final = {"region": "shard"}
-"""Columns of version 0 (LSMLab 0.1.0) that have another name since version 1."""
+"""Columns of version 0 (LSMLab 0.1.0) that version 1 has renamed: {old name: new name}."""
 _RENAMED_KEYS_0: Final = {"regions": "shards"}
 _ADDED_1: Final = {"jobs": ("unfinished",), "stalls": ("unfinished",)}
-"""Columns that version 1 has added: 0.1.0 left unfinished jobs out, so none of its rows is one."""
+"""Columns of version 1 that version 0 lacks, all False: 0.1.0 recorded no unfinished jobs and stalls."""
 SUMMARY: Final = "summary.json"
 
 
 def read_summary(directory: Path) -> dict[str, Any]:
-    """Return summary.json of a run, upgraded to this version of the contract.
+    """Return summary.json of a run, upgraded to the current version of the results contract.
 
     Raises InputError if the file is missing, broken, or of a newer version.
     """
@@ -39,12 +39,12 @@ def read_summary(directory: Path) -> dict[str, Any]:
 
 
 def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
-    """Return the columns of a table that are `wanted`, as a pyarrow Table with the names of this version of the contract.
+    """Return a pyarrow Table with the columns of which `wanted` is true, upgraded to the current results contract.
 
-    Raises InputError if the file is missing, broken, or of a newer version.
+    `wanted` gets the current column name. Raises InputError if the file is missing, broken, or of a newer version.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq  # 0.4 s: only when a table is read
+    import pyarrow.parquet as pq  # the import takes 0.4 s, so it is delayed until a table is read
 
     if not path.is_file():
         raise InputError(f"{path}: missing from the run directory; run it again")
@@ -70,7 +70,7 @@ def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
 
 
 def _known(path: Path, version: object, about: Mapping[str, Any]) -> int:
-    """Return a version of the contract that can be read. Raises InputError for one that cannot."""
+    """Return `version` if this LSMLab can read it. Raises InputError for every other version of the results contract."""
     if isinstance(version, int) and 0 <= version <= FORMAT:
         return version
     writer = about.get("version", "an unknown release")

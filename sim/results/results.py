@@ -1,4 +1,4 @@
-"""What a run leaves behind: a summary, tables, and the files that hold them."""
+"""Result of a run: summary and tables, and the files that contain them."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Result:
-    """A finished run. Tables are mappings from column name to an array, ready for `pandas.DataFrame`.
+    """Result of a finished run. A table maps column names to arrays, as `pandas.DataFrame` accepts them.
 
     docs/reference/tables.md defines every column.
     """
 
     config: dict[str, Any]
     summary: dict[str, Any]
-    """What summary.json holds; docs/reference/summary.md defines every number."""
+    """Content of summary.json; docs/reference/summary.md defines every number."""
     series: Table
     """One row per simulated second."""
     jobs: Table
@@ -55,12 +55,12 @@ class Result:
     stalls: list[dict[str, Any]]
     """One row per stall."""
     latency: Table
-    """Histogram: op, upper_s, count."""
+    """Histogram of latencies: columns op, upper_s (upper bound of the bucket) and count."""
     events: Table | None = None
-    """One row per file and version edit, and per memtable switch; None with `save.events=false`."""
+    """One row per file of a version edit and per memtable switch; None with `save.events=false`."""
 
     def save(self, directory: Path) -> None:
-        """Write config.yaml, summary.json and the Parquet tables into `directory`, which is made if need be."""
+        """Write config.yaml, summary.json and the Parquet tables to `directory`; create it if it does not exist."""
         import yaml
         from lsmlab.sim.results.parquet import write_table
 
@@ -91,7 +91,7 @@ class Result:
     def events_frame(self) -> pd.DataFrame:
         """Return `events` as a DataFrame: version edits and memtable switches (docs/reference/tables.md#events).
 
-        Without a row with `save.events=false`.
+        The frame is empty with `save.events=false`.
         """
         return _frame(EVENTS.empty() if self.events is None else self.events)
 
@@ -112,7 +112,7 @@ def collect(
     config: Mapping[str, Any], setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad,
     reads: FamilyReads | None, end_s: float, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
-    """Make the result of a run that has ended at `end_s`; `logs`: of its shards, if it kept any."""
+    """Return the result of a run that ended at `end_s`; `logs`: event logs of all shards, None without events."""
     duration_s = max(end_s, 1e-9)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
     writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
@@ -155,7 +155,10 @@ def collect(
 def _stalls_with_chains(
     family: ColumnFamily, families: Sequence[ColumnFamily]
 ) -> list[tuple[StallInterval, Chain]]:
-    """Stalls of a family with their blame chains; a job of another family of its database may end a stall."""
+    """Return the stalls of a column family with their blame chains.
+
+    A chain may contain jobs of the other column families of its database.
+    """
     same = [f.recorder for f in families if f.database is family.database]
     jobs = [job for recorder in same for job in (*recorder.jobs, *recorder.unfinished)]
     return list(zip(family.recorder.stalls, chains(family.recorder.stalls, jobs), strict=True))
@@ -211,7 +214,7 @@ def _key_facts(setup: Setup) -> dict[str, Any]:
         "weight": setup.sample.weight,
         "hot": len(setup.sample.hot),
         "samples_per_file": per_file,
-        # a count of n sampled keys has a relative standard error of at most 1/sqrt(n)
+        # the number of sampled keys in a file of n has a relative standard error of at most 1/sqrt(n)
         "error": 0.0 if setup.sample.exact else 1.0 / float(np.sqrt(max(1.0, per_file))),
     }
 

@@ -1,4 +1,4 @@
-"""Directories of results: filled out of sight, then published in one step, so that a reader never sees half a run."""
+"""Result directories: files are written to a staging directory, which is renamed when the run is complete."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Final
 from lsmlab.models.errors import InputError
 
 _TRIES: Final = 1000
-"""How many names with a running number are tried before giving up."""
+"""Maximum number of numbered directory names that are tried."""
 
 
 class RunDirectory:
-    """A place where a run's files are gathered before they appear in `target`.
+    """Staging directory for the files of a run, which `publish` moves to `target`.
 
-    Used as a context manager: write into `staging`, then call `publish`. If anything fails before that (a full disk,
-    Ctrl-C), the target is as it was and the staging folder is removed.
+    Use it as a context manager: write files to `staging`, then call `publish`. If an error or Ctrl-C comes first, `target`
+    stays as it was and the staging directory is deleted.
     """
 
     def __init__(self, target: Path) -> None:
@@ -28,7 +28,7 @@ class RunDirectory:
         self.staging = self.target.with_name(f".{self.target.name}.partial-{os.getpid()}")
 
     def __enter__(self) -> RunDirectory:
-        made(self.staging)  # early: a place that cannot be written fails before the work
+        made(self.staging)  # before the simulation, so that a directory that is not writable fails early
         return self
 
     def __exit__(
@@ -38,12 +38,12 @@ class RunDirectory:
 
     @staticmethod
     def clear(target: Path) -> None:
-        """Remove what processes that were ended left behind beside `target`."""
+        """Delete the staging directories of `target` that killed processes have left."""
         for staging in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
             shutil.rmtree(staging, ignore_errors=True)
 
     def publish(self) -> Path:
-        """Move the files to the target, replacing files of the same name there; returns the target."""
+        """Move the files to the target, replace files of the same name there, and return the target."""
         try:
             self.staging.rename(self.target)
         except OSError:  # the target exists and is not empty
@@ -54,7 +54,10 @@ class RunDirectory:
 
 
 def made(directory: Path) -> Path:
-    """The directory, created where it does not exist. Raises InputError where it cannot be; a full disk is no bad input."""
+    """Create the directory if it does not exist and return it.
+
+    Raises InputError if it cannot be created; OSError if the disk is full, which is not a fault of the input.
+    """
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -65,7 +68,7 @@ def made(directory: Path) -> Path:
 
 
 def shown(path: Path) -> str:
-    """A path as short as it can be typed from here."""
+    """Return the path relative to the working directory if it lies below, else the path itself."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:
@@ -73,9 +76,9 @@ def shown(path: Path) -> str:
 
 
 def fresh(directory: Path) -> Path:
-    """`directory`, or the first of directory_2, directory_3 … that does not exist yet; it is created.
+    """Create and return `directory`, or the first of directory_2, directory_3 … that does not exist.
 
-    Two runs that start in the same second get two places.
+    Two runs that start in the same second therefore get different directories.
     """
     made(directory.parent)
     for number in range(1, _TRIES):

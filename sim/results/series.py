@@ -1,4 +1,4 @@
-"""Per-second series from what happened at irregular moments."""
+"""Series per second from events at arbitrary times."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ Table = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
 
 _POINT_S: Final = 1e-9
-"""Length given to something that happened in an instant, so that it has a rate."""
+"""Minimum length of an interval, so that an amount at one instant has a finite rate."""
 
 
 def spread(start: Floats, end: Floats, amount: Floats, seconds: Floats) -> Floats:
-    """Amounts that accrued evenly between start and end, per interval of `seconds` (edges). Shape (len(seconds) - 1,)."""
+    """Return the amount per interval between the edges `seconds`. Shape (len(seconds) - 1,).
+
+    Each `amount` accrues at a constant rate from `start` to `end`.
+    """
     if not len(start):
         return np.zeros(len(seconds) - 1)
     length = np.maximum(end - start, _POINT_S)
@@ -36,14 +39,14 @@ def spread(start: Floats, end: Floats, amount: Floats, seconds: Floats) -> Float
 
 
 def held(times: Floats, values: Floats, at: Floats, before: float = 0.0) -> Floats:
-    """Value of a step function at the moments `at`; `before` where nothing is known yet."""
+    """Return the values of a step function at the times `at`; `before` for times before its first step."""
     index = np.searchsorted(times, at, side="right") - 1
     result: Floats = np.where(index >= 0, values[np.maximum(index, 0)], before) if len(times) else np.full(len(at), before)
     return result
 
 
 def client_series(clients: ClientLoad, seconds: Floats) -> Table:
-    """Operations and user bytes per second, and time that writers waited by cause."""
+    """Return operations and user bytes per second, and the waiting time of writers per second by stall cause."""
     writes = np.zeros(len(seconds) - 1)
     reads = np.zeros(len(seconds) - 1)
     for group in clients.groups:
@@ -61,12 +64,12 @@ def client_series(clients: ClientLoad, seconds: Floats) -> Table:
 
 
 def group_curve(group: Group) -> Floats:
-    """Rows (time, arrived, served) of a client group."""
+    """Return rows of (time in s, operations arrived, operations served) of a client group."""
     return np.frombuffer(group.curve, dtype=np.float64).reshape(-1, 3)
 
 
 def waiting_pieces(group: Group, seconds: Floats) -> Floats:
-    """Pieces of all operations of an open-loop group that queued; none for a closed loop."""
+    """Return the pieces of all queued operations of an open-loop group; a closed loop has none."""
     if group.closed:
         return np.empty((0, 4))
     curve = group_curve(group)
@@ -76,10 +79,10 @@ def waiting_pieces(group: Group, seconds: Floats) -> Floats:
 
 
 def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, unstalled: Mapping[str, float]) -> dict[str, Floats]:
-    """Percentiles (names of `latency.QUANTILES`) and maximum of each second.
+    """Return latency percentiles (names as in `latency.QUANTILES`) and maximum of each second, in s.
 
-    `unstalled` are the same for operations that waited for nothing. Delays are long against an unstalled
-    operation, so within a second the unstalled ones rank first.
+    `unstalled`: the same percentiles of unstalled operations. Within a second, unstalled operations rank before all
+    delayed ones, because a delay is long compared with an unstalled operation.
     """
     n = len(seconds) - 1
     result = {name: np.where(ops > 0, value, 0.0) for name, value in unstalled.items()}
@@ -105,7 +108,7 @@ def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, unstalled: Map
 
 
 def transfer_series(log: TransferLog, seconds: Floats) -> Table:
-    """Device bytes per second by consumer. Transfers still running at the end are counted by the station only."""
+    """Return device bytes per second by consumer, without transfers that are still running at the end of the run."""
     rows = np.frombuffer(log.rows, dtype=np.float64).reshape(-1, 4) if log.rows else np.empty((0, 4))
     table: Table = {}
     for consumer in Consumer:
@@ -117,9 +120,10 @@ def transfer_series(log: TransferLog, seconds: Floats) -> Table:
 
 
 def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
-    """L0 files, immutables, debt, delayed rate, running jobs and level sizes at the end of each second, over all stores.
+    """Return the state at the end of each second, over all column families of all shards.
 
-    Counts and bytes are summed over stores; the delayed rate is the lowest.
+    Columns: L0 files, immutable memtables, pending compaction bytes, delayed write rate, running jobs, bytes and files per
+    level. Counts and bytes are sums; the delayed write rate is the lowest one.
     """
     at = seconds[1:]
     width = StoreRecorder.STATE_WIDTH
@@ -158,9 +162,9 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
 
 
 def option_series(recorders: Sequence[StoreRecorder], engine: Engine, seconds: Floats) -> Table:
-    """Options that a tuner changed (`option_<name>`), at the end of each second; the mean over stores.
+    """Return columns `option_<name>` of the options that a tuner changed: value at the end of each second.
 
-    `engine` is the one that the stores were opened with.
+    The value is the mean over all column families of all shards. `engine`: with the options at the start of the run.
     """
     changed = {name: None for r in recorders for _, changes in r.options for name in changes}
     table: Table = {}

@@ -1,4 +1,4 @@
-"""The numbers of a run: what goes into summary.json, each from the records that the run left."""
+"""Numbers of a run for summary.json, computed from its records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _YEAR_S: Final = 365.25 * 86400.0
 def latency_of(
     clients: ClientLoad, kinds: Sequence[int], seconds: Floats, host: Host
 ) -> tuple[LatencyDistribution | None, Floats]:
-    """Distribution of writes or reads (`kinds`: WRITE; READ and SCAN) over the run, and its pieces; None if there were none."""
+    """Return the latency distribution of writes or reads over the run, and its pieces; None without such operations.
+
+    `kinds`: (WRITE,) or (READ, SCAN); `seconds`: edges of the intervals of the pieces, in s.
+    """
     spread = host.write_spread if WRITE in kinds else host.read_spread
     unstalled: list[Unstalled] = []
     tables: list[Floats] = []
@@ -64,12 +67,12 @@ def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: fl
     queued = waiting_pieces(group, seconds)
     if len(queued):
         queued = queued.copy()
-        queued[:, 1] *= share  # all operations of a group wait in one line, reads behind stalled writes
+        queued[:, 1] *= share  # all operations of a group wait in one queue, reads behind stalled writes
     return np.concatenate((own, queued))
 
 
 def summarise(setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
-    """Everything in summary.json but latencies, chains and what the caller knows (seed, version)."""
+    """Return all numbers of summary.json except latencies, chains, memory, reads, and facts of the caller such as the seed."""
     jobs = [j for s in families for j in s.recorder.jobs]
     device, cores = setup.machine.device, setup.machine.cores
     live, unique = _space(families)
@@ -111,7 +114,7 @@ def _throughput(clients: ClientLoad, duration_s: float) -> dict[str, Any]:
 
 
 def _work(jobs: Sequence[JobRecord]) -> dict[str, Any]:
-    """What background jobs did."""
+    """Return counts, bytes and write amplification of background jobs."""
     kinds = Counter(j.kind for j in jobs)
     flush_bytes = sum(j.write_bytes for j in jobs if j.kind == "flush")
     merges = [j for j in jobs if j.kind == "compaction"]
@@ -148,7 +151,7 @@ def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: f
 
 
 def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
-    """Chain bytes, levels and width over all stalls that waited for a compaction."""
+    """Return bytes, levels and width of chains, over all stalls that waited for a compaction."""
     chains = [c for _, c in found if c.compactions]
     if not chains:
         return {
@@ -171,7 +174,7 @@ def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any
 
 
 def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
-    """(bytes of all files, bytes that the newest version of each key would take by itself)."""
+    """Return (bytes of all files, bytes of the newest versions of all live keys)."""
     live = unique = 0.0
     for family in families:
         files = family.files()
@@ -205,17 +208,17 @@ def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[st
 
 
 def _utilisation(setup: Setup, duration_s: float) -> float:
-    """Share of what the device, or the cap over it, can do that was in use."""
+    """Return the used share of the device's time, or of the cap's bandwidth if larger."""
     station, caps = setup.machine.device, setup.device_setup.settings
     shares = [station.busy_s / duration_s]
     for moved, cap in ((station.write_bytes, caps.write_cap), (station.read_bytes, caps.read_cap)):
         if cap:
             shares.append(moved / duration_s / cap)
-    return min(1.0, max(shares))  # a cap's first allowance comes on top of cap x time
+    return min(1.0, max(shares))  # with the allowance of the first slice, a share can exceed 1
 
 
 def stall_rows(found: Sequence[tuple[StallInterval, Chain]], named: bool = False) -> list[dict[str, Any]]:
-    """Rows of stalls.parquet, in the order of its columns (`STALLS`); `named`: with their column families."""
+    """Return the rows of stalls.parquet with its columns in order (`STALLS`); `named`: include the column family."""
     return [
         {
             "stall": number,
@@ -234,7 +237,7 @@ def stall_rows(found: Sequence[tuple[StallInterval, Chain]], named: bool = False
 
 
 def last_second(curve_end_s: float) -> int:
-    """Number of one-second intervals that cover a run."""
+    """Return the number of one-second intervals that cover the run."""
     return max(1, math.ceil(curve_end_s - 1e-9))
 
 

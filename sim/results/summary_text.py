@@ -1,4 +1,4 @@
-"""A run's summary as text that an engineer can paste into a chat."""
+"""Summary of a run as plain text, for terminals and chats."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CAUSE_WORDS: Final = {
     "pending_stop": "pending compaction bytes, stopped",
     "pending_slowdown": "pending compaction bytes, slowed",
 }
-"""What held writers back, as terminals name it."""
+"""Stall causes as text."""
 _COLUMNS: Final = {
     "Level": 5, "Files": 8, "Size": 11, "Score": 5, "Read(GB)": 8, "Rn(GB)": 7, "Rnp1(GB)": 8, "Write(GB)": 9,
     "Wnew(GB)": 8, "Moved(GB)": 9, "W-Amp": 5, "Rd(MB/s)": 8, "Wr(MB/s)": 8, "Comp(sec)": 9, "CompMergeCPU(sec)": 17,
     "Comp(cnt)": 9, "Avg(sec)": 8, "KeyIn": 7, "KeyDrop": 7,
 }  # fmt: skip
-"""RocksDB's column names and their widths in its own table.
+"""Column names of RocksDB's table and their widths in characters.
 
 See (behaviour/log-and-statistics.md, Compaction Stats table).
 """
@@ -35,9 +35,9 @@ _DIGITS: Final = {"Comp(sec)": 2, "CompMergeCPU(sec)": 2, "Avg(sec)": 3, "Comp(c
 
 
 def summary_text(summary: Mapping[str, Any]) -> str:
-    """The summary of a run (what summary.json holds) as text; at most 120 columns wide but for RocksDB's table.
+    """Return the summary of a run (content of summary.json) as text. Lines except RocksDB's table have at most 120 columns.
 
-    Parts that a run does not have, such as the latency of reads that it did not do, are left out.
+    Parts without data, such as the read latency of a run without reads, are left out.
     """
     lines = [
         _title(summary),
@@ -72,7 +72,7 @@ def _prefill(summary: Mapping[str, Any]) -> list[str]:
 
 
 def compaction_stats_text(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """RocksDB's "Compaction Stats" table, a line each; columns that it does not know come last."""
+    """Return the lines of RocksDB's "Compaction Stats" table; columns that RocksDB does not have come last."""
     names = [*(c for c in _COLUMNS if c in rows[0]), *(c for c in rows[0] if c not in _COLUMNS)]
     widths = [max(_COLUMNS.get(name, 0), len(name)) for name in names]
     lines = [" ".join(f"{n:>{w}}" for n, w in zip(names, widths, strict=True))]
@@ -96,7 +96,7 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _rocksdb_size(size_bytes: float) -> str:
-    """RocksDB's AppendHumanBytes with its units of the stats table: KB, MB, GB of powers of two."""
+    """Return a size as in RocksDB's stats table (AppendHumanBytes): KB, MB and GB are powers of two."""
     for unit, factor in (("GB", 2.0**30), ("MB", 2.0**20)):
         if size_bytes >= factor:
             return f"{size_bytes / factor:.2f} {unit}"
@@ -104,7 +104,7 @@ def _rocksdb_size(size_bytes: float) -> str:
 
 
 def _rocksdb_count(number: float) -> str:
-    """RocksDB's NumberToHumanString: 139K, 12M, 3G from ten thousand on."""
+    """Return a count as RocksDB's NumberToHumanString does: 139K, 12M, 3G from ten thousand on."""
     for unit, factor, limit in (("G", 1e9, 1e10), ("M", 1e6, 1e7), ("K", 1e3, 1e4)):
         if number >= limit:
             return f"{number / factor:.0f}{unit}"

@@ -1,4 +1,4 @@
-"""The tree at any time of a run, from its version edits (events.parquet)."""
+"""Reconstruction of the tree at any time of a run from its version edits (events.parquet)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file, or a slice of one: key range as fractions of the key space, size in bytes, entries."""
+    """File or slice of a file; `smallest` and `largest` are fractions of the key space."""
 
     number: int
     smallest: float
@@ -21,31 +21,32 @@ class FileState:
     size_bytes: int
     entries: int
     created_by: int
-    """Job that wrote the file, or linked the slice; -1: it was there at the start."""
+    """Job that wrote the file or linked the slice; -1: in the tree at the start of the run."""
 
 
 @dataclass(slots=True)
 class TreeState:
-    """The files of one shard."""
+    """Files of one shard's column family."""
 
     levels: dict[int, list[FileState]] = field(default_factory=dict)
-    """L0 newest first; deeper levels in the order in which files came: of two that overlap the later is newer."""
+    """Files by level. L0: newest first. Deeper levels: in the order of their edits, so of two overlapping files the later
+    one is newer."""
     frozen: dict[int, FileState] = field(default_factory=dict)
-    """Files in no level, of which slices wait to be compacted (LDC)."""
+    """Frozen files by number: in no level, with slices that are not compacted yet (LDC)."""
     slices: dict[int, list[FileState]] = field(default_factory=dict)
-    """By file number, slices of frozen files that are linked to the file, oldest first."""
+    """Slices of frozen files by the number of the file that they are linked to, oldest first."""
 
     def files_of(self, level: int) -> list[FileState]:
-        """Files of a level."""
+        """Return the files of a level."""
         return self.levels.get(level, [])
 
 
 def tree_at(
     events: Mapping[str, NDArray[Any]], time_s: float = math.inf, shard: int = 0, family: str = "default"
 ) -> TreeState:
-    """Apply the edits of a shard's column family up to `time_s`, its own included.
+    """Return the tree of a shard's column family after all version edits up to and including `time_s`.
 
-    `events` are the columns of events.parquet; `family` counts where they have a column `column_family`.
+    `events`: columns of events.parquet; `family` has no effect if there is no column `column_family`.
     """
     mine = (events["shard"] == shard) & (events["time_s"] <= time_s)
     if "column_family" in events:
@@ -75,7 +76,7 @@ def tree_at(
 
 
 def _remove(tree: TreeState, number: int, level: int, place: int) -> int:
-    """Take a file out; returns the position in L0 for the files that the same edit adds there."""
+    """Remove a file. Return the position in L0 at which the same version edit inserts its new files."""
     if level < 0:
         tree.frozen.pop(number, None)
         return place
