@@ -17,13 +17,13 @@ from lsmlab.sim.runs.stopping import stoppable
 
 _PURPOSE = {
     "run": "simulate one configuration (-m for many)",
-    "compare": "simulate combinations side by side: compare engine=a,b device=x,y",
+    "compare": "simulate combinations and compare them: compare engine=a,b device=x,y",
     "list": "list engines, devices, workloads, hosts or experiments",
     "show": "show one entry with its numbers and their sources",
-    "runs": "list kept runs, write their index again, clean up",
-    "report": "draw the page of a finished run again",
-    "import": "read a real LOG: tables, a runnable configuration, a page",
-    "record": "run real db_bench for a case, on a device of known limits",
+    "runs": "list stored runs, rebuild their index, remove unfinished ones",
+    "report": "write the report page of a finished run",
+    "import": "convert a real LOG into tables, a configuration and a report page",
+    "record": "run real db_bench for a case, on a device with known limits",
     "calibrate": "fit a machine's constants to recorded runs",
     "validate": "score the simulator on real runs",
     "papers": "run the published experiments and compare the figures",
@@ -78,9 +78,9 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _verbs() -> dict[str, EntryPoint]:
-    found = {point.name: point for point in entry_points(group="lsmlab.verbs")}
-    ours = [name for name in _PURPOSE if name in found]
-    return {name: found[name] for name in [*ours, *sorted(found.keys() - _PURPOSE.keys())]}
+    points = {point.name: point for point in entry_points(group="lsmlab.verbs")}
+    ours = [name for name in _PURPOSE if name in points]
+    return {name: points[name] for name in [*ours, *sorted(points.keys() - _PURPOSE.keys())]}
 
 
 def _help() -> str:
@@ -93,8 +93,8 @@ def _help() -> str:
     lines += [f"  {name:<12}{_PURPOSE.get(name, point.module)}" for name, point in _verbs().items()]
     lines += [
         "",
-        "  lsmlab VERB --help             what a verb takes",
-        "  lsmlab --version               the version",
+        "  lsmlab VERB --help             arguments of a verb",
+        "  lsmlab --version               version of LSMLab",
         "  lsmlab --shell-completion bash completion for bash, zsh or fish",
         "",
         "example: lsmlab run device=sata workload=fillrandom workload.duration=60s",

@@ -52,7 +52,7 @@ def _rows(table: object) -> list[Mapping[str, Any]]:
                 return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(
-                f"initial_tree: {table} cannot be read ({error}); name a CSV file or write a list"
+                f"initial_tree: {table} cannot be read ({error}); give the path of a CSV file, or a list of files"
             ) from None
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
         return table
@@ -67,17 +67,18 @@ def _place(family: ColumnFamily, phase: Phase, rows: list[TreeFile], rng: np.ran
     for level in sorted({row.level for row in rows}):
         if level >= family.tree.num_levels:
             raise InputError(
-                f"initial_tree: level {level} does not exist; the store has {family.tree.num_levels} levels"
+                f"initial_tree: level {level} does not exist; the last level is {family.tree.num_levels - 1} "
+                "(engine.options.num_levels - 1)"
             )
-        mine = [(i, one) for i, row in enumerate(rows) if row.level == level for one in _alike(row)]
-        ranges = _ranges(mine, phase.setup.sample.population, level)
-        files = [_file(family, codes, i, row, span, rng) for (i, row), span in zip(mine, ranges, strict=True)]
+        in_level = [(i, one) for i, row in enumerate(rows) if row.level == level for one in _one_row_per_file(row)]
+        ranges = _ranges(in_level, phase.setup.sample.population, level)
+        files = [_file(family, codes, i, row, span, rng) for (i, row), span in zip(in_level, ranges, strict=True)]
         if level > 0:
             files.sort(key=lambda f: f.lo)
             for before, after in itertools.pairwise(files):
                 if after.lo <= before.hi:
                     raise InputError(
-                        f"initial_tree: two files of level {level} overlap; levels below 0 hold each key once"
+                        f"initial_tree: two files of level {level} overlap; change their bounds (only L0 files may overlap)"
                     )
         levels.append((level, files))
     newest = next(family.database.file_numbers)
@@ -87,7 +88,7 @@ def _place(family: ColumnFamily, phase: Phase, rows: list[TreeFile], rng: np.ran
     family.preload(levels)
 
 
-def _alike(row: TreeFile) -> list[TreeFile]:
+def _one_row_per_file(row: TreeFile) -> list[TreeFile]:
     """Return one row per file of `row`. Below L0, files with bounds divide the keys between the bounds evenly."""
     if row.level == 0 or _OPEN_ENDED in (row.smallest, row.largest):
         return [row] * row.files
@@ -112,7 +113,7 @@ def _ranges(rows: list[tuple[int, TreeFile]], population: int, level: int) -> li
         last = last if row.largest == _OPEN_ENDED else row.largest
         if not 0 <= first <= last < population:
             raise InputError(
-                f"initial_tree[{i}]: keys {first} to {last} do not lie within the key space, 0 to {population - 1}"
+                f"initial_tree[{i}]: keys {first} to {last} are outside the key space; choose keys from 0 to {population - 1}"
             )
         ranges.append((first, last))
     return ranges
@@ -133,8 +134,8 @@ def _file(
     wanted = max(1, round(entries / per_key))
     if wanted > len(inside) * 1.05 + 1:
         raise InputError(
-            f"initial_tree[{row_number}]: {row.size_bytes:.0f} bytes hold {entries:.0f} entries, but there are only "
-            f"{content.entries(inside):.0f} keys between its bounds; widen them or raise workload.num"
+            f"initial_tree[{row_number}]: a file of {row.size_bytes:.0f} bytes contains {entries:.0f} entries, but there are "
+            f"only {content.entries(inside):.0f} keys between its bounds; widen the bounds or raise workload.num"
         )
     keys = np.sort(rng.choice(inside, size=min(wanted, len(inside)), replace=False))
     return SortedFile(

@@ -74,18 +74,18 @@ def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence
 def _shared_sample(sample: KeySample, measured: Workload, filling: Workload) -> KeySample:
     """Return the sampled keys of the prefill workload, with the same key codes as those of the measured workload."""
     if measured.shards != filling.shards:
-        raise InputError(f"prefill.shards: {filling.shards} must be workload.shards, {measured.shards}")
+        raise InputError(f"prefill.shards: {filling.shards} must equal workload.shards, {measured.shards}")
     if measured.key_size != filling.key_size:
-        raise InputError(f"prefill.key_size: {filling.key_size:g} must be workload.key_size, {measured.key_size:g}")
+        raise InputError(f"prefill.key_size: {filling.key_size:g} must equal workload.key_size, {measured.key_size:g}")
     one = filling.shard()
-    alike = one.key_order == sample.order
-    ordered = alike and isinstance(one.key_order, Ordered)
+    same_order = one.key_order == sample.order
+    ordered = same_order and isinstance(one.key_order, Ordered)
     if not ordered and one.population != sample.population:
         raise InputError(
-            f"prefill: its key space of {filling.population} keys must be that of the workload, {measured.population}, "
-            "where keys are not in the order of their numbers"
+            f"prefill: {filling.population} keys must equal the {measured.population} keys of the workload, because keys are "
+            "not in the order of their numbers; give both workloads the same number of keys"
         )
-    hot = sample.hot[sample.hot < one.population] if alike else NO_KEYS
+    hot = sample.hot[sample.hot < one.population] if same_order else NO_KEYS
     return KeySample(one.population, sample.rate, one.key_order, hot)
 
 

@@ -105,8 +105,8 @@ def set_up(
     """
     engines = make_engines(_group(config, "engine"), allowed)
     engine = engines[DEFAULT_FAMILY]
-    host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _ABOUT}, "host")
-    keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _ABOUT}, "keys")
+    host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _DOCUMENTATION}, "host")
+    keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _DOCUMENTATION}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
     device_setup = make_device(_group(config, "device"), allowed)
     shares = family_shares(_group(config, "workload").get("families"), list(engines))
@@ -154,14 +154,14 @@ NUMBERED_FROM_1: Final = Version(7, 0)
 """First release whose db_bench counts threads from 1 over all benchmarks of an invocation."""
 
 
-_ABOUT: Final = ("description", "source", "sources", "assumptions", "parameters")
+_DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "parameters")
 """Keys of a group that document it and are no settings; `parameters` are applied when the configuration is composed."""
 
 
 def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     group = config.get(name)
     if not isinstance(group, Mapping):
-        raise InputError(f"{name}: the configuration has no such group; choose one, such as {name}=...")
+        raise InputError(f"{name}: the configuration has no such group; choose an entry with {name}=...")
     return group
 
 

@@ -51,7 +51,7 @@ def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Se
     facts = None
     if config.get("prefill") is not None:
         if config.get("initial_tree") is not None:
-            raise InputError("prefill: a run has this or initial_tree, not both; set one of them to null")
+            raise InputError("prefill: a run has either prefill or initial_tree, not both; set one of them to null")
         facts = prefill(phase, config, before, allowed, progress)
     elif config.get("initial_tree") is not None:
         place_files(phase, config["initial_tree"], before)

@@ -361,7 +361,7 @@ WRONG = {
     "run --replications 0": "at least 1 run",
     "run --replications two": "invalid int value",
     "run --out README": "this is a file",
-    "run --out /proc/x": "choose a place that can be written",
+    "run --out /proc/x": "choose a writable directory",
     "report": "arguments are required: DIR; see 'lsmlab report --help'",
     "run -m device=nvme,xx": "device=xx: no such entry",
     "run -m engine.options.foo=1,2": "engine.options.foo: no such key",

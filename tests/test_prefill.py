@@ -114,14 +114,14 @@ def test_a_table_of_files_is_what_the_store_starts_with(tmp_path: Path) -> None:
     ("overrides", "words"),
     [
         ((*FILLED, TREE), "prefill: .* not both"),
-        ((*FILLED, "prefill.key_size=20"), "prefill.key_size: 20 must be workload.key_size, 16"),
+        ((*FILLED, "prefill.key_size=20"), "prefill.key_size: 20 must equal workload.key_size, 16"),
         ((*FILLED, "prefill.num=-1"), "prefill.num"),
         ((*FILLED, "workload.shards=2"), "prefill.shards"),
         ((*SMALL, "prefill=ycsb_load"), "prefill"),
         ((*SMALL, "initial_tree=[{level:9,size_bytes:1MiB}]"), "level 9 does not exist"),
         ((*SMALL, "initial_tree=[{level:1}]"), r"initial_tree\[0\].size_bytes: a value is required"),
         ((*SMALL, "initial_tree=[{level:1,size_bytes:1MiB,largest:999999}]"), "key space"),
-        ((*SMALL, "initial_tree=[{level:1,size_bytes:1GiB}]"), "widen them or raise workload.num"),
+        ((*SMALL, "initial_tree=[{level:1,size_bytes:1GiB}]"), "widen the bounds or raise workload.num"),
         ((*SMALL, "initial_tree=3"), "list of files"),
         ((*SMALL, "initial_tree=none.csv"), "none.csv cannot be read"),
         (

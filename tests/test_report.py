@@ -308,7 +308,7 @@ def test_a_comparison_without_the_runs_pages_has_no_links(tmp_path: Path) -> Non
         (lambda d: write_run(d / "only"), "it holds one run: lsmlab report"),
         (
             lambda d: (write_run(d) / "jobs.parquet").unlink(),
-            "jobs.parquet: missing from the run directory; run it again",
+            "jobs.parquet: missing from the run directory; repeat the run",
         ),
         (lambda d: (write_run(d) / "stalls.parquet").write_bytes(b"PAR1"), "stalls.parquet: cannot be read as Parquet"),
         (lambda d: (write_run(d) / "summary.json").write_text("{"), "summary.json: cannot be read as JSON"),

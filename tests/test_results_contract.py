@@ -126,7 +126,7 @@ def test_a_file_of_another_version_is_refused(name: str, version: object, tmp_pa
     message = str(caught.value)
     assert message.startswith(f"{path}: has version {version} of the results contract, written by LSMLab 9.9; ")
     assert f"reads versions up to {FORMAT}" in message
-    assert "run it again" in message
+    assert "repeat the run" in message
 
 
 def test_a_run_of_0_1_0_still_opens(tmp_path: Path) -> None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
 
-_ROUNDS: Final = 4
+_MOST_ITERATIONS: Final = 4
 """Maximum number of iterations for the read rate: it depends on the read latency, which depends on the read rate."""
-_SAME: Final = 0.02
+_LATENCY_TOLERANCE: Final = 0.02
 """Relative difference of read latencies at which the iteration ends."""
 
 
@@ -200,14 +200,14 @@ class ClientLoad:
         self._times.look()
         held = self._admission.held
         self.waits.set_stopped(held or any(database.blocked for database in self.databases), now_s)
-        for _ in range(_ROUNDS):
+        for _ in range(_MOST_ITERATIONS):
             before_s = self._machine.device.grant.client_read_latency_s
             self._set_rates(held)
             self._planning = True  # this loop handles the machine's changes itself
             self._demand.update(self.groups)
             self._planning = False
             after_s = self._machine.device.grant.client_read_latency_s
-            if not self._times.reads or abs(after_s - before_s) <= _SAME * before_s:
+            if not self._times.reads or abs(after_s - before_s) <= _LATENCY_TOLERANCE * before_s:
                 break
         for group in self.groups:
             # operations until the next plan have the times of this plan, even if the device's grant changes before

@@ -124,10 +124,10 @@ class OpTimes:
     def parts(self, kind: int, group: Group) -> Parts:
         """Return the classes of an operation: with or without the device, each uninterrupted, interrupted or without core."""
         computing = self._computing(self.cpu_s(kind) + self.client_s(group), group)
-        found: Parts = []
+        classes: Parts = []
         for away, fixed_s in self._places(kind):
-            found += [(away * share, fixed_s + time_s) for share, time_s in computing if away * share > 0.0]
-        return found
+            classes += [(away * share, fixed_s + time_s) for share, time_s in computing if away * share > 0.0]
+        return classes
 
     def residual_s(self, group: Group) -> float:
         """Return the mean residual time of an operation in progress at an arrival: E[S^2] / (2 E[S]), S from `group.times`.

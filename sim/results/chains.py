@@ -39,20 +39,20 @@ def chain_of(stall: StallInterval, jobs: Mapping[int, JobRecord]) -> Chain:
     before another flush, or a deeper compaction that had locked the files of an L0 compaction. For a stall that lasts
     until the end of the run, the walk starts at the unfinished job that it waits for (`holding_job`).
     """
-    found: list[JobRecord] = []
+    chain_jobs: list[JobRecord] = []
     number = holding_job(stall.cause, [j for j in jobs.values() if j.unfinished]) if stall.unfinished else stall.ended_by
     while number in jobs:
         job = jobs[number]
         if job.end_s < stall.start_s:
             break
-        found.append(job)
+        chain_jobs.append(job)
         number = job.parent
-    if not found:
+    if not chain_jobs:
         return NO_CHAIN
-    found.reverse()
-    merges = [j for j in found if j.kind == "compaction"]
+    chain_jobs.reverse()
+    merges = [j for j in chain_jobs if j.kind == "compaction"]
     return Chain(
-        jobs=tuple(j.job for j in found),
+        jobs=tuple(j.job for j in chain_jobs),
         levels=len({j.output_level for j in merges}),
         size_bytes=sum(j.write_bytes for j in merges),
         compactions=len(merges),
@@ -79,5 +79,5 @@ def holding_job(cause: StallCause, running: Sequence[JobRecord]) -> int:
 
 def chains(stalls: Sequence[StallInterval], jobs: Sequence[JobRecord]) -> list[Chain]:
     """Return the chain of each stall. `jobs`: all jobs of the same database, unfinished ones included."""
-    known = {j.job: j for j in jobs}
-    return [chain_of(stall, known) for stall in stalls]
+    jobs_by_number = {j.job: j for j in jobs}
+    return [chain_of(stall, jobs_by_number) for stall in stalls]

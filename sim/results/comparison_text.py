@@ -47,7 +47,7 @@ _METRICS: Final[Sequence[tuple[str, Callable[[_Summary], Any], Callable[[Any], s
     ("device busy", _at("device", "utilisation"), "{:.0%}".format),
     ("simulated", _at("duration_s"), format_seconds),
 )
-_FEW: Final = ("ops/s", "write P99", "stalled", "W-Amp", "space amp", "device busy")
+_MAIN_METRICS: Final = ("ops/s", "write P99", "stalled", "W-Amp", "space amp", "device busy")
 """Metrics of the table with one row per run."""
 
 
@@ -56,18 +56,18 @@ def comparison_text(runs: Sequence[tuple[str, _Summary]]) -> str:
 
     Metrics that no run has are left out; "-" means that a run does not have the metric.
     """
-    columns = {name: [_shown(get(s), form) for _, s in runs] for name, get, form in _METRICS}
+    columns = {name: [_cell(get(s), form) for _, s in runs] for name, get, form in _METRICS}
     columns = {name: cells for name, cells in columns.items() if any(c != "-" for c in cells)}
     labels = [label for label, _ in runs]
     side_by_side = [["", *labels], *([name, *cells] for name, cells in columns.items())]
     lines = _aligned(side_by_side)
     if len(lines[0]) > _WIDTH:
-        few = [name for name in _FEW if name in columns]
-        lines = _aligned([["", *few], *([label, *(columns[n][i] for n in few)] for i, label in enumerate(labels))])
+        metrics = [name for name in _MAIN_METRICS if name in columns]
+        lines = _aligned([["", *metrics], *([label, *(columns[n][i] for n in metrics)] for i, label in enumerate(labels))])
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: Any, form: Callable[[Any], str]) -> str:
+def _cell(value: Any, form: Callable[[Any], str]) -> str:
     return "-" if value is None else form(value)
 
 

@@ -30,10 +30,10 @@ def read_summary(directory: Path) -> dict[str, Any]:
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error}); run it again") from None
+        raise InputError(f"{path}: cannot be read as JSON ({error}); repeat the run") from None
     if not isinstance(summary, dict):
-        raise InputError(f"{path}: must hold a JSON object; run it again")
-    if _known(path, summary.get("results_format", 0), summary) == 0:
+        raise InputError(f"{path}: does not contain a JSON object; repeat the run")
+    if _readable_version(path, summary.get("results_format", 0), summary) == 0:
         summary = {_RENAMED_KEYS_0.get(key, key): value for key, value in summary.items()}
     return summary
 
@@ -47,18 +47,18 @@ def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
     import pyarrow.parquet as pq  # the import takes 0.4 s, so it is delayed until a table is read
 
     if not path.is_file():
-        raise InputError(f"{path}: missing from the run directory; run it again")
+        raise InputError(f"{path}: missing from the run directory; repeat the run")
     try:
         with pq.ParquetFile(path) as file:
             about = json.loads((file.schema_arrow.metadata or {}).get(b"lsmlab", b"{}"))
-            version = _known(path, about.get("format", 0), about)
+            version = _readable_version(path, about.get("format", 0), about)
             renamed = _RENAMED_0 if version == 0 else {}
             names = [name for name in file.schema_arrow.names if wanted(renamed.get(name, name))]
             table = file.read(columns=names, use_threads=False)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: cannot be read as Parquet ({error}); run it again") from None
+        raise InputError(f"{path}: cannot be read as Parquet ({error}); repeat the run") from None
     table = table.rename_columns([renamed.get(name, name) for name in table.column_names])
     if version == 0:
         for name in _ADDED_1.get(path.stem, ()):
@@ -69,12 +69,12 @@ def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
     return table
 
 
-def _known(path: Path, version: object, about: Mapping[str, Any]) -> int:
+def _readable_version(path: Path, version: object, about: Mapping[str, Any]) -> int:
     """Return `version` if this LSMLab can read it. Raises InputError for every other version of the results contract."""
     if isinstance(version, int) and 0 <= version <= FORMAT:
         return version
     writer = about.get("version", "an unknown release")
     raise InputError(
         f"{path}: has version {version} of the results contract, written by LSMLab {writer}; this LSMLab reads versions up "
-        f"to {FORMAT}: open it with that release or a newer one, or run it again with this one"
+        f"to {FORMAT}: open the file with that release or a newer one, or repeat the run with this release"
     )

@@ -117,7 +117,7 @@ def collect(
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
     writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
     read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
-    found = [pair for family in families for pair in _stalls_with_chains(family, families)]
+    stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary = summarise(setup, families, clients, duration_s)
     summary["memory"] = memory_summary(setup, families)
     if len(setup.families) > 1:
@@ -128,8 +128,8 @@ def collect(
     summary |= {
         "write_latency_s": writes.summary() if writes else None,
         "read_latency_s": read.summary() if read else None,
-        **chain_summary(found),
-        "stalls": len(found),
+        **chain_summary(stalls),
+        "stalls": len(stalls),
         "keys": _key_facts(setup),
         "engine": setup.engine.name,
         "engine_version": str(setup.engine.version),
@@ -146,7 +146,7 @@ def collect(
         summary=summary,
         series=_series(setup, families, clients, (writes, write_pieces), (read, read_pieces), seconds),
         jobs=_jobs_table(families),
-        stalls=stall_rows(found, named=len(setup.families) > 1),
+        stalls=stall_rows(stalls, named=len(setup.families) > 1),
         latency=_latency_table(writes, read),
         events=None if logs is None else events_table(logs, setup.sample),
     )

@@ -63,7 +63,7 @@ def made(directory: Path) -> Path:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise InputError(f"{directory}: {error.strerror}; choose a place that can be written with --out DIR") from None
+        raise InputError(f"{directory}: {error.strerror}; choose a writable directory with --out DIR") from None
     return directory
 
 
@@ -88,4 +88,4 @@ def fresh(directory: Path) -> Path:
         except FileExistsError:
             continue
         return candidate
-    raise FileExistsError(f"{directory}: {_TRIES} runs of this name exist")
+    raise FileExistsError(f"{directory}: {_TRIES} runs of this name exist; delete some, or choose another --out DIR")

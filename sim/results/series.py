@@ -142,17 +142,17 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
         sizes = np.frombuffer(recorder.level_states, dtype=np.float64).reshape(-1, 2 * recorder.num_levels)
         times = states[:, 0]
         index = np.searchsorted(times, at, side="right") - 1
-        known = index >= 0
+        started = index >= 0
         index = np.maximum(index, 0)
         if len(times):
             for column, name in enumerate(names, 1):
-                table[name] = table[name] + np.where(known, states[index, column], 0.0)
-            rate = np.where(known, states[index, 4], np.inf)
+                table[name] = table[name] + np.where(started, states[index, column], 0.0)
+            rate = np.where(started, states[index, 4], np.inf)
             table["delayed_rate_bytes_per_s"] = np.minimum(table["delayed_rate_bytes_per_s"], rate)
             own = recorder.num_levels
             for i in range(own):
-                table[f"level_bytes_{i}"] = table[f"level_bytes_{i}"] + np.where(known, sizes[index, i], 0.0)
-                table[f"level_files_{i}"] = table[f"level_files_{i}"] + np.where(known, sizes[index, own + i], 0.0)
+                table[f"level_bytes_{i}"] = table[f"level_bytes_{i}"] + np.where(started, sizes[index, i], 0.0)
+                table[f"level_files_{i}"] = table[f"level_files_{i}"] + np.where(started, sizes[index, own + i], 0.0)
         activity = np.frombuffer(recorder.activity, dtype=np.float64).reshape(-1, 3)
         for column, name in ((1, "running_flushes"), (2, "running_compactions")):
             table[name] = table[name] + held(activity[:, 0], np.cumsum(activity[:, column]), at)

@@ -41,7 +41,7 @@ def latency_of(
         if share == 0.0:
             continue
         pieces = _group_pieces(group, kinds, seconds, share)
-        counted = [found for kind in kinds for found in group.unstalled.of(kind, spread)]
+        counted = [item for kind in kinds for item in group.unstalled.of(kind, spread)]
         total = group.served * share
         plain = float_sum(u.count for u, _, _ in counted)
         excess = plain + float(pieces[:, 1].sum()) - total
@@ -150,9 +150,9 @@ def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: f
     }
 
 
-def chain_summary(found: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
+def chain_summary(stalls: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
     """Return bytes, levels and width of chains, over all stalls that waited for a compaction."""
-    chains = [c for _, c in found if c.compactions]
+    chains = [c for _, c in stalls if c.compactions]
     if not chains:
         return {
             "chain_bytes": {"mean": 0.0, "max": 0.0},
@@ -217,7 +217,7 @@ def _utilisation(setup: Setup, duration_s: float) -> float:
     return min(1.0, max(shares))  # with the allowance of the first slice, a share can exceed 1
 
 
-def stall_rows(found: Sequence[tuple[StallInterval, Chain]], named: bool = False) -> list[dict[str, Any]]:
+def stall_rows(stalls: Sequence[tuple[StallInterval, Chain]], named: bool = False) -> list[dict[str, Any]]:
     """Return the rows of stalls.parquet with its columns in order (`STALLS`); `named`: include the column family."""
     return [
         {
@@ -232,7 +232,7 @@ def stall_rows(found: Sequence[tuple[StallInterval, Chain]], named: bool = False
             "chain_bytes": chain.size_bytes,
             "unfinished": stall.unfinished,
         }
-        for number, (stall, chain) in enumerate(found)
+        for number, (stall, chain) in enumerate(stalls)
     ]
 
 

@@ -65,8 +65,8 @@ def _prefill(summary: Mapping[str, Any]) -> list[str]:
     size, files = format_bytes(facts["live_bytes"]), " ".join(str(n) for n in facts["files_per_level"])
     return [
         _row(
-            "before",
-            f"{facts['workload']}, {facts['operations']:,.0f} operations, settled to {size}, files per level {files}",
+            "prefill",
+            f"{facts['workload']}, {facts['operations']:,.0f} operations; afterwards {size}, files per level {files}",
         )
     ]
 
@@ -146,12 +146,12 @@ def _latency(summary: Mapping[str, Any]) -> list[str]:
     for kind in ("write", "read"):
         table = summary.get(f"{kind}_latency_s")
         if table:
-            known = [
+            percentiles = [
                 f"{name} {format_seconds(table[key])}"
                 for key, name in _PERCENTILES.items()
                 if table.get(key) is not None
             ]
-            lines.append(_row(f"{kind} latency", "  ".join(known)))
+            lines.append(_row(f"{kind} latency", "  ".join(percentiles)))
     return lines
 
 
@@ -220,11 +220,11 @@ def _intervals(summary: Mapping[str, Any]) -> list[str]:
     if not interval:
         return []
     lines = [
-        _row("seeds", f"{summary.get('replications')} runs; values above are the first one's; mean and 90 % interval:")
+        _row("seeds", f"{summary.get('replications')} runs; values above: first seed; mean and 90 % interval of all seeds:")
     ]
     for key in ("ops_per_s", "write_amplification", "stall_fraction"):
-        found = interval.get(key)
-        if found and found.get("low") is not None:
-            numbers = " … ".join(f"{found[k]:,.6g}" for k in ("low", "high"))
-            lines.append(_row("", f"{key} {found['mean']:,.6g} ({numbers})"))
+        bounds = interval.get(key)
+        if bounds and bounds.get("low") is not None:
+            numbers = " … ".join(f"{bounds[k]:,.6g}" for k in ("low", "high"))
+            lines.append(_row("", f"{key} {bounds['mean']:,.6g} ({numbers})"))
     return lines

@@ -48,13 +48,13 @@ def tree_at(
 
     `events`: columns of events.parquet; `family` has no effect if there is no column `column_family`.
     """
-    mine = (events["shard"] == shard) & (events["time_s"] <= time_s)
+    rows_wanted = (events["shard"] == shard) & (events["time_s"] <= time_s)
     if "column_family" in events:
-        mine &= events["column_family"] == family
+        rows_wanted &= events["column_family"] == family
     names = (
         "time_s", "job", "kind", "file", "from_level", "to_level", "smallest", "largest", "bytes", "entries", "linked_to",
     )  # fmt: skip
-    rows = zip(*(events[name][mine].tolist() for name in names), strict=True)
+    rows = zip(*(events[name][rows_wanted].tolist() for name in names), strict=True)
     tree = TreeState()
     edit, place = (np.nan, -1), 0
     for time, job, kind, number, source, level, smallest, largest, size, entries, linked in rows:

@@ -19,10 +19,10 @@ def apply_edit(
     placement: Placement = Placement.REPLACE,
 ) -> list[SortedFile]:  # fmt: skip
     """Apply the version edit of a job: remove files, add files. Return the unreferenced files (`Tree.install`)."""
-    gone = family.tree.install(removed, added, placement)
+    unreferenced = family.tree.install(removed, added, placement)
     if family.events.edited:
-        family.events.edited(VersionEdit(family.database.env.now, job, removed, added, unreferenced=gone))
-    return gone
+        family.events.edited(VersionEdit(family.database.env.now, job, removed, added, unreferenced=unreferenced))
+    return unreferenced
 
 
 def apply_link(family: JobContext, job: int, level: int, output: int, files: Sequence[SortedFile]) -> None:

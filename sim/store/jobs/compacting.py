@@ -47,8 +47,8 @@ class Compacting:
             yield from database.manifest.commit()
             self._commit_compaction(job, work, merged_s)
             family.events.compactions_changed(database.env.now, -1)
-            gone = family.purge.end(job.number)
-            yield from database.machine.unlink(*gone)
+            obsolete = family.purge.end(job.number)
+            yield from database.machine.unlink(*obsolete)
         else:
             yield from database.manifest.commit()
             self._commit_edit(job, job.pick)
@@ -201,10 +201,10 @@ class Compacting:
         del self.jobs[job.number]
         self._remember_round_robin(pick)
         cached_bytes = database.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
-        gone = apply_edit(family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
-        logs = [f.wal_bytes for f in gone if f.wal_bytes]
-        family.purge.retire(Obsolete(len(gone) + len(logs), cached_bytes, float_sum(logs)))
-        for file in gone:
+        unreferenced = apply_edit(family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
+        logs = [f.wal_bytes for f in unreferenced if f.wal_bytes]
+        family.purge.retire(Obsolete(len(unreferenced) + len(logs), cached_bytes, float_sum(logs)))
+        for file in unreferenced:
             database.machine.deleted(file)
         for file in work.outputs:
             database.machine.cache.wrote(file)

@@ -106,9 +106,9 @@ class Flushing:
     def _end(self, view: JobView, flush: _Flush) -> Events:
         """Delete obsolete files and the WALs that became obsolete with the commit."""
         family = self._family
-        gone = family.purge.end(view.job)
+        obsolete = family.purge.end(view.job)
         machine = family.database.machine
-        yield from machine.unlink(gone.files + 1, gone.cached_bytes, gone.wal_bytes + flush.freed_wal_bytes)
+        yield from machine.unlink(obsolete.files + 1, obsolete.cached_bytes, obsolete.wal_bytes + flush.freed_wal_bytes)
         family.events.flushes_changed(family.database.env.now, -1)
 
     def _pick_memtables(self) -> list[Memtable]:
