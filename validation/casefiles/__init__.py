@@ -1,7 +1,7 @@
-"""Cases: a configuration, and what a real store did with it.
+"""Cases: a configuration together with the measurements of a real store that ran it.
 
-- case: a case.yaml; overrides: its groups as overrides of a configuration.
-- real: measured numbers of a case, from its LOGs and series; values: numbers by dotted name; curves: distances of
-  throughput curves.
-- public: tables of public runs as cases.
+- case: reads a case.yaml; overrides: turns its groups into overrides of a configuration.
+- real: collects a case's measured numbers from its LOGs and series; values: numbers by dotted name; curves:
+  distances between throughput curves.
+- public: builds cases from tables of published runs.
 """

@@ -1,4 +1,4 @@
-"""Cases: runs of a real store as data, each a folder with a `case.yaml` (docs/reference/cases.md)."""
+"""Cases: recorded runs of a real store, each a folder with a `case.yaml` (docs/reference/cases.md)."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ _REQUIRED: Final = ("store", "workload")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One measured run: how to simulate it, and what was measured."""
+    """One measured run: its configuration for the simulator and its measurements."""
 
     name: str
     source: str
-    """Where it comes from, shown in the report."""
+    """Origin of the measurements, shown in the report."""
     part: str
     """calibration, test or quarantine."""
     directory: Path
     overrides: tuple[str, ...]
-    """The configuration, as `lsmlab run` would be given it."""
+    """The configuration, as overrides for `lsmlab run`."""
     measured: Mapping[str, float]
-    """By name of summary.json, nested ones with dots: "write_latency_s.p99"."""
+    """Measured numbers by their names in summary.json; dots separate nested names: "write_latency_s.p99"."""
     noise: Mapping[str, float]
-    """Relative range over repeats of the run, by the same names."""
+    """Range over repeats of the run divided by their mean, by the same names."""
     series: tuple[Path, ...] = ()
     """CSV files (second, operations in it), one per repeat."""
     logs: tuple[Path, ...] = ()
     """LOG files, one per repeat."""
     notes: tuple[str, ...] = ()
-    """What had to be assumed, in words."""
+    """Assumptions that the options file needed, as sentences."""
     tables: Mapping[str, Any] | None = None
-    """Measured tables (`levels`, `level_pairs`) as they stand in the file; None if there are none."""
+    """Measured tables (`levels`, `level_pairs`) as in the file; None if the file has none."""
 
     def config(self, extra: Sequence[str] = ()) -> dict[str, Any]:
-        """The resolved configuration, with further overrides; InputError names the case."""
+        """Return the resolved configuration, with further overrides. Raises InputError that names the case file."""
         from lsmlab.sim.configuration.messages import one_line
 
         try:
@@ -61,17 +61,17 @@ class Case:
 
 
 def find_cases(directory: Path) -> list[Path]:
-    """All case files below a directory (or the one file itself), by path. Raises InputError if there is none."""
+    """Return all case files in and below a directory (or the one file itself), by path. Raises InputError for none."""
     if directory.is_file():
         return [directory]
     found = sorted(directory.rglob(FILE)) if directory.is_dir() else []
     if not found:
-        raise InputError(f"{directory}: no {FILE} in or below it; docs/reference/cases.md shows how one looks")
+        raise InputError(f"{directory}: no {FILE} in or below it; docs/reference/cases.md shows an example")
     return found
 
 
 def read_case(path: Path) -> Case:
-    """The case of a file, or of the folder that holds it. Raises InputError that names file, key and remedy."""
+    """Read a case from its file or its folder. Raises InputError that names file, key and remedy."""
     import yaml
 
     path = path / FILE if path.is_dir() else path
@@ -89,7 +89,7 @@ def read_case(path: Path) -> Case:
 
 
 def case_from_mapping(mapping: Mapping[str, Any], directory: Path) -> Case:
-    """The case that the content of a case file describes; relative paths in it start at `directory`.
+    """Build the case from the content of a case file; relative paths in it start at `directory`.
 
     Raises InputError that names the key and the remedy.
     """
@@ -128,7 +128,7 @@ _EXAMPLES: Final = {
     "workload": "base: fillrandom, num: 1000000",
 }
 _TABLES: Final = ("levels", "level_pairs", "files_per_level", "compaction_stats")
-"""Keys of `measured` that are no single numbers."""
+"""Keys of `measured` whose values are tables, not single numbers."""
 
 
 def _text(mapping: Mapping[str, Any], key: str, default: str) -> str:
@@ -149,7 +149,7 @@ def _measured(value: object) -> tuple[dict[str, float], dict[str, Any] | None]:
 
 
 def _numbers(value: object, where: str, *, negative: bool) -> Iterator[tuple[str, float]]:
-    """The numbers of a nested mapping by dotted name; null entries are left out."""
+    """Yield the numbers of a nested mapping by dotted name; skip null entries."""
     if value is None:
         return
     if not isinstance(value, Mapping):

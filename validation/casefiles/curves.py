@@ -1,4 +1,4 @@
-"""Distances between two curves of throughput, second by second."""
+"""Distances between two curves of throughput per second."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Floats = NDArray[np.float64]
 
 
 def read_series(path: Path) -> Floats:
-    """Operations in each second, from a CSV file (seconds, operations in that second), plain or compressed.
+    """Read operations per second from a CSV file (second, operations in that second), plain or compressed.
 
-    A header is skipped; seconds that the file leaves out had none. db_bench's --report_file is such a file. Raises
-    InputError that names the line.
+    A header line is skipped; a second without a line counts as 0 operations. db_bench's --report_file has this form.
+    Raises InputError that names the line.
     """
     rows: list[tuple[float, float]] = []
     for number, row in enumerate(csv.reader(read_text(path).splitlines()), 1):
@@ -34,7 +34,7 @@ def read_series(path: Path) -> Floats:
     if len(rows) > 1 and float(np.median(np.diff(seconds))) != 1.0:
         raise InputError(f"{path}: seconds must follow each other in steps of one")
     places = (seconds - seconds[0]).astype(np.int64)
-    if seconds[0] == 0.0 and len(rows) > 1:  # db_bench's row at 0 stands for nothing
+    if seconds[0] == 0.0 and len(rows) > 1:  # db_bench writes a row for second 0 before any operation
         places -= 1
     keep = (places >= 0) & (places < 10**7)
     operations = np.zeros(int(places[keep].max()) + 1)
@@ -43,7 +43,7 @@ def read_series(path: Path) -> Floats:
 
 
 def ks_distance(a: Floats, b: Floats) -> float:
-    """Largest difference between two distribution functions (Kolmogorov and Smirnov).
+    """Return the largest difference between two distribution functions (Kolmogorov and Smirnov).
 
     >>> ks_distance(np.array([1.0, 2.0]), np.array([1.0, 2.0])), ks_distance(np.array([1.0]), np.array([2.0]))
     (0.0, 1.0)
@@ -53,7 +53,9 @@ def ks_distance(a: Floats, b: Floats) -> float:
 
 
 def area_distance(a: Floats, b: Floats) -> float:
-    """Area between the distribution functions of `a` and `b`, by the mean of `a`: how far values must be shifted on average.
+    """Return the mean shift that turns the values of `a` into those of `b`, divided by the mean of `a`.
+
+    It is the area between the two distribution functions.
 
     >>> area_distance(np.array([10.0, 10.0]), np.array([11.0, 11.0]))
     0.1
@@ -64,7 +66,7 @@ def area_distance(a: Floats, b: Floats) -> float:
 
 
 def cumulative_distance(a: Floats, b: Floats) -> float:
-    """Largest difference of the cumulative curves over their common seconds, by the total of `a` in them.
+    """Return the largest difference of the cumulative curves in their common seconds, divided by the total of `a`.
 
     >>> cumulative_distance(np.array([10.0, 10.0]), np.array([5.0, 15.0]))
     0.25
@@ -82,7 +84,7 @@ def _distributions(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def thinned(curve: Floats, most: int = 600) -> list[float]:
-    """At most `most` means of equal stretches, for drawing."""
+    """Reduce a curve for drawing: return at most `most` means over intervals of equal length."""
     step = -(-len(curve) // most)
     if step <= 1:
         return [float(v) for v in curve]

@@ -1,4 +1,4 @@
-"""From the groups of a case file to a configuration, in the words of the command line."""
+"""Translates the groups of a case file into command-line overrides of a configuration."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from lsmlab.sim.configuration.options_input import options_overrides
 _SHARED_FLAGS: Final = (
     "key_size", "value_size", "value_size_distribution_type", "value_size_min", "value_size_max", "num", "shards",
 )  # fmt: skip
-"""What a prefill takes from the workload where it does not say it itself: flags of one invocation of db_bench."""
+"""Keys that a prefill inherits from the workload unless it sets them: db_bench takes them once per invocation."""
 
 
 def overrides_of(mapping: Mapping[str, Any], directory: Path) -> tuple[list[str], list[str]]:
-    """Overrides for `lsmlab run`, and notes on what was assumed. Raises InputError that names the key."""
+    """Return overrides for `lsmlab run` and notes on assumptions. Raises InputError that names the key."""
     overrides, notes = _store(mapping["store"], directory)
     for key, group in (("host", "host"), ("device", "device"), ("workload", "workload")):
         overrides += _group(mapping.get(key), key, group)
@@ -66,7 +66,7 @@ def _store(store: Mapping[str, Any], directory: Path) -> tuple[list[str], list[s
 
 
 def _group(value: object, key: str, group: str) -> list[str]:
-    """Overrides of a group that is given as {base: entry, further keys}."""
+    """Return the overrides of a group that is given as {base: entry, further keys}."""
     if value is None:
         return []
     if not isinstance(value, Mapping):
@@ -76,7 +76,7 @@ def _group(value: object, key: str, group: str) -> list[str]:
     if base is not None:
         overrides.append(f"{key}={_entry(base, f'{key}.base', group)}")
     elif key in ("workload", "prefill"):
-        raise InputError(f"{key}.base: which workload? 'lsmlab list workloads' names them")
+        raise InputError(f"{key}.base: is required; 'lsmlab list workloads' shows the workloads")
     overrides += [f"{key}.{name}={literal(v)}" for name, v in _flat(value, key) if name != "base"]
     return overrides
 
@@ -91,10 +91,10 @@ def _entry(name: object, place: str, group: str) -> str:
 
 
 def _flat(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
-    """Values by dotted name; null says nothing, so that presets and files decide."""
+    """Yield values by dotted name; skip null, so that the preset or the options file sets the value."""
     for name, value in values.items():
         if not isinstance(name, str):
-            raise InputError(f"{place}.{name}: a name was expected")
+            raise InputError(f"{place}.{name}: keys must be text")
         if isinstance(value, Mapping):
             for inner, v in _flat(value, f"{place}.{name}"):
                 yield f"{name}.{inner}", v
@@ -103,7 +103,7 @@ def _flat(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
 
 
 def _subgroups(group: str) -> frozenset[str]:
-    """Groups inside a group of configs, such as engine/options."""
+    """Return the groups inside a group of configs, such as engine/options."""
     return frozenset(p.name for p in entries(group)[0].path.parent.iterdir() if p.is_dir())
 
 
@@ -135,7 +135,7 @@ def _keys(value: object) -> list[str]:
 
 
 def _tree(value: object, directory: Path) -> list[dict[str, Any]]:
-    """Rows of an initial tree: a list in the file, or a CSV file beside it."""
+    """Return the rows of an initial tree, from a list in the case file or from a CSV file beside it."""
     if isinstance(value, str):
         path = directory / value
         try:

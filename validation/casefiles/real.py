@@ -1,4 +1,4 @@
-"""What was measured in a case: from the case itself first, then from its logs and its series."""
+"""Collects the measured side of a case. Numbers in the case file have priority over those from its LOGs and series."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.text import read_text_part
 
 _KNOWN: Final = 0.8
-"""Share of the time for which a level's size must be known to have a mean."""
+"""Share of the measured time for which a level's size must be known before its mean is taken."""
 _STALLED: Final = 0.01
-"""A run that was held back for less than this share of its time has no dominant cause."""
+"""Stall fraction below which a run has no dominant cause."""
 
 
 @dataclass(slots=True)
@@ -34,16 +34,16 @@ class RealRun:
 
     values: dict[str, float]
     noise: dict[str, float]
-    """Relative range over repeats, by name."""
+    """Range over repeats divided by their mean, by name."""
     repeats: int
-    """Runs that the values are means of; 1 if the case does not say."""
+    """Number of runs over which the values are means; 1 if the case names no files of repeats."""
     series: list[Floats] = field(default_factory=list)
     dominant_cause: str | None = None
     notes: list[str] = field(default_factory=list)
 
 
 def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
-    """Gather what is known. Raises InputError that names the file for series and logs that cannot be read."""
+    """Collect all measured numbers of a case. Raises InputError that names a series or LOG that cannot be read."""
     series = [read_series(path) for path in case.series]
     duration_s = _duration(case, config, series)
     runs = [_from_file(path, duration_s) for path in case.logs]
@@ -61,23 +61,23 @@ def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
     found = RealRun(values, noise, max(1, len(case.logs), len(series)), series)
     found.dominant_cause = agreed_cause(values, runs)
     if found.dominant_cause is None and dominant_cause(values) is not None:
-        found.notes.append("its repeats stalled for different causes most, so none is compared")
+        found.notes.append("its repeats have different dominant stall causes, so no cause is compared")
     found.noise |= _curve_noise(series)
     if case.logs and duration_s is None:
         found.notes.append(
-            "the log was read to its end: the case gives no measured.duration_s, series or workload.duration"
+            "the LOG was read to its end: the case gives no measured.duration_s, series or workload.duration"
         )
     return found
 
 
 def _duration(case: Case, config: Mapping[str, Any], series: Sequence[Floats]) -> float | None:
-    """Seconds of the measured interval."""
+    """Return the length of the measured interval in seconds; None if the case does not give it."""
     if "duration_s" in case.measured:
         return case.measured["duration_s"]
     if series:
         return float(np.mean([len(s) for s in series]))
-    told = config["workload"].get("duration")
-    return parse_quantity(told, "seconds") or None if told is not None else None
+    duration = config["workload"].get("duration")
+    return parse_quantity(duration, "seconds") or None if duration is not None else None
 
 
 def _from_file(path: Path, until_s: float | None) -> dict[str, float]:
@@ -98,7 +98,7 @@ def _from_log(log: RocksDbLog, until_s: float | None) -> dict[str, float]:
 
 
 def _mean_levels(jobs: LogJobs, start_us: int, end_us: int) -> dict[str, float]:
-    """Bytes per level, averaged over time; without levels that held files which the log never saw."""
+    """Return bytes per level, averaged over time; skip levels whose size is unknown for over 20 % of the time."""
     known: dict[int, int] = {}
     weighted: dict[int, float] = {}
     last_us = start_us
@@ -117,7 +117,7 @@ def _mean_levels(jobs: LogJobs, start_us: int, end_us: int) -> dict[str, float]:
         pass_by(now_us)
         last_us, sizes = now_us, total(trackers)[1]
     pass_by(end_us)
-    # before the first commit of a fresh store every level is empty; while commits overlap, sizes are not known for a moment
+    # every level of a new store is empty before the first commit; sizes are unknown while commits overlap
     length_us = end_us - (first_us or start_us)
     return {
         f"levels.{n}.mean_bytes": weighted[n] / known[n] * length_us / max(1, end_us - start_us)
@@ -127,7 +127,7 @@ def _mean_levels(jobs: LogJobs, start_us: int, end_us: int) -> dict[str, float]:
 
 
 def _tables(case: Case) -> dict[str, float]:
-    """Tables under `measured`: levels, level_pairs, files_per_level."""
+    """Return the numbers of the tables under `measured`: levels, level_pairs, files_per_level."""
     tables = case.tables or {}
     try:
         found = level_values(tables.get("levels", ())) | pair_values(tables.get("level_pairs", ()))
@@ -138,7 +138,7 @@ def _tables(case: Case) -> dict[str, float]:
 
 
 def means_and_ranges(runs: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Mean of each number over the repeats that have it, and the range over that mean where there are several.
+    """Return the mean of each number over the repeats that have it, and range / mean where several repeats have it.
 
     >>> means_and_ranges([{"a": 9.0}, {"a": 11.0}])
     ({'a': 10.0}, {'a': 0.2})
@@ -158,7 +158,7 @@ def _range(values: Sequence[float]) -> float:
 
 
 def dominant_cause(values: Mapping[str, float]) -> str | None:
-    """The cause with most stalled time, or most counts where times are not known; None for a run that hardly stalled."""
+    """Return the stall cause with the most time, or the most counts if times are unknown; None below 1 % stalled."""
     seconds = {k.removeprefix("stall_share."): v for k, v in values.items() if k.startswith("stall_share.")}
     counts = {k.removeprefix("stall_count."): v for k, v in values.items() if k.startswith("stall_count.")}
     fraction = values.get("stall_fraction", sum(seconds.values()))
@@ -169,14 +169,14 @@ def dominant_cause(values: Mapping[str, float]) -> str | None:
 
 
 def agreed_cause(values: Mapping[str, float], repeats: Sequence[Mapping[str, float]]) -> str | None:
-    """The dominant cause, unless repeats that stalled differ about it: then the real store has no answer either."""
+    """Return the dominant cause; None if the repeats that stalled have different dominant causes."""
     own = {dominant_cause({**run, **stall_shares(run, run.get("duration_s"))}) for run in repeats}
     cause = dominant_cause(values)
     return cause if len(own - {None}) <= 1 else None
 
 
 def _curve_noise(series: Sequence[Floats]) -> dict[str, float]:
-    """Distances between repeats: mean over their pairs."""
+    """Return the distances between the throughput curves of repeats, averaged over all pairs."""
     pairs = [(a, b) for i, a in enumerate(series) for b in series[i + 1 :]]
     if not pairs:
         return {}

@@ -1,4 +1,4 @@
-"""Numbers by dotted name, from a simulated summary or from a LOG: the common tongue in which the two are compared."""
+"""Numbers by dotted name, taken from a simulated summary or from a LOG, so that both sides can be compared by name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lsmlab.validation.casefiles.curves import Floats
 from lsmlab.validation.logs.histogram_clock import printed_percentiles
 
 SLOW_OPS = 1200
-"""A second with fewer writes is one in which LevelDB's writer slept a millisecond before each."""
+"""Writes per second below which LevelDB's writer must have slept 1 ms before each write (L0 slowdown)."""
 LEVEL_KEYS = ("files", "bytes", "read_bytes", "write_bytes", "w_amp")
 
 
 def flat(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """All numbers of a nested summary by dotted name, without its tables."""
+    """Return all finite numbers of a nested summary by dotted name, without its tables."""
     found: dict[str, float] = {}
     for key, value in summary.items():
         if isinstance(value, Mapping):
@@ -30,7 +30,7 @@ def flat(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
 
 
 def level_values(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Rows of `levels` as levels.N.key."""
+    """Return the rows of `levels` as numbers named levels.N.key."""
     found = {}
     for row in rows:
         for key in LEVEL_KEYS:
@@ -41,7 +41,7 @@ def level_values(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def pair_values(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Rows of {start_level, output_level, read_bytes, write_bytes} as pairs.A-B.key; `bytes` is read and written."""
+    """Return rows of {start_level, output_level, read_bytes, write_bytes} as pairs.A-B.key; `bytes` is their sum."""
     found: dict[str, float] = {}
     for row in rows:
         name = f"pairs.{row['start_level']}-{row['output_level']}"
@@ -51,7 +51,7 @@ def pair_values(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def stall_shares(values: Mapping[str, float], duration_s: float | None) -> dict[str, float]:
-    """Seconds of stall by cause as shares of the run."""
+    """Return the stalled seconds of each cause as shares of the run's duration."""
     if not duration_s:
         return {}
     return {
@@ -64,7 +64,7 @@ def stall_shares(values: Mapping[str, float], duration_s: float | None) -> dict[
 def simulated_values(
     summary: Mapping[str, Any], jobs: Mapping[str, Any], series: Mapping[str, Any], latency: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Everything that can be scored of a simulated run; percentiles of latency as RocksDB's histograms would show them."""
+    """Return all numbers of a simulated run that can be scored; latencies as RocksDB's histograms print them."""
     values = flat({k: v for k, v in summary.items() if k not in ("options", "prefill", "keys")})
     values |= _seen_latencies(latency, values)
     values |= level_values(summary.get("levels", ()))
@@ -106,10 +106,10 @@ def _pairs(jobs: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def reported_series(series: Mapping[str, Any]) -> Floats:
-    """Operations per second as db_bench's report counts them: whole ones, of all threads.
+    """Return operations per second as db_bench's report file counts them: completed operations of all threads.
 
-    Background writers are in it, though their operations stay out of the throughput that db_bench prints at the end
-    (`ReporterAgent`, `Stats::FinishedOps`; `SetExcludeFromMerge` only acts on the latter).
+    The report includes background writers; the throughput that db_bench prints at the end does not
+    (`ReporterAgent`, `Stats::FinishedOps`; `SetExcludeFromMerge` acts only on the printed throughput).
     """
     done = np.cumsum(np.asarray(series["write_ops"], dtype=np.float64) + np.asarray(series["read_ops"], dtype=np.float64))
     whole: Floats = np.diff(np.floor(done + _ROUNDING), prepend=0.0)
@@ -117,4 +117,4 @@ def reported_series(series: Mapping[str, Any]) -> Floats:
 
 
 _ROUNDING = 1e-6
-"""Operations: sums of floats differ by less."""
+"""Rounding errors of the summed floats are smaller than this number of operations."""

@@ -1,6 +1,6 @@
-"""Recording of a real RocksDB: db_bench on a device of known limits, from the same case files that are scored.
+"""Records runs of real RocksDB: db_bench on a device with known limits, from the case files that are later scored.
 
-- verb: `lsmlab record`; command: a case as flags of db_bench; limits: cgroup of a run.
-- one_run: one run, watched every second; speed: speed of the machine just then; outcome: measured numbers; keep:
-  files that stay in the case.
+- verb: `lsmlab record`; command: converts a case to db_bench flags; limits: cgroup of a run.
+- one_run: runs db_bench and reads counters every second; speed: measures the machine's speed before and after a run;
+  outcome: measured numbers of a run; keep: files that are stored in the case's folder.
 """

@@ -1,4 +1,4 @@
-"""A case as command lines of db_bench: what the simulator is given, said in the flags of the real thing."""
+"""Converts a case to command lines of db_bench: the configuration of the simulator as flags of the real tool."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RENAMED: Final = {
     "compaction_options_universal.incremental": "universal_incremental",
     "compaction_options_fifo.allow_compaction": "fifo_compaction_allow_compaction",
 }
-"""Option name to flag, where they differ (tools/db_bench_tool.cc); all others are flags by their own name."""
+"""Flag of each option whose flag has another name (tools/db_bench_tool.cc)."""
 _STYLES: Final = {"kCompactionStyleLevel": 0, "kCompactionStyleUniversal": 1, "kCompactionStyleFIFO": 2}
 _PRIORITIES: Final = {
     "kByCompensatedSize": 0, "kOldestLargestSeqFirst": 1, "kOldestSmallestSeqFirst": 2, "kMinOverlappingRatio": 3,
@@ -42,25 +42,25 @@ Flag = int | float | str | bool
 
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
-    """The invocations of db_bench that a case stands for; each is a list of flags without the database's path."""
+    """db_bench invocations of a case; each is a list of flags without the path of the database."""
 
     prefill: tuple[tuple[str, ...], ...]
-    """Run before, on an unlimited device, each to its end, flushed and settled."""
+    """Invocations that fill the store first, without device caps; each flushes and waits for all compactions."""
     measured: tuple[str, ...]
 
 
 def bench_plan(config: Mapping[str, Any], prefill: Mapping[str, Any] | None, report: Path) -> BenchPlan:
-    """Command lines for a resolved configuration and the workload that fills the store before.
+    """Return the command lines for a resolved configuration and the workload that fills the store first.
 
-    `config` is what `lsmlab run` would be given, `prefill` a `workload` group of the same form or None, `report` where
-    db_bench writes its operations per second. Raises InputError for what db_bench has no flag for.
+    `config` is a configuration of `lsmlab run`; `prefill` is a `workload` group of the same form, or None; `report` is
+    the file for db_bench's operations per second. Raises InputError for a key without a db_bench flag.
     """
     store = _store_flags(config["engine"])
     filling: tuple[tuple[str, ...], ...] = ()
     if prefill is not None:
         flags = store | _workload_flags(prefill) | {"use_existing_db": False}
         flags["benchmarks"] = f"{_benchmark(prefill)},flush,waitforcompaction"
-        # the tree that is left does not depend on the limits under which it grew, only the time does
+        # without rate limits the prefill is faster and ends with the same tree
         for limit in ("rate_limiter_bytes_per_sec", "benchmark_write_rate_limit"):
             flags.pop(limit, None)
         filling = (_as_arguments(flags),)
@@ -76,9 +76,9 @@ def bench_plan(config: Mapping[str, Any], prefill: Mapping[str, Any] | None, rep
 
 
 def _store_flags(engine: Mapping[str, Any]) -> dict[str, Flag]:
-    """Flags for the options that the case sets; the others have db_bench's own defaults."""
+    """Return flags for the options that the case sets; db_bench uses its defaults for the others."""
     if engine.get("preset") != "db_bench":
-        raise InputError("store.preset: only db_bench can be recorded, since its defaults are what runs")
+        raise InputError("store.preset: must be db_bench to record a case, because db_bench uses its own defaults")
     flags: dict[str, Flag] = {"compression_type": "none"}
     for name, value in _flat(engine["options"]).items():
         if value is None:
@@ -93,7 +93,7 @@ def _store_flags(engine: Mapping[str, Any]) -> dict[str, Flag]:
             flags["fifo_compaction_max_table_files_size_mb"] = round(parse_quantity(value, "bytes") / _MIB)
         elif name.partition(".")[0] in ("compaction_options_universal", "compaction_options_fifo"):
             if name not in _RENAMED:
-                raise InputError(f"store.options.{name}: db_bench has no flag for it")
+                raise InputError(f"store.options.{name}: db_bench has no flag for this option; remove it")
             flags[_RENAMED[name]] = _number(value)
         elif isinstance(value, list):
             flags[name] = ",".join(str(v) for v in value)
@@ -108,15 +108,15 @@ def _workload_flags(workload: Mapping[str, Any]) -> dict[str, Flag]:
         if name not in _NOT_FLAGS and value is not None:
             flags[name] = _number(value)
     if flags.get("seed") == 0:
-        raise InputError("workload.seed: give a seed other than 0, which db_bench replaces by the clock")
+        raise InputError("workload.seed: give a seed other than 0; db_bench replaces 0 by the time of day")
     return flags
 
 
 def _benchmark(workload: Mapping[str, Any]) -> str:
-    """db_bench's name of a workload class: FillRandom is fillrandom."""
+    """Return db_bench's name of a workload class: FillRandom is fillrandom."""
     module, _, name = str(workload["_target_"]).rpartition(".")
     if not module.startswith("lsmlab.models.workloads.") or module.rpartition(".")[2] not in _BENCH_MODULES:
-        raise InputError(f"workload: {name} is no benchmark of db_bench; see configs/workload for those that are")
+        raise InputError(f"workload: {name} is not a benchmark of db_bench; choose another entry of configs/workload")
     return name.lower()
 
 
@@ -124,7 +124,7 @@ _BENCH_MODULES: Final = ("db_bench", "db_bench_reads", "mixgraph")
 
 
 def _number(value: Any) -> Flag:
-    """A configured value as a plain number; words and truth values stay what they are."""
+    """Return a configured quantity as a plain number; keep words and booleans."""
     if isinstance(value, bool | int | float) or not value[:1].isdigit():
         return value  # type: ignore[no-any-return]
     for kind in ("bytes", "bytes_per_s", "seconds", "count"):
@@ -134,7 +134,7 @@ def _number(value: Any) -> Flag:
             continue
         # 16.4MB/s is 16,399,999.999999998 in binary, and db_bench takes whole numbers only
         return round(number) if math.isclose(number, round(number), rel_tol=1e-12) else number
-    raise InputError(f"{value!r}: not a quantity that db_bench could be given")
+    raise InputError(f"{value!r}: not a quantity of bytes, bytes/s, seconds or a count")
 
 
 def _flat(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Keeping a recording: compressed files per repeat in the case's folder, and what they say at the end of case.yaml."""
+"""Stores a recording: compressed files of each repeat in the case's folder, measured numbers in case.yaml."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PROGRESS: Final = re.compile(r"\.\.\. finished \d+ ops *\r?")
 
 
 def keep_repeat(raw: Path, folder: Path, scratch: Sequence[Path], *, manifest: bool) -> None:
-    """Move what one run left in `raw` into `folder`, compressed and without the paths of this machine.
+    """Compress the files of one run from `raw` into `folder`, without the paths of this machine.
 
-    `manifest`: also the dump of the manifest, which an exact replay needs.
+    With `manifest`, also store the dump of the MANIFEST, which an exact replay needs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name in _COMPRESSED:
@@ -37,17 +37,17 @@ def keep_repeat(raw: Path, folder: Path, scratch: Sequence[Path], *, manifest: b
 
 
 def write_xz(path: Path, text: str) -> None:
-    """A text file, compressed as far as xz goes."""
+    """Write a text file with the strongest compression of xz."""
     path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 def is_recorded(case: Path) -> bool:
-    """Whether a recording's block is in the case file."""
+    """Whether the case file contains the block of a recording."""
     return MARK in (case / FILE).read_text(encoding="utf-8")
 
 
 def write_block(case: Path, repeats: Sequence[str], extra: Mapping[str, Any]) -> None:
-    """Put what the repeats (folder names) measured at the end of case.yaml, in place of an earlier recording's."""
+    """Write the measurements of the repeats (folder names) at the end of case.yaml; replace an older recording."""
     import yaml
 
     measured, noise = combine([read_outcome(case / r) for r in repeats])
@@ -66,7 +66,7 @@ def write_block(case: Path, repeats: Sequence[str], extra: Mapping[str, Any]) ->
 
 
 def machine_facts() -> dict[str, Any]:
-    """The machine that the recording was made on, for the record."""
+    """Return date, CPU, number of cores and kernel of this machine."""
     model = ""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():

@@ -18,7 +18,7 @@ BLOCK_DEVICES: Final = Path("/sys/dev/block")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Caps of a device; None for no cap. Operations count for reads and for writes separately."""
+    """Caps of a device; None for no cap. `ios_per_s` limits reads and writes separately."""
 
     write_bytes_per_s: int | None = None
     read_bytes_per_s: int | None = None
@@ -26,7 +26,7 @@ class Limits:
 
     @property
     def any(self) -> bool:
-        """Whether anything is capped."""
+        """Whether at least one cap is set."""
         return any(v is not None for v in (self.write_bytes_per_s, self.read_bytes_per_s, self.ios_per_s))
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What has passed so far."""
+    """Bytes and operations of a cgroup on its device so far."""
 
     read_bytes: int = 0
     write_bytes: int = 0
@@ -52,7 +52,7 @@ class Traffic:
 
 
 class Group:
-    """A cgroup of its own for one run. `version` is that of the hierarchy that has the block controller."""
+    """cgroup of one run; `version` is the version (1 or 2) of the cgroup hierarchy with the block controller."""
 
     def __init__(self, folder: Path, version: int, device: str) -> None:
         self.folder, self.version, self.device = folder, version, device
@@ -60,9 +60,9 @@ class Group:
     def limit(self, limits: Limits) -> None:
         """Set the caps. Raises InputError if the kernel refuses."""
         if self.version == 2:
-            told = {"wbps": limits.write_bytes_per_s, "rbps": limits.read_bytes_per_s,
+            caps = {"wbps": limits.write_bytes_per_s, "rbps": limits.read_bytes_per_s,
                     "wiops": limits.ios_per_s, "riops": limits.ios_per_s}  # fmt: skip
-            words = " ".join(f"{k}={v}" for k, v in told.items() if v is not None)
+            words = " ".join(f"{k}={v}" for k, v in caps.items() if v is not None)
             if words:
                 self._write("io.max", f"{self.device} {words}")
             return
@@ -74,18 +74,18 @@ class Group:
                 self._write(f"blkio.throttle.{name}_device", f"{self.device} {value}")
 
     def enter(self) -> None:
-        """Move the calling process, and so what it starts, into the group."""
+        """Move the calling process into the group; processes that it starts inherit the group."""
         (self.folder / "cgroup.procs").write_text(str(os.getpid()))
 
     def traffic(self) -> Traffic:
-        """Bytes and operations of the group on its device since it was made."""
+        """Return bytes and operations of the group on its device since the group was created."""
         if self.version == 2:
             found = re.search(rf"^{self.device} (.*)$", (self.folder / "io.stat").read_text(), re.M)
-            told = dict(pair.split("=") for pair in found[1].split()) if found else {}
-            return Traffic(*(int(told.get(key, 0)) for key in ("rbytes", "wbytes", "rios", "wios")))
-        moved = self._v1("blkio.throttle.io_service_bytes")
+            counters = dict(pair.split("=") for pair in found[1].split()) if found else {}
+            return Traffic(*(int(counters.get(key, 0)) for key in ("rbytes", "wbytes", "rios", "wios")))
+        size = self._v1("blkio.throttle.io_service_bytes")
         count = self._v1("blkio.throttle.io_serviced")
-        return Traffic(moved.get("Read", 0), moved.get("Write", 0), count.get("Read", 0), count.get("Write", 0))
+        return Traffic(size.get("Read", 0), size.get("Write", 0), count.get("Read", 0), count.get("Write", 0))
 
     def _v1(self, name: str) -> dict[str, int]:
         rows = (line.split() for line in (self.folder / name).read_text().splitlines())
@@ -95,20 +95,21 @@ class Group:
         try:
             (self.folder / name).write_text(text)
         except OSError as error:
-            raise InputError(f"{self.folder / name}: the kernel refuses the limit {text!r} ({error.strerror})") from None
+            raise InputError(f"{self.folder / name}: the kernel refuses the limit {text!r} ({error.strerror});"
+                " change the caps of the case's device") from None
 
 
 @contextmanager
 def group(name: str, place: Path, *, needed: bool, root: Path = CGROUPS) -> Iterator[Group | None]:
-    """A cgroup for the device that holds `place`, removed at the end.
+    """Create a cgroup for the device that contains `place`, and remove it at the end.
 
-    None if no such group can be made and none is `needed`; InputError with the remedy if it is.
+    Yields None if the group cannot be created and is not `needed`. Raises InputError with the remedy if it is `needed`.
     """
     try:
-        made = _make(name, place, root)
+        created = _create(name, place, root)
     except (OSError, InputError) as error:
         if not needed:
-            made = None
+            created = None
         elif isinstance(error, InputError):
             raise
         else:
@@ -117,13 +118,13 @@ def group(name: str, place: Path, *, needed: bool, root: Path = CGROUPS) -> Iter
                 " (v2) controller, or record cases without device caps"
             ) from None
     try:
-        yield made
+        yield created
     finally:
-        if made is not None:
-            made.folder.rmdir()
+        if created is not None:
+            created.folder.rmdir()
 
 
-def _make(name: str, place: Path, root: Path) -> Group:
+def _create(name: str, place: Path, root: Path) -> Group:
     device = disk_of(place)
     if (root / "cgroup.controllers").is_file() and "io" in (root / "cgroup.controllers").read_text().split():
         control = root / "cgroup.subtree_control"
@@ -139,11 +140,12 @@ def _make(name: str, place: Path, root: Path) -> Group:
 
 
 def disk_of(place: Path, block_devices: Path = BLOCK_DEVICES) -> str:
-    """MAJOR:MINOR of the whole disk that holds `place`, as cgroups name it. Raises InputError for no real disk."""
+    """Return MAJOR:MINOR of the whole disk that contains `place`. Raises InputError if `place` is not on a disk."""
     number = place.stat().st_dev
     entry = block_devices / f"{os.major(number)}:{os.minor(number)}"
     if not entry.exists():
-        raise InputError(f"{place}: not on a block device (an overlay or memory file system?); choose another with --scratch")
+        reason = "not on a block device (an overlay or memory file system?)"
+        raise InputError(f"{place}: {reason}; choose another folder with --scratch")
     if (entry / "partition").is_file():
         return (entry.resolve().parent / "dev").read_text().strip()
     return (entry / "dev").read_text().strip() if (entry / "dev").is_file() else entry.name

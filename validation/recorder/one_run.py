@@ -1,4 +1,4 @@
-"""One run of db_bench: started inside its limits, watched every second, and cleaned up whatever happens."""
+"""Runs db_bench once: starts it in its cgroup, reads counters every second, and always removes the database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lsmlab.validation.recorder.limits import Group, Limits, Traffic, group
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _POLL_S: Final = 1.0
 _SPARE_BYTES: Final = 2 << 30
-"""Space that a recording leaves free on the disk whatever its limit."""
+"""Free space that a recording leaves on the disk, whatever --max-disk is."""
 COUNTER_COLUMNS: Final = (
     "second", "read_bytes", "write_bytes", "reads", "writes", "user_cpu_s", "system_cpu_s", "database_bytes"
 )  # fmt: skip
@@ -28,20 +28,20 @@ COUNTER_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a run may take."""
+    """Limits of time and disk space of a run."""
 
     time_s: float
-    """Of each invocation; it is killed then and the recording refused."""
+    """Seconds after which an invocation of db_bench is killed and the recording fails."""
     disk_bytes: int
-    """Of the database."""
+    """Largest size of the database."""
 
 
 def run_bench(
     tool: str, plan: BenchPlan, limits: Limits, budget: Budget, database: Path, out: Path, *, nice: int = 0
 ) -> None:
-    """Fill and measure in `database`, which is gone afterwards; leave LOG, OPTIONS, manifest and outputs in `out`.
+    """Fill and measure a store in `database`, then delete it; write LOG, OPTIONS, MANIFEST and outputs to `out`.
 
-    Raises InputError if db_bench fails, outgrows `budget`, or the disk lacks the space.
+    Raises InputError if db_bench fails or exceeds `budget`, or if the disk has too little space.
     """
     out.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(database, ignore_errors=True)
@@ -66,12 +66,12 @@ def run_bench(
 
 
 def check_space(place: Path, wanted_bytes: int) -> None:
-    """Raise InputError if the disk that holds `place` has not got the space of a recording."""
+    """Raise InputError if the disk that contains `place` has too little free space for a recording."""
     free = shutil.disk_usage(place).free
     if free < wanted_bytes + _SPARE_BYTES:
         raise InputError(
-            f"{place}: {free / 1e9:.1f} GB free, but a recording may take {wanted_bytes / 1e9:.1f} GB and leaves "
-            f"{_SPARE_BYTES / 1e9:.1f}; choose another disk with --scratch or a smaller --max-disk"
+            f"{place}: {free / 1e9:.1f} GB free, but a recording may need {wanted_bytes / 1e9:.1f} GB and leaves "
+            f"{_SPARE_BYTES / 1e9:.1f} GB free; choose another disk with --scratch or a smaller --max-disk"
         )
 
 
@@ -79,13 +79,13 @@ def _watch(
     command: Sequence[str], limited: Group | None, budget: Budget, database: Path, output: Path, counters: Path | None,
     nice: int,
 ) -> None:  # fmt: skip
-    """Run `command` to its end and note its counters every second."""
+    """Run `command` to its end and read its counters every second."""
 
     def prepare() -> None:
-        os.setsid()  # a session of its own: Ctrl-C reaches us alone, and we end it
+        os.setsid()  # own session: Ctrl-C reaches only the recorder, which then ends db_bench
         if nice:
             os.nice(nice)
-            with contextlib.suppress(OSError):  # a new session is a scheduling group of its own, which has a priority too
+            with contextlib.suppress(OSError):  # the new session's autogroup has its own nice value
                 Path("/proc/self/autogroup").write_text(str(nice))
         if limited is not None:
             limited.enter()
@@ -116,9 +116,10 @@ def _watch(
 
 def _within(row: tuple[float | int, ...], budget: Budget, database: Path) -> None:
     if row[0] > budget.time_s:
-        raise InputError(f"db_bench ran over {budget.time_s:.0f} s and was stopped; give more with --max-time")
+        raise InputError(f"db_bench ran longer than {budget.time_s:.0f} s and was stopped; raise --max-time")
     if row[-1] > budget.disk_bytes:
-        raise InputError(f"{database}: over {budget.disk_bytes / 1e9:.1f} GB, db_bench was stopped; give more with --max-disk")
+        limit = f"{budget.disk_bytes / 1e9:.1f} GB"
+        raise InputError(f"{database}: larger than {limit}, db_bench was stopped; raise --max-disk")
 
 
 def _reading(second: float, pid: int, limited: Group | None, database: Path) -> tuple[float | int, ...]:
@@ -140,12 +141,12 @@ def _size(folder: Path) -> int:
         try:
             total += entry.stat().st_size
         except FileNotFoundError:
-            continue  # compacted away while we looked
+            continue  # a compaction deleted the file in the meantime
     return total
 
 
 def manifest_edits(manifest: Path) -> str | None:
-    """The version edits as `ldb` prints them, without the final file listing; None without ldb or if it fails."""
+    """Return the version edits that `ldb` prints, without the final file listing; None if ldb fails or is missing."""
     ldb = shutil.which("ldb")
     if ldb is None:
         return None

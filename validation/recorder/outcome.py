@@ -1,4 +1,4 @@
-"""What one recorded run measured, in the names of summary.json, and what several of them have in common."""
+"""Measured numbers of one recorded run, by their names in summary.json, and mean and range over repeats."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _FROM_LOG: Final = (
 
 
 def read_outcome(folder: Path) -> dict[str, Any]:
-    """Measured values of one repeat from what db_bench, the LOG and the counters say.
+    """Return the measured values of one repeat, from db_bench's output, the LOG and the counters.
 
-    Cut at the end of the measured interval: the LOG and the counters go on until the store is closed. Raises InputError
-    if db_bench's own result is missing.
+    LOG and counters are cut at the end of the measured interval, because both continue until the store is closed.
+    Raises InputError if db_bench's result line is missing.
     """
     text = read_text(_one(folder, "stdout.txt"))
     result = _RESULT.search(text)
@@ -59,13 +59,13 @@ def read_outcome(folder: Path) -> dict[str, Any]:
 
 
 def recorded_version(folder: Path) -> str:
-    """Release of RocksDB that db_bench printed."""
+    """Return the RocksDB release that db_bench printed; empty if it printed none."""
     found = _VERSION.search(read_text(_one(folder, "stdout.txt")))
     return found[1] if found else ""
 
 
 def combine(outcomes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Means over repeats, and their range as a share of the mean (the noise floor); no noise from one repeat."""
+    """Return means over repeats and range / mean (the noise floor); one repeat gives no noise."""
     names = [n for n in outcomes[0] if all(n in o for o in outcomes)]
     means: dict[str, Any] = {}
     noise: dict[str, Any] = {}
@@ -82,12 +82,12 @@ def combine(outcomes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], dict
 
 
 def _short(value: float) -> float | int:
-    """Six digits: more is not measured."""
+    """Round to six significant digits; from 1e6, to whole numbers."""
     return round(value) if abs(value) >= 1e6 or value == int(value) else float(f"{value:.6g}")
 
 
 def _device_bytes(folder: Path, until_s: float) -> dict[str, float]:
-    """Bytes that went to and came from the device by `until_s`, interpolated between two readings of the counters."""
+    """Return the bytes written to and read from the device until `until_s`, interpolated between two readings."""
     rows = list(csv.DictReader(io.StringIO(read_text(_one(folder, "counters.csv")))))
     before = {"second": 0.0, "read_bytes": 0.0, "write_bytes": 0.0}
     for row in rows:
@@ -95,7 +95,7 @@ def _device_bytes(folder: Path, until_s: float) -> dict[str, float]:
         if after["second"] >= until_s or row is rows[-1]:
             share = min(1.0, (until_s - before["second"]) / max(1e-9, after["second"] - before["second"]))
             moved = {key: before[key] + share * (after[key] - before[key]) for key in ("read_bytes", "write_bytes")}
-            if not any(moved.values()):  # no cgroup could be made: nothing was counted
+            if not any(moved.values()):  # all zero: the cgroup could not be created
                 return {}
             return {"device_bytes_read": moved["read_bytes"], "device_bytes_written": moved["write_bytes"]}
         before = after

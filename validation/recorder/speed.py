@@ -1,7 +1,8 @@
-"""How fast this machine is just now: a fixed computation, timed before and after each recorded run.
+"""Speed of this machine: the time of a fixed computation before and after each recorded run.
 
 A virtual machine shares its cores, caches and memory with others: jobs of the recorded cases took 0.8 to 1.1 of the CPU
-time that their calibration lets expect (validation/scorecard/findings.yaml). The computation sorts, so it compares as merges do.
+time that the calibration predicts (validation/scorecard/findings.yaml). The computation is a sort, because compactions
+also spend their CPU time on comparisons.
 """
 
 from __future__ import annotations
@@ -18,37 +19,37 @@ from typing import Final
 import numpy as np
 
 _KEYS: Final = 1 << 20
-"""Sorted keys: 8 MiB."""
+"""Number of keys to sort (8 MiB)."""
 _ROUNDS: Final = 9
 _NOTABLE: Final = 0.05
-"""What repeats of a run may differ by in speed before it is said."""
+"""Difference in speed between repeats, or share of stolen CPU time, from which the recorder prints a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Medians of the computation's time, and what the host took away."""
+    """Time of the computation and stolen CPU time, read at one moment."""
 
     alone_s: float
-    """With one core busy."""
+    """Median time of the computation on one core, all others idle."""
     crowded_s: float
-    """With all of them."""
+    """Time of the computation on all cores at once: mean over the cores of the median."""
     steal_s: float
-    """CPU seconds since boot for which a core had work and the host ran something else (Linux, /proc/stat)."""
+    """Steal time since boot in CPU seconds: a core had work, but the host ran another task (Linux, /proc/stat)."""
     at_s: float
-    """Monotonic clock when that was read."""
+    """Monotonic clock at the reading of `steal_s`."""
 
 
 def measure_speed() -> Speed:
-    """Time the computation, first on one core, then on all at once. Takes about two seconds."""
+    """Time the computation, first on one core, then on all cores at once; this takes about two seconds."""
     cores = os.cpu_count() or 1
     alone = _median_s(_ROUNDS)
-    with ThreadPoolExecutor(cores) as pool:  # sorting releases the interpreter's lock
+    with ThreadPoolExecutor(cores) as pool:  # NumPy's sort releases the GIL
         crowded = list(pool.map(_median_s, [_ROUNDS] * cores))
     return Speed(alone, statistics.fmean(crowded), _steal_s(), time.monotonic())
 
 
 def speed_facts(before: Speed, after: Speed) -> dict[str, float]:
-    """What is kept with a repeat: means of before and after, and the time stolen between them per second."""
+    """Return the facts stored with a repeat: mean times, drift between the readings, and steal time per second."""
     return {
         "alone_s": _short((before.alone_s + after.alone_s) / 2.0),
         "crowded_s": _short((before.crowded_s + after.crowded_s) / 2.0),
@@ -58,14 +59,14 @@ def speed_facts(before: Speed, after: Speed) -> dict[str, float]:
 
 
 def speeds_differ(repeats: Sequence[Mapping[str, float]]) -> str:
-    """A line for the terminal where the machine was not the same in all repeats, else nothing."""
+    """Return a warning for the terminal if the machine's speed differed between repeats, else an empty text."""
     spread = max(max(r[key] for r in repeats) / min(r[key] for r in repeats) for key in ("alone_s", "crowded_s")) - 1.0
     stolen = max(r["stolen"] for r in repeats)
     if max(spread, stolen) < _NOTABLE:
         return ""
     return (
-        f"  the machine was not the same throughout: a fixed computation took {100.0 * spread:.0f} % longer beside one repeat "
-        f"than beside another, the host stole {100.0 * stolen:.0f} % of a core\n"
+        f"  the speed of the machine changed: a fixed computation took {100.0 * spread:.0f} % longer in one repeat "
+        f"than in another; steal time was {100.0 * stolen:.0f} % of a core\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""The verb `record`: run real db_bench for cases, on this machine, on a device of known limits."""
+"""The verb `record`: run real db_bench for cases on this machine, on a device with known limits."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
 from lsmlab.validation.recorder.speed import measure_speed, speed_facts, speeds_differ
 
 _INTERRUPTED: Final = 130
-_HELP: Final = """Run real db_bench for cases and keep what it measured in their folders.
+_HELP: Final = """Run real db_bench for cases and store the measurements in their folders.
 
 usage: lsmlab record CASE... [options]
 
-  CASE is a folder with a case.yaml (docs/reference/cases.md), or one that holds such folders. Its store, device, prefill
-  and workload become db_bench's flags; caps are set with a cgroup, which needs root. The database is deleted after each
-  run. The numbers are written at the end of case.yaml, raw files beside it.
+  CASE is a folder with a case.yaml (docs/reference/cases.md), or a folder above such folders. The case's store, device,
+  prefill and workload become db_bench's flags; a cgroup sets the caps, which needs root. The database is deleted after
+  each run. The numbers are written at the end of case.yaml, the raw files into the same folder.
 
-  --repeats N      runs of each case, whose range is the noise floor (default: 2)
-  --again          record cases anew that have been recorded
-  --db-bench PATH  the tool (default: db_bench on the PATH); its release must be the case's
-  --scratch DIR    where the database lies meanwhile, on the disk to be limited (default: the system's temporary folder)
-  --max-disk SIZE  end a run whose database outgrows this (default: 20GB)
-  --max-time TIME  end an invocation of db_bench that takes longer (default: 600s)
+  --repeats N      runs of each case; their range is the noise floor (default: 2)
+  --again          record also the cases that contain a recording, and replace it
+  --db-bench PATH  path of db_bench (default: searched on the PATH); its release must match the case
+  --scratch DIR    folder of the database during a run, on the disk to be limited (default: system's temporary folder)
+  --max-disk SIZE  stop a run when its database grows above this size (default: 20GB)
+  --max-time TIME  stop an invocation of db_bench after this time (default: 600s)
   --nice N         priority of db_bench, -20 to 19 (default: 0)
   --dry-run        print the command lines and run nothing
 """
@@ -49,8 +49,8 @@ usage: lsmlab record CASE... [options]
 def record(argv: list[str]) -> int:
     """Record the named cases.
 
-    Exit code 0; 2 if one of several could not be recorded, the others being recorded nevertheless; 130 if interrupted.
-    What is finished by then is kept.
+    Returns 0; 2 if one of several cases failed (all others are recorded); 130 after an interrupt, which keeps the
+    finished repeats.
     """
     if not argv or {"-h", "--help"} & set(argv):
         sys.stdout.write(_HELP)
@@ -72,7 +72,7 @@ def record(argv: list[str]) -> int:
                     sys.stderr.write(f"lsmlab: {case.name}: {error}\n")
                     failed = True
         except KeyboardInterrupt:
-            sys.stderr.write("\nInterrupted. Databases are removed; repeats that had finished are kept.\n")
+            sys.stderr.write("\nInterrupted. Databases are removed; finished repeats are kept.\n")
             return _INTERRUPTED
     return 2 if failed else 0
 
@@ -127,15 +127,16 @@ def _limits(device: dict[str, Any]) -> Limits:
 
 
 def _tool(named: Path | None, wanted: str) -> str:
-    """Path of db_bench, of the release that the case names. Raises InputError with the remedy."""
+    """Return the path of db_bench if its release matches the case. Raises InputError with the remedy."""
     tool = shutil.which(str(named) if named else "db_bench")
     if tool is None:
         raise InputError(f"{named or 'db_bench'}: not found; install it (Debian: rocksdb-tools) or give --db-bench PATH")
-    told = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False)
-    words = (told.stdout + told.stderr).split()
+    result = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False)
+    words = (result.stdout + result.stderr).split()
     found = next((w for w in words if w[:1].isdigit() and "." in w), "")
     if found and Version.parse(found) != Version.parse(wanted):
-        raise InputError(f"{tool}: is release {found}, the case says {wanted}; change store.version or give --db-bench")
+        remedy = "change store.version or give --db-bench"
+        raise InputError(f"{tool}: is release {found}, but the case names release {wanted}; {remedy}")
     return tool
 
 
@@ -152,13 +153,13 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--nice", type=int, default=0)
     given = parser.parse_args(argv)
     if given.repeats < 1:
-        raise InputError(f"--repeats {given.repeats}: at least 1 run is needed")
+        raise InputError(f"--repeats {given.repeats}: must be at least 1")
     if given.scratch is not None and not given.scratch.is_dir():
         raise InputError(f"--scratch {given.scratch}: no such folder")
     given.max_disk = round(_quantity("--max-disk", given.max_disk, "bytes"))
     given.max_time = _quantity("--max-time", given.max_time, "seconds")
     if given.nice < 0 and os.geteuid() != 0:
-        raise InputError(f"--nice {given.nice}: a higher priority needs root")
+        raise InputError(f"--nice {given.nice}: a negative value needs root; give 0 to 19")
     return given
 
 
@@ -171,7 +172,7 @@ def _quantity(option: str, text: str, kind: str) -> float:
 
 @contextlib.contextmanager
 def _terminated_as_interrupt() -> Iterator[None]:
-    """A request to end (SIGTERM) cleans up like Ctrl-C."""
+    """Turn SIGTERM into KeyboardInterrupt, so that it cleans up like Ctrl-C."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

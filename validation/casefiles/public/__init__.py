@@ -1,6 +1,6 @@
-"""Public runs as cases: each table is described by a file in tables/ (docs/how-to/add-public-runs.md).
+"""Published runs as cases: a file in tables/ describes each table (docs/how-to/add-public-runs.md).
 
-- cases: all cases, repeats merged; table: rows of a table to runs; template: values from columns.
-- text: latencies in db_bench's output beside a LOG.
-- sessions.yaml: write bandwidth of each drive by day, fitted.
+- cases: all cases, with repeats combined; table: builds runs from a table's rows; template: values from columns.
+- text: reads latencies from the db_bench output stored with a LOG.
+- sessions.yaml: fitted write bandwidth of each drive in each session (day of measurement).
 """

@@ -1,9 +1,9 @@
-"""The public runs of real RocksDB as cases: everything that is scored of ../shared/data/public_runs.
+"""Builds cases from published runs of real RocksDB in ../shared/data/public_runs.
 
-The runs are others' (README of that folder names them); nothing of theirs is committed here. Each table is described by a
-file in tables/, which table.py reads. Repeats of one configuration become one case with the mean and the noise between
-them. Rows of configurations in `CALIBRATION` were used to fit the machines' constants (configs/parameters); the others
-are test rows, which no constant has seen.
+Other people made these runs (the README of that folder names the authors); this repository contains none of the data. A
+file in tables/ describes each table; table.py reads both. Repeats of one configuration become one case with their mean
+and range. The constants of the machines (configs/parameters) were fitted to the configurations in `CALIBRATION`. All
+other rows are test rows: no constant was fitted to them.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from lsmlab.validation.casefiles.public.table import DATA, common, descriptions,
 from lsmlab.validation.casefiles.public.template import NOTHING, value_of
 
 CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
-"""Write bandwidth of each device by session, fitted to the calibration runs by validation/calibrate/public.py."""
+"""File with the write bandwidth of each device by session; validation/calibrate/public.py fits it."""
 CALIBRATION: Final = tuple(start for about in descriptions().values() for start in about.get("calibration", ()))
-"""Beginnings of names: of each session the run with the fewest jobs or the lowest rate. The constants were fitted to
-their job records; all other runs are test runs."""
+"""First parts of the names of calibration runs: in each session, the run with the fewest jobs or the lowest rate.
+Constants were fitted to the job records of these runs; all other runs are test runs."""
 
 
 def public_cases(data: Path = DATA, sets: tuple[str, ...] = ()) -> Iterator[Case]:
-    """All public runs below `data`, or those of some sets. Raises InputError if the data are not there."""
+    """Yield the cases of all sets below `data`, or of the named sets. Raises InputError if the data are missing."""
     for name in sets or descriptions():
         for mapping in merged(runs_of(name, data)):
             yield case_from_mapping(mapping, data)
 
 
 def merged(mappings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Repeats of one configuration as one mapping: means, and the range between repeats relative to the mean."""
+    """Combine repeats of one configuration into one mapping with their means and range / mean."""
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for mapping in mappings:
         groups[mapping["name"]].append(mapping)
@@ -50,12 +50,12 @@ def merged(mappings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def is_calibration(name: str) -> bool:
-    """Whether the constants were fitted to the job records of the case of this name."""
+    """Whether constants were fitted to the job records of the case of this name."""
     return name.startswith(CALIBRATION)
 
 
 def session_of(mapping: Mapping[str, Any]) -> str:
-    """The session in which a run was made, by the path in its source; empty for runs of other machines."""
+    """Return the session of a run, from the path in its source; empty for runs of other machines."""
     path = str(mapping["source"]).split()[1].rstrip(":")
     session = value_of({"column": "path", "beginnings": common()["sessions"]}, {"path": path})
     return "" if session is NOTHING else str(session)

@@ -1,10 +1,15 @@
-"""Runs of a public table: rows of a CSV file become the mappings that a case.yaml would hold.
+"""Converts the rows of a published CSV table to mappings with the keys of a case.yaml.
 
-Each file in tables/ describes one set of runs: `table` (the CSV file), `where` (what cells have to begin with), `group`
-(columns whose equal values make one run of several rows), `values` (names for derived values, in order), `case`, `measured`
-(in base units, of all rows of the run), `noise_from` (name of the runs whose range is the noise of this one), `calibration`
-(beginnings of the names of runs to which constants were fitted) and `write_histogram` (latencies from the output beside the
-LOG). template.py says how a value is described. tables/common.yaml holds maps and lists that several files name by `$name`.
+Each file in tables/ describes one set of runs with these keys:
+- `table`: the CSV file; `where`: the text with which the cells of a column must begin;
+- `group`: columns; rows with equal values in them form one run;
+- `values`: names of derived values, computed in order;
+- `case` and `measured`: the content of the case; measured numbers in base units, collected from all rows of the run;
+- `noise_from`: name of the runs whose range is the noise of this run;
+- `calibration`: first parts of the names of the runs to which constants were fitted;
+- `write_histogram`: read latencies from the db_bench output stored with the LOG.
+
+template.py defines how to describe a value. tables/common.yaml contains maps and lists that the files use as `$name`.
 """
 
 from __future__ import annotations
@@ -22,24 +27,24 @@ from lsmlab.validation.casefiles.public.template import Row, filled, number, val
 from lsmlab.validation.casefiles.public.text import write_histogram
 
 DATA: Final = Path("../shared/data/public_runs")
-"""Where the data lie beside a checkout."""
+"""Folder of the data, relative to the root of the source tree."""
 _FOLDER: Final = Path(__file__).with_name("tables")
 _COMMON: Final = "common"
 _CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
 _OPTION: Final = "opt_"
-"""Beginning of the columns that hold options of RocksDB; a -1 in them means "not set"."""
+"""Prefix of the columns with RocksDB options; a value of -1 in them means "not set"."""
 
 
 @cache
 def descriptions() -> Mapping[str, Mapping[str, Any]]:
-    """The described sets of runs by name, in the order of common.yaml."""
+    """Return the descriptions of all sets of runs by name, in the order of common.yaml."""
     shared = common()
     return {name: _resolved(_load(_FOLDER / f"{name}.yaml"), shared) for name in shared["sets"]}
 
 
 @cache
 def common() -> Mapping[str, Any]:
-    """What several descriptions share, and the fitted condition of each device by session."""
+    """Return common.yaml, and under `conditions` the fitted write bandwidth of each device by session."""
     found: dict[str, Any] = _load(_FOLDER / f"{_COMMON}.yaml")
     rates = _load(_CONDITIONS) if _CONDITIONS.is_file() else {}
     found["conditions"] = {f"{session}/{device}": rate for session, of in rates.items() for device, rate in of.items()}
@@ -51,7 +56,7 @@ def _load(path: Path) -> Any:
 
 
 def _resolved(value: Any, shared: Mapping[str, Any]) -> Any:
-    """A description with the shared values in place of their names."""
+    """Replace each `$name` in a description by the shared value."""
     if isinstance(value, str) and value.startswith("$"):
         return shared[value[1:]]
     if isinstance(value, Mapping):
@@ -60,7 +65,7 @@ def _resolved(value: Any, shared: Mapping[str, Any]) -> Any:
 
 
 def runs_of(name: str, data: Path) -> Iterator[dict[str, Any]]:
-    """The runs of one set below `data`, one by one. Raises InputError if the set, a file or a value is not there."""
+    """Yield the runs of one set below `data`. Raises InputError if the set, a file or a value is missing."""
     known = descriptions()
     if name not in known:
         raise InputError(f"{name}: no such set of public runs; choose from {', '.join(known)}")
@@ -75,15 +80,15 @@ def runs_of(name: str, data: Path) -> Iterator[dict[str, Any]]:
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
-    """Rows of one of the tables. Raises InputError if it is not there."""
+    """Yield the rows of one of the tables. Raises InputError if the file is missing."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; the public runs belong into the folder ../shared/data/public_runs")
+        raise InputError(f"{path}: no such file; put the public runs into the folder ../shared/data/public_runs")
     with path.open(newline="") as file:
         yield from csv.DictReader(file)
 
 
 def _groups(table: Iterable[dict[str, str]], about: Mapping[str, Any]) -> list[list[Row]]:
-    """Rows of each run: those with equal cells in the columns `group`, or each row on its own."""
+    """Group the rows by run: rows with equal cells in the columns `group`, or each row as one run."""
     columns, found = about.get("group"), defaultdict(list)
     for place, row in enumerate(table):
         missing = [column for column in (*about.get("where", {}), *(columns or ())) if column not in row]
@@ -118,14 +123,14 @@ def _run(group: list[Row], about: Mapping[str, Any], logs: Mapping[str, str], da
 
 
 def _options(row: Row, names: Iterable[str]) -> dict[str, Any]:
-    """Options of RocksDB from the columns opt_*, where they are set."""
+    """Return the RocksDB options that are set in the columns opt_*."""
     cells = {name: row.get(_OPTION + name) for name in names}
     numbers = {name: number(cell) for name, cell in cells.items() if cell}
     return {name: value for name, value in numbers.items() if value >= 0}
 
 
 def _with_noise(runs: list[dict[str, Any]], described: str | None) -> Iterator[dict[str, Any]]:
-    """The runs, with the range of their reference runs relative to its mean as noise, where such runs are described."""
+    """Yield the runs; where the table names reference runs, add their range / mean as noise."""
     repeats: dict[str, list[Mapping[str, float]]] = defaultdict(list)
     for run in runs:
         repeats[run["name"]].append(run["measured"])

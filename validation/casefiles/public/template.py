@@ -1,13 +1,13 @@
-"""Values of a case from the columns of a table's row, as the files in tables/ describe them.
+"""Computes the values of a case from the columns of a table's row, by the descriptions in tables/.
 
 A description is one of
-- a text with columns in braces: `"{limit:.0f}MiB/s"`; with a format after the colon the column is a number;
+- a text with columns in braces: `"{limit:.0f}MiB/s"`; a column with a format after the colon is read as a number;
 - a text that begins with `=`: arithmetic on columns, such as `"= written_gib * 2**30"` (+ - * / ** and round);
-- a mapping with `column` or `text`, and `pattern` (a regular expression: its first group, or its named groups as columns of
-  their own), `map` (every text has to be in it), `lookup` (no value for other texts), `replace` (other texts stay), or
-  `beginnings` (by the text's beginning);
+- a mapping with `column` or `text`, and one of: `pattern` (a regular expression; its first group is the value, or its
+  named groups become new columns), `map` (must contain every text), `lookup` (no value for a text that it does not
+  contain), `replace` (keeps a text that it does not contain), `beginnings` (finds an entry by the start of the text);
 - a list: the first of its descriptions that has a value;
-- anything else: itself.
+- any other value: the value itself.
 
 A description that names an empty or missing column has no value (`NOTHING`), and its key is left out of the case.
 """
@@ -25,7 +25,7 @@ from lsmlab.models.errors import InputError
 
 Row = Mapping[str, Any]
 NOTHING: Final = object()
-"""The value of a description whose columns are empty."""
+"""Result for a description whose columns are empty."""
 _OPERATORS: Final[dict[type[ast.AST], Callable[..., Any]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -37,11 +37,11 @@ _OPERATORS: Final[dict[type[ast.AST], Callable[..., Any]]] = {
 
 
 class _EmptyColumnError(Exception):
-    """A column that a description names is empty or missing."""
+    """Raised for a column that a description names and that is empty or missing."""
 
 
 def number(value: Any) -> int | float:
-    """A cell as a number, whole where its text is. Raises InputError if it is none."""
+    """Return a cell as int if possible, else as float. Raises InputError for other text."""
     if isinstance(value, int | float):
         return value
     try:
@@ -55,7 +55,7 @@ def number(value: Any) -> int | float:
 
 
 def value_of(description: Any, row: Row) -> Any:
-    """Value of a description for a row, or `NOTHING`. Raises InputError if the description or a cell is wrong."""
+    """Return the value of a description for a row, or `NOTHING`. Raises InputError for a wrong description or cell."""
     try:
         return _value(description, row)
     except _EmptyColumnError:
@@ -63,7 +63,7 @@ def value_of(description: Any, row: Row) -> Any:
 
 
 def filled(template: Mapping[str, Any], row: Row) -> dict[str, Any]:
-    """A mapping with the values of its descriptions, nested mappings of keys included; keys may name columns too."""
+    """Replace the descriptions in a template, at any depth, by their values; keys may contain columns too."""
     found: dict[str, Any] = {}
     for key, description in template.items():
         name = value_of(key, row)

@@ -1,4 +1,4 @@
-"""What db_bench printed in the public runs: the latency histogram of writes, the total of the compaction table."""
+"""Reads db_bench's output of published runs: the write latency histogram and the total of the compaction table."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _WRITERS: Final = re.compile(r"\n(?:fillrandom|ycsb_load) ")
 
 
 def compaction_gib(text: str) -> float:
-    """GiB that flushes and compactions wrote, from a "Cumulative compaction" line."""
+    """Return the GiB written by flushes and compactions, from a "Cumulative compaction" line; 0 without that number."""
     found = _GIB.search(text)
     return float(found[1]) if found else 0.0
 
 
 def stdout_of(data: Path, log: str) -> Path | None:
-    """The output that lies beside a LOG, plain or compressed; None if it is not there."""
+    """Return the path of the db_bench output stored with a LOG, plain or compressed; None if there is no such file."""
     stem = _LOG_SUFFIX.sub("_stdout.txt", log)
     return next((p for p in (data / stem, data / f"{stem}.gz") if p.is_file()), None)
 
 
 def write_histogram(data: Path, log: str | None) -> dict[str, float]:
-    """Percentiles and the longest write in seconds, from the output that lies beside a LOG; empty if there is none."""
+    """Return write latency percentiles and maximum in seconds, from the output stored with a LOG; empty without it."""
     path = stdout_of(data, log) if log else None
     if path is None:
         return {}
@@ -38,7 +38,7 @@ def write_histogram(data: Path, log: str | None) -> dict[str, float]:
 
 
 def percentiles(text: str) -> dict[str, float]:
-    """P50, P99, P99.9, P99.99 and the maximum in seconds of the first histogram in a text; empty if there is none."""
+    """Return P50, P99, P99.9, P99.99 and maximum in seconds of the first histogram in a text; empty without one."""
     found, longest = _PERCENTILES.search(text), _LONGEST.search(text)
     if found is None or longest is None:
         return {}
@@ -47,7 +47,7 @@ def percentiles(text: str) -> dict[str, float]:
 
 
 def write_buckets(output: str) -> list[tuple[float, float, int]]:
-    """The histogram of writes: above, up to (both in microseconds), how many."""
+    """Return the write histogram as rows (lower bound, upper bound, count); bounds in microseconds."""
     return [(float(lo), float(hi), int(n)) for lo, hi, n in _BUCKET.findall(_of_writes(output))]
 
 
