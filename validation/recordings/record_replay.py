@@ -2,17 +2,17 @@
 
     python validation/recordings/record_replay.py SCRATCH OUT [NAME ...]
 
-SCRATCH is a directory for the databases (each is deleted at the end of its run), OUT the directory that gets one folder
-per run, and NAME one of the runs in `RUNS` (default: all of them). Needs `db_bench` and `ldb` of RocksDB 7.8 on the
-PATH (Debian: rocksdb-tools). A folder holds
+SCRATCH is a directory for the databases (each is deleted at the end of its run). The script creates one folder per run
+in OUT. NAME is one of the runs in `RUNS` (default: all). Needs `db_bench` and `ldb` of RocksDB 7.8 on the PATH (Debian:
+rocksdb-tools). A folder contains
 
-- `meta.json`: the exact command, the tool's version and what a replay must know of the workload;
+- `meta.json`: the exact command, the tool's version and the workload parameters that a replay needs;
 - `LOG.xz`: RocksDB's information log, with the database's path written as <db>;
 - `MANIFEST.txt.xz`: the version edits that `ldb manifest_dump --verbose --hex` prints, without the final file listing;
 - `OPTIONS.xz`: the newest OPTIONS file.
 
-The runs are small on purpose: megabyte memtables and tight limits give every kind of stall and some hundred
-compactions within seconds, and a LOG and a manifest of a few hundred kilobytes.
+The runs are small on purpose: with memtables of one megabyte and low stall limits, a run of seconds has every kind of
+stall and some hundred compactions, and its LOG and MANIFEST have a few hundred kilobytes.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ RUNS: dict[str, dict[str, int | str]] = {
 
 
 def main(arguments: list[str]) -> int:
-    """Record the runs that the command line names."""
+    """Record the runs named on the command line."""
     if len(arguments) < 2 or any(name not in RUNS for name in arguments[2:]):
         sys.stderr.write(f"usage: record_replay.py SCRATCH OUT [{' | '.join(RUNS)}]\n")
         return 2
@@ -96,7 +96,7 @@ def main(arguments: list[str]) -> int:
 
 
 def record(name: str, scratch: Path, out: Path) -> None:
-    """Run db_bench with the flags of `name` and keep what a replay needs in `out`."""
+    """Run db_bench with the flags of `name` and store the files of a recording in `out`."""
     flags = COMMON | RUNS[name]
     database = scratch / f"db_{name}"
     shutil.rmtree(database, ignore_errors=True)
@@ -107,7 +107,7 @@ def record(name: str, scratch: Path, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         edits = manifest_edits(max(database.glob("MANIFEST-*")))
         if edits is None:
-            raise SystemExit("ldb: not found, or it cannot read the manifest")
+            raise SystemExit("ldb: not found, or it cannot read the MANIFEST; install rocksdb-tools")
         log = (database / "LOG").read_text(errors="replace")
         options = max(database.glob("OPTIONS-*")).read_text()
     finally:

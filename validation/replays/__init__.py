@@ -1,6 +1,6 @@
-"""Replays: a recorded store's steps, each answered by the policies.
+"""Replays recorded runs: the policies decide at each step of a real store, and their answers are compared.
 
-- recording: LOG, MANIFEST and options of a run; commits: version edits with their times; timeline: their order;
-  steps: what a replay does with each.
-- contents: keys that recorded files must hold; replay: the replay; checks: right and wrong answers.
+- recording: LOG, MANIFEST and options of a run; commits: version edits with their times; timeline: all steps in order;
+  steps: the kinds of steps.
+- contents: keys that recorded files must contain; replay: the replay itself; checks: counts of right and wrong answers.
 """

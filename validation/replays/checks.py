@@ -1,4 +1,4 @@
-"""Counts of right and wrong answers, with the first wrong ones in words."""
+"""Counts of right and wrong answers, and descriptions of the first wrong answers."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ STATE: Final = "files per level"
 IMMUTABLES: Final = "immutable memtables"
 PICKS: Final = "compaction picks"
 MOVES: Final = "trivial moves"
-IDLE: Final = "picks of nothing"
+IDLE: Final = "empty picks"
 FLUSHES: Final = "flushed files"
 OUTPUTS: Final = "compaction outputs"
 INDEXES: Final = "index bytes"
 
 SHOWN_MISMATCHES: Final = 5
-"""Mismatches that a check keeps in words."""
+"""Number of mismatches of which a check keeps a description."""
 
 
 @dataclass
 class Check:
-    """How often the model gave the recorded answer to one kind of question."""
+    """Number of times the model gave the recorded answer to one kind of question."""
 
     name: str
     matched: int = 0
     total: int = 0
     mismatches: list[str] = field(default_factory=list)
-    """The first few, each in one line."""
+    """Descriptions of the first SHOWN_MISMATCHES mismatches, one line each."""
 
     def note(self, same: bool, explanation: str) -> None:
-        """Count one answer; `explanation` is kept if it differs."""
+        """Count one answer; keep `explanation` if the answer differs."""
         self.total += 1
         self.matched += same
         if not same and len(self.mismatches) < SHOWN_MISMATCHES:
@@ -39,7 +39,7 @@ class Check:
 
     @property
     def share(self) -> float:
-        """Matched part; 1 if nothing was asked."""
+        """Share of matching answers; 1 if there were no questions."""
         return self.matched / self.total if self.total else 1.0
 
 
@@ -51,7 +51,7 @@ class ReplayResult:
     checks: dict[str, Check]
 
     def table(self) -> str:
-        """One line per check, and below each the first answers that differ."""
+        """Return one line per check, followed by its first mismatches."""
         width = max(len(name) for name in self.checks)
         rows = [self.name]
         for check in self.checks.values():

@@ -1,7 +1,8 @@
-"""Which edits of a MANIFEST became a version when, as far as a LOG tells it.
+"""Commit times of the version edits of a MANIFEST, from the LOG.
 
-Several commits may share one MANIFEST write and so one version, several versions may pass before a thread logs its own:
-the files per level that the log prints decide (behaviour/measurements.md, Replays of recorded runs).
+Several commits may share one MANIFEST write and therefore one version. Several versions may be installed before a
+thread logs its own. The files per level in the LOG decide between the possibilities
+(behaviour/measurements.md, Replays of recorded runs).
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from lsmlab.validation.logs.records import DeletedLine, DroppingLine
 from lsmlab.validation.replays.steps import Commit
 
 FIRST_VERSION: Final = 2
-"""Version of a store that was just created; its first commit makes version 3."""
+"""Version number of a new store; its first commit creates version 3."""
 _FINISHES: Final = ("flush_finished", "compaction_finished", "trivial_move")
-_SAME_WRITE_US: Final = 150  # less than a MANIFEST write with its fsync takes, more than a thread to wake up
-_MOST_GROUPED: Final = 8  # commits looked at for one MANIFEST write; more were never seen
+_SAME_WRITE_US: Final = 150  # shorter than a MANIFEST write with fsync, longer than a thread's wake-up
+_MOST_GROUPED: Final = 8  # largest number of commits tried for one MANIFEST write; recordings have no more
 
 
 Moment = ReleasedLine | DeletedLine | Event
-"""What says in a LOG that something was committed."""
+"""Records of a LOG that report a commit."""
 
 
 @dataclass(slots=True)
 class TrivialMove:
-    """One trivial move: its lines and its event."""
+    """One trivial move: time of its pick, its event, file numbers, and files per level after it."""
 
     picked_us: int
     event: Event
@@ -38,7 +39,7 @@ class TrivialMove:
 
 
 def trivial_moves(records: Sequence[Record]) -> dict[int, TrivialMove]:
-    """Trivial moves by job."""
+    """Return the trivial moves by job."""
     waiting: dict[str, list[MovingLine]] = defaultdict(list)
     latest: dict[str, TrivialMove] = {}
     moves: dict[int, TrivialMove] = {}
@@ -57,7 +58,7 @@ def trivial_moves(records: Sequence[Record]) -> dict[int, TrivialMove]:
 
 @dataclass(slots=True)
 class Drop:
-    """Files that FIFO threw away: its lines, which are all that it logs."""
+    """One FIFO deletion: time of its pick, its last line and the numbers of the deleted files."""
 
     picked_us: int
     line: DeletedLine
@@ -65,7 +66,7 @@ class Drop:
 
 
 def drops(records: Sequence[Record]) -> dict[DeletedLine, Drop]:
-    """FIFO's deletions by the line that ends them."""
+    """Return the FIFO deletions by their last line in the LOG."""
     waiting: dict[str, list[DroppingLine]] = defaultdict(list)
     found: dict[DeletedLine, Drop] = {}
     for record in records:
@@ -79,7 +80,7 @@ def drops(records: Sequence[Record]) -> dict[DeletedLine, Drop]:
 
 
 class Committer:
-    """Finds which edits took effect with which finish event."""
+    """Finds the version edits that each finish event committed."""
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class Committer:
         self.drops: dict[DeletedLine, Drop] = {}
 
     def commits(self, log: RocksDbLog) -> list[Commit]:
-        """Commits in time order: a flush's when its memtables are gone, any other's when its event is logged."""
+        """Return commits in time order: of a flush at the release of its memtables, of others at their event."""
         self.drops = drops(log.records)
         moments = [r for r in log.records if isinstance(r, ReleasedLine | DeletedLine) or _finishes(r)]
         found: list[Commit] = []
@@ -112,11 +113,11 @@ class Committer:
             state = self._state(moment)
             own = self._own(moment, moments[i + 1 :])
             if own is None:
-                continue  # interrupted by closing the store
+                continue  # the store was closed before the commit
             if isinstance(moment, ReleasedLine):
                 edits = self._apply(own, self._state_after(moment, moments[i + 1 :]))
             elif isinstance(moment, Event) and moment.name == "flush_finished":
-                # a younger flush is committed later, by the thread of an older one
+                # the thread of an older flush commits this flush later
                 edits = range(0)
             else:
                 edits = self._apply(own, state)
@@ -138,7 +139,7 @@ class Committer:
         return found
 
     def _own(self, moment: Moment, later: Sequence[Moment]) -> int | None:
-        """The edit that `moment` makes a version, the last one where a flush commits several."""
+        """Return the index of the edit that `moment` commits; the last of several for a flush; None if unknown."""
         if isinstance(moment, Event):
             return self.edit_of_job.get(moment.job)
         if isinstance(moment, DeletedLine):
@@ -152,9 +153,10 @@ class Committer:
         return max((self.edit_of_job[self.creator[f]] for f in files if f in self.creator), default=None)
 
     def _state_after(self, released: ReleasedLine, later: Sequence[Moment]) -> tuple[int, ...]:
-        """Files per level that shows which other threads' edits were in the flush's MANIFEST write; empty if unknown.
+        """Return the files per level after the flush's MANIFEST write, with other threads' edits; empty if unknown.
 
-        That is the next state to be logged, if the flush's own thread logs it or nobody can have written in between.
+        This is the next state in the LOG if the flush's own thread logs it, or if the time in between is too short for
+        another MANIFEST write.
         """
         other = next((m for m in later if not isinstance(m, ReleasedLine) or m.place == 1), None)
         if isinstance(other, Event) and (
@@ -170,7 +172,7 @@ class Committer:
         return move.lsm_state if move else tuple(moment.data.get("lsm_state", ()))
 
     def _apply(self, own: int, state: tuple[int, ...]) -> range:
-        """Edits that are in force from now on and were not before: up to `own`, and on until `state` is reached."""
+        """Return the newly committed edits: all up to `own`, then further ones until the tree has the shape `state`."""
         least = max(0, own + 1 - self.done)
         tries = range(least, min(least + _MOST_GROUPED, len(self.edits) - self.done) + 1)
         count = next((n for n in tries if not state or self._after(n) == state), least)

@@ -1,4 +1,4 @@
-"""What recorded files must contain: db_bench's keys flushed, merged, cut and packed by the model's rules."""
+"""Contents of recorded files: computes the keys, file sizes and index sizes that the model predicts for each file."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from lsmlab.validation.replays.recording import Workload
 from lsmlab.validation.replays.timeline import Timeline
 
 Answer = tuple[str, bool, str]
-"""Name of a check, whether the model gave the recorded answer, and what both said."""
+"""Name of a check, whether the model gave the recorded answer, and both answers as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A merge between its pick and its commit."""
+    """A compaction between its pick and its commit."""
 
     inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...]
     context: CutContext
 
 
 class Contents:
-    """Gives every file of the replayed tree its exact keys, and says whether the recorded sizes follow from them."""
+    """Computes the exact keys of every file of the replayed tree and compares predicted with recorded sizes."""
 
     def __init__(self, workload: Workload, engine: RocksDb, timeline: Timeline) -> None:
         self._workload = workload
@@ -52,7 +52,7 @@ class Contents:
         lo: int,
         hi: int,
     ) -> None:
-        """Keep what the cutting of a job's outputs depends on: the tree on which it was picked."""
+        """Store the inputs and the cutting context of a compaction, which depend on the tree at its pick."""
         engine = self._engine
         parents = engine.grandparent_level(tree, output, lo, hi)
         files: list[SortedFile] = []
@@ -71,11 +71,11 @@ class Contents:
         self._jobs[job] = _Job(inputs, context)
 
     def committed(self, job: int, new: Sequence[SortedFile]) -> Iterator[Answer]:
-        """Fill in the keys of the files that a job adds, and compare what the log says of them."""
-        told = {event.data["file_number"]: event for event in self._timeline.created.get(job, ())}
+        """Set the keys of the files that a job adds, and compare their predicted sizes with the LOG."""
+        logged = {event.data["file_number"]: event for event in self._timeline.created.get(job, ())}
         merge = self._jobs.pop(job, None)
         if merge is None:
-            yield from self._flushed(job, new, told)
+            yield from self._flushed(job, new, logged)
             return
         keys = unique_sorted(np.concatenate([f.keys for _, files in merge.inputs for f in files]))
         layout = self._layout(keys)
@@ -83,16 +83,16 @@ class Contents:
         expected = list(pairwise(bounds))
         for place, file in enumerate(sorted(new, key=lambda f: f.lo)):
             start, end = expected[place] if place < len(expected) else (0, 0)
-            yield from self._compare(OUTPUTS, layout, keys, (start, end), told[file.number])
+            yield from self._compare(OUTPUTS, layout, keys, (start, end), logged[file.number])
             first, last = keys.searchsorted((file.lo, file.hi + 1))
             _fill(file, keys[first:last])
 
-    def _flushed(self, job: int, new: Sequence[SortedFile], told: dict[int, Event]) -> Iterator[Answer]:
+    def _flushed(self, job: int, new: Sequence[SortedFile], logged: dict[int, Event]) -> Iterator[Answer]:
         flush = self._timeline.flushes[job]
         keys = unique_sorted(self._stream.take(int(flush.data["num_entries"])))
         layout = self._layout(keys)
         for file in new:
-            yield from self._compare(FLUSHES, layout, keys, (0, len(keys)), told[file.number])
+            yield from self._compare(FLUSHES, layout, keys, (0, len(keys)), logged[file.number])
             _fill(file, keys)
 
     def _layout(self, keys: KeyArray) -> BlockLayout:
@@ -109,18 +109,18 @@ class Contents:
     ) -> Iterator[Answer]:
         start, end = span
         properties = event.data["table_properties"]
-        told = (properties["num_entries"], properties["data_size"])
+        recorded = (properties["num_entries"], properties["data_size"])
         expected = (end - start, layout.data_bytes(start, end))
         number = event.data["file_number"]
-        yield check, told == expected, f"file {number}: log has {told} (entries, data bytes), model {expected}"
-        if told == expected:
+        yield check, recorded == expected, f"file {number}: LOG has {recorded} (entries, data bytes), model {expected}"
+        if recorded == expected:
             index = index_bytes(keys, layout, start, end, self._workload.key_size, shorten_last=True)
             size = properties["index_size"]
-            yield INDEXES, index == size, f"file {number}: log has {size}, model {index}"
+            yield INDEXES, index == size, f"file {number}: LOG has {size}, model {index}"
 
 
 def _deeper(tree: Tree, output: int, lo: int, hi: int) -> bool:
-    """Whether a level below the output has a file in the range (RangeMightExistAfterSortedRun)."""
+    """Whether a level below the output level has a file that overlaps the range (RangeMightExistAfterSortedRun)."""
     for level in tree.levels[output + 1 :]:
         first, last = level.overlapping(lo, hi)
         if last > first:

@@ -1,4 +1,4 @@
-"""A recorded run of a real store: its log, its manifest, its options and the workload that it was given."""
+"""A recorded run of a real store: LOG, MANIFEST, options and workload."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lsmlab.validation.logs.reader import RocksDbLog, read_log, read_text
 
 @dataclass(frozen=True)
 class Workload:
-    """What db_bench wrote: one fillrandom by one thread."""
+    """Workload of db_bench: one fillrandom by one thread; sizes in bytes."""
 
     seed: int
     num: int
@@ -28,18 +28,18 @@ class Workload:
 
 @dataclass(frozen=True)
 class Recording:
-    """One directory of `validation/recordings`, or of the same shape."""
+    """Content of one directory of `validation/recordings`, or of another directory with the same files."""
 
     name: str
     log: RocksDbLog
     edits: list[VersionEdit]
-    """Those that change files, in commit order."""
+    """Version edits that add or delete files, in commit order."""
     options: Mapping[str, Any]
     workload: Workload | None
-    """None if the keys are not known: then the contents of files cannot be replayed."""
+    """None if the keys are unknown; then the replay does not check the contents of files."""
 
     def engine(self) -> RocksDb:
-        """The model of the store that was recorded: its version, its options."""
+        """Return the model of RocksDB with the version and options of the recording."""
         version = str(Version.parse(self.log.version))
         return RocksDb(RocksDbSettings(version=version, options=dict(self.options)))
 
@@ -47,7 +47,7 @@ class Recording:
 def load_recording(directory: Path) -> Recording:
     """Read LOG, MANIFEST.txt, OPTIONS (each plain, .gz or .xz) and meta.json, which may be missing.
 
-    Without an OPTIONS file the LOG's header serves. Raises InputError for what cannot be read.
+    Without an OPTIONS file, options come from the LOG's header. Raises InputError for a missing or unreadable file.
     """
     log_path = _find(directory, "LOG")
     manifest_path = _find(directory, "MANIFEST.txt")
@@ -72,9 +72,10 @@ def _workload(path: Path) -> Workload | None:
     if not path.is_file():
         return None
     try:
-        told = json.loads(path.read_text())["workload"]
-        if told["benchmarks"] != "fillrandom" or told["threads"] != 1:
+        given = json.loads(path.read_text())["workload"]
+        if given["benchmarks"] != "fillrandom" or given["threads"] != 1:
             return None
-        return Workload(*(int(told[key]) for key in ("seed", "num", "key_size", "value_size")))
+        return Workload(*(int(given[key]) for key in ("seed", "num", "key_size", "value_size")))
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: no workload in it ({error}); see validation/recordings/record_replay.py") from None
+        remedy = "record again with validation/recordings/record_replay.py"
+        raise InputError(f"{path}: has no valid workload ({error}); {remedy}") from None

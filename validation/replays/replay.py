@@ -1,9 +1,9 @@
-"""Replay a recorded run against the model's policies: the same tree, the same question, RocksDB's answer and ours.
+"""Replay a recorded run and compare the decisions of the model's policies with those of RocksDB on the same tree.
 
     python -m lsmlab.validation.replays.replay DIRECTORY [...]
 
-prints one table per recording (`validation/recordings/<name>`, or any directory of that shape). At each step of the
-timeline the tree is what the MANIFEST says, so a wrong answer shows once and does not spoil what follows
+prints one table per recording (`validation/recordings/<name>`, or another directory with the same files). At each step
+the tree comes from the MANIFEST. So one wrong answer counts once and does not affect later steps
 (behaviour/measurements.md, Replays of recorded runs).
 """
 
@@ -43,11 +43,11 @@ from lsmlab.validation.replays.steps import Commit, Idle, Picked, Switch
 from lsmlab.validation.replays.timeline import Timeline, build_timeline
 
 MOST_HIDDEN_US: Final = 100_000
-"""How long after its pick a trivial move may log it: it waits for the DB mutex in between."""
+"""Longest time between a trivial move's pick and its LOG line; in between the move waits for the DB mutex."""
 
 
 class Replay:
-    """The state of the recorded store as of one step, and the checks so far."""
+    """State of the recorded store at one step, and the checks so far."""
 
     def __init__(self, recording: Recording) -> None:
         self.engine = recording.engine()
@@ -68,7 +68,7 @@ class Replay:
         self.contents = Contents(recording.workload, self.engine, self.timeline) if recording.workload else None
 
     def run(self) -> dict[str, Check]:
-        """Take every step once."""
+        """Process all steps in order and return the checks."""
         for step in self.timeline.steps:
             match step:
                 case Switch():
@@ -92,16 +92,16 @@ class Replay:
         inputs = StallInputs(self.immutables, self.engine.picker.stall_run_count(self.tree), pending,
                              self.engine.bottommost_bytes(self.tree, pending))  # fmt: skip
         self.throttle = self.engine.throttle.recompute(self.throttle, inputs)
-        told = step.line.text if step.line else None
+        recorded = step.line.text if step.line else None
         expected = self.throttle.line.rstrip() if self.throttle.line else None
-        if told is not None or expected is not None:
-            self.checks[LINES].note(told == expected, f"at {step.time_us}: log {told!r}, model {expected!r}")
+        if recorded is not None or expected is not None:
+            self.checks[LINES].note(recorded == expected, f"at {step.time_us}: LOG {recorded!r}, model {expected!r}")
         if step.line is not None and step.line.pending_bytes is not None:
-            told_pending = step.line.pending_bytes
+            in_log = step.line.pending_bytes
             self.checks[PENDING].note(
-                told_pending == pending, f"at {step.time_us}: log {told_pending}, model {pending}; {self._state()}"
+                in_log == pending, f"at {step.time_us}: LOG {in_log}, model {pending}; {self._state()}"
             )
-        if step.line is not None and step.line.rate_bytes_per_s is not None:  # go on from what really was
+        if step.line is not None and step.line.rate_bytes_per_s is not None:  # continue with the recorded rate
             self.throttle = replace(self.throttle, rate_bytes_per_s=step.line.rate_bytes_per_s)
 
     def _state(self) -> str:
@@ -113,7 +113,7 @@ class Replay:
         return self.engine.picker.pick(self.tree, list(self.running.values()), 0.0)
 
     def _settle(self, time_us: int) -> Pick:
-        """Take all picks that were made by now but logged later; the model's answer to what is left."""
+        """Process all picks that RocksDB made before `time_us` but logged later; return the model's next pick."""
         while True:
             pick = self._ask()
             hidden = self._hidden(pick, time_us)
@@ -122,9 +122,9 @@ class Replay:
             self._take(pick, hidden)
 
     def _hidden(self, pick: Pick, time_us: int) -> Picked | None:
-        """The recorded pick that is the model's answer, made on this version but logged later.
+        """Return the recorded pick that equals `pick` and was made on this version but logged later, or None.
 
-        A compaction names its version; a move may be any of the next that were logged.
+        The LOG gives the version of a compaction; a trivial move may be any that is logged within MOST_HIDDEN_US.
         """
         if isinstance(pick, DoNothing):
             return None
@@ -151,14 +151,14 @@ class Replay:
             and (step.move or pick.reason == step.reason)
             and (step.score is None or float(f"{pick.score:.6g}") == step.score)
         )
-        told = f"{_number_map(inputs)} to L{step.output_level}, score {step.score}"
+        recorded = f"{_number_map(inputs)} to L{step.output_level}, score {step.score}"
         self.checks[MOVES if step.move else PICKS].note(
-            same, f"job {step.job}: log {told}; model {_show(pick)}; {self._state()}"
+            same, f"job {step.job}: LOG {recorded}; model {_show(pick)}; {self._state()}"
         )
         if isinstance(pick, Compaction | Move) and same and pick.cursor is not None:
             self.tree.cursor[level] = pick.cursor
         output = step.output_level
-        if output is None:  # never ended: it only keeps its inputs busy
+        if output is None:  # the job did not finish: it only marks its inputs as being compacted
             output = pick.output_level if isinstance(pick, Compaction | Move) else level + 1
         for number, files in inputs:
             self.tree.mark(number, files, True)
@@ -170,7 +170,7 @@ class Replay:
             self.contents.picked(step.job, self.tree, inputs, output, lo, hi)
 
     def _really_picked(self, step: Picked) -> tuple[tuple[int, tuple[SortedFile, ...]], ...]:
-        """The recorded inputs as files of the tree; a move's level is where its files are."""
+        """Return the recorded inputs as files of the tree, by the level that contains them."""
         chosen = {number for numbers in step.files.values() for number in numbers}
         levels: list[tuple[int, tuple[SortedFile, ...]]] = []
         for level in range(self.tree.num_levels):
@@ -179,7 +179,7 @@ class Replay:
             if taken:
                 levels.append((level, taken))
         if sum(len(files) for _, files in levels) != len(chosen):
-            raise InputError(f"job {step.job} of the LOG takes files that the MANIFEST does not have at that moment")
+            raise InputError(f"job {step.job}: its input files in the LOG are not in the MANIFEST; record the run again")
         return tuple(levels)
 
     # ---- commits ----
@@ -190,14 +190,14 @@ class Replay:
         for job, edit in zip(step.jobs, step.edits, strict=True):
             self._apply(job, edit)
         if step.lsm_state:
-            told = list(step.lsm_state)
+            recorded = list(step.lsm_state)
             self.checks[STATE].note(
-                told == self.tree.files_per_level(), f"at {step.time_us}: log {told}, model {self._state()}"
+                recorded == self.tree.files_per_level(), f"at {step.time_us}: LOG {recorded}, model {self._state()}"
             )
         if step.immutables is not None:
             self.checks[IMMUTABLES].note(
                 step.immutables == self.immutables,
-                f"at {step.time_us}: log {step.immutables}, model {self.immutables}",
+                f"at {step.time_us}: LOG {step.immutables}, model {self.immutables}",
             )
         if step.recomputes and self.changed:
             self._recompute(step)
@@ -232,7 +232,7 @@ class Replay:
 
 
 def replay(recording: Recording) -> ReplayResult:
-    """Replay one recording. Raises InputError if LOG and MANIFEST do not fit together."""
+    """Replay one recording. Raises InputError if LOG and MANIFEST contradict each other."""
     return ReplayResult(recording.name, Replay(recording).run())
 
 
@@ -247,12 +247,12 @@ def _numbers(pick: Pick) -> dict[int, list[int]]:
 def _show(pick: Pick) -> str:
     if not isinstance(pick, Compaction | Move):
         return "nothing"
-    verb = "moves" if isinstance(pick, Move) else "merges"
+    verb = "moves" if isinstance(pick, Move) else "compacts"
     return f"{verb} {_numbers(pick)} to L{pick.output_level}, score {pick.score:.6g}"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Command line: print a table per directory; 0 if every answer was RocksDB's, 1 if not, 2 for bad input."""
+    """Print a table per directory. Returns 0 if all answers equal RocksDB's, 1 if any differs, 2 for bad input."""
     if not arguments:
         sys.stderr.write("usage: python -m lsmlab.validation.replays.replay DIRECTORY [...]\n")
         return 2

@@ -1,4 +1,4 @@
-"""The steps of a recorded store's life, as a replay takes them one by one."""
+"""Steps of a recorded run, which a replay processes in order."""
 
 from __future__ import annotations
 
@@ -10,61 +10,61 @@ from lsmlab.validation.logs.reader import StallLine
 
 @dataclass(slots=True)
 class Switch:
-    """A memtable became immutable; stalls are recomputed."""
+    """Switch of the memtable: the active memtable becomes immutable, and RocksDB recomputes the write stall."""
 
     time_us: int
     thread: str
     line: StallLine | None = None
-    """What the recompute printed."""
+    """Stall line that the recompute logged."""
 
 
 @dataclass(slots=True)
 class Picked:
-    """A compaction or trivial move was picked."""
+    """Pick of a compaction or trivial move."""
 
     time_us: int
     job: int
     move: bool
     reason: str
     files: dict[int, tuple[int, ...]]
-    """File numbers by level; of a move, under the level that they leave (found when the move is replayed)."""
+    """File numbers by level. For a trivial move the level is -1; the replay finds the real level in the tree."""
     output_level: int | None
-    """None if the job never ended."""
+    """None if the job did not finish."""
     score: float | None
-    """As printed, to six digits; a move prints none."""
+    """Compaction score as logged, with six digits; None for a trivial move, which logs no score."""
     before_version: int | None = None
-    """Must come before the commit that makes this version."""
+    """Version whose commit must come after this pick; None if the LOG does not give it."""
 
 
 @dataclass(slots=True)
 class Idle:
-    """A compaction thread looked for work and found none."""
+    """Call of the compaction picker that found no work."""
 
     time_us: int
 
 
 @dataclass(slots=True)
 class Commit:
-    """Edits became a version, or a memtable was released, or a thread saw that: see `recomputes`."""
+    """Commit of version edits, release of immutable memtables, or the recompute that follows (see `recomputes`)."""
 
     time_us: int
     edits: tuple[VersionEdit, ...]
     jobs: tuple[int, ...]
     """Jobs of `edits`."""
     version: int
-    """The current one from here on."""
+    """Number of the version that is current after this step."""
     released: int = 0
-    """Immutable memtables that are gone now."""
+    """Number of immutable memtables that this step releases."""
     recomputes: bool = False
-    """Whether the thread installs the new state, so that stalls are recomputed if anything changed since the last."""
+    """Whether the thread installs the new state; then RocksDB recomputes the write stall if anything has changed."""
     thread: str = ""
     lsm_state: tuple[int, ...] = ()
-    """Files per level that the log prints for this moment; empty if none."""
+    """Files per level that the LOG prints for this moment; empty if it prints none."""
     immutables: int | None = None
-    """Immutable memtables that the log prints for this moment."""
+    """Number of immutable memtables that the LOG prints for this moment; None if it prints none."""
     line: StallLine | None = None
     since_us: int | None = None
-    """Of a trivial move: when it was picked. It recomputes before it logs its event, all other commits after."""
+    """Time of the pick, for a trivial move or a FIFO deletion; both recompute before they log their event."""
 
 
 Step = Switch | Picked | Idle | Commit

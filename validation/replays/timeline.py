@@ -1,7 +1,7 @@
-"""The order of what happened in a recorded store: memtable switches, picks and commits, each at its true place.
+"""Order of the memtable switches, picks and commits of a recorded store.
 
-A LOG alone does not tell it: a compaction logs its start after it has released the DB mutex. Order comes from original
-times, from the version that a compaction names as its base, and from the MANIFEST
+The lines of a LOG are not in this order: a compaction logs its start after it has released the DB mutex. The order
+comes from the times of the events, from the base version that a compaction logs, and from the MANIFEST
 (behaviour/measurements.md, Replays of recorded runs).
 """
 
@@ -19,7 +19,7 @@ from lsmlab.validation.replays.steps import Commit, Idle, Picked, Step, Switch
 
 @dataclass
 class Timeline:
-    """The steps in order, and the parts of the log that a replay looks up by job."""
+    """Steps in order, and the LOG events that a replay looks up by job."""
 
     steps: list[Step] = field(default_factory=list)
     stall_lines: int = 0
@@ -30,7 +30,7 @@ class Timeline:
 
 
 def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: int) -> Timeline:
-    """Put the records of `log` and the `edits` that change files in the order in which they took effect."""
+    """Order the records of `log` and the `edits` that change files by the time at which they took effect."""
     timeline = Timeline()
     created: dict[int, list[Event]] = defaultdict(list)
     for event in log.events("table_file_creation"):
@@ -50,7 +50,7 @@ def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: in
 
 
 def _give_lines(steps: Sequence[Switch | Commit], lines: Sequence[StallLine]) -> None:
-    """Give each recompute the line that it printed: by its thread, before that thread's next recompute."""
+    """Assign each stall line to the recompute that logged it: the last one of the same thread before the line."""
     by_thread: dict[str, list[Switch | Commit]] = defaultdict(list)
     for step in sorted(steps, key=lambda s: s.time_us):
         by_thread[step.thread].append(step)
@@ -63,7 +63,7 @@ def _give_lines(steps: Sequence[Switch | Commit], lines: Sequence[StallLine]) ->
             after.line = line
         elif before and before[-1].line is None:
             before[-1].line = line
-            if isinstance(before[-1], Switch):  # logged without the DB mutex, done with it
+            if isinstance(before[-1], Switch):  # logged without the DB mutex, but performed with it
                 before[-1].time_us = line.time_us
 
 
@@ -93,10 +93,10 @@ def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[Picked]:
 
 
 def _ordered(steps: Sequence[Switch | Commit | Idle], picks: Sequence[Picked]) -> list[Step]:
-    """All steps by time, but each pick before the commit that ended the version it was made on."""
-    made = {step.version: step.time_us for step in steps if isinstance(step, Commit) and step.edits}
+    """Order all steps by time, but each pick before the commit that replaced the version of the pick."""
+    commit_us = {step.version: step.time_us for step in steps if isinstance(step, Commit) and step.edits}
     keyed: list[tuple[int, int, int, Step]] = [(step.time_us, 1, i, step) for i, step in enumerate(steps)]
     for i, pick in enumerate(sorted(picks, key=lambda p: p.time_us)):
-        end_us = made.get(pick.before_version or -1)
+        end_us = commit_us.get(pick.before_version or -1)
         keyed.append((pick.time_us if end_us is None else min(pick.time_us, end_us), 0, i, pick))
     return [step for *_, step in sorted(keyed, key=lambda k: k[:3])]
