@@ -179,7 +179,7 @@ class Replay:
             if taken:
                 levels.append((level, taken))
         if sum(len(files) for _, files in levels) != len(chosen):
-            raise InputError(f"job {step.job}: its input files in the LOG are not in the MANIFEST; record the run again")
+            raise InputError(f"job {step.job}: its inputs in the LOG are not in the MANIFEST; record the run again")
         return tuple(levels)
 
     # ---- commits ----

@@ -1,9 +1,10 @@
-"""The scorecard: every case simulated, compared with what was measured, and summed up by metric.
+"""The scorecard: simulates every case, compares it with the measured run, and computes errors by metric.
 
-- verb: `lsmlab validate`; sources: cases to score; runs: simulation of cases in parallel.
-- metrics: what is scored; score: errors by case and metric; card: all of one session; trends: pairs that differ in
-  one key; intervals: 90 % prediction intervals; model_errors: the model's own error.
-- theory: closed forms; page_drive: a flash drive page by page; real_engines: recordings of other engines; engines:
-  these one by one; imported_cases: reruns and what-ifs from LOGs.
-- findings: misses with causes; baseline: medians that CI compares; document: docs/validation.md; text: the terminal.
+- verb: `lsmlab validate`; sources: collects the cases; runs: simulates the cases in parallel.
+- metrics: definitions and targets of the metrics; score: errors by case and metric; card: results of one session;
+  trends: pairs of cases that differ in one key; intervals: 90 % prediction intervals; model_errors: the model's error.
+- theory: checks against closed forms; page_drive: flash drive simulated page by page; real_engines: cases from
+  recordings of other engines; engines: their results; imported_cases: reruns and what-ifs from LOGs.
+- findings: explanations of missed targets; baseline: medians that CI compares; document: writes docs/validation.md;
+  text: output on the terminal.
 """

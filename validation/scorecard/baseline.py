@@ -1,8 +1,8 @@
-"""What CI holds the simulator to: a few own cases, their medians when they were last scored, and what the score rests on.
+"""Baseline of CI: a subset of the own cases, their medians at the last scoring, and a digest of the inputs.
 
-The documents are stale when a case file, a parameter set or the findings have changed since they were written (a digest
-says so), or when the subset's medians are no longer those that were written down (so the simulator has changed). Sources
-are not hashed: most edits of them change no result.
+The documents are out of date in two cases: a case file, a parameter set or the findings have changed (the digest
+differs), or the simulator has changed (the medians of the subset differ). Of the source files the digest covers only
+those that build cases from recorded engines and LOGs, because most edits of the others do not change results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lsmlab.validation.scorecard.sources import gather_cases
 
 FILE: Final = Path(__file__).with_name("baseline.json")
 SUBSET_CASES: Final = 8
-"""Own test cases in the subset: the quickest ones, so that it ends within three minutes on one core."""
+"""Number of own test cases in the subset: the quickest ones, so that they end within three minutes on one core."""
 SUBSET_SEEDS: Final = 2
 _LEAST_NOISE: Final = {
     "relative": 0.01,
@@ -34,17 +34,17 @@ _LEAST_NOISE: Final = {
     "distance": 0.05,
     "wrong": 0.0,
 }
-"""Noise that a median is granted where the repeats tell none, by kind of error.
+"""Smallest noise of a median by kind of error, for metrics whose repeats show less or none.
 
 See (behaviour/measurements.md, Noise between repeats).
 """
 _SAME: Final = 0.25
-"""Share of its noise by which a median may differ from the one written down before the documents count as stale."""
+"""Share of its noise by which a median may differ from the baseline before the documents are out of date."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A median of the subset, then and now."""
+    """A median of the subset in the baseline and now."""
 
     metric: str
     before: float
@@ -53,17 +53,17 @@ class Comparison:
 
     @property
     def worse(self) -> bool:
-        """Whether it has grown by more than its noise."""
+        """Whether the median has grown by more than its noise."""
         return self.now > self.before + self.noise + 1e-12
 
     @property
     def changed(self) -> bool:
-        """Whether what is written in the documents is no longer what comes out."""
+        """Whether the median differs so much that the documents are out of date."""
         return abs(self.now - self.before) > _SAME * self.noise + 1e-9
 
 
 def digest(home: Path = HOME) -> str:
-    """Of everything but the sources that the score rests on: cases with what was measured, parameter sets, findings."""
+    """Return a digest of the inputs: recorded cases, parameter sets, findings, files that build other cases."""
     validation = home / "validation"
     recorded = [p.parent for p in (validation / "cases").rglob("case.yaml") if "\nmeasured:" in p.read_text(encoding="utf-8")]
     paths = [p for folder in recorded for p in folder.rglob("*")]
@@ -82,12 +82,12 @@ def digest(home: Path = HOME) -> str:
 
 
 def subset_medians(names: Sequence[str], seeds: int = SUBSET_SEEDS, processes: int = 1) -> dict[str, dict[str, Any]]:
-    """Medians of the subset by metric, with their noise. Raises InputError if one of its cases is gone or fails."""
+    """Return the subset's medians and noise by metric. Raises InputError if one of its cases is missing or fails."""
     card = Scorecard()
     cases = [(name, case) for name, case in gather_cases(card, OWN_CASES, release=False) if case.name in names]
     if len(cases) < len(names):
         missing = set(names) - {case.name for _, case in cases}
-        raise InputError(f"{FILE}: cases {', '.join(sorted(missing))} are gone; run 'lsmlab validate --write-docs'")
+        raise InputError(f"{FILE}: cases {', '.join(sorted(missing))} are missing; run 'lsmlab validate --write-docs'")
     runs = run_cases(cases, seeds, processes)
     failed = [f"{run.case.name}: {run.error}" for run in runs if run.error]
     if failed:
@@ -106,7 +106,7 @@ def _medians(runs: Sequence[CaseRun]) -> dict[str, dict[str, Any]]:
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Comparison]:
-    """The subset's medians beside those that were written down; a metric that has gone counts as grown without limit."""
+    """Compare the subset's medians with the baseline; a missing metric counts as an infinite regression."""
     return [
         Comparison(name, entry["median"], now[name]["median"] if name in now else float("inf"), entry["noise"])
         for name, entry in before["metrics"].items()
@@ -114,7 +114,7 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Compariso
 
 
 def write_baseline(card: Scorecard, path: Path = FILE) -> None:
-    """Choose the subset among the own test cases that were scored, score it with its own seeds, and write it down."""
+    """Choose the subset from the scored own test cases, score it with SUBSET_SEEDS seeds, and write the baseline."""
     own = [run for run in card.runs if run.set == "test" and run.error is None]
     names = sorted(run.case.name for run in sorted(own, key=lambda run: run.wall_s)[:SUBSET_CASES])
     medians = subset_medians(names) if names else {}
@@ -123,7 +123,7 @@ def write_baseline(card: Scorecard, path: Path = FILE) -> None:
 
 
 def read_baseline(path: Path = FILE) -> dict[str, Any]:
-    """What `write_baseline` wrote. Raises InputError if it is not there."""
+    """Read the file of `write_baseline`. Raises InputError if it is missing or invalid."""
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

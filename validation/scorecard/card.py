@@ -1,4 +1,4 @@
-"""The scorecard of one session: rows, totals by set, failures, and their JSON."""
+"""The scorecard of one session: rows, totals by set, failures, and its JSON document."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lsmlab.validation.scorecard.trends import Trend, trend_shares, trends
 
 TEST, PUBLIC, CALIBRATION, QUARANTINE = "test", "public", "calibration", "quarantine"
 ENGINES: Final = "real_engines"
-"""Recorded runs of other stores than RocksDB: a score of their own."""
+"""Set of the recorded runs of other engines than RocksDB; it has its own score."""
 RERUNS, WHAT_IFS = "log_reruns", "log_what_ifs"
-"""What `lsmlab import` is good for: the machine is inferred from one LOG (imported_cases.py)."""
+"""Sets that score `lsmlab import`: the machine is inferred from one LOG (imported_cases.py)."""
 SCORED: Final = (TEST, PUBLIC, QUARANTINE)
-"""Sets that make the score; calibration runs have been seen by the fit and are shown apart."""
+"""Sets that make the score; constants were fitted to the calibration runs, so their table is separate."""
 SET_TITLES: Final = {
     TEST: "own recordings, test part", PUBLIC: "public runs", QUARANTINE: "own recordings, quarantine",
     ENGINES: "recorded runs of ADOC, SILK and LevelDB", CALIBRATION: "calibration runs (not in the score)",
@@ -31,7 +31,7 @@ SET_TITLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ReplayCheck:
-    """One kind of decision of one recording: how many of the real store's answers the policies give."""
+    """One kind of decision of one recording: the count of policy answers that match the real store."""
 
     recording: str
     name: str
@@ -41,27 +41,27 @@ class ReplayCheck:
 
 @dataclass(slots=True)
 class Scorecard:
-    """Everything that one `lsmlab validate` found out."""
+    """Results of one `lsmlab validate`."""
 
     runs: list[CaseRun] = field(default_factory=list)
     replays: list[ReplayCheck] = field(default_factory=list)
     theory: list[TheoryCheck] = field(default_factory=list)
     seeds: int = 0
     skipped: list[str] = field(default_factory=list)
-    """What was left out, and why."""
+    """Notes on cases, sets and replays that were left out, with the reason."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """Case files that could not be read: (file, reason)."""
     _rows: list[Row] | None = None
 
     @property
     def rows(self) -> list[Row]:
-        """All rows of all cases that were simulated."""
+        """Rows of all simulated cases."""
         if self._rows is None:
             self._rows = [row for run in self.runs for row in rows_of(run)]
         return self._rows
 
     def of(self, *sets: str) -> list[Row]:
-        """Rows of some sets."""
+        """Return the rows of the named sets."""
         return [row for row in self.rows if row.set in sets]
 
     @property
@@ -71,7 +71,7 @@ class Scorecard:
 
     @property
     def failures(self) -> list[tuple[str, str]]:
-        """(case or file, reason) of what could not be scored."""
+        """(case or file, reason) for each case that could not be scored."""
         return [*self.unreadable, *((run.case.name, run.error) for run in self.runs if run.error is not None)]
 
     @property
@@ -81,7 +81,7 @@ class Scorecard:
         return [name for name in (TEST, PUBLIC, QUARANTINE, ENGINES, RERUNS, WHAT_IFS, CALIBRATION) if name in present]
 
     def document(self) -> dict[str, Any]:
-        """What `lsmlab validate --json` prints."""
+        """Return the document that `lsmlab validate --json` prints."""
         held = coverage(self.of(*SCORED))
         sets: dict[str, Any] = {}
         for name in self.sets:
@@ -109,7 +109,7 @@ class Scorecard:
 
     @property
     def trends(self) -> list[Trend]:
-        """Changes of one key between cases of one set, real and simulated."""
+        """Effects of one changed key between cases of one set, real and simulated."""
         found: list[Trend] = []
         for name in SCORED:
             cases = [(run.case.name, run.case.overrides) for run in self.runs if run.set == name]
@@ -117,7 +117,7 @@ class Scorecard:
         return found
 
     def curves(self) -> list[dict[str, Any]]:
-        """Per-second throughput of each case, real and simulated, for the page."""
+        """Return throughput per second of each case, real and simulated, for the page."""
         return [
             {
                 "name": run.case.name, "set": run.set, "source": run.case.source, "notes": [*run.case.notes, *run.real.notes],
@@ -132,7 +132,7 @@ class Scorecard:
 
 
 def replay_shares(checks: Sequence[ReplayCheck]) -> dict[str, Any]:
-    """Matched and total by kind of decision, over all recordings."""
+    """Return the matched count, total and share by kind of decision, over all recordings."""
     found: dict[str, dict[str, Any]] = {}
     for check in checks:
         entry = found.setdefault(check.name, {"matched": 0, "total": 0})
@@ -144,7 +144,7 @@ def replay_shares(checks: Sequence[ReplayCheck]) -> dict[str, Any]:
 
 
 def clean(value: Any) -> Any:
-    """A document without infinities and NaN, which JSON does not know: they become null."""
+    """Replace infinities and NaN by null, because JSON cannot represent them."""
     if isinstance(value, dict):
         return {key: clean(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""docs/validation.md: the scorecard as a document, written by `lsmlab validate --write-docs`."""
+"""Writes the scorecard to docs/validation.md (`lsmlab validate --write-docs`)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ _CASE_METRICS: Final = {
     "device bytes": "device_bytes_written", "P99": "write_latency_s.p99", "P99.9": "write_latency_s.p999", "KS": "throughput.ks",
 }  # fmt: skip
 _ABOUT_SETS: Final = {
-    CALIBRATION: "They were seen by the fit: this is how well it fits, not how good the simulator is.",
-    RERUNS: "`lsmlab import LOG`, then the same run with clients at full speed: options, load, device and processor come from "
-    "that one LOG (of several repeats the first), only the number of cores and the kind of drive (`--device`) are told. Runs "
-    "whose clients read or were limited are left out: a LOG does not tell that. The importer's rules were made while looking "
-    "at these LOGs; no number was fitted to a case.",
-    WHAT_IFS: "Device and processor from the LOG of one run (in brackets), options and load of another one on the same machine: "
-    "what an engineer asks who has a LOG and wants to know what other options would do.",
+    CALIBRATION: "The constants were fitted to these runs, so the errors show the quality of the fit, not the "
+    "accuracy of the simulator.",
+    RERUNS: "`lsmlab import LOG`, then the same run with clients at full speed. Options, load, device and processor "
+    "come from one LOG (the first of several repeats); only the number of cores and the kind of drive (`--device`) "
+    "come from the case. Runs with reads or with a rate limit on the clients are left out, because a LOG contains "
+    "neither. The rules of the importer were written with these LOGs at hand; no number was fitted to a case.",
+    WHAT_IFS: "Device and processor come from the LOG of one run (in brackets), options and load from another run on "
+    "the same machine. This is the question of an engineer who has a LOG and wants to predict the effect of other "
+    "options.",
 }
 
 
@@ -47,25 +49,27 @@ def write_documents(card: Scorecard) -> None:
 
 
 def document_digest(path: Path = FILE) -> str | None:
-    """The digest of what the document was made from; None if it does not say."""
+    """Return the digest of the inputs that the document contains, or None."""
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return text.partition(_MARK)[2].partition(" ")[0] or None
 
 
 def document_text(card: Scorecard) -> str:
-    """The whole document."""
+    """Return the whole document."""
     parts = [
-        "# How good: LSMLab beside real RocksDB",
+        "# Accuracy: LSMLab compared with real RocksDB",
         f"{_MARK}{digest()} -->",
-        "Written by `lsmlab validate --write-docs` (`make validate`); not to be edited. How errors and intervals are taken: "
-        "[confidence](background/confidence.md); how to score runs of your own: [how-to](how-to/score-your-own-runs.md).",
+        "`lsmlab validate --write-docs` (`make validate`) writes this page; do not edit it. Definition of errors and "
+        "intervals: [confidence](background/confidence.md). How to score your own runs: "
+        "[how-to](how-to/score-your-own-runs.md).",
         _sizes(card),
         "## Targets",
         _target_table(card.scored),
         _coverage(card.of(*SCORED)),
-        "Errors are absolute values, simulated against real; bias keeps the sign. pt: percentage points; b: buckets of RocksDB's "
-        "own histogram (each 1.5 times the one before); x: ratio. Noise is the range between repeats of the real run, median "
-        "over the cases that know it; KS distances are compared with that between repeats.",
+        "Errors are absolute values of simulated against real numbers; bias keeps the sign. pt: percentage points; "
+        "b: buckets of RocksDB's histogram (each bound is 1.5 times the one before); x: ratio. Noise is the range "
+        "between repeats of the real run, as median over the cases with repeats. The target of the KS distance is "
+        "relative to the distance between repeats.",
         *_missed(card),
         *_by_set(card),
         *_engines(card),
@@ -84,7 +88,7 @@ def _sizes(card: Scorecard) -> str:
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]
     return "\n".join(lines)
@@ -134,7 +138,8 @@ def _coverage(rows: Sequence[Row]) -> str:
         return ""
     low, high = COVERAGE
     met = "met" if low <= held[0] <= high else "**missed**"
-    return f"90 % intervals hold {_share(held[0])} of {held[1]} real values; wanted {_share(low)} to {_share(high)}: {met}."
+    target = f"target {_share(low)} to {_share(high)}: {met}"
+    return f"90 % intervals contain {_share(held[0])} of {held[1]} real values; {target}."
 
 
 def _missed(card: Scorecard) -> list[str]:
@@ -145,11 +150,12 @@ def _missed(card: Scorecard) -> list[str]:
     for miss in found:
         parts.append(f"### {miss['title']}")
         parts.append(
-            "Furthest off: " + ", ".join(_miss_case(c, miss) for c in miss["cases"]) + _more(miss["more"]) + "."
+            "Largest errors: " + ", ".join(_miss_case(c, miss) for c in miss["cases"]) + _more(miss["more"]) + "."
         )
         for finding in miss["findings"]:
             about = f"{', '.join(finding['cases'])}: " if finding["cases"] else ""
-            parts.append(f"{about}**suspected** {finding['mechanism']} **What would decide:** {finding['experiment']}")
+            cause, experiment = finding["mechanism"], finding["experiment"]
+            parts.append(f"{about}**Suspected cause:** {cause} **Deciding experiment:** {experiment}")
     return parts
 
 
@@ -178,8 +184,8 @@ def _engines(card: Scorecard) -> list[str]:
         return []
     text = (
         "Runs of the authors' released code and of LevelDB on a throttled disk "
-        "(`validation/scorecard/real_engines.py`). Goals: throughput within 10 %, W-Amp 8 %, "
-        "shares 8 points, or twice the noise between repeats."
+        "(`validation/scorecard/real_engines.py`). Goals: error of throughput up to 10 %, of W-Amp up to 8 %, "
+        "of shares up to 8 points, or up to twice the noise between repeats."
     )
     rows = [[r.case, r.metric, r.real, r.simulated, r.error, "met" if r.met else "**missed**"] for r in found]
     return ["## Recorded engines, run by run", text, markdown(("run", "number", "real", "simulated", "error", "goal"), rows)]
@@ -187,7 +193,7 @@ def _engines(card: Scorecard) -> list[str]:
 
 def _cases(card: Scorecard) -> list[str]:
     rows = card.of(*SCORED)
-    about = "Signed errors: + means that the simulation is above the real run."
+    about = "Signed errors: + means that the simulated value is above the real one."
     return ["## Every case", about, _case_table(rows)] if rows else []
 
 
@@ -213,16 +219,18 @@ def _trends(card: Scorecard) -> list[str]:
     if not shares:
         return []
     text = (
-        "Pairs of cases that differ in one key, and whose real values differ by more than 5 % (5 points for shares): how often "
-        "the simulation moves the same way."
+        "Pairs of cases that differ in one key and whose real values differ by more than 5 % (5 points for shares): "
+        "count of pairs in which the simulated value changes in the same direction."
     )
     rows = [[name, str(e["right"]), str(e["total"]), _wrong(e["wrong"])] for name, e in shares.items()]
-    return ["## What a change does", text, markdown(("metric", "same direction", "pairs", "other direction"), rows)]
+    table = markdown(("metric", "same direction", "pairs", "other direction"), rows)
+    return ["## Effect of one changed key", text, table]
 
 
 def _wrong(pairs: Sequence[Mapping[str, Any]]) -> str:
     shown = [
-        f"{p['first']} to {p['second']} ({p['key']}: {p['real']:+.0%}, here {p['simulated']:+.0%})" for p in pairs[:4]
+        f"{p['first']} to {p['second']} ({p['key']}: real {p['real']:+.0%}, simulated {p['simulated']:+.0%})"
+        for p in pairs[:4]
     ]
     return "; ".join([*shown, *([f"{len(pairs) - 4} more"] if len(pairs) > 4 else [])])
 
@@ -236,8 +244,11 @@ def _replays(card: Scorecard) -> list[str]:
         for name, e in replay_shares(card.replays).items()
         if e["total"]
     ]
-    text = f"Fed with the real order of events of {names} recordings, the policies are asked what RocksDB was asked."
-    return ["## Exact replays", text, markdown(("decision", "RocksDB's own answer", "asked", "share"), rows)]
+    text = (
+        f"The policies decide at each step of {names} recorded runs, in the real order of events; a decision counts "
+        "if it is the same as RocksDB's."
+    )
+    return ["## Exact replays", text, markdown(("decision", "same as RocksDB", "decisions", "share"), rows)]
 
 
 def _theory(card: Scorecard) -> list[str]:

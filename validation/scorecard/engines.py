@@ -1,4 +1,4 @@
-"""The recorded runs of other engines, one by one: they are few, and each has a mechanism to show."""
+"""Results of each recorded run of other engines: there are few of them, and each exercises another mechanism."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from lsmlab.validation.scorecard.metrics import DIFFERENCE, error_text
 from lsmlab.validation.scorecard.score import Row
 
 GOALS: Final = {"ops_per_s": 0.10, "write_amplification": 0.08, "stall_fraction": 0.08, "slow_seconds": 0.08}
-"""Error that is good enough (issue 4): relative, and points for shares. Twice the noise between repeats always is."""
+"""Largest accepted error (issue 4): relative, or points for shares; an error up to twice the noise is always
+accepted."""
 _SHOWN: Final = {"ops_per_s": "throughput", "write_amplification": "W-Amp", "stall_fraction": "stalled",
                  "slow_seconds": "seconds below 1200 op/s"}  # fmt: skip
 
@@ -29,7 +30,7 @@ class EngineRow:
 
 
 def engine_rows(card: Scorecard) -> list[EngineRow]:
-    """All numbers with a goal, case by case."""
+    """Return all numbers with a goal, by case."""
     return list(_rows(card.of(ENGINES)))
 
 

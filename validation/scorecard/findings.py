@@ -1,4 +1,4 @@
-"""What is missed, with the mechanism suspected and the experiment that would decide (validation/scorecard/findings.yaml)."""
+"""Missed targets with suspected mechanisms and deciding experiments (validation/scorecard/findings.yaml)."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from lsmlab.validation.scorecard.score import Row, Total
 FILE: Final = Path(__file__).with_name("findings.yaml")
 _KEYS: Final = ("metric", "cases", "mechanism", "experiment")
 _SHOWN: Final = 6
-"""Cases named per missed target."""
+"""Number of cases named for each missed target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One explanation."""
+    """One explanation of missed targets."""
 
     metric: str
     cases: tuple[str, ...]
-    """Beginnings of names; empty: all."""
+    """First parts of the names of its cases; empty for all cases."""
     mechanism: str
     experiment: str
 
     def explains(self, metric: str, case: str) -> bool:
-        """Whether it is about this metric and case."""
+        """Whether the finding is about this metric and case."""
         return metric.startswith(self.metric) and (not self.cases or case.startswith(self.cases))
 
 
 def read_findings(path: Path = FILE) -> list[Finding]:
-    """The findings that were written down. Raises InputError that names the entry."""
+    """Read the findings. Raises InputError that names the file or the entry."""
     import yaml
 
     try:
@@ -51,7 +51,7 @@ def read_findings(path: Path = FILE) -> list[Finding]:
 
 
 def missed(totals: Mapping[str, Total], rows: Sequence[Row], findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Targets that are not met: the cases that are furthest off, and what is written about them."""
+    """Return the missed targets, each with the cases that have the largest errors and the findings about them."""
     result = []
     for name, total in totals.items():
         if total.meets_target is not False and total.meets_worst is not False:

@@ -1,9 +1,9 @@
-"""What one LOG is good for: its own run again, and other options or loads on the machine that it shows.
+"""Builds cases that score predictions from one LOG: the same run again, and other runs on the same machine.
 
-An engineer has a LOG and no calibrated parameter set. `lsmlab import` infers store, load, device and processor from it;
-here its predictions are scored. A *rerun* takes everything from the LOG, with clients at full speed. A *what-if* takes
-device and processor from the LOG of one run and store and load from another run on the same machine. Nothing else is told
-but the number of cores and the kind of drive, which a LOG does not have.
+`lsmlab import` infers store, load, device and processor from a LOG, without a calibrated parameter set. A *rerun* takes
+all of these from the LOG, with clients at full speed. A *what-if* takes device and processor from the LOG of one run,
+and store and load from another run on the same machine. Only the number of cores and the kind of drive come from the
+case, because a LOG does not contain them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.verb import summarised
 
 _WRITE_ONLY: Final = ("fillrandom", "overwrite", "deleterandom")
-"""Benchmarks that a LOG tells enough of: without RocksDB's statistics it tells neither reads nor what they cost."""
+"""Benchmarks that can be rerun from a LOG: without RocksDB's statistics, a LOG contains neither reads nor their
+cost."""
 _LIMITED: Final = "workload.benchmark_write_rate_limit"
 _JOBS: Final = re.compile(r"^throttled/(?P<cap>\w+)-(?P<size>\w+)-(?P<jobs>\d+)-(?P<device>\w+)$")
 _MACHINE: Final = ("host", "device")
@@ -32,42 +33,42 @@ _KEPT: Final = (
     "duration_s", "ops_per_s", "write_amplification", "stall_fraction", "device_bytes_written", "write_latency_s.p99",
     "write_latency_s.p999",
 )  # fmt: skip
-"""What is scored: the numbers that a what-if is asked for."""
+"""Numbers that are scored for reruns and what-ifs."""
 
 
-class _Told(NamedTuple):
-    """What one LOG tells."""
+class _FromLog(NamedTuple):
+    """Facts inferred from one LOG."""
 
     found: Inferred
     full_speed: tuple[str, Mapping[str, Any]]
-    """Its operations, one after the other: the workload's entry, and what it needs."""
+    """Closed-loop load: name of the workload entry, and its keys."""
     saturated: bool
-    """Whether its clients wrote as fast as the store let them."""
+    """Whether the clients were limited only by the store (closed loop)."""
 
 
 @cache
-def _read(log: Path, kind: str | None) -> _Told:
-    """Read once for reruns and what-ifs: the longest LOGs take seconds."""
+def _read(log: Path, kind: str | None) -> _FromLog:
+    """Read a LOG; the result is cached for reruns and what-ifs, because the longest LOGs take seconds."""
     reading = read(log)
     _, workload, observation, estimates = summarised(reading)
-    return _Told(infer(reading, workload, estimates, kind), full_speed(workload), held_back(observation))
+    return _FromLog(infer(reading, workload, estimates, kind), full_speed(workload), held_back(observation))
 
 
 @dataclass(frozen=True)
 class LogMachine:
-    """A case with a LOG, and what the LOG tells."""
+    """A case with a LOG, and the machine inferred from the LOG."""
 
     case: Case
 
     @property
-    def told(self) -> _Told:
-        """What its LOG tells, of the kind of drive that the case names if the importer knows it."""
+    def told(self) -> _FromLog:
+        """Facts from the LOG; the case gives the kind of drive if the importer supports it."""
         kind = _chosen(self.case, "device")
         return _read(self.case.logs[0], kind if kind in DRIVES else None)
 
     @cached_property
     def machine(self) -> list[str]:
-        """Overrides for host and device, with the cores that the case tells."""
+        """Overrides for host and device from the LOG; the number of cores comes from the case."""
         found = self.told.found
         cores = self.case.config()["host"]["cores"]
         constants = found.parameters
@@ -79,7 +80,7 @@ class LogMachine:
         ]
 
     def rerun(self) -> Case | None:
-        """The run again, from its LOG alone; None if its clients were not held back, so that full speed is another load."""
+        """Return the same run from its LOG alone; None if the clients were slower than the store."""
         found, (entry, schedule), saturated = self.told
         if not saturated:
             return None
@@ -90,7 +91,7 @@ class LogMachine:
         return self._case(self.case, [*store, *self.machine, *load], "rerun")
 
     def what_if(self, target: Case) -> Case:
-        """Another run on this machine: its store and load, and host and device from this LOG."""
+        """Return `target` on this machine: store and load of `target`, host and device from this LOG."""
         own = [text for text in target.overrides if text.partition("=")[0].partition(".")[0] not in _MACHINE]
         return self._case(target, [*own, *self.machine], self.case.name.rpartition("/")[2])
 
@@ -103,14 +104,14 @@ class LogMachine:
 
 
 def reruns(own: Path, data: Path) -> Iterator[Case]:
-    """Reruns of the own recordings (calibration and test part) and of the throttled public runs, where they are."""
+    """Yield reruns of the own recordings (calibration and test part) and of the throttled public runs, if available."""
     for case in [*_own(own), *_public(data)]:
         if case.logs and _write_only(case) and not _limited(case) and (again := LogMachine(case).rerun()) is not None:
             yield again
 
 
 def what_ifs(own: Path, data: Path) -> Iterator[Case]:
-    """Other options and loads on the machines of the own calibration runs, and other numbers of jobs in the public runs."""
+    """Yield what-ifs: own cases on a calibration run's machine; public runs with another number of jobs."""
     for group in _groups([*_own(own)], _machine_of):
         writing = [case for case in group if _write_only(case)]
         source = next((case for case in writing if case.part == "calibration" and case.logs and not _limited(case)), None)
@@ -138,7 +139,7 @@ def _public(data: Path) -> Iterator[Case]:
 
 
 def _groups(cases: Iterable[Case], key: Callable[[Case], tuple[str, ...]]) -> Iterator[list[Case]]:
-    """Cases with the same key, in their order; groups of one are left out."""
+    """Yield groups of cases with the same key, in order; skip groups of one case."""
     found: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
         found.setdefault(key(case), []).append(case)
@@ -146,7 +147,7 @@ def _groups(cases: Iterable[Case], key: Callable[[Case], tuple[str, ...]]) -> It
 
 
 def _machine_of(case: Case) -> tuple[str, ...]:
-    """The machine, the device and its limits."""
+    """Return the overrides for machine, device and device limits."""
     return tuple(text for text in case.overrides if text.startswith(("host.parameters", "device")))
 
 
@@ -156,7 +157,7 @@ def _jobs(case: Case) -> Mapping[str, str]:
 
 
 def _session_of(case: Case) -> tuple[str, ...]:
-    """All of the name but the number of jobs."""
+    """Return all parts of the name except the number of jobs."""
     return tuple(value for key, value in _jobs(case).items() if key != "jobs")
 
 
@@ -165,17 +166,17 @@ def _write_only(case: Case) -> bool:
 
 
 def _chosen(case: Case, group: str) -> str:
-    """The entry of a group that the case names."""
+    """Return the entry that the case chooses in a group; empty if it chooses none."""
     return next((text.partition("=")[2] for text in case.overrides if text.startswith(f"{group}=")), "")
 
 
 def _limited(case: Case) -> bool:
-    """Whether its clients write no faster than they are told to."""
+    """Whether a rate limit (benchmark_write_rate_limit) holds the clients of the case."""
     return any(text.startswith(_LIMITED) for text in case.overrides)
 
 
 def _flat(place: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """Overrides in the words of the command line."""
+    """Yield command-line overrides for nested values."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(f"{place}.{key}", value)

@@ -1,4 +1,4 @@
-"""Where the real value should lie: 90 % prediction intervals of one real run (docs/background/confidence.md)."""
+"""90 % prediction intervals for the value of a real run (docs/background/confidence.md)."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from lsmlab.sim.commands.replications import CONFIDENCE, constants_variance, t_q
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, Kind
 
 _RANGE_TO_DEVIATION: Final = {2: 1.128, 3: 1.693, 4: 2.059, 5: 2.326, 6: 2.534, 7: 2.704, 8: 2.847}
-"""Mean range of n normal values in standard deviations (d2 of control charts: Montgomery, appendix VI)."""
+"""Mean range of n normal values in standard deviations, by n (d2 of control charts: Montgomery, appendix VI)."""
 _BUCKET_DEVIATION: Final = math.log(1.5) / math.sqrt(12.0)
-"""A percentile is known to a histogram bucket: a uniform error over a factor of 1.5."""
+"""Standard deviation of a percentile's logarithm within its histogram bucket: uniform over a factor of 1.5."""
 _FEWEST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """What is known about the accuracy of one comparison, besides the replications themselves."""
+    """Sources of uncertainty of one comparison, besides the spread of the replications."""
 
     noise_range: float | None = None
-    """Relative range over repeats of the real run."""
+    """Range / mean over repeats of the real run; None if unknown."""
     repeats: int = 1
-    """Real runs that the real value is the mean of."""
+    """Number of real runs over which the real value is the mean."""
     model_error: float = 0.0
     """Standard deviation of the model's own error, from calibration runs: relative, or in points of a share."""
 
     displaced: tuple[float, ...] = ()
-    """What two runs give whose constants are off by their standard errors, one way and the other."""
+    """Results of two runs with all constants changed by their standard errors, in opposite directions."""
 
 
 def prediction(values: Sequence[float], kind: Kind, about: Uncertainty) -> tuple[float, float] | None:
-    """The interval that holds the mean of `about.repeats` real runs with 90 % probability; None if nothing is known.
+    """Return the interval that contains the mean of `about.repeats` real runs with 90 % probability, or None.
 
-    Latencies are treated on a logarithmic scale, all else as it is. The variance is that of the mean of the
-    replications, plus that of the real value (the larger of the replications' spread, which has the store's own chaos
-    in it, and the noise of the real runs where that is known), plus what the uncertainty of the constants adds, plus the
-    model's own error.
+    Latencies use a logarithmic scale. The variance is the sum of four variances: of the mean of the replications; of
+    the real value (the larger of the replications' spread and the known noise of the real runs); from the uncertainty
+    of the constants; from the model's error. None means that no source of variance is known.
     """
     logarithmic = kind in (BUCKETS, FACTOR)
     points = [math.log(v) for v in values if v > 0] if logarithmic else list(values)
@@ -62,7 +61,7 @@ def prediction(values: Sequence[float], kind: Kind, about: Uncertainty) -> tuple
     variance += constants_variance(pair, spread)
     if kind is BUCKETS:
         variance += _BUCKET_DEVIATION**2
-    # with few replications the spread itself is uncertain; noise, constants and model error rest on many more runs
+    # few replications make only the spread uncertain; noise, constants and model error come from many runs
     share = from_spread / variance if variance > 0.0 else 0.0
     quantile = t_quantile((n - 1) / share**2 if share > 0.0 and n >= _FEWEST else math.inf, 0.5 + CONFIDENCE / 2)
     half = quantile * math.sqrt(variance)

@@ -1,4 +1,4 @@
-"""What is scored, how an error is taken, and how good it should be (the issue's table of targets)."""
+"""Metrics of the scorecard: definition of the errors, and targets for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Kind:
     error: Callable[[float, float], float]
     """(simulated, real) -> signed error."""
     unit: str
-    """How an error is printed: %, points, buckets, factor, distance."""
+    """Unit in which an error is printed: %, points, buckets, factor, distance."""
 
 
 def _relative(simulated: float, real: float) -> float:
@@ -36,13 +36,14 @@ BUCKETS: Final = Kind("buckets", lambda s, r: float(bucket_of(s) - bucket_of(r))
 FACTOR: Final = Kind("factor", _factor, "factor")
 """Errors are base-2 logarithms of the ratio: 1 is a factor of two."""
 DISTANCE: Final = Kind("distance", lambda s, _r: s, "distance")
-"""The value is a distance already: real is that between repeats, the error is the value."""
+"""The simulated value is a distance from the real run and equals the error; the real value is the distance between
+repeats."""
 WRONG: Final = Kind("wrong", lambda s, r: float(s != r), "wrong")
-"""Right or wrong: the error is 0 or 1."""
+"""The error is 0 if the values are equal, else 1."""
 
 
 def error_text(value: float | None, kind: Kind, *, signed: bool = False) -> str:
-    """An error in the units in which it is read: per cent, points, buckets, a factor."""
+    """Return an error as text with its unit: per cent, points, buckets, a factor."""
     if value is None:
         return "-"
     if not math.isfinite(value):
@@ -66,20 +67,20 @@ class Metric:
     """One number of the scorecard."""
 
     name: str
-    """Name of summary.json, with dots; a pattern ends in .* and stands for all names that begin so."""
+    """Name in summary.json, with dots; `*` matches one part of a name."""
     title: str
     kind: Kind
     target: float | None = None
-    """Median absolute error that is good enough; for `WRONG` the mean; for `DISTANCE` in units of the repeats' own."""
+    """Target for the median absolute error; `WRONG`: for the mean error; `DISTANCE`: relative to that of repeats."""
     worst: float | None = None
-    """Worst absolute error that is good enough."""
+    """Target for the worst absolute error."""
     interval: bool = False
     """Whether the prediction interval of the value counts for coverage."""
     least: float = 0.0
-    """Real values below this are not scored (counts too small for a relative error)."""
+    """Smallest real value that is scored: the relative error of a smaller count says little."""
 
     def matches(self, name: str) -> bool:
-        """Whether a value called `name` is scored by this metric."""
+        """Whether this metric scores the number `name`."""
         if "*" not in self.name:
             return name == self.name
         return re.fullmatch(re.escape(self.name).replace(r"\*", r"[^.]+"), name) is not None
@@ -126,27 +127,28 @@ METRICS: Final = (
     Metric("write_latency_s.*", "write latency, other percentiles and mean", BUCKETS),
     Metric("read_latency_s.*", "read latency, other percentiles and mean", BUCKETS),
 )
-"""In the order in which they are shown; the first ones have targets."""
+"""All metrics in the order of the tables; most of the first ones have targets."""
 
 SHARE: Final = 0.10
-"""Level pairs and levels with less than this share of all bytes are not scored: they are noise.
+"""Smallest share of all bytes from which a level pair or a level is scored; smaller ones are noise.
 
 See (behaviour/measurements.md, Noise between repeats).
 """
 
 FLUSHES: Final = 10.0
-"""In runs with fewer flushes a single merge decides what background jobs wrote in all, so that is not scored."""
+"""Smallest number of flushes from which background bytes are scored: in shorter runs one compaction decides the
+total."""
 BACKGROUND: Final = (
     "write_amplification", "device_bytes_written", "flush_", "compaction_", "trivial_move_count", "pairs.", "levels.",
 )  # fmt: skip
-"""Beginnings of names of what background jobs did."""
+"""First parts of the names of numbers about background jobs."""
 
 COVERAGE: Final = (0.85, 0.95)
-"""Share of real values that 90 % intervals should hold."""
+"""Accepted range for the share of real values inside the 90 % intervals."""
 
 
 def metric_of(name: str) -> Metric | None:
-    """The metric that scores a value called `name`; None if none does.
+    """Return the metric that scores the number `name`, or None.
 
     >>> metric_of("pairs.0-1.bytes").title
     'compaction bytes per level pair (> 10 % of all)'
@@ -155,4 +157,4 @@ def metric_of(name: str) -> Metric | None:
 
 
 KINDS: Final = {kind.name: kind for kind in (RELATIVE, DIFFERENCE, BUCKETS, FACTOR, DISTANCE, WRONG)}
-"""By name, as the JSON document has it."""
+"""Kinds by their names in the JSON document."""

@@ -1,4 +1,4 @@
-"""The model's own error: what neither seeds nor constants explain, learnt from calibration runs alone."""
+"""The model's error: the part that neither seeds nor constants explain. It is fitted to calibration runs only."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from lsmlab.validation.scorecard.score import rows_of
 
 FILE: Final = Path(__file__).with_name("model_errors.json")
 _LEARNT_FROM: Final[Mapping[str, str]] = {"model_errors": CALIBRATION, "log_errors": RERUNS}
-"""What the file holds, and the set whose calibration runs tell it: the model with fitted constants, and with those that one
-LOG tells, which are less certain than their standard errors say."""
+"""Keys of the file, and the set with the calibration runs for each: the model with fitted constants, and the model with
+constants inferred from one LOG. The latter have larger errors than their standard errors show."""
 _WANTED: Final = 0.90
 _STEPS: Final = np.concatenate(([0.0], np.geomspace(1e-3, 10.0, 72)))
-"""Standard deviations that are tried: relative, in points of a share, or of the logarithm of a latency."""
+"""Standard deviations to try: relative, in points of a share, or of the logarithm of a latency."""
 _FEWEST: Final = 5
-"""Calibration values that a metric needs to have an error of its own."""
+"""Smallest number of calibration values from which the error of a metric is fitted."""
 
 
 def read_model_errors(set_name: str, path: Path = FILE) -> Mapping[str, float]:
-    """By metric, for cases of that set; empty if none have been fitted. Raises InputError for a file that cannot be read."""
+    """Return the errors by metric for cases of a set; empty without the file. Raises InputError if it is unreadable."""
     errors = _read(path)
     from_a_log = errors.get("log_errors", {}) if set_name in (RERUNS, WHAT_IFS) else {}
     return {**errors.get("model_errors", {}), **from_a_log}
@@ -45,11 +45,11 @@ def _read(path: Path) -> Mapping[str, Mapping[str, float]]:
 
 
 def fit_model_errors(runs: Sequence[CaseRun], set_name: str = CALIBRATION) -> dict[str, float]:
-    """For each metric the smallest error with which 90 % of the calibration runs' values lie inside their intervals.
+    """Return for each metric the smallest error with which 90 % of the calibration values lie inside their intervals.
 
-    Of that set only runs of the calibration part count (split conformal prediction with a scale for each metric: Lei and
-    others 2018, with the interval's half width as the score). The calibration set is not in the score; reruns
-    are, and those of calibration runs lie inside their intervals because the error was learnt from them.
+    Only runs of the set's calibration part count. The method is split conformal prediction with one scale per metric
+    (Lei and others 2018; the score is the half width of the interval). The calibration set is not scored. Reruns are
+    scored; reruns of calibration runs lie inside their intervals because the error was fitted to them.
     """
     calibration = [r for r in runs if r.set == set_name and r.case.part == "calibration" and r.error is None]
     left = {m.name for m in METRICS if m.interval}
@@ -65,7 +65,7 @@ def fit_model_errors(runs: Sequence[CaseRun], set_name: str = CALIBRATION) -> di
                     held.setdefault(row.scored_by.name, []).append(row.inside)
         for name in sorted(left):
             inside = held.get(name, [])
-            # one more value than there are is asked to be held: what holds for new values, not for these
+            # count one value more than exists, so that the interval is valid for new values too
             if len(inside) >= _FEWEST and sum(inside) >= min(len(inside), _WANTED * (len(inside) + 1)) - 1e-9:
                 found[name] = step
                 left.remove(name)
@@ -74,7 +74,7 @@ def fit_model_errors(runs: Sequence[CaseRun], set_name: str = CALIBRATION) -> di
 
 
 def write_model_errors(runs: Sequence[CaseRun], path: Path = FILE) -> None:
-    """Fit them and write them down."""
+    """Fit the model errors and write them to the file."""
     about = "standard deviation of the model's own error by metric; lsmlab validate --write-docs, from calibration runs alone"
     errors = {name: fit_model_errors(runs, set_name) for name, set_name in _LEARNT_FROM.items()}
     path.write_text(json.dumps({"about": about, **errors}, indent=1) + "\n", encoding="utf-8")

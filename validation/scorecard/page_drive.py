@@ -1,4 +1,4 @@
-"""A page-level flash drive with greedy garbage collection: the yardstick of the closed form."""
+"""A flash drive simulated page by page with greedy garbage collection, to check the closed form."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import random
 
 
 class PageDrive:
-    """Blocks of pages, one open block, and a victim with the fewest valid pages whenever no block is free."""
+    """Flash drive with one open block; when no block is free, it collects the block with the fewest valid pages."""
 
     def __init__(self, utilisation: float, blocks: int = 128, pages: int = 128) -> None:
-        # One block is always held back as the target of copies, so it is no room for data.
+        # One block is always reserved as the target of copies and stores no data.
         self.logical_pages = round(utilisation * (blocks - 1) * pages)
         self.pages_per_block = pages
         self.programmed = 0
@@ -20,14 +20,14 @@ class PageDrive:
         self._open = 0
 
     def write(self, page: int) -> None:
-        """Write one logical page, collecting garbage first if only the reserve is left."""
+        """Write one logical page, then collect blocks until at least one block is free."""
         self.trim(page)
         self._program(page)
         while len(self._free) < 1:
             self._collect()
 
     def trim(self, page: int) -> None:
-        """Declare one logical page dead."""
+        """Invalidate one logical page."""
         place = self._place[page]
         if place is not None:
             self._valid[place[0]] -= 1
@@ -49,16 +49,16 @@ class PageDrive:
         self._content[victim] = []
         self._valid[victim] = 0
         self._free.append(victim)
-        for page in kept:  # fewer than a block: a victim that is all valid would mean an overfull drive
+        for page in kept:  # fewer pages than a block: a drive with spare space has a block with invalid pages
             self._program(page)
 
 
 def measured_write_amplification(
     utilisation: float, seed: int = 1, rounds: int = 4, trimmed_share: float = 0.0
 ) -> float:
-    """Pages programmed per page written in the steady state of uniformly random writes.
+    """Return pages programmed per page written in the steady state of uniformly random writes.
 
-    With `trimmed_share`, that part of the logical pages is trimmed first and never written again.
+    `trimmed_share` is the share of logical pages that are trimmed first and not written again.
     """
     drive = PageDrive(utilisation)
     rng = random.Random(seed)

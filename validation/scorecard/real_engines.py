@@ -1,8 +1,8 @@
-"""Recorded runs of ADOC's and SILK's released code and of LevelDB as cases: ../shared/data/real_engines.
+"""Builds cases from recorded runs of ADOC's and SILK's released code and of LevelDB (../shared/data/real_engines).
 
-Each run is a folder with its command, LOG, output and what its device was limited to (README of that folder); nothing of
-it is committed here. Any folder of that kind becomes a case, whatever its limits and load: flags of the command are the
-options of the store. The engines are those that model the released code, not the paper's rules.
+Each run is a folder with its command, LOG, output and device limits (README of that folder). This repository contains
+none of the data. Every folder of this form becomes a case, whatever its limits and load: the flags of the command are
+the options of the store. The cases use the engines that model the released code, not the rules in the papers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lsmlab.validation.logs.silk_driver import LEAST_LATENCY_S, WORKERS, block_r
 from lsmlab.validation.logs.text import read_text
 
 DATA: Final = Path("../shared/data/real_engines")
-"""Where the data lie beside a checkout."""
+"""Folder of the data, relative to the root of the source tree."""
 STORES: Final = ("adoc", "silk", "leveldb")
 _REPEAT: Final = re.compile(r"_rep\d+$")
 _STALL: Final = re.compile(r"Cumulative stall: \S+ H:M:S, ([\d.]+) percent")
@@ -38,17 +38,18 @@ _OPTIONS: Final = (
     "level0_stop_writes_trigger", "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit",
     "max_subcompactions",
 )  # fmt: skip
-"""Flags of db_bench that are options under their own name."""
+"""Flags of db_bench with the name of a RocksDB option."""
 _NOISE: Final = {
     "adoc/base": 0.001, "adoc/ADOC": 0.03, "adoc/T": 0.08, "adoc/B": 0.20, "silk/off": 0.03, "silk/silk2": 0.10,
     "silk/prio2": 0.10,
 }  # fmt: skip
-"""Range of ops/s between repeats of one command (README); of prio2 nothing is known: as silk2, the same thread rules."""
+"""Range / mean of ops/s over repeats of one command (README). prio2 has no repeats; we take the value of silk2, which
+has the same thread rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One folder."""
+    """One recorded run (one folder)."""
 
     store: str
     directory: Path
@@ -60,31 +61,31 @@ class _Run:
 
     @property
     def name(self) -> str:
-        """Such as "adoc/bw60_wb8_T", without the number of the repeat."""
+        """Name of the run without the number of the repeat, such as "adoc/bw60_wb8_T"."""
         return f"{self.store}/{_REPEAT.sub('', self.directory.name)}"
 
     @property
     def arm(self) -> str:
-        """The last word of the name: which of the policies were on."""
+        """Last part of the name: the policies that were on."""
         return self.name.rpartition("_")[2]
 
     def text(self, name: str) -> str:
-        """A text file, plain or packed."""
+        """Read a text file, plain or compressed."""
         path = self.directory / name
         return read_text(path if path.is_file() else path.with_name(f"{name}.gz"))
 
     @property
     def device(self) -> dict[str, Any]:
-        """The machine's disk under the run's limits."""
+        """Device entry and caps of the run."""
         caps = {"write_cap": self.limits.get("write_bps"), "read_cap": self.limits.get("read_bps")}
         iops = {"iops_cap": self.limits.get("write_iops")}
         return {"base": "nvme", **{key: int(v) for key, v in (caps | iops).items() if v}}
 
 
 def real_engine_cases(data: Path = DATA) -> Iterator[Case | tuple[str, str]]:
-    """A case per configuration, repeats together; (name, reason) where this version of LSMLab has no such engine.
+    """Yield one case per configuration, with its repeats; (name, reason) for a configuration that cannot become a case.
 
-    Raises InputError if the data are not there, or a folder does not hold what it should.
+    Raises InputError if the data are missing or a folder is incomplete.
     """
     groups: dict[str, list[_Run]] = {}
     for run in _runs(data):
@@ -98,7 +99,7 @@ def real_engine_cases(data: Path = DATA) -> Iterator[Case | tuple[str, str]]:
 
 def _runs(data: Path) -> Iterator[_Run]:
     if not data.is_dir():
-        raise InputError(f"{data}: no such folder; the recorded engines belong into ../shared/data/real_engines")
+        raise InputError(f"{data}: no such folder; put the recorded engines into ../shared/data/real_engines")
     for store in STORES:
         for path in sorted((data / store).glob("*/command.txt")):
             yield _read(store, path)
@@ -120,8 +121,9 @@ def _read(store: str, path: Path) -> _Run:
 def _case(group: list[_Run], data: Path) -> Case:
     first = group[0]
     measured, noise = means_and_ranges([_MEASURED[r.store](r) for r in group])
-    told = _NOISE.get(f"{first.store}/{first.arm}")
-    noise = {k: v for k, v in noise.items() if v} | ({"ops_per_s": told} if told is not None and len(group) == 1 else {})
+    known = _NOISE.get(f"{first.store}/{first.arm}")
+    of_rate = {"ops_per_s": known} if known is not None and len(group) == 1 else {}
+    noise = {k: v for k, v in noise.items() if v} | of_rate
     logs = [str((r.directory / "LOG.gz").relative_to(data)) for r in group]
     reports = [str(p.relative_to(data)) for r in group if (p := r.directory / "report.csv").is_file()]
     mapping = {
@@ -139,12 +141,12 @@ def _case(group: list[_Run], data: Path) -> Case:
 
 _NO_CHECKSUM_INSTRUCTION: Final = "Fast CRC32 supported: Not supported"
 _CHECKSUM_BYTE: Final = "0.7ns"
-"""CPU per byte of CRC-32C by tables: what merges (compaction_time_cpu_micros, 0.69) and flushes ("Flush lasted …", 0.68) of
-the ADOC build take beyond recording_vm, per byte that they check or sum."""
+"""CPU time per byte of a table-based CRC-32C. Compactions (compaction_time_cpu_micros) of the ADOC build need 0.69 ns,
+its flushes ("Flush lasted …") 0.68 ns more than recording_vm per byte that they verify or checksum."""
 
 
 def _build(run: _Run) -> dict[str, str]:
-    """What the program that was recorded differs in from the one that recording_vm was fitted to."""
+    """Return the host constants in which the recorded program differs from the one of recording_vm."""
     slow = run.store != "leveldb" and _NO_CHECKSUM_INSTRUCTION in run.text("LOG")
     return {"checksum_byte": _CHECKSUM_BYTE} if slow else {}
 
@@ -181,9 +183,11 @@ def _adoc(group: list[_Run]) -> dict[str, Any]:
 
 
 _SILK_KEY_BYTES: Final = 6
-"""The driver writes decimal keys: raw_average_key_size of the LOG less eight bytes of sequence number."""
+"""Key size in bytes: the driver writes decimal keys; raw_average_key_size of the LOG minus 8 bytes of sequence
+number."""
 _FILLED: Final = ((1, 5, 3.3e6), (2, 46, 3.55e6), (3, 305, 3.54e6))
-"""(level, files, bytes of each) of the store that all SILK runs began with: lsm_state of the first flush, 1.26 GB in all."""
+"""(level, files, bytes per file) of the initial store of all SILK runs: lsm_state of the first flush; 1.26 GB in
+total."""
 
 
 def _silk(group: list[_Run]) -> dict[str, Any]:
@@ -211,10 +215,10 @@ def _silk(group: list[_Run]) -> dict[str, Any]:
 
 
 def _block_reads(group: list[_Run]) -> dict[str, str]:
-    """How long the disk took to read a block before the load began: another experiment used it too."""
+    """Return the latency of a block read before the load began; another experiment used the disk at the same time."""
     found = [block_read_s(r.text("stdout.txt"), r.text("io_cpu.csv")) for r in group]
-    told = [seconds for seconds in found if seconds is not None]
-    return {"read_latency": f"{1e6 * float(np.mean(told)):.0f}us"} if told else {}
+    known = [seconds for seconds in found if seconds is not None]
+    return {"read_latency": f"{1e6 * float(np.mean(known)):.0f}us"} if known else {}
 
 
 def _leveldb(group: list[_Run]) -> dict[str, Any]:
@@ -226,7 +230,7 @@ def _leveldb(group: list[_Run]) -> dict[str, Any]:
         "base": "fillrandom", "key_size": 16, "value_size": int(run.flags["value_size"]), "num": int(run.flags["num"]),
         "duration": f"{run.environment['LDB_WRITE_SECS']}s",
     }  # fmt: skip
-    device = run.device | {"page_cache": "16GiB"}  # tables are written buffered and synced; reads come from memory
+    device = run.device | {"page_cache": "16GiB"}  # SST files pass through the page cache, which serves reads
     return {"store": {"engine": "leveldb", "options": options}, "device": device, "workload": workload}
 
 
@@ -234,7 +238,7 @@ def _adoc_measured(run: _Run) -> dict[str, float]:
     text = run.text("stdout.txt")
     result = _RATE.search(text)
     if result is None:
-        raise InputError(f"{run.directory}: no result line of fillrandom in stdout.txt")
+        raise InputError(f"{run.directory}: stdout.txt has no result line of fillrandom; copy or record this run again")
     return {"ops_per_s": float(result[1]), "duration_s": float(result[2]), **_latency_and_stalls(text)}
 
 
@@ -243,8 +247,8 @@ def _silk_measured(run: _Run) -> dict[str, float]:
     operations = [float(n) for n in rows]
     text = run.text("stdout.txt")
     rate = sum(operations) / len(operations)
-    told = {k: v for k, v in _latency_and_stalls(text).items() if "latency" not in k or v >= LEAST_LATENCY_S}
-    return {"ops_per_s": rate, "duration_s": float(run.flags["duration"]), **told}
+    others = {k: v for k, v in _latency_and_stalls(text).items() if "latency" not in k or v >= LEAST_LATENCY_S}
+    return {"ops_per_s": rate, "duration_s": float(run.flags["duration"]), **others}
 
 
 def _latency_and_stalls(text: str) -> dict[str, float]:

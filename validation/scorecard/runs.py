@@ -1,4 +1,4 @@
-"""Simulating cases: several replications of each, in parallel processes, none of which can harm the others."""
+"""Simulates cases: several replications of each in parallel processes; a failed case does not affect the others."""
 
 from __future__ import annotations
 
@@ -34,18 +34,19 @@ class Replication:
 
 @dataclass(slots=True)
 class CaseRun:
-    """A case with both of its sides, or the reason why there is none."""
+    """A case with its measured and simulated values, or its error."""
 
     case: Case
     set: str
     real: RealRun | None = None
     replications: list[Replication] = field(default_factory=list)
     displaced: list[Replication] = field(default_factory=list)
-    """Two runs whose constants are off by their standard errors, one way and the other; empty if none are known."""
+    """Two runs with all constants changed by their standard errors, in opposite directions; empty if these are
+    unknown."""
     set_errors: Mapping[str, float] = field(default_factory=dict)
-    """The model's own error by metric, as the case's parameter set states it."""
+    """Model error by metric from the case's parameter set."""
     model_errors: Mapping[str, float] = field(default_factory=dict)
-    """The same as it is used: for metrics that the set says nothing of, what calibration runs tell."""
+    """Model error by metric in use: from the parameter set, else from the calibration runs."""
     wall_s: float = 0.0
     error: str | None = None
 
@@ -54,10 +55,10 @@ def run_cases(
     cases: Sequence[tuple[str, Case]], seeds: int = DEFAULT_SEEDS, processes: int = DEFAULT_PROCESSES,
     extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False, quiet: bool = True,
 ) -> list[CaseRun]:  # fmt: skip
-    """Read what was measured in each (set, case) and simulate it `seeds` times; outcomes in order.
+    """Read the measurements of each (set, case) and simulate it `seeds` times; return the runs in the same order.
 
-    A case that cannot be read or simulated carries its error, the others go on. `report` hears of each case that ends;
-    `fresh`: simulate also what the run store holds; `quiet`: show no progress of single runs.
+    A case that cannot be read or simulated gets an `error`; all others continue. `report` is called with a line for
+    each finished case. `fresh` simulates also the runs that the run store contains; `quiet` hides the progress of runs.
     """
     runs = [CaseRun(case, name) for name, case in cases]
     configs: dict[int, dict[str, Any]] = {}
@@ -88,7 +89,7 @@ def _read_measured(runs: list[CaseRun], configs: Mapping[int, dict[str, Any]], p
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """A recorded run to read."""
+    """Task of reading one recorded run."""
 
     number: int
     case: Case
@@ -103,17 +104,17 @@ def _measured(task: _Measured, _progress: Progress) -> RealRun | str:
 
 
 def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[Job]:
-    """The runs of a case: its seeds, then two with displaced constants where their errors are known."""
+    """Return the runs of a case: its seeds, then two with displaced constants if their standard errors are known."""
     first = int(config.get("seed", 1))
     jobs = [Job(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
-    pair = displaced(config) if seeds > 1 else []  # one run each is for a quick look: it has no interval of its own
+    pair = displaced(config) if seeds > 1 else []  # a single seed is a quick check without an interval
     return jobs + [Job(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
 
 
 def _simulate(
     runs: list[CaseRun], jobs: Mapping[int, list[Job]], settings: Settings, report: Callable[[str], None]
 ) -> None:
-    """Simulate all jobs and give each run what came out of its own."""
+    """Simulate all jobs and assign the replications to their runs."""
     mine = {id(job): number for number, some in jobs.items() for job in some}
     left = Counter(mine.values())
     found: dict[int, Replication] = {}
@@ -137,7 +138,7 @@ def _simulate(
 
 
 def read_replication(folder: Path) -> Replication:
-    """What a stored run says that can be scored."""
+    """Read the values and the throughput series of a stored run."""
     summary = read_summary(folder)
     jobs, series, latency = (StoredTable(folder / f"{name}.parquet") for name in ("jobs", "series", "latency"))
     return Replication(simulated_values(summary, jobs, series, latency), reported_series(series))

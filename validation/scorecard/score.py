@@ -1,4 +1,4 @@
-"""From cases with both sides to rows (one number of one case) and to totals by metric."""
+"""Compares simulated with measured cases: rows (one number of one case each) and totals by metric."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from lsmlab.validation.scorecard.runs import CaseRun
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number of one case, real and simulated."""
+    """One number of one case, measured and simulated."""
 
     set: str
     case: str
     metric: str
-    """Its own name, such as pairs.0-1.bytes."""
+    """Full name of the number, such as pairs.0-1.bytes; `scored_by` may be a pattern."""
     scored_by: Metric
     real: float | str | None
     simulated: float | str
@@ -43,11 +43,11 @@ class Row:
     high: float | None
     error: float
     noise: float | None
-    """Noise floor in the units of the error."""
+    """Noise floor in the unit of the error; None if unknown."""
 
     @property
     def inside(self) -> bool | None:
-        """Whether the interval holds the real value; None where there is no interval."""
+        """Whether the interval contains the real value; None without an interval."""
         if self.low is None or self.high is None or not isinstance(self.real, float):
             return None
         return self.low <= self.real <= self.high
@@ -55,7 +55,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A metric over cases."""
+    """Errors of one metric over all cases."""
 
     metric: Metric
     median: float
@@ -63,12 +63,12 @@ class Total:
     worst: float
     bias: float
     noise: float | None
-    """Median of the noise floors that are known."""
+    """Median of the known noise floors; None if all are unknown."""
     cases: int
     values: int
-    """Numbers scored: several per case for levels."""
+    """Count of scored numbers; metrics of levels have several per case."""
     within_noise: float | None
-    """Share of the numbers inside twice the noise."""
+    """Share of the numbers with an error of at most twice the noise."""
     coverage: float | None
     """Share of real values inside the 90 % interval."""
     worst_case: str
@@ -77,7 +77,7 @@ class Total:
 
 
 def rows_of(run: CaseRun) -> list[Row]:
-    """All rows of a case that was simulated."""
+    """Return all rows of a case; empty if the case failed."""
     if run.real is None or not run.replications:
         return []
     rows = [row for name in run.real.values if (row := _number_row(run, name)) is not None]
@@ -111,7 +111,7 @@ def _number_row(run: CaseRun, name: str) -> Row | None:
 
 
 def _counts_from_zero(name: str) -> bool:
-    """Names that a summary leaves out where they are 0: levels and pairs that saw nothing."""
+    """Whether a summary omits this number when it is 0 (levels and level pairs without files)."""
     return name.startswith(("levels.", "pairs."))
 
 
@@ -133,7 +133,7 @@ def _worth_scoring(metric: Metric, name: str, real: float, values: Mapping[str, 
 
 
 def _centre(values: Sequence[float], metric: Metric) -> float:
-    """What the simulator predicts: the mean, and the median where single values may be far off."""
+    """Return the prediction from all seeds: the mean, or the median for latencies, which have outliers."""
     if metric.kind in (BUCKETS, FACTOR):
         return statistics.median(values)
     return math.fsum(values) / len(values)
@@ -175,7 +175,7 @@ def _cause_rows(run: CaseRun) -> list[Row]:
     real = run.real.dominant_cause
     if real is None:
         return []
-    # by the same measure on both sides: seconds where the real ones are known, counts where not
+    # use the same measure on both sides: stalled seconds if the real run has them, else counts
     timed = any(k.startswith("stall_share.") for k in run.real.values)
     wanted = ("stall_fraction", "stall_share." if timed else "stall_count.")
     names = [k for k in run.replications[0].values if k.startswith(wanted)]
@@ -188,7 +188,7 @@ def _cause_rows(run: CaseRun) -> list[Row]:
 
 
 def totals(rows: Iterable[Row]) -> dict[str, Total]:
-    """Totals by metric name, in the order of METRICS, then whatever else was measured."""
+    """Return totals by metric name, in the order of METRICS; metrics that are not in METRICS follow."""
     by_metric: dict[str, list[Row]] = {}
     for row in rows:
         by_metric.setdefault(row.scored_by.name, []).append(row)
@@ -229,20 +229,20 @@ def _meets(metric: Metric, rows: list[Row], median: float, mean: float) -> bool 
         return None
     if metric.kind is WRONG:
         return mean <= metric.target + 1e-12
-    if metric.kind is DISTANCE:  # in units of the distance between repeats of the real run
+    if metric.kind is DISTANCE:  # error / distance between repeats of the real run
         ratios = [row.error / row.noise for row in rows if row.noise]
         return statistics.median(ratios) <= metric.target if ratios else None
     return median <= metric.target + 1e-12
 
 
 def coverage(rows: Iterable[Row]) -> tuple[float, int] | None:
-    """Share of real values that lie inside their 90 % interval, over the metrics whose interval counts, and how many."""
+    """Return the share of real values inside their 90 % interval and their count, over metrics with `interval`."""
     held = [row.inside for row in rows if row.inside is not None and row.scored_by.interval]
     return (sum(held) / len(held), len(held)) if held else None
 
 
 def as_json(total: Total) -> dict[str, Any]:
-    """A total as the document of `lsmlab validate --json` shows it."""
+    """Return a total in the form of `lsmlab validate --json`."""
     return {
         "median": total.median, "p90": total.p90, "worst": total.worst, "bias": total.bias, "noise": total.noise,
         "cases": total.cases, "values": total.values, "unit": total.metric.kind.name,

@@ -1,4 +1,4 @@
-"""Where cases, recordings and theory come from: what one `lsmlab validate` gathers."""
+"""Collects the cases and replays of one `lsmlab validate`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETS: Final = ("own", "public", "real_engines", "logs", "replay", "theory")
 
 
 def check_sets(sets: Sequence[str], public_data: Path) -> None:
-    """Raise InputError for sets whose recordings only a source tree has, where the package is installed without one."""
+    """Raise InputError if a set needs recordings of the source tree and the package is installed without it."""
     lacking = [name for name in sets if not (name == "theory" or (name == "public" and public_data.is_dir()))]
     if lacking:
         source_tree_or_error(
@@ -37,7 +37,7 @@ def check_sets(sets: Sequence[str], public_data: Path) -> None:
 
 
 def gather_cases(card: Scorecard, directory: Path, *, release: bool) -> list[tuple[str, Case]]:
-    """The cases below a directory with the set that each belongs to; what cannot be read is noted on the card."""
+    """Return (set, case) for all cases below a directory; add unreadable case files to `card.unreadable`."""
     found: list[tuple[str, Case]] = []
     quarantined = 0
     for path in find_cases(directory):
@@ -51,27 +51,27 @@ def gather_cases(card: Scorecard, directory: Path, *, release: bool) -> list[tup
             continue
         found.append(({"calibration": CALIBRATION, "quarantine": QUARANTINE}.get(case.part, TEST), case))
     if quarantined:
-        card.skipped.append(f"{quarantined} cases in quarantine: looked at only when a release is scored (--release)")
+        card.skipped.append(f"{quarantined} cases in quarantine: scored only for a release (--release)")
     return _with_measurements(card, found)
 
 
 def gather_public(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
-    """The public runs; none, with a note, where their folder is absent."""
+    """Return (set, case) for all public runs; without their folder, none and a note in `card.skipped`."""
     from lsmlab.validation.casefiles.public.cases import public_cases
 
     if not data.is_dir():
-        card.skipped.append(f"public runs: {data} is not there")
+        card.skipped.append(f"public runs: the folder {data} is missing")
         return []
     cases = [(CALIBRATION if case.part == "calibration" else PUBLIC, case) for case in public_cases(data)]
     return _with_measurements(card, cases)
 
 
 def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str, Case]]:
-    """The recorded runs of other engines; none, with a note, where their folder is absent."""
+    """Return (set, case) for the recorded runs of other engines; without their folder, none and a note."""
     from lsmlab.validation.scorecard.real_engines import real_engine_cases
 
     if not data.is_dir():
-        card.skipped.append(f"recorded engines: {data} is not there")
+        card.skipped.append(f"recorded engines: the folder {data} is missing")
         return []
     found: list[tuple[str, Case]] = []
     for case in real_engine_cases(data):
@@ -83,7 +83,7 @@ def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str,
 
 
 def gather_logs(data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
-    """Reruns and what-ifs from the LOGs of the own and the public runs, where they are."""
+    """Return (set, case) for reruns and what-ifs from the available LOGs of the own and the public runs."""
     from lsmlab.validation.scorecard.imported_cases import reruns, what_ifs
 
     return [
@@ -93,30 +93,30 @@ def gather_logs(data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
 
 
 def _with_measurements(card: Scorecard, cases: list[tuple[str, Case]]) -> list[tuple[str, Case]]:
-    """Those cases that say what was measured; the others are there to be recorded."""
+    """Return the cases that have measurements; the others have not been recorded yet."""
     kept = [(name, case) for name, case in cases if case.measured or case.tables or case.series or case.logs]
     if len(kept) < len(cases):
-        card.skipped.append(f"{len(cases) - len(kept)} cases without anything measured: 'lsmlab record' fills them")
+        card.skipped.append(f"{len(cases) - len(kept)} cases without measurements: record them with 'lsmlab record'")
     return kept
 
 
 def replays(card: Scorecard, directories: Sequence[Path] | None = None, *, release: bool = False) -> None:
-    """Replay every recording with a manifest and put the matches on the card; what cannot be replayed is noted there."""
+    """Replay every recording with a MANIFEST and add the checks to the card; add a note for each failed replay."""
     found = list(_recordings(release=release)) if directories is None else directories
     if not found:
-        card.skipped.append(f"exact replays: {RECORDINGS} is not there")
+        card.skipped.append(f"exact replays: the folder {RECORDINGS} is missing")
     for directory in found:
         name = directory.name if directory.parent == RECORDINGS else f"{directory.parent.name}/{directory.name}"
         try:
             result = replay(load_recording(directory))
-        except Exception as error:  # a recording that the replay is not made for must not cost the scorecard
+        except Exception as error:  # a recording that the replay does not support must not stop the scorecard
             card.skipped.append(f"replay of {name}: {type(error).__name__}: {' '.join(str(error).split())}")
             continue
         card.replays += [ReplayCheck(name, kind, check.matched, check.total) for kind, check in result.checks.items()]
 
 
 def _recordings(*, release: bool) -> Iterator[Path]:
-    """The short recordings made for replays, and the repeats of the own cases that have a manifest."""
+    """Yield the folders of the short recordings for replays and of the own cases' repeats with a MANIFEST."""
     if RECORDINGS.is_dir():
         yield from sorted(path for path in RECORDINGS.iterdir() if path.is_dir())
     for manifest in sorted(OWN_CASES.rglob("MANIFEST.txt*")):

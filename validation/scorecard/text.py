@@ -1,4 +1,4 @@
-"""The scorecard on a terminal."""
+"""Formats the scorecard for the terminal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lsmlab.validation.scorecard.trends import trend_shares
 
 _WIDTH = 120
 _WORST = 8
-"""Cases listed as the worst."""
+"""Number of cases in the list of the worst cases."""
 
 
 def target_text(total: Total) -> str:
-    """The targets of a metric and whether they are met, such as "<= 3.0 % met, worst <= 10.0 % MISSED"."""
+    """Return the targets of a metric and whether they are met, such as "<= 3.0 % met, worst <= 10.0 % MISSED"."""
     metric = total.metric
     parts = []
     if metric.target is not None:
@@ -33,7 +33,7 @@ def _met(value: bool | None) -> str:
 
 
 def card_text(card: Scorecard) -> str:
-    """What `lsmlab validate` prints."""
+    """Return the text that `lsmlab validate` prints."""
     lines = [_title(card), ""]
     scored = card.scored
     if scored:
@@ -57,15 +57,16 @@ def card_text(card: Scorecard) -> str:
 
 def _engine_lines(card: Scorecard) -> list[str]:
     return [
-        f"  {r.case:<26} {r.metric:<24} real {r.real:>8}  here {r.simulated:>8}  {r.error:>9}{'' if r.met else '  MISSED'}"
+        f"  {r.case:<26} {r.metric:<24} real {r.real:>8}  simulated {r.simulated:>8}  "
+        f"{r.error:>9}{'' if r.met else '  MISSED'}"
         for r in engine_rows(card)
     ]
 
 
 def _title(card: Scorecard) -> str:
     parts = [f"{_cases(card.of(name))} of {SET_TITLES[name]}" for name in card.sets]
-    told = ", ".join(parts) if parts else "no case was scored"
-    return f"LSMLab beside real RocksDB: {told}; {card.seeds} simulated runs per case"
+    cases = ", ".join(parts) if parts else "no case was scored"
+    return f"LSMLab compared with real RocksDB: {cases}; {card.seeds} simulated runs per case"
 
 
 def _cases(rows: Iterable[Row]) -> str:
@@ -74,7 +75,7 @@ def _cases(rows: Iterable[Row]) -> str:
 
 
 def table(found: Iterable[Total], *, short: bool = False) -> list[str]:
-    """Totals as lines under a header; `short`: only those with a target."""
+    """Return totals as the lines of a table with a header; `short` leaves out metrics without a target."""
     rows = [["metric", "median", "P90", "worst", "bias", "noise", "in noise", "in 90 %", "n", "target"]]
     for total in found:
         metric = total.metric
@@ -111,24 +112,25 @@ def _coverage_lines(rows: Sequence[Row]) -> list[str]:
     low, high = COVERAGE
     met = "met" if low <= share <= high else "MISSED"
     return [
-        f"  90 % intervals hold {100 * share:.0f} % of {values} real values; wanted {100 * low:.0f} to {100 * high:.0f} %: {met}"
+        f"  90 % intervals contain {100 * share:.0f} % of {values} real values; "
+        f"target {100 * low:.0f} to {100 * high:.0f} %: {met}"
     ]
 
 
 def _legend() -> list[str]:
     return [
         _wrapped(
-            "  Errors are absolute values of simulated against real; bias keeps the sign. pt: percentage points; b: buckets of "
-            "RocksDB's histogram (each 1.5 times the one before); x: ratio. noise: range between repeats of the real run; "
-            "in noise: share of values within twice their noise; in 90 %: share of real values inside the interval predicted; "
-            "n: values scored."
+            "  Errors are absolute values of simulated against real numbers; bias keeps the sign. pt: percentage "
+            "points; b: buckets of RocksDB's histogram (each bound is 1.5 times the one before); x: ratio. noise: "
+            "range between repeats of the real run; in noise: share of values with an error of at most twice the "
+            "noise; in 90 %: share of real values inside the predicted interval; n: scored values."
         )
     ]
 
 
 def _worst(card: Scorecard) -> list[str]:
-    """The cases that are furthest off, by the worst of their errors in units of what is allowed."""
-    lines = ["worst cases (error by the worst case's target):"]
+    """Return the list of the worst cases, by their largest error relative to the target for the worst case."""
+    lines = ["worst cases (first column: error / target for the worst case):"]
     for case, row, excess in worst_cases(card)[:_WORST]:
         error = error_text(row.error, row.scored_by.kind, signed=True)
         lines.append(f"  {excess:5.1f}  {case:<34} {row.metric:<24} {error:>9}  "
@@ -137,7 +139,7 @@ def _worst(card: Scorecard) -> list[str]:
 
 
 def worst_cases(card: Scorecard) -> list[tuple[str, Row, float]]:
-    """(case, its worst row, error in units of the worst-case target), worst first."""
+    """Return (case, its worst row, error / target for the worst case), worst first."""
     found: dict[str, tuple[Row, float]] = {}
     for row in card.of(*SCORED):
         if not row.scored_by.worst:
@@ -160,7 +162,8 @@ def _trend_lines(card: Scorecard) -> list[str]:
     return [
         "",
         _wrapped(
-            f"one key changed, real change above 5 % or 5 points; the simulation moves the same way: {', '.join(parts)}"
+            "pairs with one changed key and a real change above 5 % or 5 points; pairs with a simulated change in "
+            f"the same direction: {', '.join(parts)}"
         ),
     ]
 
@@ -169,7 +172,7 @@ def _replay_lines(card: Scorecard) -> list[str]:
     if not card.replays:
         return []
     names = sorted({check.recording for check in card.replays})
-    lines = ["", f"exact replays of {len(names)} recordings: answers of the policies that are RocksDB's own"]
+    lines = ["", f"exact replays of {len(names)} recordings: decisions of the policies that are the same as RocksDB's"]
     for name, entry in replay_shares(card.replays).items():
         if entry["total"]:
             lines.append(f"  {name:<44} {entry['matched']:>7,} of {entry['total']:>7,}  {100 * entry['share']:.2f} %")
@@ -184,7 +187,8 @@ def _theory_lines(card: Scorecard) -> list[str]:
     for check in card.theory:
         mark = "" if check.holds else "  MISSED"
         lines.append(
-            f"  {check.name:<66} theory {check.expected:<10.5g} here {check.found:<10.5g} within {check.tolerance:.1%}{mark}"
+            f"  {check.name:<66} theory {check.expected:<10.5g} simulator {check.found:<10.5g} tolerance "
+            f"{check.tolerance:.1%}{mark}"
         )
     return lines
 

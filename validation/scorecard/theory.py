@@ -1,4 +1,4 @@
-"""The simulator against theory: amplification in closed form, garbage collection, queues."""
+"""Checks of the simulator against theory: write amplification, garbage collection, queues."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from lsmlab.validation.scorecard.page_drive import measured_write_amplification
 
 @dataclass(frozen=True, slots=True)
 class TheoryCheck:
-    """One number that theory gives, beside the simulator's."""
+    """One number from theory and the same number from the simulator."""
 
     name: str
     expected: float
     found: float
     tolerance: float
-    """Relative."""
+    """Largest accepted relative difference."""
     source: str
 
     @property
     def holds(self) -> bool:
-        """Whether the two agree."""
+        """Whether the two numbers agree within the tolerance."""
         return abs(self.found - self.expected) <= self.tolerance * abs(self.expected) + 1e-12
 
     def as_json(self) -> dict[str, Any]:
-        """For the JSON document."""
+        """Return the check for the JSON document."""
         return {
             "expected": self.expected, "found": self.found, "tolerance": self.tolerance, "holds": self.holds,
             "source": self.source,
@@ -46,11 +46,11 @@ _SMALL: Final = (
     "workload.benchmark_write_rate_limit=1MB/s", "engine.options.max_bytes_for_level_base=1GiB",
     "engine.options.max_compaction_bytes=100GiB",
 )  # fmt: skip
-"""A writer so slow that each compaction ends before the next flush: jobs follow each other as in a formula."""
+"""Overrides for a slow writer: each compaction ends before the next flush, as the formulas assume."""
 
 
 def all_checks() -> Iterator[TheoryCheck]:
-    """Every check, cheapest first."""
+    """Yield all checks, those with the shortest simulations first."""
     for checks in (_queues, _garbage_collection, _levelled, _universal, _fifo, _guide):
         yield from checks()
 
@@ -63,17 +63,18 @@ def _summary(*overrides: str) -> dict[str, Any]:
 
 
 def merged_all(flushes: int, per_compaction: int, first: int) -> float:
-    """W-Amp of a store that holds `flushes` memtables of distinct keys and merges everything whenever a merge is due.
+    """Return the W-Amp of a store that flushes `flushes` memtables of distinct keys and always compacts all data.
 
-    The first merge is due after `first` flushes, each further one after `per_compaction` more; merge number m writes what
-    has been flushed until then. So W-Amp = 1 + sum of those sizes by flushes.
+    The first compaction starts after `first` flushes, each further one after `per_compaction` more flushes. A
+    compaction writes all data flushed until then. So W-Amp = 1 + (sum of the sizes of all compactions, in flushes) /
+    `flushes`.
     """
     written = sum(range(first, flushes + 1, per_compaction))
     return 1.0 + written / flushes
 
 
 def _levelled() -> Iterator[TheoryCheck]:
-    """One level below L0 and no duplicates: every compaction reads all of it."""
+    """Check one level below L0: every compaction rewrites the whole level."""
     for trigger in (2, 4, 8):
         found = _summary(
             *_SMALL, "workload=filluniquerandom", "engine.options.num_levels=2",
@@ -82,26 +83,26 @@ def _levelled() -> Iterator[TheoryCheck]:
         expected = merged_all(found["flush_count"], trigger, trigger)
         yield TheoryCheck(
             f"levelled, one level, L0 trigger {trigger}: W-Amp", expected, found["write_amplification"], 0.01,
-            "sum over merges of what they hold",
+            "sum of the sizes of all compactions",
         )  # fmt: skip
     found = _summary(
         *_SMALL, "workload=overwrite", "workload.num=10000", "workload.writes=40000", "engine.options.num_levels=2"
     )
     yield TheoryCheck(
         "levelled, one level, overwrites of 10,000 keys: W-Amp", _overwritten(found), found["write_amplification"], 0.02,
-        "each merge writes all keys once",
+        "each compaction writes all keys once",
     )  # fmt: skip
 
 
 def _overwritten(summary: dict[str, Any]) -> float:
-    """Every merge of a store that holds all of its keys writes each of them once."""
+    """Return the W-Amp of a store that contains all of its keys: every compaction writes each key once."""
     per_flush = summary["flush_bytes"] / summary["flush_count"]
     whole = summary["levels"][-1]["bytes"]
     return 1.0 + float(summary["compaction_count"] * whole / (summary["flush_count"] * per_flush))
 
 
 def _universal() -> Iterator[TheoryCheck]:
-    """With a size ratio without limit every compaction merges all runs, the merged one among them."""
+    """Check universal compaction with an unlimited size ratio: every compaction takes all sorted runs."""
     for trigger in (3, 6):
         found = _summary(
             *_SMALL, "engine=universal", "workload=filluniquerandom",
@@ -110,32 +111,32 @@ def _universal() -> Iterator[TheoryCheck]:
         )  # fmt: skip
         expected = merged_all(found["flush_count"], trigger - 1, trigger)
         yield TheoryCheck(
-            f"universal, full merges, trigger {trigger}: W-Amp", expected, found["write_amplification"], 0.01,
-            "sum over merges of what they hold",
+            f"universal, full compactions, trigger {trigger}: W-Amp", expected, found["write_amplification"], 0.01,
+            "sum of the sizes of all compactions",
         )  # fmt: skip
 
 
 def _fifo() -> Iterator[TheoryCheck]:
-    """Nothing is merged, and the store stays below its limit by less than a file."""
+    """Check FIFO without compaction: W-Amp is 1, and the store is smaller than its limit by less than one file."""
     options = "engine.options.compaction_options_fifo"
     found = _summary(
         *_SMALL, "engine=fifo", "workload=filluniquerandom", f"{options}.max_table_files_size=10MiB",
         f"{options}.allow_compaction=false",
     )  # fmt: skip
-    yield TheoryCheck("FIFO without merges: W-Amp", 1.0, found["write_amplification"], 0.0, "nothing is rewritten")
+    yield TheoryCheck("FIFO without compaction: W-Amp", 1.0, found["write_amplification"], 0.0, "nothing is rewritten")
     file = found["flush_bytes"] / found["flush_count"]
     limit = 10 * 2**20
     yield TheoryCheck(
-        "FIFO without merges: bytes kept", math.floor(limit / file) * file, found["live_bytes"], 1.01 * file / limit,
-        "limit less at most one file",
+        "FIFO without compaction: bytes kept", math.floor(limit / file) * file, found["live_bytes"],
+        1.01 * file / limit, "limit minus at most one file",
     )  # fmt: skip
 
 
 def _guide() -> Iterator[TheoryCheck]:
-    """RocksDB's tuning guide: a level of fan-out T costs up to T + 1 writes per byte that enters it, on average about T/2 + 1.
+    """Check RocksDB's tuning guide: a level with fan-out T writes up to T + 1, on average T/2 + 1, times its input.
 
-    A file meets T files below when its level is full and fewer before, and RocksDB picks the file that meets fewest; so
-    the estimate (T + 2) / 2 is an average with a wide tolerance, not a law.
+    A file overlaps T files of the next level when that level is full, and fewer before; RocksDB picks the file with the
+    smallest overlap. So (T + 2) / 2 is an average and has a wide tolerance.
     """
     for fanout in (4, 10):
         found = _summary(
@@ -148,7 +149,7 @@ def _guide() -> Iterator[TheoryCheck]:
         for row in inner:
             yield TheoryCheck(
                 f"levelled, fan-out {fanout}: W-Amp of L{row['level']}", (fanout + 2) / 2, row["w_amp"], 0.5,
-                "RocksDB tuning guide: half a full overlap on average",
+                "RocksDB tuning guide: on average half of the full overlap",
             )  # fmt: skip
 
 
@@ -156,21 +157,21 @@ def _guide() -> Iterator[TheoryCheck]:
 
 
 def _garbage_collection() -> Iterator[TheoryCheck]:
-    """The closed form of greedy collection against a drive simulated page by page."""
+    """Check the closed form of greedy garbage collection against a drive simulated page by page."""
     for utilisation in (0.6, 0.75, 0.85):
         yield TheoryCheck(
-            f"flash garbage collection at {utilisation:.0%} full: programmed by written",
+            f"flash garbage collection at {utilisation:.0%} full: pages programmed / written",
             measured_write_amplification(utilisation), greedy_write_amplification(utilisation), 0.04,
             "greedy collection simulated page by page",
         )  # fmt: skip
 
 
 _AS_EXPONENTIAL: Final = 0.67294
-"""Spread of a log-logistic time whose coefficient of variation is 1: tan(b)/b = 2 for b = spread times the root of 3."""
+"""Spread of a log-logistic time with a coefficient of variation of 1: tan(b) / b = 2, where b = spread * sqrt(3)."""
 
 
 def _queues() -> Iterator[TheoryCheck]:
-    """Waiting times against Pollaczek and Khinchine, shared cores against processor sharing."""
+    """Check waiting times against Pollaczek and Khinchine, and shared cores against processor sharing."""
     for name, spread, variation in (("M/D/1", 0.0, 0.0), ("M/G/1 with the variation of M/M/1", _AS_EXPONENTIAL, 1.0)):
         for load in (0.3, 0.8):
             _, rows = waiting_mixture(Unstalled(1e6, 1e-3, spread), load, 1)
@@ -186,5 +187,5 @@ def _queues() -> Iterator[TheoryCheck]:
 
 
 def _half_width(values: Sequence[float]) -> float:
-    """Relative half width of the 99 % interval of a mean of ten values."""
+    """Return the half width of the 99 % interval of a mean of ten values, divided by the mean."""
     return float(3.25 * np.std(values, ddof=1) / math.sqrt(len(values)) / np.mean(values))

@@ -1,4 +1,4 @@
-"""Does a change move the simulation as it moved the real store? Pairs of cases that differ in one key."""
+"""Compares the effect of a changed key in simulation and real store, for pairs of cases that differ in one key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lsmlab.validation.scorecard.score import Row
 
 TREND_METRICS: Final = ("ops_per_s", "write_amplification", "stall_fraction")
 _LEAST: Final = 0.05
-"""Relative change, or change of a share, below which a real change may be noise.
+"""Smallest real change, relative or of a share, that is counted; a smaller one may be noise.
 
 See (behaviour/measurements.md, Noise between repeats).
 """
@@ -28,19 +28,19 @@ class Trend:
     first: str
     second: str
     real: float
-    """Change from the first case to the second, relative or as a difference."""
+    """Change from the first case to the second: relative, or a difference for shares."""
     simulated: float
 
     @property
     def right(self) -> bool:
-        """Whether the simulation moves the same way."""
+        """Whether real and simulated change have the same direction."""
         return (self.real > 0) == (self.simulated > 0)
 
 
 def trends(cases: Iterable[tuple[str, Sequence[str]]], rows: Iterable[Row]) -> list[Trend]:
-    """All changes of one key that moved a real number by more than noise.
+    """Return all pairs of cases that differ in one key and whose real numbers differ by more than noise.
 
-    `cases` are (name, overrides); `rows` their numbers.
+    `cases` are (name, overrides); `rows` are the numbers of these cases.
     """
     settings = {name: dict(text.partition("=")[::2] for text in overrides) for name, overrides in cases}
     numbers = {
@@ -55,15 +55,15 @@ def trends(cases: Iterable[tuple[str, Sequence[str]]], rows: Iterable[Row]) -> l
             continue
         for metric in TREND_METRICS:
             if (a, metric) in numbers and (b, metric) in numbers:
-                (real_a, here_a), (real_b, here_b) = numbers[a, metric], numbers[b, metric]
-                real, here = _change(metric, real_a, real_b), _change(metric, here_a, here_b)
+                (real_a, simulated_a), (real_b, simulated_b) = numbers[a, metric], numbers[b, metric]
+                real, simulated = _change(metric, real_a, real_b), _change(metric, simulated_a, simulated_b)
                 if abs(real) > _LEAST:
-                    found.append(Trend(metric, key, a, b, real, here))
+                    found.append(Trend(metric, key, a, b, real, simulated))
     return found
 
 
 def _only_difference(a: dict[str, str], b: dict[str, str]) -> str | None:
-    """The one key in which two configurations differ; None if there are none or several."""
+    """Return the only key in which two configurations differ; None if there is none or more than one."""
     if len(a.keys() ^ b.keys()) > 1:
         return None
     different = [key for key in a.keys() | b.keys() if a.get(key) != b.get(key)]
@@ -77,7 +77,7 @@ def _change(metric: str, first: Any, second: Any) -> float:
 
 
 def trend_shares(found: Sequence[Trend]) -> dict[str, Any]:
-    """By metric how many changes have the right direction, and those that have not."""
+    """Return by metric the count of changes with the right direction, and all changes with the wrong one."""
     shares: dict[str, Any] = {}
     for metric in TREND_METRICS:
         mine = [t for t in found if t.metric == metric]

@@ -28,12 +28,12 @@ from lsmlab.validation.scorecard.sources import (
 from lsmlab.validation.scorecard.text import card_text
 
 PAGES = "lsmlab.validation_finishers"
-"""Entry points `(directory: Path) -> Path | None` for a scorecard that has been written to a directory."""
+"""Entry points `(directory: Path) -> Path | None` that run after a scorecard has been written to a directory."""
 _FAILED = 2
 
 
 def validate(argv: list[str]) -> int:
-    """Score the simulator on real runs. Returns 0; 2 if a case failed, after scoring all others."""
+    """Score the simulator on real runs. Returns 0; 2 if a case failed (all others are scored)."""
     given = _parse(argv)
     card = Scorecard(seeds=given.seeds)
     say = silent if given.json else on_terminal
@@ -65,7 +65,7 @@ def validate(argv: list[str]) -> int:
 
 
 class _Given:
-    """What stands on the command line."""
+    """Parsed command line."""
 
     json: bool
     release: bool
@@ -88,15 +88,15 @@ def _parser() -> LineParser:
         "overrides", nargs="*", metavar="key=value", help="overrides for every case, as for 'lsmlab run'"
     )
     parser.add_argument(
-        "--cases", type=Path, metavar="DIR", help="score the case.yaml files in and below DIR, and nothing else"
+        "--cases", type=Path, metavar="DIR", help="score only the case.yaml files in and below DIR"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument("--json", action="store_true", help="print only one JSON document")
     parser.add_argument(
         "--only", action="append", choices=SETS, metavar="SET", help=f"{', '.join(SETS)}; may be repeated"
     )
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="one more override")
     parser.add_argument(
-        "--match", action="append", default=[], metavar="TEXT", help="only cases with TEXT in their name"
+        "--match", action="append", default=[], metavar="TEXT", help="score only cases with TEXT in their name"
     )
     parser.add_argument(
         "--seeds", type=int, default=DEFAULT_SEEDS, metavar="N", help=f"simulated runs per case ({DEFAULT_SEEDS})"
@@ -104,12 +104,14 @@ def _parser() -> LineParser:
     parser.add_argument(
         "-j", "--jobs", type=int, default=DEFAULT_PROCESSES, metavar="N", help=f"processes ({DEFAULT_PROCESSES})"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where page and JSON go (outputs/validation-<time>)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for page and JSON (outputs/validation-<time>)")
     parser.add_argument("--release", action="store_true", help="score the quarantine part as well")
-    parser.add_argument("--fresh", action="store_true", help="simulate again what the run store (outputs/runs) holds")
+    parser.add_argument(
+        "--fresh", action="store_true", help="simulate also runs that the run store (outputs/runs) contains"
+    )
     parser.add_argument("--no-report", action="store_true", help="draw no page")
     parser.add_argument(
-        "--write-docs", action="store_true", help="renew docs/validation.md and validation/scorecard/baseline.json"
+        "--write-docs", action="store_true", help="write docs/validation.md and validation/scorecard/baseline.json"
     )
     parser.add_argument("--public-data", type=Path, default=PUBLIC_DATA, metavar="DIR", help="the folder public_runs")
     return parser
@@ -129,22 +131,22 @@ def _parse(argv: list[str]) -> _Given:
 
 
 def _check(given: _Given) -> None:
-    """Raise InputError for what does not go together, and for recordings that are not there."""
+    """Raise InputError for options that exclude each other and for missing recordings."""
     for text in given.overrides:
         if "=" not in text:
             raise InputError(f"{text}: not an override; write key=value, or give the folder of cases with --cases")
     if given.seeds < 1 or given.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
     if given.docs and (given.cases or given.sets != SETS or given.overrides or given.match):
-        raise InputError("--write-docs goes with no choice of cases and no overrides: the documents show all of it")
+        raise InputError("--write-docs: leave out --cases, --only, --match and overrides; it scores all cases")
     if given.docs:
         source_tree_or_error("validate: --write-docs renews docs/validation.md of the source tree", "leave --write-docs out")
     check_sets(given.sets, given.public_data)
     if given.out is not None:
-        made(given.out)  # early: a place that cannot be written fails before the work
+        made(given.out)  # early, so that an unwritable folder is an error before the simulations
     if given.docs and not given.public_data.is_dir():
         raise InputError(
-            f"--write-docs needs the public runs: {given.public_data} is not there; give their folder with --public-data"
+            f"--write-docs needs the public runs: the folder {given.public_data} is missing; give it with --public-data"
         )
 
 
@@ -172,11 +174,11 @@ def _show(card: Scorecard, given: _Given) -> int:
 
 
 _ABOUT = (
-    "Simulate measured runs of real RocksDB and score what comes out. Without --cases: the own recordings "
+    "Simulate measured runs of real RocksDB and score the results. Without --cases: the own recordings "
     "(validation/cases), the public runs, the recorded runs of other engines, reruns and what-ifs from "
     "LOGs alone, the exact replays and the theory checks."
 )
 _EPILOG = (
-    "A case is a folder with a case.yaml (docs/reference/cases.md). Exit code 2 if a case could not be read or simulated; "
-    "the others are scored all the same."
+    "A case is a folder with a case.yaml (docs/reference/cases.md). Exit code 2 if a case could not be read or "
+    "simulated (all others are scored)."
 )
