@@ -32,7 +32,7 @@ EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command and return its exit code. `argv`: arguments after the program's name; None: those of the process.
+    """Run one command and return its exit code. `argv`: arguments after the program's name; None: `sys.argv[1:]`.
 
     Exit codes: 0 done; 1 failed; 2 bad input (one line on stderr names the error and the remedy); 130 interrupted (Ctrl-C
     or SIGTERM); 141 the reader of stdout has closed the pipe. With LSMLAB_TRACEBACK=1 an error also prints its traceback.

@@ -82,7 +82,7 @@ class Setup:
     machine: Machine
     device_setup: DeviceSetup
     wal_reaches_device: bool
-    """Whether WAL bytes reach the device however short the life of a WAL; else `ClientDemand` decides."""
+    """Whether WAL bytes reach the device even if the WAL is deleted soon; if False, `ClientDemand` decides by its life."""
     keys: KeySettings
 
 
@@ -151,11 +151,11 @@ def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettin
 
 
 NUMBERED_FROM_1: Final = Version(7, 0)
-"""First release whose db_bench counts threads from 1 over all benchmarks of an invocation."""
+"""First release whose db_bench numbers threads from 1, in one sequence over all benchmarks of an invocation."""
 
 
 _DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "parameters")
-"""Keys of a group that document it and are no settings; `parameters` are applied when the configuration is composed."""
+"""Keys of a group that are no settings of its class: documentation, and `parameters`, which were applied before."""
 
 
 def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -205,7 +205,7 @@ def _samples_per_file(keys: KeySettings, workload: Workload, entries_per_file: f
 
 
 def _expected_writes(workload: Workload) -> float:
-    """Return the entries that the run may write, by its operations, or rate and duration; infinity if neither is set."""
+    """Return the most entries that the run can write: by operations, or by rate limit and duration; else infinity."""
     total = 0.0
     for group in workload.clients:
         share = group.mix.writes

@@ -1,8 +1,8 @@
 """Clients as a fluid: their rates are constant between two changes, so the time of the next memtable switch is computed.
 
-Three limits determine the rate of a client group: its demand (arrivals, or a closed loop as fast as possible), its
-capacity (threads, CPU, device reads) and the writes that the databases admit (stops, delayed write rate). Each change of
-a limit is one event of this module.
+Three limits determine the rate of a client group: its demand (arrivals; in a closed loop, the full speed of its threads),
+its capacity (threads, CPU, device reads) and the writes that the databases admit (stops, delayed write rate). Each change
+of a limit is one event of this module.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ClientLoad:
         self._planning = False
         """Whether this object itself causes the current changes, so that they need no new plan."""
         self._waiting_share = 0.0
-        """Share of time that the write group leader currently waits."""
+        """Share of its time that the leader of the write group currently spends waiting."""
         self._device_bytes = 0.0
         self.rates_changed = Observers[[Traffic]]()
         """Observers of a change of `rates`. Argument: the previous rates."""

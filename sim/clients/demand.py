@@ -17,7 +17,7 @@ class ClientDemand:
     def __init__(
         self, machine: Machine, times: OpTimes, shape: WriteShape, filling: Filling, stores: int, wal_reaches_device: bool
     ) -> None:  # fmt: skip
-        """`wal_reaches_device`: WAL bytes always reach the device, because they are synced or hold values of SST files."""
+        """`wal_reaches_device`: WAL bytes always reach the device (`Setup.wal_reaches_device`)."""
         self._machine = machine
         self._times = times
         self._wal_bytes = shape.wal_bytes
@@ -50,9 +50,10 @@ class ClientDemand:
         self._machine.device.set_clients(read_iops, request_bytes, max(1.0, threads), logged)
 
     def _wal_lives_long(self, wal_bytes_per_s: float) -> bool:
-        """Return whether WAL bytes reach the device: WALs are synced, or live longer than dirty_expire_centisecs.
+        """Return whether WAL bytes reach the device, because they always do or because a WAL lives long enough.
 
-        A WAL is deleted once its memtable is flushed; the kernel never writes dirty pages of a deleted file.
+        The kernel writes dirty pages after dirty_expire_centisecs. A WAL is deleted once its memtable is flushed, and the
+        kernel never writes dirty pages of a deleted file.
         """
         if self._wal_reaches_device or wal_bytes_per_s <= 0.0:
             return self._wal_reaches_device

@@ -1,6 +1,6 @@
 """Fill levels of active memtables, and the number of writes after which each is full.
 
-Times are counted in writes per database, averaged over the databases.
+Points in time are numbers of writes per database (the mean over all databases).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Filling:
         return min(full, max(0.0, full - (at - written) * share))
 
     def began(self, number: int) -> float:
-        """Return the number of writes at which the active memtable of a column family was created."""
+        """Return the number of writes per database before the active memtable of a column family was created."""
         return self._began[number]
 
     def keep(self, number: int, entries: float) -> None:

@@ -32,7 +32,8 @@ Parts = list[tuple[float, float]]
 _NO_READS_BYTES: Final = 4096.0
 """Block size of clients that do not read; its value has no effect."""
 _RARE: Final = 0.5
-"""Share of interrupted or waiting operations above which all operations count as one class with the mean time."""
+"""Largest share of interrupted operations, or of operations that wait for a core, for which they form a class of their own;
+above it, all operations form one class with the mean time."""
 
 
 class OpTimes:
@@ -112,7 +113,7 @@ class OpTimes:
         mean_s += self.client_s(group) / self._machine.cores.share
         capacity = group.spec.threads / mean_s
         if group.write_share > 0.0:
-            # one fsync serves all writers of a write group: every thread waits for it, but fsyncs are no serial work
+            # all writers of a write group share one fsync, so the fsync is not part of the serial work per write
             serial_s = self.mean_s(WRITE) - self.sync_s
             writers = group.spec.threads
             if writers > 1:
@@ -122,7 +123,7 @@ class OpTimes:
         return capacity
 
     def parts(self, kind: int, group: Group) -> Parts:
-        """Return the classes of an operation: with or without the device, each uninterrupted, interrupted or without core."""
+        """Return the classes of an operation: every class of `_computing`, without and with the time of `_places`."""
         computing = self._computing(self.cpu_s(kind) + self.client_s(group), group)
         classes: Parts = []
         for away, fixed_s in self._places(kind):
@@ -143,7 +144,7 @@ class OpTimes:
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
     def _places(self, kind: int) -> Parts:
-        """Return (share, time besides CPU time) of operations without and with a wait for the device or the WAL."""
+        """Return (share, time besides CPU time) of operations without and with such time (device, fsync, memtable switch)."""
         fixed_s = self._fixed_s(kind)
         away = 1.0 if kind == WRITE else 1.0 - self.read_cost(kind).memory_share
         return [(1.0 - away, 0.0), (away, fixed_s / away)] if away > 0.0 else [(1.0, 0.0)]

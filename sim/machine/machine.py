@@ -24,7 +24,8 @@ from lsmlab.sim.machine.queues import Events as Events
 from lsmlab.sim.machine.steps import BUFFER_BYTES, Progress, Step
 
 PORTIONS_PER_REFILL: Final = 4.0
-"""Rate limiter requests of a writer per refill that it uses alone; smaller requests find the bucket empty equally often."""
+"""Requests per refill of a writer that has the rate limiter to itself. With smaller requests, the writer would find the
+bucket empty equally often."""
 PAGE_BYTES: Final = 4096.0
 """Smallest write-back of the kernel, and size of a small read."""
 

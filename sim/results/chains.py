@@ -62,9 +62,10 @@ def chain_of(stall: StallInterval, jobs: Mapping[int, JobRecord]) -> Chain:
 def holding_job(cause: StallCause, running: Sequence[JobRecord]) -> int:
     """Return the unfinished job that a stall waits for; -1 if there is none.
 
-    A memtable stall waits for the oldest running flush. If no flush runs, L0 has no room for its file; the stall then waits
-    like an L0 stall: for the oldest compaction from L0, or if there is none, for the oldest compaction from the shallowest
-    level, which keeps an L0 compaction from starting. A stall on pending compaction bytes waits for the oldest compaction.
+    - Memtable stall: the oldest flush. If no flush runs, L0 has no room for a flush, and the rule of L0 stalls applies.
+    - L0 stall: the oldest compaction from L0. If none runs, a deeper compaction has locked its files: the oldest compaction
+      from the shallowest start level.
+    - Stall on pending compaction bytes: the oldest compaction.
     """
     oldest = sorted(running, key=lambda j: (j.start_s, j.job))
     if cause in MEMTABLE_CAUSES:

@@ -34,7 +34,7 @@ def _columns(log: EventLog, sample: KeySample) -> Table:
     files = np.frombuffer(log.files, dtype=np.int64).reshape(-1, EventLog.FILE_WIDTH)
     gone = np.frombuffer(log.gone, dtype=np.int64).reshape(-1, EventLog.GONE_WIDTH)
     order = np.argsort(np.concatenate((gone[:, 0], files[:, 0])), kind="stable")
-    last_code = 2.0 * sample.population  # the code of a key is twice its rank (models/tree/keys.py)
+    last_code = 2.0 * sample.population  # the code of a key is twice its position in key order (models/tree/keys.py)
 
     def column(place: int, absent: int, dtype: str) -> np.ndarray:
         """Return column `place` of the rows of `gone` and `files` in order; `absent` for columns that `gone` lacks."""

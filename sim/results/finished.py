@@ -1,4 +1,4 @@
-"""Filter for the ended jobs of jobs.parquet, which also contains unfinished jobs."""
+"""Filter of jobs.parquet that drops unfinished jobs."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def to_json(value: object) -> str:
-    """Return indented JSON text that ends with a newline. NaN and infinities become null, NumPy arrays lists."""
+    """Return indented JSON text that ends with a newline. NaN and infinities become null, NumPy arrays become lists."""
     return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, Any]:
-    """Return bytes by use at the end of the run. Open files keep filters and index blocks in memory; default: all files."""
+    """Return bytes by use at the end of the run.
+
+    RocksDB keeps the filters and index blocks of open files in memory; by default all files stay open.
+    """
     filters = tails = metadata = 0.0
     for family in families:
         options = family.options

@@ -1,6 +1,7 @@
 """Parquet files of a run's tables.
 
-Arrow arrays are built from buffers: `pyarrow.array` imports pandas if it is installed, which takes longer than most runs.
+Arrow arrays are built from buffers: `pyarrow.array` imports pandas if pandas is installed. The import takes longer than
+most runs.
 """
 
 from __future__ import annotations

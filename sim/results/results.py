@@ -214,7 +214,7 @@ def _key_facts(setup: Setup) -> dict[str, Any]:
         "weight": setup.sample.weight,
         "hot": len(setup.sample.hot),
         "samples_per_file": per_file,
-        # the number of sampled keys in a file of n has a relative standard error of at most 1/sqrt(n)
+        # relative standard error of the number of sampled keys in a file: at most 1/sqrt(mean number)
         "error": 0.0 if setup.sample.exact else 1.0 / float(np.sqrt(max(1.0, per_file))),
     }
 

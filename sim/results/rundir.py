@@ -68,7 +68,7 @@ def made(directory: Path) -> Path:
 
 
 def shown(path: Path) -> str:
-    """Return the path relative to the working directory if it lies below, else the path itself."""
+    """Return `path` relative to the working directory if it is inside that directory, else `path` unchanged."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:

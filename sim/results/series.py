@@ -73,7 +73,7 @@ def waiting_pieces(group: Group, seconds: Floats) -> Floats:
     if group.closed:
         return np.empty((0, 4))
     curve = group_curve(group)
-    last = np.append(curve[1:, 0] > curve[:-1, 0], True)  # keep the last row of each moment
+    last = np.append(curve[1:, 0] > curve[:-1, 0], True)  # keep the last row of each time
     curve = curve[last]
     return queue_pieces(curve[:, 0], curve[:, 1], curve[:, 2], seconds)
 

@@ -87,7 +87,10 @@ class Background:
         self, env: simpy.Environment, families: Sequence[QueuedFamily], controller: WriteController,
         scheduler: Scheduler, rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        """Start with empty queues. `families`: all of the database, by id; `rng`: random numbers of the scheduler."""
+        """Start with empty queues.
+
+        `families`: all column families of the database, in the order of their ids; `rng`: random numbers of the scheduler.
+        """
         self._env = env
         self._families = families
         self._controller = controller
@@ -99,7 +102,7 @@ class Background:
         self._flush_queue: deque[tuple[FlushThreads, ...]] = deque()
         """Flush requests: one column family per request, or with atomic_flush all families to flush together."""
         self._compaction_queue: deque[QueuedFamily] = deque()
-        """Column families that need a compaction; with `Scheduler.splits_l0`, one in scope DEEP."""
+        """Column families that need a compaction (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
         self._l0_queue: deque[QueuedFamily] = deque()
         """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
         self._cause_job = -1

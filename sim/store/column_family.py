@@ -148,7 +148,7 @@ class ColumnFamily:
     # --- trees that were built before the run -------------------------------------------------------------------------
 
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
-        """Start with a tree of these (level, files)."""
+        """Start with a tree of these files. `levels`: (level, files) pairs."""
         apply_edit(self, NO_JOB, added=levels)
         self.events.loaded(float_sum(f.entries for _, files in levels for f in files))
         for _, files in levels:

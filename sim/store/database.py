@@ -111,9 +111,9 @@ class Database:
     def retune(self, changes: Changes) -> None:
         """Change options of all column families at run time; running jobs keep the options of their start.
 
-        SetOptions always installs a version, even if no value changes. SetDBOptions installs none. It ignores calls that
-        change no value; every other call resets the delayed write rate to its maximum
-        (`WriteController::set_max_delayed_write_rate`).
+        SetOptions always installs a version, even if no value changes. SetDBOptions installs none. A call of SetDBOptions
+        that changes a value resets the delayed write rate to its maximum (`WriteController::set_max_delayed_write_rate`);
+        a call that changes none has no effect.
         """
         current = self.families[0].latest_options
         set_db_options = any(name in DB_OPTIONS and value != current.setting(name) for name, value in changes.items())

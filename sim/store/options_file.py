@@ -28,7 +28,7 @@ class OptionsFile:
         self._stopped = stopped
         self._holding_changed = holding_changed
         self._released: simpy.Event | None = None
-        """Fires when the stopped writers, or those that wait for a file, are released; None: no write waits for that."""
+        """Fires when writers are released from a stop or from a write of the file; None: no call waits for the release."""
         self.unfinished = 0
         """Files that are being written or wait to be written."""
         self.holds_writers = False

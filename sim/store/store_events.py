@@ -25,7 +25,7 @@ class StoreEvents:
 
     def __init__(self) -> None:
         self.loaded = Observers[[float]]()
-        """Start with a tree from before the run. Argument: its number of entries."""
+        """Start of the run with a given tree. Argument: number of entries in the tree."""
         self.installed = Observers[[float, Tree, StallInputs, ThrottleState, int, bool]]()
         """New version or memtable list, after the stall condition was recomputed. Arguments: time, tree, inputs of the stall
         condition, throttle state, number of running compactions, whether writers were stopped before."""

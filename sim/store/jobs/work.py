@@ -177,7 +177,7 @@ def _compaction_cpu_s(
 
 
 def _cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
-    """Return the cuts between output files: at `Compaction.cut_keys`, and between these where the cutter cuts."""
+    """Return the indices of keys at which output files begin: at `Compaction.cut_keys`, and where the cutter cuts."""
     if pick.output_level == 0:
         return ()  # an L0 output is never split
     if not pick.cut_keys:
@@ -251,9 +251,9 @@ def _steps(
 
 
 def _piece_bytes(store: JobContext) -> float | None:
-    """Return the bytes written per step where reads and writes of a job alternate within the allowance of a cap or limiter.
+    """Return the bytes to write per step; None if the order of reads and writes does not change the duration of the job.
 
-    None: the order of reads and writes does not change the duration of the job.
+    The order matters with a cap or a rate limiter, unless writes overlap with computing or whole files are written by fsync.
     """
     style = store.database.machine.style
     if style.burst_bytes is None or style.whole_files or style.overlap_writes:
@@ -264,8 +264,8 @@ def _piece_bytes(store: JobContext) -> float | None:
 def _even_steps(store: JobContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
     """Return equal steps: `FINE_STEPS` on a capped device, at most `COARSE_STEPS` elsewhere.
 
-    With a journal, whole steps make up each file and the last one ends with its fsync. A step writes at least one buffer
-    (1 MiB), or a whole file where files reach the device only with their fsync.
+    With a journal, every file has the same number of steps, and its last step ends with the fsync. A step writes at least
+    one buffer (1 MiB), or a whole file where files reach the device only with their fsync.
     """
     machine = store.database.machine
     count = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
