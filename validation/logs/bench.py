@@ -1,4 +1,4 @@
-"""Results, tickers and histograms in db_bench's output; a LOG has tickers too, where the store has statistics."""
+"""Results, tickers and histograms in db_bench's output. A LOG of a store with statistics has tickers too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 NUMBER: Final = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
-"""A number as RocksDB prints it."""
+"""Regular expression of a number as RocksDB prints it."""
 _BENCH: Final = re.compile(
     rf"^\s*(\w+)\s+:\s+{NUMBER} micros/op (?:{NUMBER} ops/sec)?;?"
     rf"(?:\s+{NUMBER} seconds (\d+) operations;)?(?:\s+{NUMBER} MB/s)?"
@@ -29,17 +29,17 @@ class Benchmark:
 
 
 class BenchReader:
-    """Reads such lines, one after the other."""
+    """Line-by-line reader of db_bench's results, settings, tickers and histograms."""
 
     def __init__(self) -> None:
         self.benchmarks: list[Benchmark] = []
         self.setup: dict[str, str] = {}
-        """What db_bench says of itself first: RocksDB (its version), Keys and Values (bytes each), Entries."""
+        """Head of db_bench's output: RocksDB (version), Keys and Values (bytes each), Entries."""
         self.tickers: dict[str, float] = {}
         self.histograms: dict[str, dict[str, float]] = {}
 
     def take(self, text: str) -> bool:
-        """Read one line; True if it was one of them."""
+        """Read one line; return True if it is a result, setting, ticker or histogram."""
         if "micros/op" in text and (found := _BENCH.search(text)):
             rate, seconds, operations = found[3], found[4], found[5]
             self.benchmarks.append(

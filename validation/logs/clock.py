@@ -1,4 +1,4 @@
-"""The time of a log's lines: stamps turned into microseconds, and not believed when nothing confirms them."""
+"""Times of a LOG's lines: conversion of time stamps to microseconds, and rejection of stamps that no other one confirms."""
 
 from __future__ import annotations
 
@@ -8,30 +8,35 @@ from typing import Final
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_US: Final = 86_400 * 10**6
 _HOUR_US: Final = 3_600 * 10**6
-"""Most time that a line waits to be written under the DB mutex."""
+"""Longest time that a line logged under the DB mutex waits to be written."""
 _DISORDER_US: Final = 5 * 10**6
-"""Threads write their lines microseconds out of order."""
+"""Largest step back in time that is not counted: threads write their lines slightly out of order."""
 
 
 class Clock:
-    """Turns stamps into microseconds, remembers the last one for lines that have none, and does not believe jumps at once."""
+    """Converter of time stamps to microseconds.
+
+    A line without a stamp gets the time of the last accepted stamp. A stamp that jumps by more than a day is accepted only
+    once a second one confirms it.
+    """
 
     def __init__(self) -> None:
         self.last_us = 0
+        """Last accepted stamp."""
         self.first_us: int | None = None
-        """Earliest stamp that was believed."""
+        """Earliest accepted stamp."""
         self.latest_us: int | None = None
-        """Latest stamp that was believed."""
+        """Latest accepted stamp."""
         self.wrapped = False
-        """Whether lines carry a host program's stamp in place of RocksDB's."""
+        """Whether lines have the stamp of the program that embeds RocksDB, in place of RocksDB's."""
         self.own = False
-        """Whether lines carry RocksDB's own stamp."""
+        """Whether lines have RocksDB's own stamp."""
         self.unreadable = 0
-        """Stamps that are no time, or a time that nothing near them confirms."""
+        """Number of stamps that are not a valid time, or a jump that no other stamp confirms."""
         self.backwards = 0
-        """Places where time runs backwards."""
+        """Number of places where time runs backwards."""
         self.shift_us = 0
-        """How far the local clock has been set forward since the log began (summer time): taken off all stamps."""
+        """Time by which the local clock was set forward since the LOG began (summer time); subtracted from all stamps."""
         self._accepted = 0
         self._suspect_us: int | None = None
         self._minutes: dict[str, int] = {}
@@ -42,10 +47,10 @@ class Clock:
         return self._accepted > 0
 
     def read(self, stamp: str) -> tuple[int, int]:
-        """A line's own stamp: (the time that is believed, what it says), as if it were UTC.
+        """Convert a line's own stamp to (accepted time, time in the stamp), in microseconds as if the stamp were UTC.
 
-        A stamp more than a day away from the one before is believed once the next one confirms it; what is no time, or is
-        not believed, gives the last time.
+        A stamp more than a day away from the one before is accepted once the next stamp confirms it. Until then, and for a
+        stamp that is not a valid time, the accepted time is the last accepted one.
         """
         time_us = self._parse(stamp)
         if time_us is None:
@@ -57,7 +62,7 @@ class Clock:
                 self.unreadable += 1
                 return self.last_us, time_us
             self.unreadable -= 1
-            if self._accepted == 1:  # the first stamp of all was the wrong one
+            if self._accepted == 1:  # the very first stamp was wrong
                 self.unreadable += 1
                 self.first_us = self.latest_us = time_us
         elif self.any and time_us < self.last_us - _DISORDER_US:
@@ -66,7 +71,7 @@ class Clock:
         return time_us, time_us
 
     def original(self, stamp: str, written_us: int) -> int:
-        """The time of creation of a line that was written later; the time of writing if that cannot be."""
+        """Convert the "Original Log Time" of a line that was written later; `written_us` if that time is not plausible."""
         time_us = self._parse(stamp)
         if time_us is None or not written_us - _HOUR_US <= time_us <= written_us + _DISORDER_US:
             self.unreadable += 1
@@ -75,13 +80,13 @@ class Clock:
         return time_us
 
     def confirm(self, time_us: int) -> None:
-        """Another witness, an event's own time, confirms a stamp that was not believed."""
+        """Accept the rejected stamp, because the time_micros of its event agrees with it."""
         if self._suspect_us is not None:
             self.unreadable -= 1
             self._accept(time_us)
 
     def shift(self, by_us: int) -> None:
-        """The local clock was set forward by so much; the last lines are in the new time already."""
+        """Record that the local clock was set forward by `by_us`; the last lines have the new time already."""
         self.shift_us += by_us
         self.last_us -= by_us
         self.latest_us = self.last_us

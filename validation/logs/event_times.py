@@ -1,4 +1,4 @@
-"""Local times of a LOG's events: their own stamps are UTC and finer than those of their lines."""
+"""Local times of a LOG's events, from their time_micros, which is UTC and more exact than the time stamps of the lines."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ _ZONE_STEP_US: Final = 900 * 10**6
 """Time zones differ from UTC by multiples of a quarter of an hour."""
 _FARTHEST_ZONE_US: Final = 15 * 3600 * 10**6
 _CLOCK_SET_US: Final = 2 * 3600 * 10**6
-"""Most by which clocks are set forward or back for summer time."""
+"""Largest change of a clock for summer time."""
 _CLOCK_TOLERANCE_US: Final = 60 * 10**6
-"""An event's own time and its line's stamp differ by microseconds; lines from under the mutex come seconds later."""
+"""Largest difference between an event's time_micros and the time stamp of its line. It is usually microseconds, but lines
+logged under the DB mutex are written seconds later."""
 
 
 
 class EventTimes:
-    """Time zone of a LOG from its events, and events and lines that contradict it."""
+    """Time zone of a LOG, inferred from its events, and the events and lines that contradict it."""
 
     def __init__(self, log: RocksDbLog, clock: Clock) -> None:
         self._log = log
         self._clock = clock
         self.zone_us: int | None = None
-        """Local time less UTC; None before the first event."""
+        """Local time minus UTC; None before the first event."""
         self._next_zone_us: int | None = None
-        """Zone that one event shows after the clock was set, until a second event confirms it."""
+        """New zone according to one event, until a second event confirms that the clock was set."""
         self._agreed_at = (0, 0)
-        """Records before, and time of, the last event whose line was right."""
+        """(Number of records before it, time) of the last event whose line had the right time stamp."""
 
     def of(self, micros: Any, line: Line) -> int:
-        """Local time of an event: its own is finer than the line's stamp, but UTC."""
+        """Return the local time of an event, from its time_micros (`micros`, UTC) or else from the stamp of its line."""
         if not isinstance(micros, int) or not 0 < micros < 1 << 62:
             self._log.troubles["unreadable_stamps"] += micros is not None
             return line.time_us
@@ -56,7 +57,10 @@ class EventTimes:
         return micros + self.zone_us
 
     def _other_zone(self, line_us: int, micros: int, zone_us: int) -> int:
-        """Time of an event whose line is off: if two in a row are off by the same quarters of an hour, the clock was set."""
+        """Return the time of an event whose line has a wrong time stamp.
+
+        If two such events in a row differ by the same multiple of a quarter of an hour, the local clock was set.
+        """
         assert self.zone_us is not None
         near = abs(line_us - micros - zone_us) <= _CLOCK_TOLERANCE_US and abs(zone_us - self.zone_us) <= _CLOCK_SET_US
         if near and self._next_zone_us == zone_us:
@@ -68,7 +72,7 @@ class EventTimes:
         return micros + self.zone_us if near else line_us
 
     def _shift(self, by_us: int) -> None:
-        """The clock was set by so much since the last event whose line was right: mend the records since then."""
+        """Correct the records since the last event with a right time stamp: the clock was set by `by_us` since then."""
         self._clock.shift(by_us)
         first, time_us = self._agreed_at
         records = self._log.records

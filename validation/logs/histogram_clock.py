@@ -1,11 +1,11 @@
-"""What RocksDB's histograms show of a latency: a clock of whole microseconds, then buckets, then a straight line.
+"""Rounding of latencies in RocksDB's histograms: clock of whole microseconds, buckets, linear interpolation.
 
-db_bench and RocksDB's own statistics take a latency as the difference of two readings of a clock that counts whole
-microseconds (`SystemClock::NowMicros`). An operation of 1.3 us that begins anywhere between two ticks is seen as 1 or 2,
-as 2 in three of ten cases: a time t is seen as the whole part of t + u, with u even between 0 and 1. The value k is
-counted in the bucket (j, k] that holds it (`HistogramBucketMapper`), and a percentile is drawn on the straight line from
-j to k (`HistogramStat::Percentile`). So what is printed lies half a microsecond below the truth on average, and a P50 of
-0.8 us may stand for a median of 1.4 us. Long latencies differ by their bucket alone.
+db_bench and RocksDB's own statistics measure a latency as the difference of two readings of a clock that counts whole
+microseconds (`SystemClock::NowMicros`). An operation of 1.3 us is measured as 1 us or, in three of ten cases, as 2 us: a
+time t is measured as the integer part of t + u, with u uniform between 0 and 1. The value k is counted in the bucket
+(j, k] that contains it (`HistogramBucketMapper`), and a percentile is interpolated linearly from j to k
+(`HistogramStat::Percentile`). Printed percentiles are therefore half a microsecond too low on average: a P50 of 0.8 us may
+be a median of 1.4 us. For long latencies only the width of the bucket matters.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Floats = NDArray[np.float64]
 _LARGEST: Final = 2**64 - 1
 _GROWTH: Final = 1.5
 _PHASES: Final[Floats] = np.asarray((np.arange(32) + 0.5) / 32.0, dtype=np.float64)
-"""Where between two ticks of the clock an operation may begin."""
+"""Start times of an operation between two ticks of the clock, as fractions of a microsecond."""
 
 
 @cache
 def bucket_bounds() -> tuple[int, ...]:
-    """Upper bounds of the buckets in microseconds (monitoring/histogram.cc, HistogramBucketMapper).
+    """Return the upper bounds of the buckets in microseconds (monitoring/histogram.cc, HistogramBucketMapper).
 
-    1, 2, then times 1.5, cut to two digits.
+    The bounds are 1, 2, then each 1.5 times the one before, truncated to two digits.
 
     >>> bucket_bounds()[:12]
     (1, 2, 3, 4, 6, 10, 15, 22, 34, 51, 76, 110)
@@ -47,7 +47,7 @@ def bucket_bounds() -> tuple[int, ...]:
 
 
 def bucket_of(latency_s: float) -> int:
-    """Index of the bucket that holds a latency (HistogramBucketMapper::IndexForValue).
+    """Return the index of the bucket that contains a latency (HistogramBucketMapper::IndexForValue).
 
     >>> bucket_of(1e-6), bucket_of(100e-6), bucket_of(110e-6)
     (0, 11, 11)
@@ -57,7 +57,10 @@ def bucket_of(latency_s: float) -> int:
 
 
 def seen_below(below: Callable[[Floats], Floats], bounds_us: Sequence[float]) -> Floats:
-    """How many operations the clock sees as at most `bounds_us`, whole numbers; `below(x)`: how many take up to x us."""
+    """Return the number of operations that the clock measures as at most each of `bounds_us` (whole microseconds).
+
+    `below(x)` is the number of operations that really take up to x us.
+    """
     times = np.asarray(bounds_us, dtype=np.float64)[:, None] + _PHASES
     seen: Floats = below(times).mean(axis=1)
     return seen
@@ -66,13 +69,13 @@ def seen_below(below: Callable[[Floats], Floats], bounds_us: Sequence[float]) ->
 def printed_percentiles(
     upper_s: Floats, count: Floats, longest_s: float, quantiles: Mapping[str, float]
 ) -> dict[str, float]:
-    """Percentiles in seconds as db_bench prints them, from a finer histogram of true times.
+    """Return percentiles in seconds as db_bench prints them, from a finer histogram of exact latencies.
 
     Args:
-        upper_s: upper bounds of its buckets, ascending. Shape (n,).
-        count: operations in each. Shape (n,).
-        longest_s: the longest of them; no percentile is printed above it.
-        quantiles: name to fraction of the operations.
+        upper_s: upper bounds of the finer histogram's buckets, ascending. Shape (n,).
+        count: operations in each bucket. Shape (n,).
+        longest_s: longest latency; no percentile is printed above it.
+        quantiles: name of a percentile to the fraction of the operations.
 
     """
     total = float(count.sum())

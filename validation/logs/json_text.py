@@ -1,4 +1,4 @@
-"""The JSON of a LOG's events, whole or cut off."""
+"""JSON of a LOG's events, complete or cut off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def parse_event(text: str) -> tuple[dict[str, Any], bool]:
-    """Fields of an event's JSON, and whether it was whole; what follows the closing brace is ignored."""
+    """Return the fields of an event's JSON, and whether the JSON was complete. Text after the closing brace is ignored."""
     try:
         value, _ = _DECODER.raw_decode(text)
         if isinstance(value, dict):
@@ -21,7 +21,7 @@ def parse_event(text: str) -> tuple[dict[str, Any], bool]:
     data: dict[str, Any] = {}
     target = data
     for name, value in _FIELD.findall(text):
-        if value == "{":  # the one nested object of an event, and its last field: table_properties
+        if value == "{":  # table_properties, the only nested object of an event and its last field
             target = data[name] = {}
             continue
         try:

@@ -1,4 +1,4 @@
-"""LevelDB's information log: flushes, compactions and moves, as numbers of summary.json.
+"""Reader of LevelDB's LOG: flushes, compactions and trivial moves, as values of summary.json.
 
 Lines (db/db_impl.cc): "Level-0 table #5: 4106325 bytes OK", "Compacting 4@0 + 1@1 files",
 "Compacted 4@0 + 1@1 files => 20427011 bytes", "Moved #9 to level-2 2113 bytes OK: …",
@@ -20,14 +20,15 @@ _OURS: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+: \d+ bytes|Comp
 
 
 def is_leveldb_log(text: str) -> bool:
-    """Whether a text is a LOG of LevelDB (RocksDB's has the same lines without their numbers)."""
+    """Whether a text is LevelDB's LOG: it has no RocksDB event, and flush or compaction lines in LevelDB's form."""
     return "EVENT_LOG_v1" not in text and _OURS.search(text) is not None
 
 
 def leveldb_values(text: str, until_s: float | None = None) -> dict[str, float]:
-    """Counts, bytes and files per level of what ended within `until_s` seconds of the first line; None: of all.
+    """Return counts, bytes and files per level of the jobs that ended within `until_s` seconds after the first line.
 
-    Names are those of summary.json, flat; levels as levels.N.files, pairs as pairs.A-B.write_bytes.
+    Without `until_s` all jobs are counted. Names are those of summary.json in flat form, such as levels.N.files and
+    pairs.A-B.write_bytes.
     """
     counts = {"flush_count": 0, "compaction_count": 0, "trivial_move_count": 0}
     flushed = written = 0

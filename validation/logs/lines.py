@@ -1,4 +1,4 @@
-"""Single lines of a RocksDB LOG: their stamp, their message, and what the message says."""
+"""Single lines of a RocksDB LOG: split into time stamp and message, and converted to records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOST: Final = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[T _-](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?|"
     r"[IWEFD](\d\d)(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})"
 )
-"""Stamps of host programs: ISO 8601 and its relatives, and the one of CockroachDB (I210503 12:34:56.789012)."""
+"""Time stamps of programs that embed RocksDB: ISO 8601 and similar, and CockroachDB's (I210503 12:34:56.789012)."""
 _HOST_THREAD: Final = re.compile(r"(?:[Z+-][\d:]* )?\s*\[?([0-9a-f]{4,16}|\d+)\b")
 _MESSAGE: Final = re.compile(
     r"EVENT_LOG_v1 |\(Original Log Time |(?:\[(?:WARN|ERROR|FATAL)\] ?)?\[[^\]\s]+\.(?:cc|h):\d+\] |RocksDB version: |"
@@ -39,7 +39,7 @@ _MESSAGE: Final = re.compile(
     r"compacted to|Level summary|\[JOB )|"
     r"------- DUMPING STATS|Shutdown"
 )
-"""How the messages of interest begin, where a host's prefix of unknown length stands before them."""
+"""Beginnings of the messages to read. Needed where the embedding program puts a prefix of unknown length before them."""
 _HEAD: Final = re.compile(
     r"(?:\[(?:WARN|ERROR|FATAL|HEADER|DEBUG)\] ?)?(?:\[[^\]]*:\d+\] ?)?(?:\[([^\]]*)\]:? )?(?:\[JOB (\d+)\] )?"
 )
@@ -83,16 +83,16 @@ class Line:
     """A message with its time."""
 
     time_us: int
-    """Local wall clock; for a line without a stamp, that of the line before it."""
+    """Local wall clock; for a line without a time stamp, the time of the line before it."""
     thread: str
     message: str
     stamped: bool
     stated_us: int = 0
-    """What its stamp says, believed or not."""
+    """Time in the line's stamp, even if `Clock` did not accept it."""
 
 
 def split_line(text: str, clock: Clock) -> list[Line]:
-    """The messages of one physical line: one, unless a line break was lost; none if the line is blank."""
+    """Split one physical line into messages: one, or several if a line break was lost; none if the line is blank."""
     first = _LINE.match(text)
     if first is not None and not _another_stamp(text, first.end()):
         clock.own = True
@@ -111,7 +111,7 @@ def split_line(text: str, clock: Clock) -> list[Line]:
 
 
 def _another_stamp(text: str, start: int) -> bool:
-    """Whether a stamp may follow after `start`: its slashes are searched for, as regular expressions are slow on long events."""
+    """Whether a time stamp may follow after `start`. Searches for its slashes: regular expressions are slow on long events."""
     at = text.find("/", start)
     while at >= 0:
         if text[at + 3 : at + 4] == "/" and text[at + 6 : at + 7] == "-":
@@ -136,7 +136,7 @@ def _host_line(text: str, clock: Clock) -> list[Line]:
     if start is None:
         return [Line(clock.last_us, "", text, stamped=False)]
     message = text[start.start() :]
-    if message.endswith('"]'):  # some hosts wrap a message as ["…"], quotes escaped
+    if message.endswith('"]'):  # some programs wrap a message as ["…"] and escape quotes
         message = message.removesuffix('"]').replace('\\"', '"').replace("\\\\", "\\")
     if host is None or host.start() > start.start():
         return [Line(clock.last_us, "", message, stamped=False)]
@@ -153,7 +153,7 @@ def _host_line(text: str, clock: Clock) -> list[Line]:
 
 
 def read_line(message: str, time_us: int, thread: str, number: int, opening: int) -> Record | None:
-    """The record that a message stands for; None if it says nothing of interest."""
+    """Convert a message to its record; None if the message is of no kind that is read."""
     head = _HEAD.match(message)
     assert head is not None
     rest = message[head.end() :]
@@ -164,7 +164,7 @@ def read_line(message: str, time_us: int, thread: str, number: int, opening: int
 
 
 def looks_damaged(message: str) -> bool:
-    """Whether a message that was not understood resembles one that should be."""
+    """Whether a message that could not be read resembles a known message, and so is probably damaged."""
     if not _NEAR.search(message):
         return False
     head = _HEAD.match(message)

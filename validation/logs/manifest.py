@@ -1,4 +1,4 @@
-"""A store's MANIFEST as `ldb manifest_dump --verbose --hex` prints it: the edits that make one version after another."""
+"""Version edits of a store's MANIFEST, from the output of `ldb manifest_dump --verbose --hex`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LAST_SEQUENCE: Final = re.compile(r"LastSeq: (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class AddedFile:
-    """A file that an edit puts into a level."""
+    """A file that an edit adds to a level."""
 
     level: int
     number: int
@@ -34,7 +34,7 @@ class AddedFile:
 
 @dataclass(frozen=True, slots=True)
 class VersionEdit:
-    """One edit: files taken out and files put in."""
+    """One version edit: added and deleted files."""
 
     added: tuple[AddedFile, ...]
     deleted: tuple[tuple[int, int], ...]
@@ -43,26 +43,26 @@ class VersionEdit:
 
     @property
     def changes_files(self) -> bool:
-        """Whether the edit makes the tree another one."""
+        """Whether the edit adds or deletes a file."""
         return bool(self.added or self.deleted)
 
     @property
     def moved(self) -> frozenset[int]:
-        """Files that the edit only puts into another level (a trivial move)."""
+        """Numbers of the files that the edit only moves to another level (trivial move)."""
         gone = {number for _, number in self.deleted}
         return frozenset(f.number for f in self.added if f.number in gone)
 
 
 def read_manifest(path: Path) -> list[VersionEdit]:
-    """Read a manifest dump, plain or compressed. Raises InputError if it holds no edit."""
+    """Read a MANIFEST dump, plain or compressed. Raises InputError if it contains no edit."""
     edits = parse_manifest(read_text(path))
     if not edits:
-        raise InputError(f"{path}: no VersionEdit in it; write it with `ldb manifest_dump --path=… --verbose --hex`")
+        raise InputError(f"{path}: contains no VersionEdit; write it with `ldb manifest_dump --path=… --verbose --hex`")
     return edits
 
 
 def parse_manifest(text: str) -> list[VersionEdit]:
-    """Edits in commit order, those that change no file included."""
+    """Return the edits in commit order, including those that change no file."""
     edits = []
     for block in text.split("VersionEdit {")[1:]:
         body = block.split("\n}", 1)[0]

@@ -1,9 +1,9 @@
-"""RocksDB's information log (the LOG file): events, stall lines and options, as records in time order.
+"""Reader of RocksDB's LOG file: events, stall lines and options, as records in time order.
 
-Formats of 5.7 to 11.8 (behaviour/log-and-statistics.md, LOG lines; Events). Lines written under the DB mutex reach the
-file late and carry their true time as "(Original Log Time …)"; records are sorted by it. JSON that the logger cut off
-is recovered field by field, because a strict parser would drop exactly the largest compactions. What cannot be read is
-counted (`RocksDbLog.troubles`).
+Reads the formats of RocksDB 5.7 to 11.8 (behaviour/log-and-statistics.md, LOG lines; Events). Lines logged under the DB
+mutex reach the file late and have their original time as "(Original Log Time …)"; records are sorted by that time. If the
+logger cut off the JSON of an event, its fields are recovered one by one, because a strict parser would lose the largest
+compactions. Unreadable input is counted (`RocksDbLog.troubles`).
 """
 
 from __future__ import annotations
@@ -43,34 +43,37 @@ _SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
 
 
 def read_log(path: Path) -> RocksDbLog:
-    """Read a LOG file, plain or compressed (.gz, .xz, .bz2). Raises InputError if it cannot be read or is no LOG."""
+    """Read a LOG file, plain or compressed (.gz, .xz, .bz2). Raises InputError if it is unreadable or not a LOG."""
     return log_of(path, *read_text_part(path))
 
 
 def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
-    """Read the text of a LOG file; `whole`: whether all of the file could be unpacked."""
+    """Read the text of a LOG file. `whole`: whether the file was decompressed completely.
+
+    Raises InputError if the text is not a LOG.
+    """
     log = parse_log(text.removesuffix("\n").split("\n"), str(path))
     if not whole or (text and not text.endswith("\n")):
         log.troubles["cut_input"] += 1
     if not _tells_something(log):
         reason = (
-            "it looks like LevelDB's, which has no events"
+            "it looks like LevelDB's LOG, which has no events"
             if _LEVELDB.search(text)
-            else "no version, event or statistics"
+            else "it contains no version, event or statistics"
         )
         raise InputError(f"{path}: not a RocksDB LOG ({reason}); give the file LOG in the database's folder")
     return log
 
 
 def _tells_something(log: RocksDbLog) -> bool:
-    """Whether a text is a RocksDB LOG, or a part of one, or db_bench's output."""
+    """Whether the text was a RocksDB LOG, a part of one, or db_bench's output."""
     if log.version or any(isinstance(r, Event | StallLine | SwitchLine | JobLine) for r in log.records):
         return True
     return any(d.db or any(f.levels for f in d.families.values()) for d in log.dumps)
 
 
 def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
-    """Read the lines of a LOG. Lines that say nothing of interest are skipped."""
+    """Read the lines of a LOG. Lines of other kinds than `RocksDbLog` has are skipped."""
     parser = _Parser(source)
     number = 0
     for number, text in enumerate(lines, 1):
@@ -80,7 +83,7 @@ def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
 
 
 class _Parser:
-    """Reads a LOG line by line."""
+    """Line-by-line reader of a LOG."""
 
     def __init__(self, source: str) -> None:
         self.log = RocksDbLog(source)
@@ -90,7 +93,7 @@ class _Parser:
         self.times = EventTimes(self.log, self.clock)
         self.opening = 0
         self.skipping = False
-        """Inside a repeated dump, whose lines carry no stamp to be told by."""
+        """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show it."""
 
     def take(self, text: str, number: int) -> None:
         """Read one line of the file."""
@@ -105,7 +108,7 @@ class _Parser:
             self._line(part, number)
 
     def finish(self) -> RocksDbLog:
-        """The log, once all lines are read."""
+        """Return the LOG after all lines were read."""
         log = self.log
         log.records.sort(key=lambda r: (r.time_us, r.line))
         log.troubles["unreadable_stamps"] += self.clock.unreadable
@@ -165,7 +168,7 @@ class _Parser:
         return self.stats.take(line.message, number, self.clock.last_us if self.clock.any else None, self.opening)
 
     def _mark(self, message: str, line: Line, number: int) -> bool:
-        """Read a line that marks a moment in the store's life."""
+        """Read a line that marks an open, a shutdown or the begin of a statistics dump; return False for other lines."""
         if "RocksDB version" in message and (version := _VERSION.search(message)):
             if not self._repeated(line):
                 self._opened(number, line.stated_us if line.stamped else line.time_us, version[1])
@@ -201,7 +204,7 @@ class _Parser:
         self.opening = len(log.openings) - 1
 
     def _before(self, number: int) -> None:
-        """Records before the first version line belong to an open that began before the file did."""
+        """Begin an open without a version if there is none: records before the first version line belong to it."""
         if not self.log.openings:
             self._opened(number, self.clock.first_us or 0, "")
 
@@ -211,7 +214,7 @@ class _Parser:
             self.log.options.setdefault(option[1], option[2].strip())
 
     def _repeated(self, line: Line) -> bool:
-        """Whether this very line, stamp included, was read before."""
+        """Whether the same line with the same time stamp was read before."""
         key = hash((line.time_us, line.thread, line.message))
         if key in self.seen and (line.stamped or "time_micros" in line.message):
             self.log.troubles["duplicate_lines"] += 1

@@ -1,4 +1,4 @@
-"""What a RocksDB LOG says, as records: lines and events with their time, thread and place in the file."""
+"""Records of a RocksDB LOG: lines and events with their time, thread and line number."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _PENDING: Final = re.compile(r"estimated pending compaction bytes (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What all records share."""
+    """Fields that all records have."""
 
     time_us: int
-    """When it happened: local wall clock in microseconds since 1970, as the line's own stamp has it."""
+    """Time of the record: local wall clock in microseconds since 1970, from the line's own time stamp."""
     thread: str
     line: int
     """Line number in the file, from 1."""
     opening: int = field(default=0, kw_only=True)
-    """Which open of the store it belongs to, from 0; job ids and file numbers mean something within one only."""
+    """Number of the open of the store that wrote the record, from 0. Job ids and file numbers are unique within one open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,15 @@ class Event(Record):
     job: int
     data: dict[str, Any]
     complete: bool = True
-    """False if the JSON was cut off: `data` then holds the fields that could be recovered."""
+    """False if the JSON was cut off: `data` then has the fields that could be recovered."""
 
     def whole(self, name: str) -> int | None:
-        """A field that is a whole number; None if it is missing, or no number."""
+        """Return an integer field; None if the field is missing or not an integer."""
         value = self.data.get(name)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def counts(self, name: str) -> tuple[int, ...] | None:
-        """A field that is a list of whole numbers, such as lsm_state or files_L0."""
+        """Return a field that is a list of integers, such as lsm_state or files_L0; None if it is not such a list."""
         value = self.data.get(name)
         if not isinstance(value, list) or not all(isinstance(n, int) for n in value):
             return None
@@ -54,50 +54,50 @@ class Event(Record):
 
 @dataclass(frozen=True, slots=True)
 class StallLine(Record):
-    """One line of a stall recompute: Stalling, Stopping or Increasing.
+    """Line "Stalling", "Stopping" or "Increasing", printed when RocksDB recomputes its write-stall state.
 
-    See (behaviour/log-and-statistics.md, Stall lines).
+    Source: (behaviour/log-and-statistics.md, Stall lines).
     """
 
     text: str
-    """Without the column family, as `ThrottleState.line` has it; trailing blanks removed."""
+    """Text without the column family and trailing blanks, in the form of `ThrottleState.line`."""
     column_family: str = "default"
 
     @property
     def rate_bytes_per_s(self) -> int | None:
-        """The delayed write rate that the line prints."""
+        """Delayed write rate in the line; None if the line has none."""
         found = _RATE.search(self.text)
         return int(found[1]) if found else None
 
     @property
     def pending_bytes(self) -> int | None:
-        """The estimated pending compaction bytes that the line prints."""
+        """Estimated pending compaction bytes in the line; None if the line has none."""
         found = _PENDING.search(self.text)
         return int(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchLine(Record):
-    """A memtable became immutable."""
+    """Line "New memtable created": the active memtable became immutable."""
 
     immutables: int
-    """Immutable memtables before this one."""
+    """Number of immutable memtables before the switch."""
     column_family: str = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedLine(Record):
-    """An immutable memtable is gone: its file has become part of a version."""
+    """Line "Level-0 commit ... done": a memtable was released because its SST file was committed."""
 
     file: int
     place: int
-    """1, 2, … among the memtables of one commit."""
+    """Position among the memtables of one commit: 1, 2, …"""
     column_family: str = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class MovingLine(Record):
-    """A file that a trivial move takes along; several such lines precede the trivial_move event."""
+    """Line "Moving #...": one file of a trivial move. One line per file precedes the trivial_move event."""
 
     file: int
     level: int
@@ -107,7 +107,7 @@ class MovingLine(Record):
 
 @dataclass(frozen=True, slots=True)
 class MovedLine(Record):
-    """The end of a trivial move; follows its event on the same thread."""
+    """Line "Moved #...": end of a trivial move. The line follows the event on the same thread."""
 
     lsm_state: tuple[int, ...]
     """Files per level after the commit."""
@@ -115,12 +115,12 @@ class MovedLine(Record):
     files: int = 0
     size_bytes: int = 0
     level: int = -1
-    """Where the files went."""
+    """Level to which the files were moved."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletedLine(Record):
-    """FIFO threw files away; lines that name them precede it on the same thread."""
+    """Line "Deleted n files" of FIFO compaction. One `DroppingLine` per file precedes it on the same thread."""
 
     files: int
     column_family: str = "default"
@@ -128,7 +128,7 @@ class DeletedLine(Record):
 
 @dataclass(frozen=True, slots=True)
 class DroppingLine(Record):
-    """A file that FIFO is about to throw away."""
+    """Line "FIFO compaction: picking file ...": one file that FIFO compaction is about to delete."""
 
     file: int
     column_family: str = "default"
@@ -136,32 +136,33 @@ class DroppingLine(Record):
 
 @dataclass(frozen=True, slots=True)
 class StartSummary(Record):
-    """On which version a compaction was picked; precedes its compaction_started event on the same thread."""
+    """Line "Compaction start summary"; precedes the compaction_started event on the same thread."""
 
     base_version: int
+    """Number of the version in which the compaction was picked."""
     start_level: int
     inputs: str = ""
-    """Such as "[19(6632KB) 18(6632KB)], [12(8233KB)]": file numbers with rounded sizes."""
+    """File numbers with rounded sizes by input level, such as "[19(6632KB) 18(6632KB)], [12(8233KB)]"."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdlePick(Record):
-    """A compaction thread that found nothing to do."""
+    """Line "Compaction nothing to do": a compaction thread found no compaction to pick."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobLine(Record):
-    """A line of a job that repeats what its events say: a second witness."""
+    """Text line of a job. It repeats numbers of the job's events, so the two can be compared."""
 
     job: int
     column_family: str
     text: str
-    """What follows "[JOB n] ", such as "Compacted 4@0 + 4@1 files to L1 => 51719312 bytes"."""
+    """Text after "[JOB n] ", such as "Compacted 4@0 + 4@1 files to L1 => 51719312 bytes"."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledLine(Record):
-    """The "compacted to:" line at the end of a compaction; its event follows on the same thread."""
+    """Line "compacted to:" at the end of a compaction; the compaction_finished event follows on the same thread."""
 
     column_family: str
     lsm_state: tuple[int, ...]
@@ -170,60 +171,63 @@ class InstalledLine(Record):
 
 @dataclass(slots=True)
 class Opening:
-    """One open of the store within the file."""
+    """One open of the store, and the part of the file that belongs to it."""
 
     line: int
     time_us: int
     version: str
-    """Such as 7.8.3; empty if the file begins after its open."""
+    """RocksDB version, such as 7.8.3; empty if the file begins after the open."""
     sst_files: int | None = None
-    """Table files that the store had, as its open says; None if it does not say."""
+    """Number of SST files that the open found; None if the LOG does not print it."""
 
 
 @dataclass
 class RocksDbLog:
-    """One LOG file."""
+    """Content of one LOG file."""
 
     source: str
+    """Path of the file."""
     version: str = ""
-    """Of the first open in the file, such as 7.8.3; empty if the file does not say."""
+    """RocksDB version of the first open in the file, such as 7.8.3; empty if the file does not print it."""
     options: dict[str, str] = field(default_factory=dict)
-    """Option name to text, from the header of the first open; without the column families of later sections."""
+    """Option name to text, from the header of the first open. Of a repeated name the first value is kept, so the values
+    are those of the first column family."""
     records: list[Record] = field(default_factory=list)
     """In time order."""
     opens: int = 0
-    """How often the store was opened within the file."""
+    """Number of opens of the store that the file shows."""
     openings: list[Opening] = field(default_factory=list)
-    """One per part of the file that belongs to one open; the first has no version if the file begins after its open."""
+    """Opens in file order. The first has no version if the file begins after the open."""
     ready_us: list[int] = field(default_factory=list)
-    """By open: when the store was ready for use (its "DB pointer" line), or the time of the first line if it is not told."""
+    """By open: time of the "DB pointer" line (the store is ready for use); without that line, time of the open's first
+    line."""
     dumps: list[StatsDump] = field(default_factory=list)
     """Statistics dumps, in file order."""
     benchmarks: list[Benchmark] = field(default_factory=list)
-    """Result lines of db_bench, where the file is its output."""
+    """Result lines of db_bench, if the file is db_bench's output."""
     bench_setup: dict[str, str] = field(default_factory=dict)
-    """What db_bench's output says first: RocksDB (version), Keys, Values (bytes each), Entries."""
+    """Head of db_bench's output: RocksDB (version), Keys, Values (bytes each), Entries."""
     tickers: dict[str, float] = field(default_factory=dict)
     histograms: dict[str, dict[str, float]] = field(default_factory=dict)
     first_us: int | None = None
-    """Of the earliest stamped line."""
+    """Time of the earliest line with a time stamp."""
     last_us: int | None = None
-    """Of the latest stamped line."""
+    """Time of the latest line with a time stamp."""
     closing_us: dict[int, int] = field(default_factory=dict)
-    """By open: when the store began to close."""
+    """By open: time at which the store began to close."""
     shutdowns: int = 0
-    """How often the store said that it was closed."""
+    """Number of "Shutdown complete" lines."""
     troubles: Counter[str] = field(default_factory=Counter)
-    """How often something could not be read, by kind; `TROUBLES` explains the kinds."""
+    """Number of reading errors by kind; `TROUBLES` explains the kinds."""
     lines: int = 0
-    """Lines of the file."""
+    """Number of lines of the file."""
     zone_us: int = 0
-    """Local time less UTC, from the events' own times."""
+    """Local time minus UTC, from the events' time_micros."""
     wrapped: bool = False
-    """Whether a host program's own prefix stands before the messages, in place of RocksDB's stamp."""
+    """Whether the program that embeds RocksDB put its own prefix before the messages, in place of RocksDB's time stamp."""
 
     def events(self, *names: str) -> Iterator[Event]:
-        """Events of these names, in time order; all events without a name."""
+        """Yield the events with these names in time order; all events if no name is given."""
         for record in self.records:
             if isinstance(record, Event) and (not names or record.name in names):
                 yield record
@@ -243,4 +247,4 @@ TROUBLES: Final = {
     "unreadable_options": "options of the header that cannot be read (left out)",
     "cut_input": "the file ends early (compressed data or its last line is cut off)",
 }
-"""What `RocksDbLog.troubles` counts."""
+"""Meaning of each kind that `RocksDbLog.troubles` counts."""

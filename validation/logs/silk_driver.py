@@ -1,12 +1,12 @@
-"""What the driver of SILK's released code asked for, in its own words: generators, queues and its LATSEC lines.
+"""Offered load of the driver in SILK's released code, from the driver's own output (its LATSEC lines).
 
-Five generators put an operation each into the queues of eight workers, sleep, and go on; no queue has a limit and nobody
-looks at its length (LongPeakTest in tools/db_bench_tool.cc of SILK-USENIXATC2019). So the load does not depend on what
-the store does. How long a generator takes beside its sleep is the machine's affair: timers, and other programs on its
-cores. A run with LATSEC lines says itself what was asked for: operations that left the queues and growth of the queues.
+Five generators each put one operation into the queues of eight workers, sleep, and repeat. The queues have no limit, and
+no generator checks their length (LongPeakTest in tools/db_bench_tool.cc of SILK-USENIXATC2019), so the load does not depend
+on the store. The time that a generator needs besides its sleep depends on the machine: its timers, and other programs on
+its cores. In a run with LATSEC lines the offered operations are the operations done plus the growth of the queues.
 
-The load begins with quiet seconds, in which workers wait for operations. Reads and writes wait alike then, so what reads
-take longer is what the machine's device takes for them, in that hour and beside whatever else used it.
+The load begins with quiet seconds, in which workers wait for operations. Reads and writes wait equally long in the queues
+then, so the difference between the mean latencies of reads and writes is the time that the device takes for a read.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ import numpy as np
 GENERATORS: Final = 5
 WORKERS: Final = 8
 LEAST_LATENCY_S: Final = 10e-3
-"""Shorter latencies are the driver's, not the store's: an operation is stamped in whole milliseconds when it is put into a
-queue, and a worker that finds its queue empty sleeps for a fifth of one (a median of 0.7 ms without a load)."""
+"""Shorter latencies are an artefact of the driver: an operation gets a time stamp in whole milliseconds when it is put into
+a queue, and a worker sleeps for 0.2 ms if its queue is empty (median latency 0.7 ms without a load)."""
 _LINE: Final = re.compile(r"^LATSEC,([\d.]+),([01]),(\d+),(\d+)(?:,\d+){3},(\d+)(?:,\d+){3}\s*$", re.MULTILINE)
-"""Seconds, slow or fast, length of all queues, reads and their P50, P99 and maximum in us, the same of writes."""
+"""Seconds, 1 in a valley or 0 in a peak, length of all queues, reads and their P50, P99 and maximum in us, then the same
+for writes."""
 _OVERHEAD_US: Final = {"LP_SLOW_US": 130.0, "LP_FAST_US": 112.4}
-"""What a generator takes beside its sleep, if the run does not say: 1949 and 9134 operations per second in seconds of
-valleys and of peaks of lp_T40_p40_off, where nothing stalled."""
+"""Time that a generator needs besides its sleep, for runs without LATSEC lines. Measured in lp_T40_p40_off, which had no
+stall: 1949 operations per second in valleys and 9134 in peaks."""
 _FEWEST: Final = 3
-"""Seconds of one kind that are enough for a mean."""
+"""Least number of valley or peak seconds for a mean."""
 _HISTOGRAM: Final = re.compile(r"^Microseconds per (read|write) (\d+) :\nCount: (\d+) Average: ([\d.]+)", re.MULTILINE)
 """Kind, worker, operations since the start and their mean latency in us."""
 _FEWEST_READS: Final = 1000
-"""Reads that are enough for a mean: single ones take up to a hundred times as long."""
+"""Least number of reads for a mean: single reads take up to a hundred times as long."""
 
 
 def offered_rates(text: str, environment: Mapping[str, str]) -> tuple[float, float]:
-    """Operations per second that the generators asked for in valleys and in peaks.
+    """Return the operations per second that the generators offered in valleys and in peaks.
 
-    `text` is the run's output; from `environment` come the sleeps, if it has no LATSEC lines.
+    `text` is the run's output. If it has no LATSEC lines, the rates follow from the sleep times in `environment`.
     """
     rates: dict[str, list[float]] = {"LP_SLOW_US": [], "LP_FAST_US": []}
     for slow, rate in _seconds(text):
@@ -51,7 +52,7 @@ def offered_rates(text: str, environment: Mapping[str, str]) -> tuple[float, flo
 
 
 def _seconds(text: str) -> Iterator[tuple[bool, float]]:
-    """(valley, operations asked for per second) of each second that began and ended in the same of the two."""
+    """Yield (whether it is a valley, offered operations per second) of each second that lies in one valley or one peak."""
     before_s, before_slow, before_queued = 0.0, True, 0
     for row in _LINE.findall(text):
         at_s, slow, queued, done = float(row[0]), row[1] == "1", int(row[2]), int(row[3]) + int(row[4])
@@ -61,9 +62,9 @@ def _seconds(text: str) -> Iterator[tuple[bool, float]]:
 
 
 def block_read_s(text: str, counters: str) -> float | None:
-    """Seconds that reading one block takes in the quiet seconds; None where the run does not say.
+    """Return the seconds for one block read during the quiet seconds; None if the output has too few reads.
 
-    `counters` is io_cpu.csv: seconds, and in its fourth column the reads that the device had served by then.
+    `counters` is io_cpu.csv: its first column has the seconds, its fourth the reads that the device had served by then.
     """
     peak = next((row for row in _LINE.finditer(text) if row[2] == "0"), None)
     before = text if peak is None else text[: peak.start()]
@@ -78,7 +79,7 @@ def block_read_s(text: str, counters: str) -> float | None:
 
 
 def _read_beyond_write_s(text: str) -> float | None:
-    """How much longer a read takes than a write, mean, by each worker's last histograms in the text."""
+    """Return mean read latency minus mean write latency in seconds, from each worker's last histograms in the text."""
     last = {(row[1], row[2]): (int(row[3]), float(row[4])) for row in _HISTOGRAM.finditer(text)}
     means = {}
     for kind in ("read", "write"):

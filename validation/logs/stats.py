@@ -1,7 +1,7 @@
 """RocksDB's statistics dumps: compaction tables, DB statistics and stall counters, from a LOG or db_bench's output.
 
-Formats of 5.7 to 11.8 (behaviour/log-and-statistics.md, Compaction Stats table). Tables are read by header name,
-because versions add and insert columns.
+Reads the formats of RocksDB 5.7 to 11.8 (behaviour/log-and-statistics.md, Compaction Stats table). Tables are read by
+header name, because new versions insert columns.
 """
 
 from __future__ import annotations
@@ -57,62 +57,63 @@ _NEW_COUNTS: Final = {
 
 @dataclass
 class FamilyStats:
-    """What a dump says about one column family, since the store was opened."""
+    """Statistics of one column family in a dump, cumulative since the store was opened."""
 
     levels: list[dict[str, Any]] = field(default_factory=list)
-    """Rows of the table by level, by column name; "Level" is L0, L1, …, Sum or Int. Sizes in bytes."""
+    """Rows of the table by level, as column name to value. "Level" is L0, L1, …, Sum or Int; "Size" is in bytes."""
     priorities: list[dict[str, Any]] = field(default_factory=list)
     """Rows of the table by thread priority: Low (compactions), High (flushes)."""
     flush_bytes: float | None = None
-    """"Flush(GB): cumulative", printed to 0.001 GB."""
+    """"Flush(GB): cumulative" in bytes; RocksDB prints it to 0.001 GB."""
     stall_counts: dict[str, int] = field(default_factory=dict)
-    """Cumulative stall counters, by cause as in summary.json."""
+    """Cumulative stall counters by cause, with the cause names of summary.json."""
     pending_bytes: int | None = None
 
     def row(self, name: str) -> dict[str, Any] | None:
-        """Row of the table by level, such as "Sum"."""
+        """Return the row of the table by level with this name, such as "Sum"; None if there is none."""
         return next((r for r in self.levels if r.get("Level") == name), None)
 
 
 @dataclass
 class StatsDump:
-    """One statistics dump, numbers since the store was opened unless they are called interval."""
+    """One statistics dump. Numbers are cumulative since the store was opened, except those named interval."""
 
     time_us: int | None
-    """Of the stamped line before it; None in db_bench's output, which has no stamps."""
+    """Time of the last line with a time stamp before the dump; None in db_bench's output, which has no time stamps."""
     line: int
     opening: int = 0
     uptime_s: float | None = None
     interval_s: float | None = None
     db: dict[str, float] = field(default_factory=dict)
-    """cumulative_writes, …_keys, …_ingest_bytes, …_wal_bytes, …_stall_s, …_stall_percent; the same with interval_."""
+    """DB statistics: cumulative_writes, …_keys, …_ingest_bytes, …_wal_bytes, …_stall_s, …_stall_percent, and the same names
+    with interval_."""
     families: dict[str, FamilyStats] = field(default_factory=dict)
     unreadable: int = 0
-    """Rows that do not fit their header, and damaged lines."""
+    """Number of rows that do not fit their header, and of damaged lines."""
 
 
 class StatsReader:
-    """Reads the lines of statistics dumps, one after the other; whatever else the lines say is passed over."""
+    """Line-by-line reader of statistics dumps and db_bench's results; it ignores all other lines."""
 
     def __init__(self) -> None:
         self.dumps: list[StatsDump] = []
         self.bench = BenchReader()
-        """What db_bench says beside its statistics."""
+        """Reader of db_bench's results."""
         self._dump: StatsDump | None = None
         self._family: FamilyStats | None = None
         self._header: list[str] = []
         self._rows: list[dict[str, Any]] = []
         self._loose = False
-        """The dump has no first line of its own: db_bench prints it so."""
+        """Whether the current dump has no "DUMPING STATS" line, as in db_bench's output."""
 
     def begin(self, time_us: int | None, line: int, opening: int, *, loose: bool = False) -> None:
-        """A dump's first line, "DUMPING STATS", was seen; or its first section, without that line."""
+        """Begin a dump, at its line "DUMPING STATS" or (`loose`) at its first section if that line is absent."""
         self._dump, self._loose = StatsDump(time_us, line, opening), loose
         self.dumps.append(self._dump)
         self._family, self._header = None, []
 
     def take(self, text: str, line: int, time_us: int | None, opening: int) -> bool:
-        """Read one line; True if it belongs to a dump or to db_bench's results."""
+        """Read one line; return True if it belongs to a dump or to db_bench's results."""
         for mark, reader in _READERS:
             if mark in text:
                 if self._dump is None or (mark == "Stats" and self._complete()):
@@ -127,7 +128,7 @@ class StatsReader:
         return self.bench.take(text)
 
     def _complete(self) -> bool:
-        """Whether the current dump has all that one dump has, so that the next section begins a new one."""
+        """Whether the current dump without "DUMPING STATS" line is complete, so that the next section begins a new dump."""
         dump = self._dump
         return dump is not None and self._loose and "cumulative_stall_s" in dump.db and bool(dump.families)
 
@@ -154,7 +155,7 @@ class StatsReader:
         if found and self._family is not None:
             self._header = found[0].split()
             rows = self._family.levels if found[1] == "Level" else self._family.priorities
-            self._rows = [] if rows else rows  # 6.x prints every table twice: the second is passed over
+            self._rows = [] if rows else rows  # 6.x prints every table twice: ignore the second
         return bool(found)
 
     def _row(self, name: str, rest: str) -> None:
@@ -250,17 +251,17 @@ _READERS: Final = (
     ("Write Stall (count)", StatsReader._family_line),
     ("Estimated pending compaction bytes: ", StatsReader._family_line),
 )
-"""What marks a line, and how it is read."""
+"""Text that identifies a kind of line, and the method that reads it."""
 
 
 def _count(text: str) -> float:
-    """A number with RocksDB's decimal suffix, such as 139K."""
+    """Convert a number with RocksDB's decimal suffix, such as 139K."""
     suffix = text[-1:] if text[-1:] in _COUNTS else ""
     return float(text.removesuffix(suffix) if suffix else text) * _COUNTS[suffix]
 
 
 def total_stalls(dump: StatsDump) -> dict[str, int]:
-    """Stall counters of a dump, summed over column families."""
+    """Return the stall counters of a dump by cause, summed over column families."""
     result: dict[str, int] = {}
     for family in dump.families.values():
         for cause, count in family.stall_counts.items():

@@ -1,4 +1,4 @@
-"""The names of summary.json from statistics tables alone: what db_bench's output tells, which has no events."""
+"""Values of summary.json from statistics tables alone, for db_bench's output, which has no events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _GIB: Final = 2.0**30
 
 
 def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
-    """What the last statistics dump says since the open, sizes rounded as RocksDB prints them; None without a table."""
+    """Summarise the last statistics dump, which is cumulative since the open; None if no dump has a table.
+
+    Sizes are rounded as RocksDB prints them.
+    """
     told = [d for d in log.dumps if any(f.levels for f in d.families.values())]
     if not told:
         return None

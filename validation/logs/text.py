@@ -1,4 +1,4 @@
-"""The text of a log, whatever it was packed and encoded with."""
+"""Text of a LOG file of any common compression and encoding."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _MARKS: Final = (
 _PROBE_BYTES: Final = 4096
 _STEP_BYTES: Final = 1 << 16
 _LARGEST_BYTES: Final = 1 << 31
-"""Unpacked; a log of 2 GiB would not fit into memory as records."""
+"""Limit of the uncompressed size: the records of a larger LOG would not fit into memory."""
 
 
 def read_text(path: Path) -> str:
-    """Content of a text file, plain or packed by gzip, xz or bzip2. Raises InputError if it cannot be read whole."""
+    """Read a text file, plain or compressed by gzip, xz or bzip2. Raises InputError if it cannot be read completely."""
     text, whole = read_text_part(path)
     if not whole:
-        raise InputError(f"{path}: cannot be read (its packed data end early or are damaged)")
+        raise InputError(f"{path}: cannot be read: its compressed data are damaged or incomplete; copy the file again")
     return text
 
 
 def read_text_part(path: Path) -> tuple[str, bool]:
-    """Content of a text file as far as it can be unpacked, and whether that was all of it.
+    """Read a text file as far as it can be decompressed; return the text and whether it is complete.
 
-    Raises InputError if the file cannot be opened, or nothing can be unpacked.
+    Raises InputError if the file cannot be opened, nothing can be decompressed, or the text is longer than 2 GiB.
     """
     try:
         raw = path.read_bytes()
@@ -45,9 +45,9 @@ def read_text_part(path: Path) -> tuple[str, bool]:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     unpacked, whole = _unpack(raw)
     if raw and not unpacked and not whole:
-        raise InputError(f"{path}: cannot be read (its packed data end early or are damaged)")
+        raise InputError(f"{path}: cannot be read: its compressed data are damaged or incomplete; copy the file again")
     if len(unpacked) > _LARGEST_BYTES:
-        raise InputError(f"{path}: more than 2 GiB of text; cut the part of interest out, such as with head or tail")
+        raise InputError(f"{path}: longer than 2 GiB of text; extract a part of it, such as with head or tail")
     return _decode(unpacked), whole
 
 
@@ -62,7 +62,7 @@ def _unpack(raw: bytes) -> tuple[bytes, bool]:
 
 
 def _all_members(raw: bytes, opener: Any) -> tuple[bytes, bool]:
-    """Unpack one member after the other, in steps, so that what stands before the damage is kept."""
+    """Decompress one member after the other, in small steps, so that the data before a damaged place are kept."""
     parts: list[bytes] = []
     size = 0
     while raw.strip(b"\0"):
@@ -86,7 +86,7 @@ def _decode(raw: bytes) -> str:
         if raw.startswith(mark):
             return raw.decode(encoding, errors="replace")
     probe = raw[:_PROBE_BYTES]
-    if len(probe) >= 16:  # UTF-16 without a mark: every second byte of plain text is zero
+    if len(probe) >= 16:  # UTF-16 without a byte order mark: every second byte of plain text is zero
         half = len(probe) // 2
         if probe[1::2].count(0) > 0.8 * half and probe[::2].count(0) < 0.2 * half:
             return raw.decode("utf-16-le", errors="replace")

@@ -1,7 +1,7 @@
-"""What the tables of a recorded store hold, as far as its LOG tells: RocksDB ranks files of mostly tombstones by it.
+"""Entries and tombstones of a recorded store's SST files. RocksDB uses them to rank files with many tombstones higher.
 
-A table's properties stand in the event of its creation. Files that are older than the LOG have none there: they are taken
-for puts like those of the LOG's other files, and nothing else.
+The table_file_creation event of a file has its table properties. A file written before the LOG began has no event; it is
+assumed to contain only puts, of the mean size of the puts in the LOG's other files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lsmlab.validation.logs.reader import Event
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """Of one table (TableProperties). Bytes are those of keys and values before blocks are built."""
+    """Properties of one SST file (TableProperties). Raw bytes are bytes of keys and values before compression."""
 
     size_bytes: int
     entries: int
@@ -26,17 +26,17 @@ class Properties:
 
 
 class StoreProperties:
-    """The accumulated totals of a store, and what they make of a new file's size (VersionStorageInfo)."""
+    """Accumulated totals of a store's files, and the compensated file sizes that follow from them (VersionStorageInfo)."""
 
     def __init__(self, created: Iterable[Event]) -> None:
-        """`created`: the table_file_creation events of the LOG."""
+        """Read the properties from `created`, the table_file_creation events of the LOG."""
         self._known = {event.data["file_number"]: found for event in created if (found := _properties(event))}
         self._deletes = any(p.deletions for p in self._known.values())
         self._put, self._put_bytes = _mean_put(list(self._known.values()))
         self._size = self._keys = self._values = self._puts = 0
 
     def opened(self, number: int, size_bytes: int) -> None:
-        """A file came to the store: it counts from now on (UpdateAccumulatedStats)."""
+        """Add a file that was added to the store to the totals (UpdateAccumulatedStats)."""
         found = self._of(number, size_bytes)
         self._size += found.size_bytes
         self._keys += found.raw_key_bytes
@@ -44,7 +44,7 @@ class StoreProperties:
         self._puts += found.entries - found.deletions
 
     def compensated_bytes(self, number: int, size_bytes: int) -> int:
-        """Size by which the file is ranked in the store as it is now (ComputeCompensatedSizes)."""
+        """Return the size by which RocksDB ranks the file, from the present totals (ComputeCompensatedSizes)."""
         if not self._deletes:
             return size_bytes
         found = self._of(number, size_bytes)
@@ -67,9 +67,10 @@ def _properties(event: Event) -> Properties | None:
 
 
 def _mean_put(files: list[Properties]) -> tuple[tuple[float, float], float]:
-    """Raw bytes of key and value of a put, and the bytes of the file that it takes.
+    """Return the mean (raw key bytes, raw value bytes) of a put, and the bytes that a put takes in an SST file.
 
-    Files of puts and tombstones in different proportions tell the two apart.
+    The bytes in the file are fitted by least squares, which separates puts from tombstones because files contain them in
+    different proportions.
     """
     counts = np.array([(f.entries - f.deletions, f.deletions) for f in files], dtype=np.float64).reshape(-1, 2)
     puts = counts[:, 0].sum()

@@ -1,4 +1,4 @@
-"""When each memtable was filled: from the switch before it to its own, and whether a stall held writers back meanwhile."""
+"""Time span in which each memtable filled: from one memtable switch to the next. Selection of the unstalled ones."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from lsmlab.validation.logs.history.summary import origin_us
 from lsmlab.validation.logs.records import RocksDbLog, SwitchLine
 
 _NEAR_US: Final = 1000
-"""A flush that starts earlier than this before a switch does not belong to it."""
+"""A flush belongs to a switch only if the flush starts at most this long before the switch line."""
 
 
 class Fill(NamedTuple):
-    """What was written between two memtable switches; local time."""
+    """Entries written between two memtable switches; times are local."""
 
     start_us: int
     end_us: int
     entries: float
+    """Number of entries, deletes included."""
 
 
 def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
-    """The memtables of all stores, each with the flush that took it; several of one flush count as one."""
+    """Return the fills of all opens and column families. Memtables that one flush takes together count as one fill."""
     switches: dict[tuple[int, str], list[int]] = defaultdict(list)
     for record in log.records:
         if isinstance(record, SwitchLine):
@@ -47,11 +48,11 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
 
 
 def unstalled(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:
-    """Those in which no stall held writers back."""
+    """Return the fills during which no stall slowed or stopped writers."""
     held = np.array([(s.start_us, s.end_us) for s in stalls], dtype=np.int64).reshape(-1, 2)
     return [f for f in fills if f.entries and not ((held[:, 0] < f.end_us) & (held[:, 1] > f.start_us)).any()]
 
 
 def unstalled_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
-    """The memtables of a log that were filled without a stall."""
+    """Return the fills of a LOG's memtables during which no stall slowed or stopped writers."""
     return unstalled(memtable_fills(log, flushes), stalls_of(log).intervals)

@@ -1,4 +1,4 @@
-"""The background jobs that a LOG tells of: one record per flush, compaction and trivial move."""
+"""Background jobs of a LOG: one record per flush, compaction, trivial move and FIFO deletion."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 @dataclass(slots=True)
 class LogFile:
-    """A table file."""
+    """One SST file."""
 
     number: int
     size_bytes: int
@@ -19,9 +19,10 @@ class LogFile:
     raw_value_bytes: int = 0
     data_bytes: int = 0
     created_us: int | None = None
-    """When it was finished, its fsync included."""
+    """Time at which the file was finished, including its fsync."""
     exact: bool = True
-    """False if the size is rounded, as a compaction's summary prints that of a file made before the log began."""
+    """False if the size is rounded. Sizes of files written before the LOG began are known only from "Compaction start
+    summary" lines, which round them."""
 
 
 @dataclass(slots=True)
@@ -30,12 +31,12 @@ class LogJob:
 
     job: int
     kind: str
-    """flush, compaction, trivial_move or recovery (a flush of what was replayed from the write-ahead log)."""
+    """flush, compaction, trivial_move, drop (FIFO deletion) or recovery (flush of entries replayed from the WAL)."""
     opening: int
     thread: str
     start_us: int
     end_us: int | None = None
-    """Commit; None if the log does not tell."""
+    """Time of the commit; None if the LOG does not show it."""
     column_family: str = "default"
     reason: str = ""
     start_level: int = -1
@@ -44,7 +45,7 @@ class LogJob:
     inputs: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Numbers of the input files by level."""
     input_bytes: dict[int, int] = field(default_factory=dict)
-    """Bytes read by level; without a level whose files' sizes are not known."""
+    """Bytes read by level. A level is absent if the sizes of its input files are unknown."""
     outputs: list[LogFile] = field(default_factory=list)
     output_files: int = 0
     read_bytes: int = 0
@@ -55,65 +56,67 @@ class LogJob:
     deletes_in: int = 0
     memtables: int = 0
     payload_bytes: int | None = None
-    """Flush: total_data_size, the bytes of keys and values in the memtables."""
+    """Bytes of keys and values in the memtables of a flush (total_data_size)."""
     wall_s: float | None = None
-    """Duration without the commit: compaction_time_micros, or of a flush the line "Flush lasted" (7.8, not 6.11)."""
+    """Duration without the commit: compaction_time_micros, or for a flush the line "Flush lasted" (in 7.8, not in 6.11)."""
     cpu_s: float | None = None
-    """CPU time of the job's threads: compaction_time_cpu_micros, or "Flush lasted"."""
+    """CPU time of the job's threads: compaction_time_cpu_micros, or for a flush "Flush lasted"."""
     write_s: float | None = None
-    """In write calls (file_write_nanos); None without report_bg_io_stats."""
+    """Time in write calls (file_write_nanos); None without report_bg_io_stats."""
     prepare_s: float = 0.0
-    """In calls that make room for writes (file_prepare_write_nanos)."""
+    """Time in calls that allocate space for writes (file_prepare_write_nanos)."""
     sync_s: float | None = None
-    """In fsyncs; None without report_bg_io_stats."""
+    """Time in fsyncs; None without report_bg_io_stats."""
     subcompactions: int = 1
     status: str = "unfinished"
-    """ok, aborted (its output was thrown away), or unfinished (the log does not show its end)."""
+    """ok, aborted (the output was discarded), or unfinished (the LOG does not show the end)."""
     lsm_state: tuple[int, ...] | None = None
     """Files per level after the commit."""
     immutables: int | None = None
     """Immutable memtables after the commit."""
     line: int = 0
-    """Of its last event in the file."""
+    """Line number of the job's last event."""
     summary: str = ""
+    """Input files from the line "Compaction start summary"."""
     deleted_us: list[int] = field(default_factory=list)
-    """Times at which the job deleted its input files, one after the other."""
+    """Times at which the job deleted its input files."""
 
     @property
     def writing_s(self) -> float | None:
-        """Time in write calls and in those that make room for writes; None without report_bg_io_stats."""
+        """Time in write calls and in calls that allocate space for writes; None without report_bg_io_stats."""
         return None if self.write_s is None else self.write_s + self.prepare_s
 
     @property
     def done(self) -> bool:
-        """Whether its result became part of the store."""
+        """Whether the job's result was committed."""
         return self.status == "ok"
 
     @property
     def input_files(self) -> int:
-        """Input files from levels other than the output level."""
+        """Number of input files from levels other than the output level."""
         return sum(len(files) for level, files in self.inputs.items() if level != self.output_level)
 
     @property
     def input_files_output_level(self) -> int:
-        """Input files from the output level."""
+        """Number of input files from the output level."""
         return len(self.inputs.get(self.output_level, ()))
 
 
 @dataclass
 class LogJobs:
-    """All jobs of a log, and what does not fit together."""
+    """All jobs of a LOG, and its inconsistencies."""
 
     jobs: list[LogJob] = field(default_factory=list)
-    """By start."""
+    """Jobs by start time."""
     files: dict[int, LogFile] = field(default_factory=dict)
-    """Table files by number, as far as known; of several stores in one file the last."""
+    """Known SST files by number. If several stores in one LOG use a number, the last file with it is kept."""
     families: list[str] = field(default_factory=list)
+    """Names of the column families."""
     problems: Counter[str] = field(default_factory=Counter)
-    """How often something is missing or contradicts itself; `PROBLEMS` explains the kinds."""
+    """Number of gaps and contradictions by kind; `PROBLEMS` explains the kinds."""
 
     def done(self, *kinds: str) -> list[LogJob]:
-        """Jobs of these kinds whose result became part of the store."""
+        """Return the committed jobs of these kinds."""
         return [job for job in self.jobs if job.kind in kinds and job.done]
 
 
@@ -132,4 +135,4 @@ PROBLEMS: Final = {
     "no_beginning": "the log begins after its store was opened",
     "no_end": "the log ends before its store was closed",
 }
-"""What `LogJobs.problems` and `check_log` count."""
+"""Meaning of each kind that `LogJobs.problems` and `check_log` count."""

@@ -1,4 +1,4 @@
-"""Jobs that rewrite nothing: trivial moves, and FIFO's deletions."""
+"""Jobs that rewrite no file: trivial moves, and FIFO's deletions."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, Mov
 
 
 class Moves:
-    """Puts these jobs together; their lines precede and follow the event on its thread."""
+    """Builder of trivial moves and FIFO deletions from events and from the lines before and after them on the same thread."""
 
     def __init__(self, result: LogJobs, places: dict[int, int]) -> None:
         self._result = result
         self._places = places
-        """Level of each file, as far as the log tells; moves change it."""
+        """Level of each file, where the LOG shows it; trivial moves update it."""
         self._moving: dict[str, list[MovingLine]] = defaultdict(list)
         self._moves: dict[str, LogJob] = {}
         self._dropping: dict[str, list[int]] = defaultdict(list)
 
     def moving(self, line: MovingLine) -> None:
-        """A file is about to be moved."""
+        """Record a file that is about to be moved."""
         self._moving[line.thread].append(line)
 
     def trivial_move(self, event: Event) -> str:
-        """Files were moved; returns their column family."""
+        """Add the job of a trivial_move event; return its column family."""
         moved = self._moving.pop(event.thread, [])
         problems = self._result.problems
         job = LogJob(event.job, "trivial_move", event.opening, event.thread, event.time_us, event.time_us)
@@ -50,7 +50,7 @@ class Moves:
         return job.column_family
 
     def moved(self, line: MovedLine) -> None:
-        """The line after the event: it states the files per level."""
+        """Add the files per level, from the line after the event, to the trivial move."""
         job = self._moves.pop(line.thread, None)
         if job is None or (job.output_files, job.moved_bytes) != (line.files, line.size_bytes):
             self._result.problems["missing_starts" if job is None else "contradictions"] += 1
@@ -58,11 +58,11 @@ class Moves:
             job.lsm_state = line.lsm_state
 
     def dropping(self, line: DroppingLine) -> None:
-        """FIFO is about to throw a file away."""
+        """Record a file that FIFO compaction is about to delete."""
         self._dropping[line.thread].append(line.file)
 
     def deleted(self, line: DeletedLine) -> None:
-        """FIFO threw files away; the job has no event of its own, and no number."""
+        """Add the job in which FIFO compaction deleted files; it has no event and no job id."""
         numbers = self._dropping.pop(line.thread, [])
         job = LogJob(-1, "drop", line.opening, line.thread, line.time_us, line.time_us, line.column_family)
         job.inputs, job.start_level, job.status, job.line = {0: tuple(numbers)}, 0, "ok", line.line

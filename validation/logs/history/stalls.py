@@ -1,8 +1,8 @@
-"""Write stalls from a LOG: which cause held writers back from when to when.
+"""Write stalls from a LOG: start, end and cause of each interval in which RocksDB slowed or stopped writers.
 
-RocksDB prints a line at every recompute of its stall state that yields a condition, and none when writers may go on freely
-(behaviour/log-and-statistics.md, Stall lines). A recompute happens at each memtable switch and at each commit; the line
-of a recompute stands right after the switch's line, or before the commit's event, on the same thread.
+RocksDB recomputes its stall state at each memtable switch and at each commit. It prints a line if the result is a stall
+condition, and none if writers are not stalled (behaviour/log-and-statistics.md, Stall lines). The line follows the line
+of the switch, or precedes the event of the commit, on the same thread.
 """
 
 from __future__ import annotations
@@ -23,29 +23,31 @@ from lsmlab.validation.logs.records import (
 
 _COMMITS: Final = frozenset({"flush_finished", "compaction_finished", "trivial_move"})
 _NEAR_US: Final = 10**6
-"""A line belongs to a commit on its thread that follows within this time, or to none (then it counts for itself)."""
+"""A stall line belongs to the commit that follows on its thread within this time. Otherwise it is a recompute by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class StallState:
-    """What one recompute found."""
+    """Result of one recompute of the stall state."""
 
     time_us: int
     opening: int
     column_family: str
     cause: StallCause | None
-    """None: writers may go on."""
+    """Cause of the stall; None if writers are not stalled."""
     rate_bytes_per_s: int | None = None
+    """Delayed write rate; None if the LOG does not show it."""
     pending_bytes: int | None = None
+    """Estimated pending compaction bytes; None if the LOG does not show them."""
     l0_files: int | None = None
-    """Files in level 0 at the recompute, where it is told."""
+    """Number of L0 files; None if the LOG does not show it."""
     immutables: int | None = None
-    """Immutable memtables at the recompute, where it is told."""
+    """Number of immutable memtables; None if the LOG does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A stretch of time in which one cause held writers back, over all column families."""
+    """Interval in which one cause stalled writers, over all column families."""
 
     cause: StallCause
     start_us: int
@@ -55,16 +57,16 @@ class Stall:
 
 @dataclass
 class LogStalls:
-    """All that a log says about stalls."""
+    """Stall states, stall intervals and stall lines of a LOG."""
 
     states: list[StallState] = field(default_factory=list)
-    """In time order."""
+    """Stall states in time order."""
     intervals: list[Stall] = field(default_factory=list)
     lines: list[tuple[int, int, StallCause]] = field(default_factory=list)
-    """(time, opening, cause) of every Stalling or Stopping line."""
+    """(time in microseconds, opening, cause) of every line "Stalling" or "Stopping"."""
 
     def counts(self, start_us: int | None = None, end_us: int | None = None) -> dict[str, int]:
-        """Stall lines by cause between two moments: what RocksDB's stall counters count."""
+        """Return the number of stall lines by cause between two times. RocksDB's stall counters count the same."""
         result = dict.fromkeys((cause.value for cause in StallCause), 0)
         for time_us, _, cause in self.lines:
             if (start_us is None or time_us >= start_us) and (end_us is None or time_us <= end_us):
@@ -72,7 +74,7 @@ class LogStalls:
         return result
 
     def seconds(self, start_us: int | None = None, end_us: int | None = None) -> dict[str, float]:
-        """Seconds in which each cause held, between two moments."""
+        """Return the seconds of stall by cause between two times."""
         result = dict.fromkeys((cause.value for cause in StallCause), 0.0)
         for stall in self.intervals:
             first = stall.start_us if start_us is None else max(stall.start_us, start_us)
@@ -82,7 +84,7 @@ class LogStalls:
 
 
 def cause_of(text: str) -> StallCause | None:
-    """The cause that a stall line names; None for one that only asks for more compaction threads."""
+    """Return the stall cause in a line; None for a line that only asks for more compaction threads ("Increasing")."""
     stops = text.startswith("Stopping")
     if not stops and not text.startswith("Stalling"):
         return None
@@ -94,7 +96,7 @@ def cause_of(text: str) -> StallCause | None:
 
 
 def stalls_of(log: RocksDbLog) -> LogStalls:
-    """Follow the stall state through a log."""
+    """Derive stall states and intervals from the records of a LOG."""
     result = LogStalls()
     result.states = _states(log, result)
     result.intervals = _intervals(result.states, log)
@@ -103,27 +105,27 @@ def stalls_of(log: RocksDbLog) -> LogStalls:
 
 def _states(log: RocksDbLog, result: LogStalls) -> list[StallState]:
     reader = _StateReader(releases=any(isinstance(record, ReleasedLine) for record in log.records))
-    for record in sorted(log.records, key=lambda r: r.line):  # file order: a thread's lines are neighbours there
+    for record in sorted(log.records, key=lambda r: r.line):  # in file order the lines of a thread are adjacent
         reader.take(record)
     result.lines += sorted(reader.lines, key=lambda entry: entry[0])
     return reader.finish()
 
 
 class _StateReader:
-    """Stall states from the records of a LOG in file order: each line belongs to the switch or commit of its thread."""
+    """Reader of stall states from records in file order. It assigns each stall line to the switch or commit of its thread."""
 
     def __init__(self, *, releases: bool) -> None:
         self.states: list[StallState] = []
         self.lines: list[tuple[int, int, StallCause]] = []
         self._releases = releases
-        """Whether the LOG names the memtables that a commit releases."""
+        """Whether the LOG has `ReleasedLine` records."""
         self._switched: dict[str, SwitchLine] = {}
         self._pending: dict[str, StallLine] = {}
         self._families: dict[str, str] = {}
         self._committed: set[str] = set()
 
     def take(self, record: Record) -> None:
-        """Read the next record."""
+        """Read the next record in file order."""
         if isinstance(record, SwitchLine):
             self._flush_switch(record.thread)
             self._switched[record.thread] = record
@@ -137,7 +139,7 @@ class _StateReader:
             self._families[record.thread] = record.column_family
 
     def finish(self) -> list[StallState]:
-        """All states in time order, once all records are read."""
+        """Return all states in time order, after all records were read."""
         for thread in list(self._switched):
             self._flush_switch(thread)
         self.states += [_state(line, cause_of(line.text)) for line in self._pending.values()]
@@ -162,7 +164,7 @@ class _StateReader:
         if line is not None:
             self.states.append(_state(line, cause_of(line.text)))
             self._families[thread] = line.column_family
-        # a flush that another thread committed with its own recomputes nothing
+        # if another thread commits a flush together with its own, the flush's thread recomputes nothing
         own = record.name != "flush_finished" or thread in self._committed or not self._releases
         self._committed.discard(thread)
         if own and (line is None or abs(line.time_us - record.time_us) > _NEAR_US):
@@ -172,7 +174,7 @@ class _StateReader:
             self.states.append(StallState(record.time_us, record.opening, family, None, l0_files=l0_files, immutables=waiting))
 
     def _flush_switch(self, thread: str) -> None:
-        """A switch after which no line stands left writers free."""
+        """Add the unstalled state of a switch that no stall line follows."""
         record = self._switched.pop(thread, None)
         if record is not None:
             waiting = record.immutables + 1
@@ -212,6 +214,6 @@ def _end_of(log: RocksDbLog, opening: int) -> int:
 
 
 def _worst(held: dict[str, StallCause | None]) -> StallCause | None:
-    """The cause that binds: a stop before a slowdown."""
+    """Return the strictest cause of all column families: a stop before a slowdown."""
     causes = [cause for cause in held.values() if cause is not None]
     return next((c for c in causes if c.stops), causes[0] if causes else None)

@@ -1,4 +1,4 @@
-"""Files and bytes per level over time, followed through the jobs of a LOG."""
+"""Files and bytes per level over time, computed from the committed jobs of a LOG."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 
 @dataclass
 class LevelTracker:
-    """The files of one column family by level, as far as the log tells."""
+    """Files of one column family by level, where the LOG shows them."""
 
     files: dict[int, dict[int, int]] = field(default_factory=dict)
-    """Size by number, by level."""
+    """By level: file number to size in bytes."""
     counts: tuple[int, ...] = ()
-    """Files per level as the last commit states them."""
+    """Files per level after the last commit, as its event gives them or else counted from `files`."""
 
     def commit(self, job: LogJob) -> None:
-        """Take in what a job changed."""
+        """Apply the file changes of a committed job."""
         sizes: dict[int, int] = {}
         for level, numbers in job.inputs.items():
             for number in numbers:
@@ -47,14 +47,14 @@ class LevelTracker:
             self.counts = tuple(len(self.files.get(level, ())) for level in range(width))
 
     def sizes(self) -> tuple[int | None, ...]:
-        """Bytes per level; None where the store has files that the log never saw."""
+        """Return bytes per level; None for a level with files of unknown size."""
         return tuple(
             sum(self.files.get(level, {}).values()) if len(self.files.get(level, {})) == count else None
             for level, count in enumerate(self.counts)
         )
 
     def estimated_sizes(self) -> tuple[int, ...]:
-        """Bytes per level; files that the log never saw count as large as those that it did see, on the mean."""
+        """Return bytes per level. A file of unknown size counts with the mean size of the known files."""
         known = [size for files in self.files.values() for size in files.values()]
         mean = sum(known) / len(known) if known else 0.0
         result = []
@@ -65,13 +65,13 @@ class LevelTracker:
 
 
 def commits(jobs: LogJobs) -> list[LogJob]:
-    """Jobs whose result became part of the store, in the order of their commits."""
+    """Return the committed jobs in the order of their commits."""
     done = [job for job in jobs.jobs if job.done and job.end_us is not None]
     return sorted(done, key=lambda job: (job.end_us or 0, job.line))
 
 
 def states(jobs: LogJobs) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
-    """After each commit, the job and the trackers of all column families."""
+    """Yield each committed job with the trackers of all column families after it."""
     trackers: dict[str, LevelTracker] = {}
     for job in commits(jobs):
         trackers.setdefault(job.column_family, LevelTracker()).commit(job)
@@ -79,7 +79,7 @@ def states(jobs: LogJobs) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
 
 
 def levels_at(jobs: LogJobs, end_us: int) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-    """Files and bytes per level at a moment, summed over column families; bytes are None where they are not known."""
+    """Return files and bytes per level at a time, summed over column families; None for a level of unknown size."""
     trackers: dict[str, LevelTracker] = {}
     for job in commits(jobs):
         if (job.end_us or 0) > end_us:
@@ -89,7 +89,7 @@ def levels_at(jobs: LogJobs, end_us: int) -> tuple[tuple[int, ...], tuple[int | 
 
 
 def total(trackers: dict[str, LevelTracker]) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-    """Files and bytes per level, summed over column families."""
+    """Return files and bytes per level, summed over column families; None for a level of unknown size."""
     width = max((len(t.counts) for t in trackers.values()), default=0)
     counts = [0] * width
     sizes: list[int | None] = [0] * width

@@ -1,7 +1,7 @@
-"""What the jobs of a LOG tell about processor and device: costs of merges and flushes, syncs, deletions.
+"""CPU and device costs from the jobs of a LOG: compactions, flushes, fsyncs, file deletions.
 
-RocksDB overlaps nothing within one thread (behaviour/compaction-jobs.md, Timeline of a job), so the time between the
-start of an output file and its `table_file_creation` event is computing and then an fsync.
+RocksDB does one step of a job after the other in one thread (behaviour/compaction-jobs.md, Timeline of a job). So the time
+between the start of an output file and its `table_file_creation` event is CPU time followed by an fsync.
 """
 
 from __future__ import annotations
@@ -22,43 +22,46 @@ from lsmlab.validation.logs.timings.jobs import Job, timed_jobs
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 _FULL_BYTES: Final = 20e6
-"""Smaller files say more about fixed costs than about rates."""
+"""Smaller files are left out of rates: fixed costs dominate their times."""
 _TOGETHER_S: Final = 2e-3
-"""Files finished within this time were committed by one transaction of the file system's journal."""
+"""Files that finish within this time are taken as committed by one transaction of the file system's journal."""
 
 
 @dataclass(slots=True)
 class JobLog:
-    """The jobs of one LOG."""
+    """Jobs of one LOG."""
 
     jobs: list[Job]
     io_statistics: bool
-    """report_bg_io_stats: then RocksDB 6.4 leaves the CPU of file operations out of a compaction's CPU time."""
+    """Whether report_bg_io_stats is on. If so, RocksDB 6.4 leaves file operations out of a compaction's CPU time."""
     deletions: list[tuple[float, float]]
-    """Deletions of table files: bytes, seconds since the one before by the same job."""
+    """Deletions of SST files: (bytes, seconds since the deletion before it by the same job)."""
 
     def end_after(self, seconds: float) -> None:
-        """Forget the jobs that did not end within so many seconds of the first one's start."""
+        """Remove the jobs that ended more than `seconds` after the start of the first job."""
         last_s = min(job.start_s for job in self.jobs) + seconds
         self.jobs = [job for job in self.jobs if job.end_s <= last_s]
 
 
 def job_log(path: Path, entry_bytes: float) -> JobLog:
-    """Read a LOG; `entry_bytes` are key and value of one entry. Raises InputError if it is not readable or has no job."""
+    """Read the jobs of a LOG. `entry_bytes`: bytes of key and value of one entry.
+
+    Raises InputError if the LOG is unreadable or has no finished job.
+    """
     log = read_log(path)
     return job_log_of(log, jobs_of(log), entry_bytes)
 
 
 def job_log_of(log: RocksDbLog, history: LogJobs, entry_bytes: float) -> JobLog:
-    """The jobs of a LOG that is read already; times are seconds since 1970 (UTC). Raises InputError if it has no job."""
+    """Return the jobs of a parsed LOG, with times in seconds since 1970 (UTC). Raises InputError if it has no finished job."""
     jobs = timed_jobs(history.jobs, log.zone_us, entry_bytes)
     if not jobs:
-        raise InputError(f"{log.source}: no finished flush or compaction in it; give the file LOG in the database's folder")
+        raise InputError(f"{log.source}: contains no finished flush or compaction; give the file LOG in the database's folder")
     return JobLog(jobs, log.options.get("report_bg_io_stats") == "1", _deletions(log))
 
 
 def _deletions(log: RocksDbLog) -> list[tuple[float, float]]:
-    """Bytes of each deleted table file, and seconds since the deletion before it if that was the same job's."""
+    """Return (bytes, seconds since the job's deletion before it) of each large SST file that a job deleted after another."""
     found: list[tuple[float, float]] = []
     sizes: dict[int, float] = {}
     before: tuple[int, float] | None = None
@@ -80,10 +83,10 @@ def _deletions(log: RocksDbLog) -> list[tuple[float, float]]:
 def compaction_times(
     log: JobLog, read_byte_s: float = 0.0, copy_bytes_per_s: float | None = None
 ) -> list[tuple[Job, float]]:
-    """CPU seconds of merges in one thread.
+    """Return each compaction without subcompactions with its CPU seconds.
 
-    `read_byte_s`: see `computing_s`. `copy_bytes_per_s`: of a device to which the merging thread copies itself (persistent
-    memory). It never sleeps, so what the copies leave of its time is its computing.
+    `read_byte_s`: see `computing_s`. `copy_bytes_per_s`: rate of a device to which the compaction thread itself copies
+    (persistent memory). That thread never sleeps, so its time minus the time of the copies is CPU time.
     """
     found = []
     for job in log.jobs:
@@ -98,16 +101,19 @@ def compaction_times(
 
 
 def computing_s(log: JobLog, job: Job, read_byte_s: float) -> float:
-    """CPU seconds of a merge outside its fsyncs.
+    """Return the CPU seconds of a compaction outside its fsyncs.
 
-    With I/O statistics the recorded CPU leaves out copies into the page cache, which have a time of their own, and copies
-    out of it, which take `read_byte_s` per byte of key and value.
+    With I/O statistics the recorded CPU time excludes copies into the page cache, which the LOG times separately, and
+    copies out of the page cache, which take `read_byte_s` per byte of key and value. Both are added.
     """
     return job.cpu_s + job.write_s + job.raw_bytes * read_byte_s if log.io_statistics else job.cpu_s
 
 
 def read_costs(log: JobLog, copy_bytes_per_s: float) -> Array:
-    """Seconds per byte in which merges on persistent memory copied out of the page cache: what is left of their time."""
+    """Return the seconds per byte of copies out of the page cache, for each compaction on persistent memory. Shape (n,).
+
+    It is the job's time minus CPU time, copies to the device and write calls, per byte of key and value.
+    """
     return np.array(
         [
             (j.wall_s - j.output_bytes / copy_bytes_per_s - j.cpu_s - j.write_s) / j.raw_bytes
@@ -118,7 +124,10 @@ def read_costs(log: JobLog, copy_bytes_per_s: float) -> Array:
 
 
 def lone_syncs(log: JobLog) -> Array:
-    """Bytes and seconds of the fsyncs of flushes beside which no merge ran; empty where the LOG does not time them."""
+    """Return (bytes, seconds) of the fsyncs of flushes during which no compaction ran. Shape (n, 2).
+
+    The result is empty if the LOG does not time fsyncs.
+    """
     merges = np.array([(j.start_s, j.end_s) for j in log.jobs if j.kind == "compaction"])
     rows = []
     for job in log.jobs:
@@ -130,7 +139,7 @@ def lone_syncs(log: JobLog) -> Array:
 
 
 def flush_times(log: JobLog, sync_s: float | None = None) -> list[tuple[Job, float]]:
-    """Seconds of flushes apart from the fsync; `sync_s` where the LOG has none."""
+    """Return each flush with its seconds without the fsync. `sync_s`: time of an fsync if the LOG does not time it."""
     found = []
     for job in log.jobs:
         sync = job.sync_s if job.sync_s is not None else sync_s
@@ -140,9 +149,10 @@ def flush_times(log: JobLog, sync_s: float | None = None) -> list[tuple[Job, flo
 
 
 def commit_s(log: JobLog, quantile: float = 0.5) -> float:
-    """Time of one small fsync: a flush ends with that of its directory and that of the manifest.
+    """Return the seconds of one small fsync: half the commit of a flush, which syncs the directory and the MANIFEST.
 
-    `quantile`: the median of a store with few jobs; less where other jobs' files are mostly in the same transaction.
+    `quantile`: which flush to take. The median suits a store with few jobs; a lower quantile is needed if the file system
+    usually writes other jobs' files in the same journal transaction.
     """
     return float(np.quantile([job.end_s - job.files[0][0] for job in log.jobs if job.kind == "flush"], quantile)) / 2.0
 
@@ -150,10 +160,11 @@ def commit_s(log: JobLog, quantile: float = 0.5) -> float:
 def busy_periods(
     log: JobLog, flush_cpu_s: Callable[[Job], float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES
 ) -> Array:
-    """Periods in which at least one fsync ran: (seconds, bytes, commits). Merges in several threads are left out.
+    """Return (seconds, bytes, journal commits) of each period in which at least one fsync ran. Shape (n, 3).
 
-    Where a LOG does not time its syncs, they begin when the file's share of the job's computing is over: `computing_s` of a
-    merge, `flush_cpu_s` of a flush. Periods with fewer than `full_bytes` are left out.
+    If the LOG does not time fsyncs, the fsync of a file is taken to begin when the file's share of the job's CPU time is
+    over (`computing_s` for a compaction, `flush_cpu_s` for a flush). Periods near a file of a compaction with
+    subcompactions are left out, and so are periods with at most `full_bytes`.
     """
     spans: list[tuple[float, float, float]] = []
     unknown: list[float] = []
@@ -175,13 +186,16 @@ def busy_periods(
 
 
 def bandwidth(periods: Array, commit_s: float) -> float:
-    """Bytes per second of `busy_periods`, apart from one commit per journal transaction, which is at most half of the time."""
+    """Return the bytes per second of `busy_periods` without the time of journal commits, which is at most half of the time.
+
+    `commit_s`: seconds of one journal commit.
+    """
     seconds, size, commits = periods.sum(axis=0)
     return float(size / max(seconds - commit_s * commits, 0.5 * seconds))
 
 
 def left_out_error(values: Array) -> Array:
-    """Standard error from the results with one part left out at a time, along the first axis (jackknife)."""
+    """Return the jackknife standard error. `values`: results with one part left out at a time, along the first axis."""
     n = len(values)
     error: Array = np.sqrt((n - 1) / n * ((values - values.mean(axis=0)) ** 2).sum(axis=0))
     return error

@@ -1,8 +1,8 @@
-"""Flushes and compactions of a LOG as fits take them: in seconds, with their CPU time and the time in system calls.
+"""Flushes and compactions of a LOG in seconds, with CPU time and time in system calls, for the fits of constants.
 
-RocksDB measures per job: `compaction_time_cpu_micros` and the "Flush lasted" line (of 7.8, not of 6.11) count the thread's
-CPU time; with report_bg_io_stats `file_write_nanos` is the time in write calls (with direct I/O that of the device, else
-that of copies into the page cache), `file_fsync_nanos` that in fsyncs (with direct I/O only the directory's).
+RocksDB measures per job: `compaction_time_cpu_micros` and the line "Flush lasted" (in 7.8, not in 6.11) give the CPU time
+of the thread. With report_bg_io_stats `file_write_nanos` is the time in write calls (of the device with direct I/O, else of
+copies into the page cache), and `file_fsync_nanos` the time in fsyncs (with direct I/O only of the directory).
 """
 
 from __future__ import annotations
@@ -20,32 +20,35 @@ class Job:
     kind: str = ""
     start_s: float = 0.0
     end_s: float = 0.0
-    """When it said that it was finished: of the merge; of a flush its commit."""
+    """Time of the compaction_finished or flush_finished event."""
     records: float = 0.0
+    """Input entries."""
     raw_bytes: float = 0.0
-    """Keys and values that went in."""
+    """Bytes of keys and values of the input entries."""
     read_bytes: float = 0.0
     output_bytes: float = 0.0
-    """Of a merge, as it says itself: with files that it did not finish when the store closed."""
+    """Bytes that a compaction reports as written, including files that were incomplete when the store closed; 0 for a
+    flush."""
     runs: int = 1
     """Sorted runs that were merged."""
     dropped: float = 0.0
-    """Records that a merge read and did not write."""
+    """Entries that a compaction read and did not write."""
     parts: int = 1
+    """Number of subcompactions."""
     wall_s: float = 0.0
-    """Without the commit; 0 where the LOG does not tell."""
+    """Duration without the commit; 0 if the LOG does not have it."""
     cpu_s: float = 0.0
-    """0 where the LOG does not tell."""
+    """CPU time; 0 if the LOG does not have it."""
     write_s: float = 0.0
-    """In write calls, where the LOG has I/O statistics."""
+    """Time in write calls; 0 without report_bg_io_stats."""
     prepare_s: float = 0.0
-    """In calls that make room for writes."""
+    """Time in calls that allocate space for writes; 0 without report_bg_io_stats."""
     sync_s: float | None = None
-    """In fsync calls, where the LOG has I/O statistics."""
+    """Time in fsync calls; None without report_bg_io_stats."""
     files: list[tuple[float, float]] = field(default_factory=list)
-    """Output files: when finished, bytes."""
+    """Output files: (time at which the file was finished, bytes)."""
     deleted_s: list[float] = field(default_factory=list)
-    """When it deleted its inputs, one after the other."""
+    """Times at which the job deleted its input files."""
 
     @property
     def work_end_s(self) -> float:
@@ -54,20 +57,21 @@ class Job:
 
     @property
     def writing_s(self) -> float:
-        """In write calls, and those that make room for them."""
+        """Time in write calls and in calls that allocate space for writes."""
         return self.write_s + self.prepare_s
 
     @property
     def write_bytes(self) -> float:
-        """Of its output files."""
+        """Bytes of the output files."""
         return sum(size for _, size in self.files)
 
 
 def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: float) -> list[Job]:
-    """Flushes and compactions that have ended and made files, by start; compactions only where the LOG has their CPU time.
+    """Return the flushes and compactions that have ended and written files, by start time.
 
-    Times are seconds after `zero_us`, which is on the LOG's clock; `entry_bytes` are key and value of one entry. Jobs whose
-    output the store threw away when it closed count too: their time and their bytes are real.
+    Compactions are included only if the LOG has their CPU time. Aborted jobs are included: their time and bytes are real,
+    although the store discarded the output when it closed. Times are seconds after `zero_us`, which is on the LOG's clock.
+    `entry_bytes`: bytes of key and value of one entry.
     """
     ended = [job for job in jobs if job.end_us is not None and job.outputs]
     return [
