@@ -185,7 +185,7 @@ def test_a_damaged_log_says_so(sample: Sample, tmp_path: Path, capsys: pytest.Ca
     shown = capsys.readouterr().out
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
 
-    assert "Not whole:" in shown
+    assert "Incomplete or contradictory input:" in shown
     assert summary["import"]["unreadable"] > 0
     assert "What could not be read" in (tmp_path / "out" / "report.html").read_text()
 

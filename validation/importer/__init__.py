@@ -1,9 +1,9 @@
-"""A configuration, tables and a page from the LOG of one store.
+"""Import of one store's LOG: configuration, tables and a page.
 
-- verb: `lsmlab import`; reading: LOG, options and report of a store.
-- workload: load that a LOG shows; load: that load as keys of a workload; fills: when each memtable was filled.
-- observation: what the LOG shows, before any estimate; wal: whether there was a write-ahead log.
+- verb: `lsmlab import`; reading: LOG, options and db_bench's report of a store.
+- workload: load inferred from the LOG; load: keys of the workload group from it; fills: memtable fills in seconds.
+- observation: input of the estimators; wal: whether the store wrote a WAL.
 - estimators: all estimators in their order; estimates: inferred numbers with errors; cpu: CPU time of jobs; job_times:
-  starts and ends of jobs; fsyncs: device from fsyncs; throughput: limits of the device; clients: cost of one write.
-- configuration: experiments, parameter set and trace; tables: Parquet tables; text: what the terminal shows.
+  starts and ends of jobs; fsyncs: device constants from fsyncs; throughput: device limits; clients: cost of one write.
+- configuration: experiments, parameter set and trace; tables: Parquet tables; text: output for the terminal.
 """

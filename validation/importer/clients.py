@@ -1,4 +1,4 @@
-"""What one write costs a client: the entries of memtables that were filled while nothing held writers back."""
+"""Cost of one write for a client, from the memtables that were filled without a stall."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.history.fills import unstalled
 
 _FEWEST: Final = 8
-"""Memtables from which the cost is taken."""
+"""Least number of memtables for an estimate."""
 _IDLE: Final = 8.0
-"""Clients that take so many times as long for a write as usual wait for something else than the store."""
+"""Clients count as idle if an unstalled write takes them more than this multiple of the default host.write_op."""
 _WANTED_MORE: Final = 0.05
-"""Share of time in stalls from which clients write as fast as they can when nothing holds them back."""
+"""Share of time in stalls from which clients are taken to write as fast as they can outside stalls."""
 _FEWEST_SLEEPS: Final = 0.002
-"""Sleeps per write from which their cost can be told."""
+"""Least number of sleeps per write for an estimate of their cost."""
 
 
 def _free_writes_s(observation: Observation) -> Floats:
-    """Seconds per entry of memtables that were filled without a stall; empty if they are too few."""
+    """Return the seconds per entry of each memtable that was filled without a stall; empty if there are too few."""
     reading = observation.reading
     fills = unstalled(reading.fills, reading.stalls.intervals)
     free = np.array([(f.end_us - f.start_us) / 1e6 / f.entries for f in fills])
@@ -31,7 +31,7 @@ def _free_writes_s(observation: Observation) -> Floats:
 
 
 def idle_clients(observation: Observation) -> bool:
-    """Whether clients that nothing held back took their time: then they did not write as fast as the store let them."""
+    """Whether clients were idle outside stalls, so that they did not write as fast as the store allowed."""
     free = _free_writes_s(observation)
     return bool(len(free)) and float(np.median(free)) > _IDLE * Host().write_op
 
@@ -39,8 +39,8 @@ def idle_clients(observation: Observation) -> bool:
 def write_op(observation: Observation, _: Earlier) -> Estimates:
     """Estimate host.write_op.
 
-    Clients that never wait for the store may be idle: then a write costs at most what they take for it, which is of use only
-    if it is less than usual.
+    Clients that never wait for the store may be idle in part. Their time per write is then only an upper bound of the cost,
+    and is used only if it is below the default.
     """
     free = _free_writes_s(observation)
     if not len(free) or idle_clients(observation):
@@ -55,10 +55,10 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
 
 
 def sleep_penalty(observation: Observation, earlier: Earlier) -> Estimates:
-    """Estimate host.sleep_penalty: how much longer writes take outside of stalls than unstalled ones, per sleep.
+    """Estimate host.sleep_penalty: time outside stalls beyond that of unstalled writes, per sleep of a delayed writer.
 
-    Sleeps are not counted anywhere: their number is the time in slowdowns over the length of one. Only of a single writer
-    is it known that it did nothing else.
+    RocksDB does not count sleeps. Their number is taken as the time in slowdowns divided by the length of one sleep. The
+    estimate needs a single writer: only then is it known that the writer did nothing else.
     """
     summary = observation.reading.summary
     stalled_s, slowed_s = summary.get("stall_fraction"), summary.get("stall_seconds") or {}

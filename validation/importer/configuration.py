@@ -1,4 +1,4 @@
-"""A configuration that `lsmlab run` accepts, from what a log shows: experiments, a parameter set and a trace of the load."""
+"""Configuration for `lsmlab run` from an imported LOG: experiments, a parameter set and a trace of the load."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from lsmlab.validation.importer.wal import wal_is_used
 from lsmlab.validation.importer.workload import InferredWorkload
 
 NAME: Final = "imported"
-"""The experiment with the load that the store took."""
+"""Name of the experiment that offers the load which the store accepted."""
 FULL_SPEED: Final = "imported_full_speed"
-"""The experiment with the same operations, as fast as the store lets clients."""
+"""Name of the experiment with the same operations, issued as fast as the store allows."""
 _OLDEST: Final = Version(5, 7)
 _HELD_BACK: Final = 0.05
-"""Share of time in stalls from which the load that a log shows is not the load that clients wanted."""
+"""Share of time in stalls above which the accepted load may be smaller than the load that clients wanted to write."""
 DRIVES: Final = {"nvme": "an NVMe drive", "sata": "a SATA SSD", "hdd": "a hard disk"}
-"""Kinds of drives whose bandwidth and fsync a LOG tells; entries of configs/device. Persistent memory has no bandwidth of
-its own there, but one per number of threads: it stands in better as a fast NVMe drive."""
+"""Kinds of drives whose bandwidth and fsync latency can be inferred from a LOG; entries of configs/device. The bandwidth of
+persistent memory depends on the number of threads there, so a fast NVMe drive represents it better."""
 _ROTATING_S: Final = 15e-3
-"""A small fsync takes so long only where a disk has to turn: a seek and a revolution (drives without a capacitor: 3 to 7 ms)."""
+"""A small fsync takes this long only on a hard disk (seek and revolution); SSDs without a capacitor take 3 to 7 ms."""
 _CACHE: Final = 2.0
-"""Buffered reads: a page cache of so many times the largest size of the store is assumed."""
+"""Assumed page cache with buffered reads, as a multiple of the size of the store."""
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """A store, its machine and its load, in the keys of the configuration."""
+    """Inferred store, machine and load, as keys of the configuration."""
 
     device_base: str
-    """Entry of configs/device whose other properties are assumed."""
+    """Entry of configs/device that gives the device properties which the LOG does not have."""
     engine: Mapping[str, Any]
     device: Mapping[str, Any]
-    """What is set besides the constants of `parameters`: caps and the page cache."""
+    """Keys of the device group besides the constants of `parameters`: write cap and page cache."""
     parameters: SetText
-    """A parameter set: constants of host and device, with standard errors."""
+    """Parameter set: constants of host and device, with standard errors."""
     load: Mapping[str, Any]
-    """Entries, keys, mix and clients, without a schedule."""
+    """Entry sizes, keys, mix of operations and clients, without a schedule."""
     notes: Sequence[str]
-    """What was assumed."""
+    """Assumptions, one sentence each."""
 
 
 def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: str | None = None) -> Inferred:
-    """Everything that the files tell, and assumptions for the rest; `kind`: of drive, one of `DRIVES`, where it is known."""
+    """Infer the configuration from the files, with assumptions for the rest. `kind`: kind of drive, if known (`DRIVES`)."""
     notes: list[str] = []
     commit = rates.get("device.fsync_latency")
     base = kind or ("hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme")
@@ -75,9 +75,9 @@ def write_configuration(
 ) -> tuple[str, Sequence[str]]:  # fmt: skip
     """Write the experiments, parameters/imported.yaml and trace.csv into `directory`.
 
-    `final` is the folder that the files will lie in: the experiment names its trace by it. `kind`: see `infer`. Returns the
-    experiment that does what the store did (one that held its clients back was written to as fast as it let them), and what
-    was assumed.
+    `final` is the folder to which the files will be moved: the experiment contains the path of its trace. `kind`: see
+    `infer`. Returns the assumptions and, before them, the name of the experiment that repeats the real load: `FULL_SPEED` if
+    stalls limited the clients, otherwise `NAME`.
     """
     reading = observation.reading
     found = infer(reading, workload, rates, kind)
@@ -94,7 +94,7 @@ def write_configuration(
 
 
 def held_back(observation: Observation) -> bool:
-    """Whether clients wrote as fast as the store let them: it held them back, and they were not idle when it did not."""
+    """Whether clients wrote as fast as the store allowed: it stalled them, and outside stalls they were not idle."""
     return observation.stalled_share >= _HELD_BACK and not idle_clients(observation)
 
 
@@ -140,7 +140,7 @@ def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, A
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Names with dots as mappings in mappings."""
+    """Convert names with dots to nested mappings."""
     result: dict[str, Any] = {}
     for name, value in flat.items():
         *path, last = name.split(".")
@@ -216,7 +216,7 @@ def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
 def _constants(
     rates: Estimates, group: str, names: Sequence[str] = ()
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Values and standard errors of a group's estimates, all or those of `names`; lower bounds are not among them."""
+    """Return values and standard errors of a group's estimates, all or those in `names`, without lower bounds."""
     values: dict[str, float] = {}
     errors: dict[str, float] = {}
     for estimate in rates.estimates:
@@ -230,7 +230,7 @@ def _constants(
 
 
 def plain(value: Any) -> Any:
-    """An option's value as YAML knows it."""
+    """Convert an option's value to types that YAML has."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, list | tuple):

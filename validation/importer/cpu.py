@@ -1,4 +1,4 @@
-"""CPU time of flushes and compactions: the constants of the cost model that the jobs of one LOG can tell apart."""
+"""CPU time of flushes and compactions: constants of the cost model that the jobs of one LOG determine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.history.jobs import LogJob
 
 _FEWEST_JOBS: Final = 8
-"""Jobs from which a cost is fitted."""
+"""Least number of jobs for a fit."""
 _APART: Final = 0.10
-"""Relative spread of a count per entry from which its constant can be told from the cost per entry."""
+"""Least relative spread of a count per entry (such as bytes per entry) over the jobs. With less spread its constant and the
+cost per entry cannot be separated."""
 _USUAL: Final = Host()
 
 Measured = Sequence[tuple[Cost, float]]
@@ -29,13 +30,16 @@ Measured = Sequence[tuple[Cost, float]]
 def compaction_cpu(observation: Observation, _: Earlier) -> Estimates:
     """Estimate the constants of a compaction's CPU time."""
     jobs = [j for j in observation.reading.jobs.done("compaction") if j.cpu_s and j.entries_in]
-    in_one = [j for j in jobs if j.subcompactions == 1]  # threads of one compaction slow each other down
+    in_one = [j for j in jobs if j.subcompactions == 1]  # subcompactions slow each other down
     jobs = in_one if len(in_one) >= _FEWEST_JOBS else jobs
     return _estimates([_compaction(j, observation) for j in jobs], "compactions")
 
 
 def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
-    """Cost and CPU seconds of a compaction, with its copies from and to the page cache. Files stand for keys and values."""
+    """Return cost and CPU seconds of a compaction, including its copies from and to the page cache.
+
+    Bytes of files are used in place of bytes of keys and values.
+    """
     copying_s = job.read_bytes * observation.read_copy_s
     if observation.buffered_writes:
         copying_s += job.writing_s or 0.0
@@ -51,7 +55,8 @@ def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
 def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate the constants of a flush's CPU time.
 
-    Where the LOG has no CPU time of flushes (before 7.8), they differ from the usual as much as compactions do.
+    If the LOG has no CPU time of flushes (before 7.8), the default constants are multiplied by the same factor as those of
+    compactions.
     """
     compaction = earlier["host.compaction_record"]
     instead = ", times the factor of compactions" if compaction is not None else ""
@@ -66,10 +71,10 @@ def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
 
 
 def _flushes(observation: Observation) -> Measured:
-    """Costs and CPU seconds of flushes.
+    """Return costs and CPU seconds of flushes.
 
-    From "Flush lasted … and … cpu microseconds" (7.8 on), or else from the time of the file less its fsync, which
-    report_bg_io_stats has.
+    CPU seconds come from "Flush lasted … and … cpu microseconds" (7.8 and later); without that line, from the time until
+    the file was finished minus its fsync, which needs report_bg_io_stats.
     """
     flushes = observation.reading.jobs.done("flush")
     cpu_s = {id(job): job.cpu_s for job in flushes if job.cpu_s is not None}
@@ -92,16 +97,16 @@ def _flushes(observation: Observation) -> Measured:
 
 
 def _usual(costs: Sequence[Cost]) -> dict[str, float]:
-    """Usual values of the constants that fits estimate and that these costs count; one that is usually 0 stays 0."""
+    """Return the default values of the constants in these costs that fits estimate, without those whose default is 0."""
     keys = dict.fromkeys(key for cost in costs for key, count in cost.counts().items() if count and is_estimated(key))
     values = {key: float(getattr(_USUAL, key.removeprefix("host."))) for key in keys}
     return {key: value for key, value in values.items() if value}
 
 
 def _estimates(measured: Measured, words: str, instead: str = "") -> Estimates:
-    """Constants of costs by least squares on relative errors, or the usual ones times one factor.
+    """Estimate the constants of costs by least squares, or as the default constants times one factor.
 
-    `instead`: what becomes of the usual cost where there are too few jobs, for the note that says so.
+    `words`: name of the jobs for notes. `instead`: addition to the note about too few jobs.
     """
     if len(measured) < _FEWEST_JOBS:
         number = len(measured) or "none"
@@ -121,7 +126,7 @@ def _estimates(measured: Measured, words: str, instead: str = "") -> Estimates:
 
 
 def _told_apart(table: Floats, cpu_s: Floats) -> tuple[Floats, Floats] | None:
-    """Coefficients of a table's columns and their standard errors; None where the jobs do not tell the columns apart."""
+    """Return the coefficients of a table's columns and their standard errors; None if the jobs cannot separate them."""
     entries = table[:, 0]
     per_entry = table / entries[:, None]
     if (per_entry[:, 1:].std(axis=0) / per_entry[:, 1:].mean(axis=0) < _APART).any():
@@ -132,7 +137,7 @@ def _told_apart(table: Floats, cpu_s: Floats) -> tuple[Floats, Floats] | None:
 
 
 def _factor(usual_s: Floats, cpu_s: Floats) -> tuple[float, float]:
-    """CPU time by the usual one, and its standard error."""
+    """Return the ratio of measured CPU time to CPU time with the default constants, and the ratio's standard error."""
     ratios, weights = cpu_s / usual_s, usual_s / usual_s.sum()
     scale = float((ratios * weights).sum())
     freedom = len(ratios) / max(1, len(ratios) - 1)
@@ -140,7 +145,7 @@ def _factor(usual_s: Floats, cpu_s: Floats) -> tuple[float, float]:
 
 
 def _least_squares(design_matrix: Floats, target: Floats) -> tuple[Floats, Floats] | None:
-    """Coefficients and their standard errors; None if the columns cannot be told apart."""
+    """Return coefficients and their standard errors; None if the columns are nearly linearly dependent."""
     gram = design_matrix.T @ design_matrix
     if np.linalg.cond(gram) > 1e12:
         return None

@@ -1,4 +1,4 @@
-"""Numbers that are inferred from a log, each with how well it is known."""
+"""Numbers inferred from a LOG, each with its standard error and source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from lsmlab.models.costs.host import Host
 
 MEDIAN_BY_MEAN: Final = 1.2533
-"""Standard error of a median by that of a mean: sqrt(pi / 2)."""
+"""Standard error of a median divided by that of a mean: sqrt(pi / 2)."""
 LABELS: Final = {
     "host.compaction_record": "compaction, CPU per entry",
     "host.compaction_byte": "compaction, CPU per byte",
@@ -27,7 +27,7 @@ LABELS: Final = {
     "device.write_limit": "all jobs together wrote",
     "device.read_bandwidth": "device, reads",
 }
-"""The estimates in words."""
+"""Labels of the estimates in the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +35,42 @@ class Estimate:
     """One inferred number."""
 
     name: str
-    """Key of the configuration that it stands for, such as host.compaction_record; or a name of its own."""
+    """Key of the configuration, such as host.compaction_record, or a name outside the configuration."""
     value: float
     standard_error: float | None
     unit: str
     kind: str
-    """estimate; lower_bound (the machine can do at least this); or assumed (the log cannot tell)."""
+    """estimate; lower_bound (the machine reaches at least this value); or assumed (the LOG does not show it)."""
     basis: str
-    """What it was taken from, in words."""
+    """Source of the number, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Numbers inferred from one log, and remarks on what it does not have."""
+    """Numbers inferred from one LOG, and notes on missing ones."""
 
     estimates: tuple[Estimate, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __add__(self, more: Estimates) -> Estimates:
-        """These and further ones."""
+        """Combine two sets of estimates."""
         return Estimates(self.estimates + more.estimates, self.notes + more.notes)
 
     def get(self, name: str) -> Estimate | None:
-        """The estimate of this name."""
+        """Return the estimate with this name; None if there is none."""
         return next((e for e in self.estimates if e.name == name), None)
 
     @property
     def write_limited(self) -> bool:
-        """Whether the writes of flushes and compactions ran against a limit."""
+        """Whether flushes and compactions wrote at a limit."""
         return self.get("device.write_limit") is not None
 
 
 Earlier = Mapping[str, Estimate | None]
-"""The earlier estimates that an estimator names, by name; None where the log has none."""
+"""Earlier estimates that an estimator needs, by name; None for an estimate that the LOG did not allow."""
 
 
 def host_with(earlier: Earlier) -> Host:
-    """The usual host with the constants that were estimated earlier."""
+    """Return the default host with the constants that were estimated earlier."""
     known = {name.removeprefix("host."): estimate.value for name, estimate in earlier.items() if estimate is not None}
     return replace(Host(), **{name: value for name, value in known.items() if hasattr(Host, name)})

@@ -1,4 +1,4 @@
-"""The estimators of `lsmlab import`, in their order: each is a function of the observation and of the estimates that it names."""
+"""Estimators of `lsmlab import` in their order. Each is a function of the observation and of the earlier estimates it needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Estimator(NamedTuple):
 
     estimate: Callable[[Observation, Earlier], Estimates]
     needs: tuple[str, ...] = ()
-    """Names of earlier estimates; the step gets no others."""
+    """Names of the earlier estimates that the step gets."""
 
 
 ESTIMATORS: Final = (
@@ -37,7 +37,7 @@ ESTIMATORS: Final = (
 
 
 def estimate(observation: Observation) -> Estimates:
-    """Run all estimators."""
+    """Run all estimators in order; return all estimates and notes."""
     found = Estimates()
     for step in ESTIMATORS:
         found += step.estimate(observation, {name: found.get(name) for name in step.needs})

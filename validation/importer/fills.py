@@ -1,4 +1,4 @@
-"""When each memtable was filled: from the switch before it to its own."""
+"""Memtable fills in seconds after the origin, and their entries spread over time."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from lsmlab.validation.importer.reading import Floats, Reading
 
 
 def memtable_spans(reading: Reading) -> list[tuple[float, float, float]]:
-    """(from, to, entries) of what was written between two memtable switches, in s after the origin."""
+    """Return (start, end, entries) of each memtable fill; times in seconds after the origin."""
     return [(reading.seconds(f.start_us), reading.seconds(f.end_us), f.entries) for f in reading.fills]
 
 
 def spread_writable(reading: Reading, start: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:
-    """Amounts spread over their time, leaving out the stops in it; per interval of `edges`."""
+    """Spread each amount evenly over its time span outside write stops; return the amount per interval of `edges`."""
     stops = [
         (reading.seconds(s.start_us), reading.seconds(s.end_us)) for s in reading.stalls.intervals if s.cause.stops
     ]
     if not stops:
         return spread(start, end, amount, edges)
-    # a clock that stands still while writers are stopped: amounts are even in it
+    # spread on a clock that is halted while writers are stopped
     borders = np.unique(np.concatenate((edges, start, end, np.array(stops).ravel())))
     halted, resumed = (np.array(column, dtype=np.float64) for column in zip(*stops, strict=True))
     stopped = spread(halted, resumed, resumed - halted, borders)
@@ -32,5 +32,5 @@ def spread_writable(reading: Reading, start: Floats, end: Floats, amount: Floats
 
 
 def _ascending(values: Floats) -> Floats:
-    """The same values, never twice: an interval without time gets a very short one."""
+    """Make ascending values strictly ascending, by 1e-9 per index, so that no interval has length 0."""
     return values + np.arange(len(values)) * 1e-9

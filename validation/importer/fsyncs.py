@@ -1,7 +1,7 @@
-"""What fsyncs tell of the device: how fast it takes bytes, and how long a small write takes.
+"""Device constants from fsyncs: write bandwidth and latency of a small fsync.
 
 A job computes a file, writes it into the page cache, and waits for its fsync
-(behaviour/compaction-jobs.md, Timeline of a job): time that is not computing is the device's.
+(behaviour/compaction-jobs.md, Timeline of a job). The time that is not CPU time is spent on the device.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from lsmlab.validation.logs.timings.job_records import Array
 from lsmlab.validation.logs.timings.jobs import Job
 
 _FEWEST: Final = 8
-"""Jobs, and periods with an fsync in progress, from which something is fitted."""
+"""Least number of jobs, or of periods with an fsync in progress, for a fit."""
 _BLOCKS: Final = 10
-"""Stretches of the log that are left out in turn for a standard error."""
+"""Number of parts of the LOG that are left out in turn for a standard error."""
 _VAGUE: Final = 0.3
-"""Relative standard error from which on a bandwidth is only a lower bound: the fsyncs are too short to be timed."""
+"""Relative standard error from which a bandwidth is only a lower bound: the fsyncs are too short to be timed."""
 _FULL: Final = 0.3
-"""Periods with less than this share of a flushed file say more about fixed costs than about rates."""
+"""Least size of a period, as a share of a flushed file. In smaller periods fixed costs dominate."""
 _LONE: Final = 0.1
-"""Quantile of commits that hardly waited for another job's file: each ends with a directory's and the manifest's fsync."""
+"""Quantile of the commits that gives the latency. Each commit has the fsyncs of directory and MANIFEST; slower commits also
+waited for other jobs' files."""
 FLUSH_CPU: Final = ("host.flush_record", "host.flush_byte")
-"""Earlier estimates that tell when a flush has computed its file, where the LOG does not time the fsync."""
+"""Earlier estimates that give the start of a flush's fsync if the LOG does not time the fsync."""
 
 
 def small_fsync(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate device.fsync_latency, where jobs write through the page cache.
+    """Estimate device.fsync_latency if jobs write through the page cache.
 
-    With direct I/O a job's file is on the device when it is finished, and no fsync waits for it.
+    With direct I/O there is no estimate: the data of a file are on the device before the fsync.
     """
     flushes = _flushes(observation)
     if not flushes:
@@ -47,7 +48,7 @@ def small_fsync(observation: Observation, _: Earlier) -> Estimates:
 
 
 def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
-    """Estimate device.write_bandwidth from the time that fsyncs take, each beyond a small one."""
+    """Estimate device.write_bandwidth from the bytes and the time of fsyncs, minus the latency of small fsyncs."""
     small = earlier["device.fsync_latency"]
     periods = _periods(observation, earlier)
     if small is None or periods is None:
@@ -62,22 +63,22 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
 
 
 def bursts(observation: Observation, earlier: Earlier) -> float | None:
-    """How many times faster the device takes the bytes of short stretches of fsyncs than of long ones.
+    """Return the rate of short periods with fsyncs divided by the rate of long ones; None if there are too few periods.
 
-    A cap lets an allowance pass at once, a device does not. None where no fsync shows it (direct I/O).
+    A cap lets an allowance of bytes pass at once, so short periods are faster; a device without a cap does not do so.
     """
     periods = _periods(observation, earlier)
     return _bursts(periods) if periods is not None else None
 
 
 def _flushes(observation: Observation) -> list[Job]:
-    """Flushes that end with fsyncs of their files; none if they are too few."""
+    """Return the flushes of a store with buffered writes; none if there are too few."""
     flushes = [job for job in observation.jobs.jobs if job.kind == "flush"] if observation.buffered_writes else []
     return flushes if len(flushes) >= _FEWEST else []
 
 
 def _periods(observation: Observation, earlier: Earlier) -> Array | None:
-    """Periods with an fsync in progress (`job_records.busy_periods`); None if they are too few."""
+    """Return the periods with an fsync in progress (`job_records.busy_periods`); None if there are too few."""
     flushes, host = _flushes(observation), host_with({name: earlier[name] for name in FLUSH_CPU})
     if not flushes:
         return None
@@ -89,7 +90,7 @@ def _periods(observation: Observation, earlier: Earlier) -> Array | None:
 
 
 def _bursts(periods: Array) -> float:
-    """Rate of the shorter half of the periods by that of the longest fifth, by bytes."""
+    """Return the rate of the half of the periods with fewer bytes, divided by that of the fifth with the most bytes."""
     seconds, size, _ = periods.T
     short, long = size <= np.median(size), size >= np.quantile(size, 0.8)
     return float(size[short].sum() / seconds[short].sum() / (size[long].sum() / seconds[long].sum()))

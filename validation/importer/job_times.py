@@ -1,4 +1,4 @@
-"""Fixed times of jobs besides bytes and entries: the start, and the end of the output files."""
+"""Times of jobs that depend on neither bytes nor entries: start of a compaction, completion of its output files."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.timings.job_records import left_out_error
 
 _FEWEST: Final = 8
-"""Compactions from which a cost is taken."""
+"""Least number of compactions for an estimate."""
 _SOON_S: Final = 0.2
-"""A compaction that begins later than this after its thread's last one waited for something else."""
+"""Longest gap to the thread's last compaction; after a longer gap the start did not wait for the end of that compaction."""
 _AT_ONCE: Final = 0.1
-"""Quantile of what is left of these waits: longer ones also waited for the file system's journal."""
+"""Quantile of the gaps (deletions subtracted) that gives host.job_start: longer gaps include waits for the file system's
+journal."""
 _SHORTEST_S: Final = 5e-5
-"""Waking up another thread."""
+"""Least estimate of host.job_start: the time to wake up another thread."""
 _LEAST_S: Final = 1e-6
-"""A fitted cost below this counts as none: the fit keeps costs positive."""
+"""A smaller fitted cost is set to 0: the fit can only return positive costs."""
 _BLOCKS: Final = 8
 _START: Final = ("host.job_start", "host.unlink_byte")
 _FINISH: Final = ("device.fsync_latency", "host.file_overhead")
 
 
 def job_start(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate host.job_start, and host.unlink_byte where deleted files are in the page cache.
+    """Estimate host.job_start, and host.unlink_byte if deleted files are in the page cache.
 
-    From the end of a thread's compaction to its next one: meanwhile the thread deletes the files that it read.
+    Source: gaps from the end of a thread's compaction to the start of its next one. In between the thread deletes the
+    input files of the first.
     """
     rows = _starts(observation.reading)
     if len(rows) < _FEWEST:
@@ -54,7 +56,7 @@ def job_start(observation: Observation, _: Earlier) -> Estimates:
 
 
 def _starts(reading: Reading) -> list[tuple[float, float]]:
-    """(bytes that the compaction before it read, seconds since its end) of compactions that follow at once."""
+    """Return (bytes read by the compaction before, gap in seconds) of compactions that soon follow another on their thread."""
     threads: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
     for job in reading.jobs.done("compaction"):
         threads[job.opening, job.thread].append(job)
@@ -74,7 +76,8 @@ def _system(measured: list[tuple[Cost, float]], keys: tuple[str, ...]) -> tuple[
 def file_overhead(observation: Observation, _: Earlier) -> Estimates:
     """Estimate host.file_overhead.
 
-    From the last file of a compaction to its commit: fsyncs of directory and manifest, and a share per file.
+    Source: time from the last output file of a compaction to its commit. It consists of the fsyncs of directory and MANIFEST
+    and a time per output file.
     """
     measured = [
         (fsyncs(1.0) + file_ends(len(job.outputs)), wait_s)
@@ -99,7 +102,7 @@ def file_overhead(observation: Observation, _: Earlier) -> Estimates:
 
 
 def _finish_s(job: LogJob) -> float | None:
-    """Seconds from the last file of a job to its commit; None where the LOG does not have both."""
+    """Return the seconds from a job's last output file to its commit; None if the LOG does not have both times."""
     if not job.outputs or job.end_us is None or not all(file.created_us for file in job.outputs):
         return None
     seconds = (job.end_us - max(file.created_us or 0 for file in job.outputs)) / 1e6

@@ -1,4 +1,4 @@
-"""The load of an imported log in the keys of a workload: entries, keys, mix, clients, and when operations come."""
+"""Inferred load as keys of the workload group: entry sizes, keys, mix of operations, clients, schedule."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, Final
 from lsmlab.validation.importer.workload import InferredWorkload
 
 _MARGIN: Final = 1.1
-"""Room in the key space for keys that the log's writes did not reach."""
+"""Size of the key space as a multiple of the keys that the LOG shows, so that inserts do not exhaust it."""
 _FEWEST_KEYS: Final = 1000
 
 
 def operations(workload: InferredWorkload) -> list[float]:
-    """Writes until the time of the next row of the trace."""
+    """Return the number of writes in each interval of the trace."""
     ends = [*workload.seconds[1:], workload.until_s]
     return [rate * (b - a) for rate, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True)]
 
 
 def schedule(workload: InferredWorkload, final: Path) -> tuple[str, dict[str, Any]]:
-    """The load that the store took: the workload's entry, and what it needs."""
+    """Return the entry of configs/workload that repeats the load which the store accepted, and the entry's own keys."""
     if len(workload.seconds) < 2:
         return "constant", {}
     file = str(final / "trace.csv")
@@ -27,12 +27,12 @@ def schedule(workload: InferredWorkload, final: Path) -> tuple[str, dict[str, An
 
 
 def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:
-    """As many operations as the log's, one after the other, in the same form."""
+    """Return the entry of configs/workload that issues the LOG's operations at full speed, and the entry's own keys."""
     return "full_speed", {"operations": round(workload.writes + workload.reads)} if workload.writes >= 1.0 else {}
 
 
 def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
-    """What both experiments share: entries, keys, mix, clients."""
+    """Return the workload keys that both experiments share: entry sizes, keys, mix, clients. Assumptions go to `notes`."""
     load: dict[str, Any] = {}
     if len(workload.seconds) < 2:
         notes.append(

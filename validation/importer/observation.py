@@ -1,4 +1,4 @@
-"""What an imported LOG shows, as estimators take it: files that were read, the load found in them, the jobs that were timed."""
+"""Input of the estimators: parsed files of a store, the load inferred from them, and the jobs with their times."""
 
 from __future__ import annotations
 
@@ -14,29 +14,33 @@ from lsmlab.validation.logs.timings.job_records import JobLog
 from lsmlab.validation.logs.timings.jobs import timed_jobs
 
 _READ_BY_WRITE: Final = 0.65
-"""A copy out of the page cache by one into it: 0.257 ns per byte (merges on persistent memory) by 0.392 (there, RocksDB 6.4)."""
+"""Time of a copy out of the page cache divided by that of a copy into it: 0.257 ns per byte (compactions on persistent
+memory) divided by 0.392 (same device, RocksDB 6.4)."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """A LOG and the load that it shows. Nothing here depends on an estimate."""
+    """Parsed LOG and inferred load. No field depends on an estimate."""
 
     reading: Reading
     entry_bytes: float = 0.0
-    """Key and value of one entry; 0 where the LOG does not have them."""
+    """Bytes of key and value of one entry; 0 if the LOG does not have them."""
     wal_bytes_per_s: Floats = field(default_factory=lambda: np.empty(0))
-    """Bytes of the write-ahead log that reach the device, by second from the origin on."""
+    """WAL bytes per second that reach the device, by interval from the origin on."""
     threads: int = 1
-    """Client threads that write."""
+    """Number of client threads that write."""
 
     @property
     def stalled_share(self) -> float:
-        """Share of the time in write stalls."""
+        """Share of the time in write stalls, from 0 to 1."""
         return self.reading.summary.get("stall_fraction") or 0.0
 
     @property
     def buffered_writes(self) -> bool:
-        """Whether flushes and compactions write through the page cache; then a write is a copy, and an fsync the device."""
+        """Whether flushes and compactions write through the page cache.
+
+        If so, a write call takes the time of a copy, and an fsync the time of the device.
+        """
         return not self.reading.option("use_direct_io_for_flush_and_compaction")
 
     @property
@@ -46,7 +50,7 @@ class Observation:
 
     @cached_property
     def jobs(self) -> JobLog:
-        """The committed jobs as the calibrator's fits take them."""
+        """Committed jobs in seconds, in the form that the calibrator's fits use too."""
         done = self.reading.jobs.done("flush", "compaction")
         dated = [job for job in done if all(file.created_us is not None for file in job.outputs)]
         jobs = timed_jobs(dated, self.reading.origin_us, self.entry_bytes)
@@ -55,10 +59,10 @@ class Observation:
 
     @cached_property
     def read_copy_s(self) -> float:
-        """Seconds per byte for which a compaction copies its input out of the page cache, where its CPU time leaves that out.
+        """Seconds per byte of a compaction's copies out of the page cache, if its CPU time excludes them; otherwise 0.
 
-        With report_bg_io_stats RocksDB takes reads and writes off a compaction's CPU time
-        (CompactionJob::ProcessKeyValueCompaction) and prints the time of writes alone.
+        With report_bg_io_stats RocksDB subtracts reads and writes from a compaction's CPU time
+        (CompactionJob::ProcessKeyValueCompaction), but prints only the time of writes.
         """
         timed = [job for job in self.reading.jobs.done("compaction") if job.writing_s and job.write_bytes]
         if not timed or not self.buffered_reads or not self.buffered_writes:
@@ -67,7 +71,7 @@ class Observation:
 
 
 def observe(reading: Reading, workload: InferredWorkload) -> Observation:
-    """Put a LOG and its load together."""
+    """Build the observation from a parsed LOG and its inferred load."""
     entry_bytes = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
     wal_bytes_per_s = workload.rate_per_s * (entry_bytes if wal_reaches_device(reading, workload) else 0.0)
     return Observation(reading, entry_bytes, wal_bytes_per_s, workload.threads or 1)

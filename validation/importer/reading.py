@@ -1,4 +1,4 @@
-"""Everything that can be had from a store's files: its LOG, its options, and db_bench's per-second report."""
+"""Reader of a store's files: its LOG, its options, and db_bench's per-second report."""
 
 from __future__ import annotations
 
@@ -29,85 +29,88 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MOST_INTERVALS: Final = 400_000
-"""Seconds (4.6 days) up to which tables have a row for each; of a longer log a row covers several."""
+"""Largest number of rows per table: 400,000 s (4.6 days) with a row per second. For a longer LOG a row covers several
+seconds."""
 _MICROSECONDS: Final = 1e5
-"""A report's last time beyond this many (28 hours after its first) counts microseconds, whose rows are 0.1 s or more apart."""
+"""A report whose last time is above this number is in microseconds. In seconds it would be 28 hours long; in microseconds
+rows are at least 0.1 s apart."""
 _OTHER_RUN: Final = 0.2
-"""A report whose operations differ by more than this share from the entries that the LOG's flushes took is not its own …"""
+"""Largest relative difference between a report's operations and the entries in the LOG's flushes. If the difference is
+larger, and exceeds the content of `_MEMTABLES` memtables too, the report belongs to another run."""
 _MEMTABLES: Final = 3
-"""… beyond what so many memtables hold, which no flush has told of yet."""
+"""Number of memtables whose entries may not be flushed yet."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
 _MOST_BAD_OPTIONS: Final = 50
-"""Damaged option lines that are left out before the header is given up."""
+"""Largest number of damaged option lines to leave out; a header with more is not read."""
 
 
 @dataclass
 class Reading:
-    """A store's files, read and checked."""
+    """Parsed and checked files of a store."""
 
     path: Path
     log: RocksDbLog
     jobs: LogJobs
     stalls: LogStalls
     options: OptionsFile | None
-    """None if neither the LOG nor another file tells them."""
+    """Options of the store; None if neither the LOG nor an OPTIONS file has them."""
     problems: Counter[str] = field(default_factory=Counter)
-    """What is missing or contradicts itself, by kind (`log_jobs.PROBLEMS`)."""
+    """Number of gaps and contradictions by kind (`jobs.PROBLEMS`)."""
     notes: list[str] = field(default_factory=list)
     report: tuple[Floats, Floats] | None = None
-    """db_bench's own report: starts of intervals in s, and operations per second from there on."""
+    """db_bench's report: starts of intervals in seconds, and operations per second in each interval."""
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The names of summary.json that the log tells."""
+        """Values of summary.json that the LOG has."""
         return summarise_log(self.log, jobs=self.jobs, stalls=self.stalls)
 
     @cached_property
     def fills(self) -> list[Fill]:
-        """When each memtable was filled."""
+        """Memtable fills: start, end and entries."""
         return memtable_fills(self.log, self.jobs.done("flush"))
 
     @property
     def origin_us(self) -> int:
-        """Local time from which seconds are counted."""
+        """Origin of time: local time in microseconds from which seconds are counted."""
         return origin_us(self.log)
 
     @property
     def end_us(self) -> int:
-        """Local time of the last line."""
+        """Local time of the last line in microseconds."""
         last = self.log.records[-1].time_us if self.log.records else 0
         return max(self.origin_us, last, self.log.last_us or 0)
 
     def seconds(self, time_us: int) -> float:
-        """Seconds after the origin."""
+        """Convert a local time to seconds after the origin."""
         return (time_us - self.origin_us) / 1e6
 
     @property
     def unreadable(self) -> int:
-        """How many things could not be read or are missing; cut-off events that were recovered are not among them."""
+        """Number of reading errors and gaps, without harmless ones such as cut-off events that were recovered."""
         harmless = {"cut_events", "duplicate_lines", "backward_steps"}
         broken = sum(n for kind, n in self.log.troubles.items() if kind not in harmless)
         return broken + sum(n for kind, n in self.problems.items() if kind not in ("unfinished", "no_end", "no_events"))
 
     def option(self, name: str) -> Any:
-        """Value of an option as the files tell it; None if they do not."""
+        """Return the value of an option; None if the files do not have it."""
         return self.options.overrides.get(name) if self.options is not None else None
 
     @property
     def rate_limiter_unknown(self) -> bool:
-        """Whether the store has a rate limiter whose rate the files do not tell: a LOG prints its address."""
+        """Whether the store has a rate limiter of unknown rate: a LOG prints only the limiter's address."""
         limited = self.options is not None and self.options.rate_limited
         return limited and not self.option("rate_limiter_bytes_per_sec")
 
 
 def grid(length_s: float) -> Floats:
-    """Borders of the intervals that cover a time: seconds, or longer ones if they would be too many."""
+    """Return the borders of equal intervals that cover a time: of 1 s, or longer if there were more than `MOST_INTERVALS`."""
     step_s = max(1.0, math.ceil(length_s / MOST_INTERVALS))
     return np.arange(max(1, math.ceil(length_s / step_s)) + 1, dtype=np.float64) * step_s
 
 
 def read(log_path: Path, options_path: Path | None = None, report_path: Path | None = None) -> Reading:
-    """Read a LOG, and an OPTIONS file and db_bench's report where they are given. Raises InputError if one is neither."""
+    """Read a LOG and, if given, an OPTIONS file and db_bench's report. Raises InputError if a file is of the wrong kind."""
     text, whole = read_text_part(log_path)
     log = log_of(log_path, text, whole)
     jobs, stalls = jobs_of(log), stalls_of(log)
@@ -124,7 +127,7 @@ def read(log_path: Path, options_path: Path | None = None, report_path: Path | N
 
 
 def _busiest_family(jobs: LogJobs) -> str:
-    """The column family that wrote most: the one to simulate."""
+    """Return the column family to simulate: the one whose jobs wrote the most bytes."""
     written: dict[str, int] = defaultdict(int)
     for job in jobs.jobs:
         written[job.column_family] += job.write_bytes
@@ -132,7 +135,7 @@ def _busiest_family(jobs: LogJobs) -> str:
 
 
 def _header(text: str, family: str, log: RocksDbLog, notes: list[str]) -> OptionsFile | None:
-    """Options from the LOG's own header; damaged lines are left out, counted and named."""
+    """Read the options in the LOG's header. Damaged lines are left out, counted and named in `notes`."""
     if not log.options:
         notes.append("the log has no options (it begins after the store's open): give the OPTIONS file as well")
         return None
@@ -159,9 +162,9 @@ def _header(text: str, family: str, log: RocksDbLog, notes: list[str]) -> Option
 
 
 def _report(path: Path | None, found: Reading) -> tuple[Floats, Floats] | None:
-    """db_bench's report: starts in s and operations per second; None, with a note, if it is not the LOG's own.
+    """Read db_bench's report: starts in seconds and operations per second; None and a note if it is from another run.
 
-    It has to agree with the entries that the LOG's flushes took: at its end, and over all of the LOG.
+    The report's operations must agree with the entries in the LOG's flushes, both up to the report's end and in total.
     """
     if path is None:
         return None
@@ -169,7 +172,7 @@ def _report(path: Path | None, found: Reading) -> tuple[Floats, Floats] | None:
         trace = read_trace(path, TraceColumn.OPERATIONS)
     except InputError as error:
         raise InputError(f"{error}; leave out --report-csv to take the rate from the LOG") from None
-    scale = 1e-6 if trace.starts_s[-1] > _MICROSECONDS else 1.0  # now_micros, of some releases' db_bench
+    scale = 1e-6 if trace.starts_s[-1] > _MICROSECONDS else 1.0  # db_bench of some releases writes now_micros
     starts, rates = np.array(trace.starts_s) * scale, np.array(trace.rates_per_s) / scale
     end_s = trace.length_s * scale
     operations = float((rates * np.diff(np.append(starts, end_s))).sum())
@@ -187,5 +190,5 @@ def _report(path: Path | None, found: Reading) -> tuple[Floats, Floats] | None:
 
 
 def families(jobs: LogJobs) -> Sequence[str]:
-    """Column families by name, default first."""
+    """Return the names of the column families, default first."""
     return sorted(jobs.families, key=lambda name: (name != "default", name))

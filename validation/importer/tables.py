@@ -1,4 +1,4 @@
-"""Tables of an imported log, in the columns of a simulated run's own (docs/reference/imported-logs.md)."""
+"""Tables of an imported LOG, with the columns of a simulated run's tables (docs/reference/imported-logs.md)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from lsmlab.validation.logs.history.summary import busy_s
 from lsmlab.validation.logs.history.tree import LevelTracker, states
 
 _COMMIT_S: Final = 2e-3
-"""A job whose commit is this near to a stall's end ended it: the line of the recompute and the event differ by less."""
+"""A job ended a stall if its commit is this close to the stall's end: the stall line and the commit's event differ by less."""
 _SUCCESSOR_S: Final = 0.02
-"""A job that begins on a thread within this after another one's end there was waiting for it."""
+"""A job that starts within this time after another job's end on the same thread was waiting for that job."""
 
 
 def write_tables(reading: Reading, workload: InferredWorkload, directory: Path, about: Mapping[str, Any]) -> None:
-    """Write jobs, stalls, series, levels, statistics and compaction_tables as Parquet into `directory`."""
+    """Write the tables jobs, stalls, series, levels, statistics, compaction_tables and latency as Parquet files."""
     records = job_records(reading)
     stalls = stall_records(reading, records)
     statistics, rows = statistics_tables(reading)
@@ -51,7 +51,7 @@ def write_tables(reading: Reading, workload: InferredWorkload, directory: Path, 
 
 
 def job_records(reading: Reading) -> list[JobRecord]:
-    """The jobs as the simulator records its own, by start."""
+    """Convert the jobs to the simulator's job records, by start time."""
     names = list(families(reading.jobs))
     records: list[JobRecord] = []
     last: dict[tuple[int, str], JobRecord] = {}
@@ -78,7 +78,7 @@ def job_records(reading: Reading) -> list[JobRecord]:
 
 
 def jobs_table(reading: Reading, records: Sequence[JobRecord]) -> Table:
-    """Columns of jobs.parquet (`LOG_JOBS`): the simulator's, and those that a LOG adds."""
+    """Return the columns of jobs.parquet (`LOG_JOBS`): those of a simulated run, and those that only a LOG has."""
     pairs = list(zip(records, reading.jobs.jobs, strict=True))
     simulated = {c.name for c in JOBS.columns} & {f.name for f in fields(JobRecord)}
     return {
@@ -88,7 +88,10 @@ def jobs_table(reading: Reading, records: Sequence[JobRecord]) -> Table:
 
 
 def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[StallInterval, Chain]]:
-    """Stall intervals, each with the chain of jobs that had to end before it: within one open, where job ids are unique."""
+    """Return the stall intervals by start time, each with the chain of jobs that had to end before the stall could end.
+
+    Chains are built within one open of the store, because job ids are unique there only.
+    """
     found: list[tuple[StallInterval, Chain]] = []
     for opening in range(max(1, len(reading.log.openings))):
         mine: dict[int, JobRecord] = {}
@@ -110,9 +113,9 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
 
 
 def series_table(reading: Reading, workload: InferredWorkload) -> Table:
-    """One row per second: the simulator's columns, without latencies, reads and what else a LOG does not tell.
+    """Return the time series with one row per second: the simulator's columns that a LOG can fill, so no latencies or reads.
 
-    Of a log longer than `MOST_INTERVALS` seconds a row covers several; amounts are per second then as well.
+    For a LOG longer than `MOST_INTERVALS` seconds each row covers several seconds; values are still per second.
     """
     edges = grid(max(reading.seconds(reading.end_us), workload.until_s))
     step_s = float(edges[1])
@@ -163,7 +166,7 @@ def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> T
 
 
 def _states(reading: Reading, edges: Floats) -> Table:
-    """Files and bytes per level, memtables, debt, delayed rate and running jobs at the end of each second."""
+    """Return files and bytes per level, immutable memtables, pending bytes, delayed rate and running jobs per second."""
     at = edges[1:]
     rows = [(reading.seconds(job.end_us or 0), *_levels_now(trackers)) for job, trackers in states(reading.jobs)]
     levels = max((len(counts) for _, counts, _ in rows), default=0)
@@ -188,7 +191,7 @@ def _states(reading: Reading, edges: Floats) -> Table:
 
 
 def _levels_now(trackers: Mapping[str, LevelTracker]) -> tuple[list[int], list[int]]:
-    """Files and bytes per level, summed over column families; sizes of files that the log never saw are estimated."""
+    """Return files and bytes per level, summed over column families; unknown file sizes are estimated."""
     width = max((len(t.counts) for t in trackers.values()), default=0)
     counts, sizes = [0] * width, [0] * width
     for tracker in trackers.values():
@@ -219,7 +222,7 @@ def _running(jobs: Sequence[LogJob], reading: Reading, at: Floats) -> Floats:
 
 
 def statistics_tables(reading: Reading) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of the statistics dumps, and rows of the compaction tables in them, with RocksDB's own column names."""
+    """Return rows of the statistics dumps, and rows of their compaction tables with RocksDB's own column names."""
     statistics: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
     for number, dump in enumerate(reading.log.dumps):
@@ -242,7 +245,7 @@ def statistics_tables(reading: Reading) -> tuple[list[dict[str, Any]], list[dict
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]], schema: TableSchema) -> Table:
-    """Columns of records that need not have the same keys; a missing number is NaN, a missing text empty."""
+    """Convert rows to columns. Rows may have different keys: a missing number is NaN, a missing text is empty."""
     names = list(dict.fromkeys([*schema.empty(), *(name for row in rows for name in row)]))
     table: Table = {}
     for name in names:

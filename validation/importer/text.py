@@ -1,4 +1,4 @@
-"""What an imported log says, as text for a terminal."""
+"""Summary of an imported LOG as text for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDTH: Final = 120
 
 
 def import_text(summary: Mapping[str, Any]) -> str:
-    """The summary of an imported log (summary.json with its key `import`) as text, at most 120 columns wide."""
+    """Format the summary of an imported LOG (summary.json with its key `import`) as text, at most 120 columns wide."""
     found = summary["import"]
     lines = [_title(summary), *_work(summary), *_stalls(summary), *_load(found["workload"]), *_rates(found["rates"])]
     if summary["levels"]:
@@ -52,7 +52,7 @@ def _work(summary: Mapping[str, Any]) -> list[str]:
         lines += _row("throughput", text)
     w_amp = summary["write_amplification"]
     if w_amp is not None:
-        lines += _row("write amp", f"{w_amp:.2f}, without the log")
+        lines += _row("write amp", f"{w_amp:.2f}, without the WAL")
     flushes = f"{_count(summary['flush_count'])} flushes ({format_bytes(summary['flush_bytes'])})"
     merges = (
         f"{_count(summary['compaction_count'])} compactions (read {format_bytes(summary['compaction_read_bytes'])}, "
@@ -84,7 +84,7 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
 
 def _load(load: Mapping[str, Any]) -> list[str]:
     if load["source"] == "none" and load["key_bytes"] is None:
-        return _row("load", "the log does not tell")
+        return _row("load", "unknown: the LOG does not show it")
     parts = []
     if load["key_bytes"] is not None:
         parts.append(f"keys of {load['key_bytes']:.4g} B, values of {load['value_bytes']:,.4g} B")
@@ -111,11 +111,11 @@ def _rates(rates: Sequence[Mapping[str, Any]]) -> list[str]:
         error = f" ± {rate['standard_error'] * scale:,.2g}" if rate["standard_error"] else ""
         text = f"{LABELS.get(rate['name'], rate['name'])}: {known}{rate['value'] * scale:,.4g}{error} {unit}"
         lines += _row("machine" if not lines else "", text)
-    return lines or _row("machine", "too few jobs to tell its speed")
+    return lines or _row("machine", "unknown: too few jobs to infer its speed")
 
 
 def _time_unit(seconds: float) -> tuple[float, str]:
-    """In which unit a time is readable: units per second, and its name."""
+    """Return the unit that suits a time, as units per second and name."""
     return (1e9, "ns") if seconds < 1e-6 else (1e6, "us") if seconds < 1e-3 else (1e3, "ms")
 
 
@@ -137,11 +137,11 @@ def _levels(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _whole(found: Mapping[str, Any]) -> list[str]:
-    """What could not be read, or that all could."""
+    """Return lines that list reading errors and gaps, or one line that says there are none."""
     entries = [*found["troubles"], *found["problems"]]
     if not entries:
         return [f"All {found['lines']:,} lines were read, and nothing is missing from them."]
-    lines = ["Not whole:"]
+    lines = ["Incomplete or contradictory input:"]
     for entry in entries:
         lines += textwrap.wrap(
             f"{entry['count']:,} {entry['what']}", _WIDTH, initial_indent="  ", subsequent_indent="    "

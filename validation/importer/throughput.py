@@ -1,4 +1,4 @@
-"""What flushes and compactions wrote and read together, and whether their writes ran against a limit."""
+"""Combined throughput of flushes and compactions: device bandwidth, and whether their writes reached a limit."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
 
 _WINDOW_S: Final = 10
-"""Rates are means over so many seconds: a job's bytes are spread over its time evenly, which they are not by the second."""
+"""Length of the windows over which rates are averaged, in seconds. A job's bytes are spread evenly over its time, so rates
+of single seconds are not exact."""
 _FEWEST_JOBS: Final = 8
-"""Jobs from which the rate of one is taken."""
+"""Least number of jobs for the rate of a single job."""
 _FEWEST_WINDOWS: Final = 20
 _PLATEAU: Final = 0.25
-"""Writes ran against a limit if the range of 90 % of the means is within this share of their median …"""
+"""Writes reached a limit only if 90 % of the window means lie in a range of at most this share of their median."""
 _SEVERAL: Final = 1.5
-"""… if so many jobs were at work in the median, as a single one has limits of its own …"""
+"""Writes reached a limit only if the median number of running jobs is at least this: a single job has limits of its own.
+`_WAITING` is the alternative condition."""
 _WAITING: Final = 0.75
-"""… or with direct I/O jobs waited for the device in so much of their time …"""
+"""With direct I/O a single job is enough if compactions waited for the device for at least this share of their time."""
 _BURSTS: Final = 1.1
-"""… and if short fsyncs were so many times faster than long ones. Without a cap 0.98 to 1.09 (public LOGs of 6.4), with one
-1.13 to 1.6. Otherwise the limit is the device's own bandwidth."""
+"""Writes reached a limit only if short periods of fsyncs are at least this much faster than long ones (`fsyncs.bursts`).
+The ratio is 0.98 to 1.09 without a cap (public LOGs of 6.4) and 1.13 to 1.6 with one. Below it, the limit is the device's
+own bandwidth."""
 _P5_TO_P95: Final = 3.29
-"""Standard deviations between the 5 % and the 95 % quantile of a normal distribution."""
+"""Distance from the 5 % to the 95 % quantile of a normal distribution, in standard deviations."""
 
 
 def streams(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate bytes per second of single jobs: the rate of one stream, so the device can do at least that."""
+    """Estimate the bytes per second of a single flush and a single compaction; they are lower bounds of the device's rate."""
     found = []
     for kind, name in (("flush", "flush_bytes_per_s"), ("compaction", "compaction_write_bytes_per_s")):
         jobs = observation.reading.jobs.done(kind)
@@ -48,14 +51,17 @@ def streams(observation: Observation, _: Earlier) -> Estimates:
 
 
 def throughput(observation: Observation, earlier: Earlier) -> Estimates:
-    """Estimate device.write_limit where writes ran against one, else device.write_bandwidth if no fsync told it; reads."""
+    """Estimate device.write_limit if writes reached one, otherwise device.write_bandwidth; and device.read_bandwidth.
+
+    An earlier estimate of device.write_bandwidth from fsyncs is kept.
+    """
     reading = observation.reading
     jobs = [j for j in reading.jobs.done("flush", "compaction") if j.write_bytes]
     if not jobs:
         return Estimates(notes=("device: no flush or compaction in the log tells its speed",))
     start, end = job_spans(jobs, reading)
     edges = grid(float(end.max()))
-    busy = spread(start, end, end - start, edges) / edges[1]  # jobs at work at a time
+    busy = spread(start, end, end - start, edges) / edges[1]  # mean number of running jobs
     written = spread(start, end, np.array([float(j.write_bytes) for j in jobs]), edges) / edges[1]
     wal_bytes_per_s = observation.wal_bytes_per_s
     written[: len(wal_bytes_per_s)] += wal_bytes_per_s[: len(written)]
@@ -71,13 +77,13 @@ def throughput(observation: Observation, earlier: Earlier) -> Estimates:
 
 
 def job_spans(jobs: Sequence[LogJob], reading: Reading) -> tuple[Floats, Floats]:
-    """Start and end in s of the time in which jobs moved bytes."""
+    """Return the start and end in seconds of the time in which each job read and wrote. Shape (n,) each."""
     start = np.array([reading.seconds(j.start_us) for j in jobs], dtype=np.float64)
     return start, start + np.array([max(busy_s(j), 1e-6) for j in jobs], dtype=np.float64)
 
 
 def _windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
-    """Means over windows in which a job was always at work, of the rate and of the jobs at work."""
+    """Return the mean rate and the mean number of running jobs of each window in which at least one job always ran."""
     if len(total) < 2 * length:
         return np.empty(0), np.empty(0)
     kernel = np.ones(length) / length
@@ -86,7 +92,7 @@ def _windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
 
 
 def _waiting_share(observation: Observation, jobs: Sequence[LogJob]) -> float:
-    """Share of the merges' time that is not computing, with direct I/O."""
+    """Return the share of the compactions' time that is not CPU time, with direct I/O; 0 with buffered writes."""
     if observation.buffered_writes:
         return 0.0
     merges = [job for job in jobs if job.kind == "compaction" and job.cpu_s is not None]
@@ -95,7 +101,7 @@ def _waiting_share(observation: Observation, jobs: Sequence[LogJob]) -> float:
 
 
 def _limit(means: Floats, jobs_at_work: Floats, waiting: float, burst: float | None) -> Estimate | None:
-    """device.write_limit, if writes ran against one."""
+    """Return device.write_limit if writes reached a limit, otherwise None."""
     if len(means) < _FEWEST_WINDOWS:
         return None
     low, middle, upper, high = (float(np.quantile(means, q)) for q in (0.05, 0.5, 0.75, 0.95))
@@ -111,7 +117,7 @@ def _limit(means: Floats, jobs_at_work: Floats, waiting: float, burst: float | N
 
 
 def _at_least(written: Floats, means: Floats) -> Estimate:
-    """What all jobs together wrote in their fastest stretches: the device can do at least that."""
+    """Return the write rate of all jobs in their fastest windows, a lower bound of device.write_bandwidth."""
     if len(means) < _FEWEST_WINDOWS:
         rate = float(written.max())
         basis = f"fastest second; fewer than {_FEWEST_WINDOWS} stretches of {_WINDOW_S} s always had a job at work"
@@ -122,7 +128,11 @@ def _at_least(written: Floats, means: Floats) -> Estimate:
 
 
 def _direct(jobs: Sequence[LogJob], total: Floats, busy: Floats) -> tuple[Estimate, ...]:
-    """With direct I/O a merge that does not compute reads or writes: one rate for both, a stream's or that of all together."""
+    """Return device.write_bandwidth and device.read_bandwidth of a store with direct I/O: one rate for both.
+
+    With direct I/O a compaction reads or writes whenever it does not use the CPU. The rate is that of single compactions in
+    this time, or that of all jobs together if it is higher.
+    """
     working = busy >= 0.95
     together = float(np.quantile(total[working], 0.95)) if working.any() else float(total.max())
     merges = [job for job in jobs if job.kind == "compaction" and job.subcompactions == 1]

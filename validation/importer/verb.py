@@ -1,4 +1,4 @@
-"""The verb `lsmlab import`: a real RocksDB LOG becomes tables, a configuration that can be run, and a page."""
+"""Command `lsmlab import`: writes tables, a configuration for `lsmlab run` and a page from a real RocksDB LOG."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ FINISHERS: Final = "lsmlab.import_finishers"
 
 
 def import_log(argv: list[str]) -> int:
-    """`lsmlab import LOG [OPTIONS] [--out DIR] [--json]`. Raises InputError for files that are not what they should be."""
+    """Run `lsmlab import LOG [OPTIONS] [--out DIR] [--json]`; return the exit code.
+
+    Raises InputError if a file is unreadable or of the wrong kind.
+    """
     given = _parser().parse_args(argv)
     reading = read(given.log, given.options, given.report_csv)
     target = _target(given.out)
@@ -62,14 +65,14 @@ def import_log(argv: list[str]) -> int:
 
 
 def _what_next(commands: dict[str, str], experiment: str) -> str:
-    """The two simulations, first the one that does what the store did."""
+    """Return text with the commands of both simulations; first the one that repeats the real load."""
     words = {NAME: "with the load that it took", FULL_SPEED: "with clients as fast as it lets them"}
     other = next(name for name in commands if name != experiment)
     return f"Simulate it {words[experiment]}:\n  {commands[experiment]}\nor {words[other]}:\n  {commands[other]}\n"
 
 
 class Imported(NamedTuple):
-    """A LOG that was read, and the numbers inferred from it."""
+    """Summary of a LOG, and the load and constants inferred from it."""
 
     summary: dict[str, Any]
     """Content of summary.json."""
@@ -79,12 +82,12 @@ class Imported(NamedTuple):
 
 
 def summarised(reading: Reading) -> Imported:
-    """Infer load and machine from a log, and put them into its summary."""
+    """Infer load and machine from a LOG, and add them to its summary."""
     workload = infer_workload(reading)
     observation = observe(reading, workload)
     rates = estimate(observation)
     summary = dict(reading.summary)
-    if workload.until_s > 0:  # finer than the last statistics dump, which prints 97M keys
+    if workload.until_s > 0:  # more exact than the last statistics dump, which rounds to 97M keys
         ends = [*workload.seconds[1:], workload.until_s]
         operations = sum(r * (b - a) for r, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True))
         summary |= {"operations": operations, "operations_until_s": workload.until_s}
@@ -126,7 +129,7 @@ def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known
 
 
 def _latency(reading: Reading, name: str) -> dict[str, float] | None:
-    """Percentiles of RocksDB's own histogram in seconds, where the file prints one."""
+    """Return percentiles of RocksDB's own histogram in seconds; None if the file has no such histogram."""
     told = reading.log.histograms.get(name)
     if not told or not told.get("COUNT"):
         return None
@@ -151,7 +154,7 @@ def _parser() -> LineParser:
         "--report-csv", type=Path, metavar="CSV", help="db_bench's --report_file: seconds and operations"
     )
     parser.add_argument(
-        "--device", choices=DRIVES, metavar="KIND", help=f"what drive it was: {', '.join(DRIVES)} (default: told by its fsyncs)"
+        "--device", choices=DRIVES, metavar="KIND", help=f"kind of drive: {', '.join(DRIVES)} (default: inferred from its fsyncs)"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default: outputs/<date>/<time>)")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
@@ -169,7 +172,7 @@ def _target(out: Path | None) -> Path:
 
 
 def _publish(place: RunDirectory) -> Path:
-    """Like `RunDirectory.publish`, but folders of an earlier import are replaced."""
+    """Publish like `RunDirectory.publish`, but replace folders of an earlier import."""
     import shutil
 
     for path in place.staging.iterdir():

@@ -1,4 +1,4 @@
-"""Whether writes of an imported log went to a write-ahead log, and whether its bytes reached the device."""
+"""Use of a WAL by the store of an imported LOG: whether writes went to one, and whether its bytes reached the device."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from lsmlab.validation.importer.workload import InferredWorkload
 
 
 def log_writes(reading: Reading, workload: InferredWorkload) -> bool:
-    """Whether writes went to a write-ahead log: its statistics say so, or say nothing at all."""
+    """Whether writes went to a WAL, according to the statistics; without statistics a WAL is assumed."""
     told = wal_is_used(reading)
     return bool(workload.writes) if told is None else told
 
 
 def wal_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
-    """Whether the log's bytes are written before the log is deleted: it is synced, or older than dirty pages may get.
+    """Whether the bytes of a WAL are written to the device before the WAL is deleted.
 
-    A log lives about twice as long as its memtable is filled.
+    They are if the WAL is synced, or if it lives longer than dirty_expire_centisecs. A WAL lives about twice as long as its
+    memtable takes to fill.
     """
     if not log_writes(reading, workload):
         return False
@@ -27,7 +28,7 @@ def wal_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
 
 
 def wal_is_used(reading: Reading) -> bool | None:
-    """Whether the statistics show bytes in the write-ahead log; None if there are none of a store that was written to."""
+    """Whether the statistics show bytes written to a WAL; None if no dump has both WAL bytes and writes."""
     told = [
         dump.db["cumulative_wal_bytes"] > 0
         for dump in reading.log.dumps

@@ -1,4 +1,4 @@
-"""The load that a log shows: how many writes when, of what size, to how many keys."""
+"""Load inferred from a LOG: writes per second, sizes of keys and values, number and distribution of keys."""
 
 from __future__ import annotations
 
@@ -14,57 +14,59 @@ from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 
 _SEQUENCE_BYTES: Final = 8
-"""raw_key_size counts the internal key: the user's key, 7 bytes of sequence number and 1 of type (dbformat.h)."""
+"""Bytes per key that raw_key_size has in addition to the user key: 7 of sequence number and 1 of type (dbformat.h)."""
 _FEWEST_DROPS: Final = 25
-"""Entries that flushes dropped, from which the number of keys can be told within 20 %."""
+"""Least number of entries dropped by flushes for an estimate of the number of keys (error 20 %)."""
 _ORDERED_SHARE: Final = 0.9
-"""Share of trivial moves among the jobs out of level 0 from which on keys count as written in order."""
+"""Keys count as written in order if trivial moves are at least this share of the jobs that move data out of L0."""
 _SKEWED: Final = 0.5
-"""Writes are skewed if the keys that they seem to fall on are fewer than this share of the keys that are stored."""
+"""Writes count as skewed if `keys`, which assumes uniform writes, is below this share of the keys in the store."""
 
 
 @dataclass
 class InferredWorkload:
-    """Writes as the log shows them."""
+    """Writes, reads and keys as inferred from a LOG."""
 
     key_bytes: float | None = None
+    """Mean bytes of a user key."""
     value_bytes: float | None = None
+    """Mean bytes of a value."""
     value_range_bytes: tuple[float, float] | None = None
-    """Smallest and largest mean of a file."""
+    """Smallest and largest mean value size of an SST file."""
     writes: float = 0.0
-    """Entries written, deletes included, as far as memtables reached a flush."""
+    """Number of flushed entries, deletes included."""
     delete_share: float = 0.0
     reads: float = 0.0
-    """Point reads, where the log has RocksDB's tickers."""
+    """Number of point reads; 0 if the LOG has no RocksDB tickers."""
     seconds: Floats = field(default_factory=lambda: np.empty(0))
     """Starts of the intervals of `rate_per_s`."""
     rate_per_s: Floats = field(default_factory=lambda: np.empty(0))
     """Writes per second."""
     source: str = "none"
-    """Where the rate comes from: report (db_bench's own), memtables, statistics (a mean), or none."""
+    """Source of the rate: report (of db_bench), memtables, statistics (a mean), or none."""
     until_s: float = 0.0
-    """End of what is known of the rate."""
+    """End of the last interval of `rate_per_s`."""
     fills: Sequence[tuple[float, float, float]] = ()
-    """(from, to, entries) of memtables (`memtable_spans`)."""
+    """Memtable fills: (start, end, entries), times in seconds (`memtable_spans`)."""
     keys: float | None = None
-    """Keys that the writes fall on, if each is as likely as any other."""
+    """Number of distinct keys, if all writes were uniform."""
     keys_error: float | None = None
     """Relative standard error of `keys`."""
     stored_keys: float = 0.0
-    """Most entries that one level held: at least so many distinct keys."""
+    """Largest number of entries in one level below L0; their keys are distinct."""
     entries_before: float = 0.0
-    """Entries that the store held when the log began."""
+    """Number of entries in the store when the LOG began."""
     overwrite_share: float | None = None
-    """Share of the writes that fall on a key that exists."""
+    """Share of the writes whose key exists already."""
     pattern: str = "overwrite"
-    """overwrite (uniform), skewed, insert (every key new, anywhere) or insert_ordered."""
+    """overwrite (uniform), skewed, insert (every key new, in random order) or insert_ordered."""
     zipf_constant: float | None = None
     threads: int | None = None
     notes: list[str] = field(default_factory=list)
 
 
 def infer_workload(reading: Reading) -> InferredWorkload:
-    """What the flushes, files and statistics of a log say about the load."""
+    """Infer the load from the flushes, files and statistics of a LOG."""
     found = InferredWorkload()
     flushes = reading.jobs.done("flush")
     _sizes(found, reading, [f for job in flushes for f in job.outputs] or list(reading.jobs.files.values()), flushes)
@@ -103,7 +105,7 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
 
 
 def _rate(found: InferredWorkload, reading: Reading) -> None:
-    """Writes per second: db_bench's report, or each memtable's entries over the time in which it was filled."""
+    """Set the writes per second from db_bench's report, or else from the entries and fill time of each memtable."""
     if reading.report is not None:
         found.seconds, found.rate_per_s = reading.report
         found.source = "report"
@@ -123,7 +125,7 @@ def _rate(found: InferredWorkload, reading: Reading) -> None:
 
 
 def _mean_rate(found: InferredWorkload, reading: Reading) -> None:
-    """One rate for all of the time, where statistics are all that there is."""
+    """Set one constant rate from the statistics, for a LOG without memtable fills."""
     told = reading.summary
     length, rate = told.get("operations_until_s"), told.get("write_ops_per_s")
     if length and rate and length > 1.0:
@@ -132,7 +134,7 @@ def _mean_rate(found: InferredWorkload, reading: Reading) -> None:
 
 
 def _before(found: InferredWorkload, reading: Reading) -> None:
-    """Entries that the store held at its open."""
+    """Set the number of entries in the store when it was opened."""
     opening = reading.log.openings[0] if reading.log.openings else None
     if opening is not None and opening.sst_files == 0:
         return
@@ -189,7 +191,7 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
 
 
 def _stored(reading: Reading) -> float:
-    """Most entries that the files of one level below L0 held at the end: its keys are all different."""
+    """Return the largest number of entries in one level below L0 at the end of the LOG; keys of one level are distinct."""
     entries: dict[int, float] = defaultdict(float)
     places: dict[int, int] = {}
     for job in sorted(reading.jobs.done("flush", "compaction", "trivial_move"), key=lambda j: j.end_us or 0):
@@ -218,9 +220,10 @@ def _insert_pattern(reading: Reading) -> str:
 
 
 def distinct_keys(batches: Sequence[int], dropped: int) -> float:
-    """Number of equally likely keys for which batches of so many draws hold `dropped` repetitions, by bisection.
+    """Return the number of equally likely keys for which uniform batches have `dropped` repeated keys, by bisection.
 
-    A batch of E draws from N keys holds N (1 - e^(-E/N)) distinct ones in the mean.
+    `batches`: number of draws per batch, such as entries of a memtable. A batch of E draws from N keys has
+    N (1 - e^(-E/N)) distinct keys on average.
 
     >>> round(distinct_keys([56_030], 375) / 1e6, 1)  # a memtable of 56,030 entries that left 55,655 in its file
     4.2
@@ -236,7 +239,7 @@ def distinct_keys(batches: Sequence[int], dropped: int) -> float:
 
 
 def zipf_constant(effective: float, keys: float) -> float:
-    """Zipf's constant for which two draws from `keys` keys are equal as often as from `effective` equally likely ones."""
+    """Return the Zipf exponent at which two draws from `keys` keys are equal with probability 1 / `effective`."""
     low, high = 0.0, 3.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -246,7 +249,7 @@ def zipf_constant(effective: float, keys: float) -> float:
 
 
 def _harmonic(keys: float, power: float) -> float:
-    """Sum of k^-power up to `keys`: the first terms exactly, the rest as an integral."""
+    """Return the sum of k^-power for k = 1 to `keys`: the first 10,000 terms exactly, the rest as an integral."""
     first = int(min(keys, 10_000))
     total = float((np.arange(1, first + 1, dtype=np.float64) ** -power).sum())
     if keys > first:

@@ -1,7 +1,7 @@
-"""The background jobs of a store, put together from its LOG.
+"""Builder of a store's background jobs from its LOG.
 
-Most numbers stand in a LOG twice: in an event and in a line of text, or as a sum over the files that a job made. Each is
-taken from the witness that another one confirms; what no two agree on is counted.
+A LOG has most numbers several times: in an event, in a text line, and as a sum over the output files of a job. The number
+on which most sources agree is used, and disagreements are counted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from lsmlab.validation.logs.records import (
 
 
 def jobs_of(log: RocksDbLog) -> LogJobs:
-    """Put the jobs of a log together."""
+    """Build the jobs of a LOG from its records."""
     return _Builder(log.closing_us).build(log.records)
 
 
@@ -48,12 +48,12 @@ class _Builder:
         self.result = LogJobs()
         self.active: dict[tuple[int, int], list[LogJob]] = defaultdict(list)
         self.last: dict[tuple[int, int], LogJob] = {}
-        """The job of each number that began last, running or not."""
+        """By (opening, job id): the job that started last, running or ended."""
         self.by_thread: dict[tuple[int, str], LogJob] = {}
         self.witness: dict[tuple[int, int], Witness] = defaultdict(Witness)
         self.installed: dict[str, InstalledLine] = {}
         self.places: dict[int, int] = {}
-        """Level of each file, as far as the log tells."""
+        """Level of each file, where the LOG shows it."""
         self.moves = Moves(self.result, self.places)
         self.summaries: dict[str, StartSummary] = {}
         self.recovering = False
@@ -92,7 +92,7 @@ class _Builder:
         return self.result
 
     def _listed(self, inputs: str) -> None:
-        """Rounded sizes of files that were made before the log began."""
+        """Record the rounded sizes of files that were written before the LOG began."""
         for info in (file for level in listed_files(inputs) for file in level):
             self.result.files.setdefault(info.number, info)
 
@@ -143,7 +143,7 @@ class _Builder:
         self._inputs(job)
 
     def _inputs(self, job: LogJob) -> None:
-        if not job.inputs and job.summary:  # the event is cut off or lost: the summary names the files without levels
+        if not job.inputs and job.summary:  # the event is cut off or lost; the summary has the files without their levels
             listed = [tuple(f.number for f in level) for level in listed_files(job.summary)]
             told = self.witness.get((job.opening, job.job), Witness())
             job.inputs = dict(zip(told.inputs, listed, strict=False))
@@ -167,7 +167,7 @@ class _Builder:
 
     @staticmethod
     def _adjust(job: LogJob, known: int) -> None:
-        """Spread the rounding of sizes over the levels, so that they add up to the bytes read."""
+        """Scale the input bytes of all levels so that they add up to the bytes read: rounded sizes do not."""
         if known:
             scale = job.read_bytes / known
             job.input_bytes = {level: round(size * scale) for level, size in job.input_bytes.items()}
@@ -228,7 +228,7 @@ class _Builder:
         _io_times(job, event)
         told = self.witness.get((event.opening, event.job), Witness())
         lost = [n for n in told.flushed if n not in self.result.files and told.flushed[n][0] > 0]
-        for number in lost:  # the event of a file is lost, but not the line
+        for number in lost:  # the table_file_creation event is lost, the text line is not
             self.result.problems["contradictions"] += 1
             self.result.files[number] = LogFile(number, told.flushed[number][0])
             job.outputs.append(self.result.files[number])
@@ -275,7 +275,7 @@ class _Builder:
             self._megabytes(job, line.text)
 
     def _megabytes(self, job: LogJob, text: str) -> None:
-        """Bytes read by level from the rounded megabytes of the text, where files are not known."""
+        """Set the input bytes by level from the rounded megabytes in the text, if sizes of input files are unknown."""
         found = megabytes_read(text)
         if found is None or len(job.input_bytes) == len(job.inputs) > 0:
             return
@@ -307,7 +307,7 @@ class _Builder:
 
 
 def _io_times(job: LogJob, event: Event) -> None:
-    """What report_bg_io_stats adds to the event of a job's end."""
+    """Set the job's times in system calls, which report_bg_io_stats adds to the event at the end of a job."""
     sync, write = event.whole("file_fsync_nanos"), event.whole("file_write_nanos")
     if sync is not None:
         job.sync_s = sync / 1e9

@@ -1,7 +1,7 @@
-"""Whether a log hangs together: what is missing from it shows in what is left.
+"""Consistency checks on a parsed LOG, which detect missing lines.
 
-A commit states the files per level, a statistics table the number of jobs and bytes since the open, and stall counters the
-number of stall lines: each must follow from the records before it.
+A commit gives the files per level, a statistics table gives the jobs and bytes since the open, and stall counters give the
+number of stall lines. Each of these numbers must follow from the records before it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from lsmlab.validation.logs.stats import FamilyStats, StatsDump
 
 _GIB: Final = 2.0**30
 _ROUNDING_BYTES: Final = 0.0501 * _GIB
-"""The tables print GB with one digit."""
+"""Rounding error of the tables, which print GB with one decimal."""
 _TOGETHER: Final = 24
-"""Most commits for which what one states may run ahead of the jobs: more than the background threads of any store here."""
+"""Largest number of commits during which files per level may include jobs whose own commit is still to come. It exceeds the
+number of background threads of all recorded stores."""
 _RACE_US: Final = 2000
-"""A line this close to a dump may stand on either side of it."""
+"""A line may be before or after a dump in the file if it is this close to the dump in time."""
 
 
 def check_log(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> Counter[str]:
-    """How often something is missing or contradicts itself, by kind (`log_jobs.PROBLEMS`)."""
+    """Count gaps and contradictions by kind (`jobs.PROBLEMS`)."""
     found = Counter(jobs.problems)
     found["lsm_jumps"] += _jumps(log, jobs)
     for dump in log.dumps:
@@ -42,7 +43,7 @@ def check_log(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> Counter[str]
 
 
 def _jumps(log: RocksDbLog, jobs: LogJobs) -> int:
-    """Commits whose files per level do not follow from the commit before."""
+    """Count the commits whose files per level do not follow from the commit before."""
     jumps = 0
     by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
     for job in commits(jobs):
@@ -57,10 +58,11 @@ def _jumps(log: RocksDbLog, jobs: LogJobs) -> int:
 
 
 def _jumps_of(done: Sequence[LogJob], files_before: int | None) -> int:
-    """Jumps among the commits of one column family; its first commit is checked against the files that the open found.
+    """Count the jumps in files per level among the commits of one column family.
 
-    Jobs that commit together (RocksDB writes their edits in one go) each see the files of all: what a commit states may
-    run ahead of the jobs for a few commits. A commit that is missing shifts all that follow for good.
+    The first commit is checked against `files_before`, the number of files that the open found. If RocksDB commits several
+    jobs together, the files per level of each include the files of all, so they may be ahead of the jobs for a few
+    commits. A missing commit shifts all later ones permanently.
     """
     offsets: list[tuple[int, ...]] = []
     sums: list[int] = []
@@ -124,7 +126,7 @@ def _family_mismatch(family: FamilyStats, name: str, dump: StatsDump, jobs: LogJ
         and j.start_us <= end
     ]
     sure = [j for j in mine if j.done and (j.end_us or 0) <= end - _RACE_US]
-    perhaps = len(mine) - len(sure)  # a job is counted before it commits, an aborted one as well
+    perhaps = len(mine) - len(sure)  # RocksDB's table counts a job before its commit, and aborted jobs too
     count, written = total["Comp(cnt)"], total["Write(GB)"] * _GIB
     slack = _ROUNDING_BYTES * max(1, len(family.levels))
     low, high = sum(j.write_bytes for j in sure), sum(j.write_bytes for j in mine)
@@ -151,7 +153,7 @@ def _stall_mismatches(dump: StatsDump, stalls: LogStalls) -> int:
 
 
 def _silent_stalls(log: RocksDbLog, stalls: LogStalls) -> int:
-    """Recomputes that print nothing although level 0 or the memtables are at their limit."""
+    """Count the recomputes without a stall line although L0 files or immutable memtables are at their limit."""
     if log.options.get("disable_auto_compactions", "0").strip() not in ("0", "false"):
         return 0
     slowdown, stop = (_option(log, f"level0_{kind}_writes_trigger") for kind in ("slowdown", "stop"))
@@ -162,7 +164,7 @@ def _silent_stalls(log: RocksDbLog, stalls: LogStalls) -> int:
     for state in stalls.states:
         recent, previous = previous, state
         if recent is not None and recent.cause is not None and state.time_us - recent.time_us < _RACE_US:
-            continue  # another thread's recompute, which has its line, came between this commit and its event
+            continue  # between this commit and its event another thread recomputed, and printed its line
         closing = log.closing_us.get(state.opening)
         if closing is not None and state.time_us >= closing:
             continue

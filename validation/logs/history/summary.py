@@ -1,9 +1,9 @@
-"""What a LOG tells of summary.json: counts, bytes by level and stalls of a real run, in the simulator's own names.
+"""Values of summary.json from a LOG: counts, bytes by level and stalls of a real run, with the simulator's names.
 
-Origin of time: the moment when the first store in the log was ready for use (its "DB pointer" line; the version line where
-that is missing). db_bench begins to write within milliseconds of it. A run of db_bench goes on after the interval that it
-measures (it waits for nothing, but closes the store, prints statistics, or runs the next benchmark), so a comparison with its
-result must cut at the measured seconds.
+Origin of time: the time at which the first open of the store in the LOG was ready for use (its "DB pointer" line; the
+version line if that is missing). db_bench begins to write within milliseconds of it. After the interval that db_bench
+measures, its run continues (it closes the store, prints statistics, or runs the next benchmark). A comparison with
+db_bench's result must therefore end after the measured seconds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from lsmlab.validation.logs.stats import StatsDump
 from lsmlab.validation.logs.tables import summarise_tables
 
 _COVERED: float = 0.8
-"""A dump's cumulative stall stands for the run if it covers this share of it; else the stall lines do."""
+"""Least share of the run that a dump must cover for its cumulative stall to give stall_fraction. Otherwise stall_fraction
+comes from the stall lines."""
 
 
 def origin_us(log: RocksDbLog) -> int:
-    """Local time in microseconds from which seconds are counted."""
+    """Return the origin of time: local time in microseconds from which seconds are counted."""
     if log.ready_us and log.ready_us[0]:
         return log.ready_us[0]
     return log.first_us or (log.records[0].time_us if log.records else 0)
@@ -35,19 +36,19 @@ def summarise_log(
     log: RocksDbLog, until_s: float | None = None, *, from_s: float | None = None,
     jobs: LogJobs | None = None, stalls: LogStalls | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The names of summary.json that a LOG can tell, of what was committed from `from_s` to `until_s`.
+    """Return the values of summary.json that a LOG has, for the jobs committed from `from_s` to `until_s`.
 
-    Both in seconds after `origin_us`; None: from the beginning, to the end of the log. What a log cannot tell is left out:
-    latencies, device bytes, reads. Besides the simulator's names there are
+    Both are in seconds after `origin_us`; None means from the beginning, or to the end of the LOG. A LOG has no latencies,
+    device bytes or reads, so these are absent. Additional names are
 
-    `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by where they read and wrote
-    `stall_interval_seconds`  by cause, time between a line that slows or stops writers and the recompute that ends it
-    `stall_measured`      {seconds, uptime_s} of the last statistics dump within the interval: RocksDB's own cumulative stall
+    `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by start and output level
+    `stall_interval_seconds`  by cause, time from a line that slows or stops writers to the recompute that ends the stall
+    `stall_measured`      {seconds, until_s}: RocksDB's own cumulative stall in the last statistics dump of the interval
 
-    `stall_seconds` are the intervals, slowdowns scaled so that all causes add up to RocksDB's own sum where a dump tells it
-    (a slowed writer also works, so an interval is longer than the waits in it). `operations` (and `ops_per_s`) come from the
-    last dump within the interval and hold up to it: `operations_until_s`. Of db_bench's output, which has tables but no
-    events, the numbers are those of the last table (`log_tables`).
+    `stall_seconds` are the stall intervals. If a dump has RocksDB's cumulative stall, slowdowns are scaled so that all
+    causes add up to it: a slowed writer also works, so an interval is longer than the waits in it. `operations` and
+    `write_ops_per_s` come from the last dump of the interval and cover the time up to `operations_until_s`. db_bench's
+    output has tables but no events; then all values come from the last table (`tables.summarise_tables`).
     """
     if not log.records and until_s is None and from_s is None and (tables := summarise_tables(log)) is not None:
         return tables
@@ -94,7 +95,7 @@ def _work(inside: Sequence[LogJob]) -> dict[str, Any]:
 
 
 def pair_rows(merges: Sequence[LogJob]) -> list[dict[str, Any]]:
-    """Compactions by start and output level: count, bytes read and written."""
+    """Return one row per start and output level of compactions: count, bytes read, bytes written."""
     pairs: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
     for job in merges:
         row = pairs[job.start_level, job.output_level]
@@ -123,7 +124,7 @@ def _levels(jobs: LogJobs, inside: Sequence[LogJob], end_us: int) -> dict[str, A
 
 
 def level_work(inside: Sequence[LogJob], level: int) -> dict[str, Any]:
-    """What jobs read and wrote with this output level (columns of RocksDB's table)."""
+    """Return the work of the jobs with this output level: bytes, times and entries, as in RocksDB's table by level."""
     into = [j for j in inside if j.output_level == level and j.kind in ("compaction", "flush")]
     merges = [j for j in into if j.kind == "compaction"]
     same = [j.input_bytes.get(level) for j in merges]
@@ -150,7 +151,7 @@ def level_work(inside: Sequence[LogJob], level: int) -> dict[str, Any]:
 
 
 def busy_s(job: LogJob) -> float:
-    """Time that a job worked: a compaction's merge, otherwise from its start to its commit."""
+    """Return the seconds that a job worked: a compaction without its commit, any other job from start to commit."""
     if job.kind == "compaction" and job.wall_s is not None:
         return job.wall_s
     return max(0, (job.end_us or job.start_us) - job.start_us) / 1e6
@@ -186,7 +187,10 @@ def _stalls(log: RocksDbLog, stalls: LogStalls, start: int | None, end: int, dur
 
 
 def _measured_stall(log: RocksDbLog, start: int | None, end: int) -> tuple[int, float] | None:
-    """(time, cumulative stall in seconds) of the last dump before `end`, of a log of one open that begins at its open."""
+    """Return (time, stall seconds since `start`) of the last dump before `end`; None if the dumps do not give them.
+
+    Cumulative numbers are usable only if the LOG has a single open.
+    """
     dump = last_dump(log, end)
     if dump is None or dump.time_us is None or "cumulative_stall_s" not in dump.db or len(log.openings) != 1:
         return None
@@ -199,7 +203,7 @@ def _measured_stall(log: RocksDbLog, start: int | None, end: int) -> tuple[int, 
 
 
 def last_dump(log: RocksDbLog, end_us: int) -> StatsDump | None:
-    """The last statistics dump before a moment; None if there is none that says anything."""
+    """Return the last statistics dump before a time; None if no dump has an uptime above 0.5 s."""
     found = [d for d in log.dumps if d.time_us is not None and d.time_us <= end_us and (d.uptime_s or 0) > 0.5]
     return found[-1] if found else None
 

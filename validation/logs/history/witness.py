@@ -1,4 +1,4 @@
-"""What lines of text and table files say about a job beside its events, and which of several witnesses is believed."""
+"""Numbers of a job from text lines and SST files besides its events, and the choice between sources that disagree."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 @dataclass(slots=True)
 class Witness:
-    """What the lines of text say about a job."""
+    """Numbers of one job from its text lines."""
 
     first: Record | None = None
-    """The line that it began with."""
+    """First line of the job ("Flushing" or "Compacting")."""
     family: str = ""
     level: int | None = None
     """Output level."""
@@ -38,14 +38,14 @@ class Witness:
     """Number of input files by level."""
     write_bytes: int | None = None
     generated: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Entries and size of a compaction's output files, by number."""
+    """Output files of a compaction: file number to (entries, bytes)."""
     flushed: dict[int, tuple[int, str]] = field(default_factory=dict)
-    """Size of a flush's file and how it went, by number."""
+    """Output files of a flush: file number to (bytes, status text such as OK)."""
     flush_times_s: tuple[float, float] | None = None
-    """Duration and CPU time of a flush without its commit."""
+    """(Duration, CPU time) of a flush without its commit."""
 
     def hear(self, line: JobLine) -> None:
-        """Take in one line."""
+        """Read one text line of the job."""
         text = line.text
         if text.startswith(("Flushing", "Compacting")):
             self.first, self.family = line, line.column_family
@@ -63,7 +63,7 @@ class Witness:
 
 
 def listed_files(inputs: str) -> list[list[LogFile]]:
-    """Files by input level of a compaction's summary, such as "[19(6632KB) 18(6632KB)], [12(8233KB)]": sizes are rounded."""
+    """Return the files by input level, with rounded sizes, from text such as "[19(6632KB) 18(6632KB)], [12(8233KB)]"."""
     return [
         [LogFile(int(number), int(size) * _UNITS[unit], exact=False) for number, size, unit in _LISTED.findall(part)]
         for part in inputs.split("], ")
@@ -71,15 +71,15 @@ def listed_files(inputs: str) -> list[list[LogFile]]:
 
 
 def megabytes_read(text: str) -> tuple[int, int] | None:
-    """Bytes read from the levels above and from the output level, of a "compacted to:" line: rounded to 0.1 MB."""
+    """Return bytes read from the levels above and from the output level, from a "compacted to:" line (exact to 0.1 MB)."""
     found = _MEGABYTES.search(text)
     return (round(float(found[1]) * _UNITS["MB"]), round(float(found[2]) * _UNITS["MB"])) if found else None
 
 
 def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
-    """Whether a compaction's output was thrown away; then the job takes what the event says of it.
+    """Return whether the output of a compaction was discarded; if so, set the job's numbers from its event.
 
-    Its witnesses need not agree, since it may have stopped anywhere.
+    The event and the text lines of an aborted job are not compared: the job may have stopped at any point.
     """
     if not _ABORTED.search(line.text):
         return False
@@ -93,7 +93,11 @@ def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
 
 
 def records_told(line: InstalledLine | None, event: Event, subcompactions: int) -> tuple[int | None, int | None]:
-    """Entries in and out as the line of text tells them; 6.4 leaves out one of each subcompaction but the first."""
+    """Return the entries read and written according to the text line; (None, None) without them.
+
+    RocksDB 6.4 omits one entry of each subcompaction except the first from the line. A difference to the event that this
+    explains is corrected.
+    """
     found = _RECORDS.search(line.text) if line else None
     if found is None:
         return None, None
@@ -107,7 +111,10 @@ def records_told(line: InstalledLine | None, event: Event, subcompactions: int) 
 
 
 def agreed(witnesses: list[int | None], problems: Counter[str], default: int = 0) -> int:
-    """The number that most witnesses tell; the first of them where they all differ. What is wrong is counted."""
+    """Return the most frequent number; the first one if all differ; `default` if there is none.
+
+    A disagreement and a missing number are counted in `problems`.
+    """
     told = [n for n in witnesses if n is not None]
     if not told:
         problems["unknown_numbers"] += 1
@@ -119,7 +126,7 @@ def agreed(witnesses: list[int | None], problems: Counter[str], default: int = 0
 
 
 def file_of(event: Event, number: int, size: int) -> LogFile:
-    """The file of a table_file_creation event. 5.7 writes some properties as text, under names of their own."""
+    """Return the file of a table_file_creation event. RocksDB 5.7 writes some properties as text, and under other names."""
     properties = event.data.get("table_properties")
     told = properties if isinstance(properties, dict) else event.data
 
