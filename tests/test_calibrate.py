@@ -274,7 +274,7 @@ def test_other_parts_are_refused(tmp_path: Path, part: str) -> None:
     """Nothing may be learnt from what is scored: the message names case and part."""
     a_copy(tmp_path, {"part: calibration": f"part: {part}"})
 
-    with pytest.raises(InputError, match=f"bw80_v200: case of the {part} part"):
+    with pytest.raises(InputError, match=f"bw80_v200: this case is of part: {part}"):
         calibrate_cases(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Equations of clients: time and CPU of writes and reads, sleeps, requests (sim/clients: op_times, write_waits, reads)."""
+"""Equations of clients: time and CPU time of writes and reads, sleeps, requests (sim/clients: op_times, write_waits, reads)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from lsmlab.validation.calibrate.terms import Row, keys_of, relative
 from lsmlab.validation.logs.history.fills import Fill
 
 _SHARED: Final = ("host.write_serial", "host.core_contention")
-"""Constants of a write's time besides those of its CPU time: they are not linear in it."""
+"""Constants in the time of a write besides those of its CPU time. The time is not linear in them."""
 _FEWEST_FILLS: Final = 8
-"""Memtables of a run from which its writes' time is taken."""
+"""Least number of memtables of a run for the time of its writes."""
 
 
 def fills(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time per write of the memtables that a run filled while no stall held its writers back: the median, which is a run's.
+    """Time per write, from the memtables that a run filled without a stall: their median.
 
-    Runs differ by more than their memtables scatter, so a run is one measurement.
+    A run is one measurement, because runs differ more from each other than the memtables of one run do.
     """
     used = [run for run in _writers(runs) if len(run.fills) >= _FEWEST_FILLS]
     rows = []
@@ -42,7 +42,7 @@ def fills(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def writes(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time per write outside stalls: of delayed writers too, who lose something with every sleep."""
+    """Time per write outside stalls, also of delayed writers, for whom every sleep slows later writes."""
     used = _writers(runs)
     rows = []
     for run in used:
@@ -62,10 +62,10 @@ def writes(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
-    """Runs whose clients write as fast as they can, each on a core of its own.
+    """Return the runs whose clients write as fast as they can, each on a core of its own.
 
-    With more writers than cores the one that leads a group loses its core while it leads, and all wait for it: that is no
-    cost of a write.
+    With more writers than cores, the leader of a write group may lose its core while the group waits for it. That wait is
+    not a cost of a write.
     """
     return [
         run for run in runs
@@ -79,21 +79,24 @@ def _write_keys(runs: Sequence[RecordedRun]) -> tuple[str, ...]:
 
 
 def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
-    """Time per write where it takes `per_op_s`, beside `jobs`."""
+    """Return the predicted seconds per write.
+
+    `per_op_s`: measured seconds per write, which give the clients' demand for cores. `jobs`: see `_runnable_jobs`.
+    """
     cpu_s = float(run.write.seconds_at(values, run.host))
     clients = min(float(run.threads), cpu_s / per_op_s) if run.threads > 1 else 1.0
     return cpu_s * _slower(values, run, jobs, clients) * throughput_share(values["host.write_serial"], run.threads)
 
 
 def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
-    """How much longer computing takes a client, on average, where `clients` of them want a core."""
+    """Return the mean factor by which core contention lengthens a client's CPU time if `clients` clients want a core."""
     contention = values["host.core_contention"]
     pairs = zip(*(array.tolist() for array in jobs), strict=True)
     return math.fsum(share / core_share(clients + threads, run.cores, contention) for share, threads in pairs)
 
 
 def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array, Array]:
-    """How many background threads can run: (share of the time, number of threads)."""
+    """Return (share of the time, number of background threads that use the CPU), of the run or during one memtable fill."""
     start_s, end_s = (during.start_us / 1e6, during.end_us / 1e6) if during else (-math.inf, math.inf)
     inside = [job for job in run.jobs if job.start_s < end_s and job.work_end_s > start_s]
     marks = np.unique(np.clip([t for job in inside for t in (job.start_s, job.work_end_s)], start_s, end_s))
@@ -103,7 +106,7 @@ def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array,
     most = 8
     shares = np.zeros((len(middle), most + 1))
     shares[:, 0] = 1.0
-    for job in inside:  # a job computes for its share of the time, independently of the others
+    for job in inside:  # each job uses the CPU for its share of the time, independently of the others
         stretch = slice(*np.searchsorted(middle, (job.start_s, job.work_end_s)).tolist())
         busy = min(1.0, job.cpu_s / job.wall_s)
         part = shares[stretch]
@@ -115,10 +118,10 @@ def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array,
 
 
 def sleeps(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Length of a sleep: RocksDB's stall time without the stops, over the steps of 1 ms that the histogram shows.
+    """Length of a delayed writer's sleep: RocksDB's stall time without stops, per step of 1 ms in the histogram of writes.
 
-    Only of runs whose cores were free, under a cap or a rate limiter: on busy ones a writer that waits for a core looks
-    like one that sleeps, without RocksDB counting a stall.
+    Only runs under a cap or a rate limiter are used, because their cores were free. On busy cores the histogram cannot
+    distinguish a writer that waits for a core from one that sleeps, and RocksDB counts no stall for the former.
     """
     used, measured = [], []
     for run in runs:
@@ -140,12 +143,12 @@ def sleeps(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _middle_s(low_us: float, high_us: float) -> float:
-    """Mean of a bucket whose times are as common in each part of the same width on a logarithmic scale."""
+    """Return the mean latency of a bucket in seconds, for latencies that are uniform on a logarithmic scale."""
     return (high_us - low_us) / math.log(high_us / low_us) * 1e-6
 
 
 def read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
-    """CPU time of the process that jobs and writes do not explain, per read."""
+    """CPU time of the process without its background jobs: the CPU time of its reads and writes."""
     rows = []
     for run in runs:
         if "read" in run.histograms and run.last.get("user_cpu_s"):
@@ -158,9 +161,9 @@ def read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Mean time of a read: its CPU, and one block from the device if its key is found.
+    """Mean latency of a read: its CPU time, and one block from the device if the key exists.
 
-    The device takes turns between a merge's request and the read (models/devices/nvme.py), while merges use it.
+    While compactions use the device, it alternates between their requests and reads (models/devices/nvme.py).
     """
     rows = []
     for run in runs:
@@ -184,7 +187,7 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _turns_s(values: Values, run: RecordedRun) -> float:
-    """Mean wait of a read for pieces of background requests: the share of time that they take, times one piece."""
+    """Return the mean wait of a read for pieces of background requests: their share of the time, times one piece's time."""
     piece = parse_quantity(run.config["device"].get("interleave", 0), "bytes")
     waits_s = 0.0
     for direction in ("read", "write"):
@@ -195,7 +198,7 @@ def _turns_s(values: Values, run: RecordedRun) -> float:
 
 
 def requests(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Bytes per write operation that the block layer counts, of runs whose reads are merges' alone."""
+    """Write operations that the block layer counts, for runs without client reads."""
     used = [run for run in runs if "read" not in run.histograms and run.last.get("writes")]
     moved = np.array([run.last["write_bytes"] for run in used])
     counted = np.array([run.last["writes"] for run in used])

@@ -1,6 +1,6 @@
-"""What the simulator's constants predict for job records, histograms and counters: the equations of the fit.
+"""All equations of the fit: predictions of job records, histograms and counters from the simulator's constants.
 
-Each states a measurement as sim/ computes it, and how far single measurements scatter around it.
+Each equation predicts a measurement as sim/ computes it, and gives the scatter of single measurements.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ _ALL: Final[Sequence[Callable[[Sequence[RecordedRun]], Equation | None]]] = (
 
 
 def equations_of(runs: Sequence[RecordedRun]) -> list[Equation]:
-    """All equations that these runs support."""
+    """Return the equations for which these runs have measurements."""
     return [equation for make in _ALL if (equation := make(runs)) is not None]

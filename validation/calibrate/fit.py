@@ -1,4 +1,4 @@
-"""Calibration of one machine: recorded runs in, constants with priors, errors and provenance out."""
+"""Calibration of one machine: fit of its constants, with priors and standard errors, to recorded runs."""
 
 from __future__ import annotations
 
@@ -24,55 +24,56 @@ _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
     "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
     "throttle_io": 0.5,
 }  # fmt: skip
-"""How far a constant of configs/device may be off on another drive of its class: standard deviation of its logarithm."""
+"""Spread of a constant of configs/device over drives of the same class: standard deviation of its logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A machine's constants, and what they rest on."""
+    """Fitted constants of a machine, and the runs to which they were fitted."""
 
     machine: str
-    """The parameter set that the cases name."""
+    """Name of the parameter set in the cases (host.parameters)."""
     device: str
-    """The entry of configs/device that they ran on."""
+    """Entry of configs/device in the cases."""
     cores: int
     cases: tuple[str, ...]
     runs: tuple[RecordedRun, ...]
     recorded: str
-    """First and last day of the recordings."""
+    """Day of the recordings, or first and last day."""
     release: str
+    """RocksDB release of the recordings."""
     digest: str
-    """Of all files that were read."""
+    """SHA-256 of all files that were read."""
     equations: tuple[Equation, ...]
     solution: Solution
 
     def fitted(self, group: str) -> dict[str, float]:
-        """Fitted values of the `host` or `device` group."""
+        """Return the fitted values of the `host` or `device` group, by key without the group."""
         return {k.partition(".")[2]: v for k, v in self.solution.values.items() if k.startswith(f"{group}.")}
 
 
 def calibrate_cases(folder: Path) -> Calibration:
     """Fit the constants of the machine on which the cases below `folder` were recorded.
 
-    Raises InputError if there is no recorded case, one belongs to the test or quarantine part, they come from different
-    machines, or a file is missing or unreadable.
+    Raises InputError if there is no recorded case, if a case belongs to the test or quarantine part, if the cases are from
+    different machines, or if a file is missing or unreadable.
     """
     cases = [read_case(path) for path in find_cases(folder)]
     for case in cases:
         if case.part != PART:
             raise InputError(
-                f"{case.directory}: case of the {case.part} part; constants are fitted to part: {PART} alone, "
-                "so that the others stay unseen"
+                f"{case.directory}: this case is of part: {case.part}; constants are fitted to cases of part: {PART} only, "
+                "so that scored cases do not influence them; name a folder of such cases"
             )
     recorded = [(case, _record_block(case)) for case in cases if case.logs]
     if not recorded:
-        raise InputError(f"{folder}: no recorded case; 'lsmlab record {folder}' records them")
+        raise InputError(f"{folder}: contains no recorded case; record the cases with 'lsmlab record {folder}'")
     configs = {case.name: case.config() for case, _ in recorded}
     machine = _one({str(c["host"].get("parameters")) for c in configs.values()}, folder, "host.parameters")
     cores = int(_one({str(block.get("cores", 0)) for _, block in recorded}, folder, "record.cores"))
     _one({str(block.get("cpu", "")) for _, block in recorded}, folder, "record.cpu")
     if cores < 1:
-        raise InputError(f"{folder}: record.cores is missing from a case.yaml; 'lsmlab record' writes it")
+        raise InputError(f"{folder}: a case.yaml has no record.cores; record the case again with 'lsmlab record'")
     device = _one({_device(case) for case, _ in recorded}, folder, "device.base")
     for config in configs.values():
         config["host"]["cores"] = cores
@@ -93,7 +94,10 @@ def calibrate_cases(folder: Path) -> Calibration:
 
 
 def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
-    """Constants that appear in the equations, with their priors from configs/host/default and configs/device/`device`."""
+    """Return the constants in the equations, with priors from configs/host/default and configs/device/`device`.
+
+    Raises InputError if the device lacks a constant of the equations.
+    """
     config = compose([f"device={device}"])
     about = ("description", "parameters")
     host = build(Host, {k: v for k, v in config["host"].items() if k not in about}, "host")
@@ -109,7 +113,7 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
     used = {key for equation in equations for key in equation.keys}
     missing = used - {c.key for c in known}
     if missing:
-        raise InputError(f"device={device}: has no constant {', '.join(sorted(missing))} that runs could be fitted with")
+        raise InputError(f"device={device}: lacks {', '.join(sorted(missing))}, which the fit needs; add it to configs/device")
     return [c for c in known if c.key in used]
 
 

@@ -1,4 +1,4 @@
-"""CPU time of a flush or compaction of a LOG as the cost model has it (models/costs/jobs.py)."""
+"""CPU cost of a flush or compaction in a LOG, by the cost model (models/costs/jobs.py)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from lsmlab.validation.logs.timings.jobs import Job
 
 
 def job_cpu(job: Job, host: Host, slept_files: float = 0.0) -> Cost:
-    """CPU time of a job. `host`: of its machine, for the shares of dropped entries, which are not linear.
+    """Return the CPU cost of a job.
 
-    `slept_files`: output files whose fsync the job sleeps through. A LOG does not count the entries that a flush drops, nor
-    does it say which jobs compare each key with the files below.
+    `host`: host of its machine; the cost of dropped entries is not linear in the host's constants. `slept_files`: number of
+    output files during whose fsync the job sleeps. A LOG shows neither the entries that a flush drops nor which jobs compare
+    each key with the files below, so both are left out.
     """
     if job.kind == "flush":
         return flush_cpu(

@@ -1,7 +1,7 @@
-"""Equations of background jobs: what merges, flushes and their files cost (models/costs: jobs, transfers, cores).
+"""Equations of background jobs: costs of compactions, flushes and their files (models/costs: jobs, transfers, cores).
 
-Rates of the device come from jobs that had it to themselves in runs without a cap: then neither a queue nor a wait for a
-core is in them.
+Device rates come from jobs that ran alone in runs without a cap, because their times include neither a queue nor a wait
+for a core.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from lsmlab.validation.logs.timings.jobs import Job
 WRITE_REQUEST_BYTES: Final = 2.0**20
 """writable_file_max_buffer_size, options.h."""
 READ_REQUEST_BYTES: Final = 2.0**21
-"""What a merge reads ahead with direct I/O."""
+"""Readahead of a compaction with direct I/O."""
 _ALONE: Final = 0.05
-"""A job is alone if others run for less than this share of its time."""
+"""A job counts as alone if other jobs run for less than this share of its time."""
 _SOON_S: Final = 0.05
-"""A compaction that starts later than this after another job's end was not waiting for a thread."""
+"""Longest gap after another job's end. A compaction that starts later was not waiting for that job."""
 
 
 def compaction_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
-    """CPU time of merges."""
+    """CPU time of compactions."""
     return linear("CPU of merges", _job_cpu(runs, "compaction"), 0.15)
 
 
@@ -51,7 +51,7 @@ def _job_cpu(runs: Sequence[RecordedRun], kind: str) -> list[Row]:
 
 
 def device_writes(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time in write calls of jobs that had the device to themselves."""
+    """Time in write calls of jobs that ran alone."""
     rows = [
         Row(writes(job.write_bytes, math.ceil(job.write_bytes / WRITE_REQUEST_BYTES)), run.host, job.writing_s, run.name)
         for run, job in _alone(runs)
@@ -61,7 +61,7 @@ def device_writes(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def device_reads(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time of such merges that was neither computing nor writing."""
+    """Time of compactions that ran alone minus their CPU time and write calls, which is the time of their reads."""
     rows = [
         Row(
             reads(job.read_bytes, math.ceil(job.read_bytes / READ_REQUEST_BYTES)), run.host,
@@ -74,7 +74,7 @@ def device_reads(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _alone(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, Job]]:
-    """Jobs that met no other job and had a core to themselves, of runs without a cap."""
+    """Return the jobs of runs without a cap that overlapped no other job and had a core of their own."""
     found = []
     for run in runs:
         if not run.capped and run.threads < run.cores:
@@ -87,7 +87,7 @@ def _alone(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, Job]]:
 
 
 def finishing(runs: Sequence[RecordedRun]) -> Equation | None:
-    """From the last byte to the commit: reopening of the files, fsync of directory and manifest."""
+    """Time from a job's last byte to its commit: opening the output files again, fsync of directory and MANIFEST."""
     rows = []
     for run in runs:
         for job in run.jobs if not run.capped else ():
@@ -99,7 +99,7 @@ def finishing(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def starts(runs: Sequence[RecordedRun]) -> Equation | None:
-    """From the end of the job that gives a compaction its inputs or its thread to its start."""
+    """Time from the end of the job before a compaction, which provides its inputs or its thread, to its start."""
     rows = []
     for run in runs:
         ends = np.sort([job.end_s for job in run.jobs])
@@ -111,7 +111,7 @@ def starts(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def deletions(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Between two deletions of the same job, with direct I/O: then no pages have to be freed."""
+    """Time between two file deletions of the same job. With direct I/O no pages of the page cache have to be freed."""
     rows = [
         Row(deletion_of(1.0), run.host, gap_s, run.name)
         for run in runs
@@ -123,10 +123,10 @@ def deletions(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def core_contention(runs: Sequence[RecordedRun]) -> Equation | None:
-    """How much longer jobs take than their computing, by the threads beside them (models/costs/cores.py).
+    """Time of jobs beyond their CPU time, by the number of other threads that want a core (models/costs/cores.py).
 
-    A thread that has slept for a request waits for a slice where all cores are taken. Clients of a run want one core each
-    while no stall holds them.
+    A thread that slept during a request waits for a time slice if all cores are in use. The clients of a run want one core
+    while they are not stalled.
     """
     rows = []
     for run in runs:
@@ -141,9 +141,9 @@ def core_contention(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _contended(run: RecordedRun, job: Job, threads: Sequence[tuple[float, float]]) -> Row:
-    """Time of a job beyond its computing.
+    """Return the measurement of a job's time beyond its CPU time.
 
-    `threads`: (probability, threads that want a core, the job's own included).
+    `threads`: (probability, number of threads that want a core, including the job's own).
     """
     cores = run.cores
     computing_s = job.cpu_s * sum(share * (1.0 + excess(n, cores)) for share, n in threads)
@@ -156,7 +156,7 @@ def _contended(run: RecordedRun, job: Job, threads: Sequence[tuple[float, float]
 
 
 def _company(run: RecordedRun) -> list[Array]:
-    """For each job, how likely it is that 0, 1, 2 … other jobs compute while it does."""
+    """Return for each job the probabilities that 0, 1, 2 … other jobs use the CPU while it runs."""
     table = np.array([(job.start_s, job.work_end_s, min(1.0, job.cpu_s / job.wall_s)) for job in run.jobs])
     found = []
     for i, job in enumerate(run.jobs):

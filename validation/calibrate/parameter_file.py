@@ -1,4 +1,4 @@
-"""Constants of a machine as a file that people read: values with units, where they come from, how well they are known.
+"""Writer of parameter files: constants of a machine with units, sources and standard errors.
 
 docs/reference/cases.md explains the format; `lsmlab.sim.configuration.parameters` reads it.
 """
@@ -14,35 +14,36 @@ FOLDER: Final = Path(__file__).parents[2] / "configs" / "parameters"
 _ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _NUMBERS: Final = ("cores", "core_contention", "serial", "spread", "slc_cache")
-"""Constants without a unit, by the end of their names."""
+"""Ends of the names of constants without a unit."""
 
 SILENT: Final = "assumption: the runs say next to nothing; "
-"""How the source of a constant begins whose value is an assumption."""
+"""Beginning of the source of a constant that the runs do not determine."""
 
 Constants = Mapping[str, float | str]
-"""By key, in base units; a word, such as a layout, as it is."""
+"""Key to value: a number in base units, or a word such as a layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetText:
-    """What a parameter file says."""
+    """Content of a parameter file."""
 
     about: Sequence[str]
-    """Comment lines: what machine, written by what."""
+    """Comment lines: the machine, and the command that wrote the file."""
     head: Sequence[str]
     """Lines with version, description and provenance."""
     host: Constants
     devices: Mapping[str, Constants]
-    """By entry of configs/device."""
+    """Constants by entry of configs/device."""
     host_errors: Constants
     device_errors: Mapping[str, Constants]
+    """Standard errors by entry of configs/device."""
     errors_from: str
-    """How the standard errors were taken."""
+    """Method by which the standard errors were computed."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """Where a constant comes from, by "key", "host.key" or "device.key", or by "entry.key" where entries differ."""
+    """Source of a constant, by "key", "host.key" or "device.key", or by "entry.key" if entries differ."""
 
     def __str__(self) -> str:
-        """The file; the same bytes for the same content."""
+        """Return the text of the file; the same content gives the same bytes."""
         return "\n".join([*(f"# {line}" for line in (_ABOUT, *self.about)), *self.head, *self._values(), *self._errors()]) + "\n"
 
     def _values(self) -> list[str]:
@@ -67,7 +68,7 @@ class SetText:
 
 
 def quantity_text(key: str, value: float | str) -> str:
-    """A constant in the unit that suits it, four digits; a word as it is."""
+    """Format a constant with four digits in a suitable unit; a word stays unchanged."""
     if isinstance(value, str):
         return value
     if key.endswith("bandwidth"):
@@ -83,7 +84,7 @@ def quantity_text(key: str, value: float | str) -> str:
 
 
 def write_set(name: str, text: SetText) -> Path:
-    """Replace configs/parameters/NAME.yaml."""
+    """Replace configs/parameters/NAME.yaml; return its path."""
     path = FOLDER / f"{name}.yaml"
     path.write_text(str(text), encoding="utf-8")
     return path
@@ -94,7 +95,7 @@ def _inline(values: Constants) -> str:
 
 
 def write_sessions(path: Path, sessions: Mapping[str, Mapping[str, float]]) -> None:
-    """Replace the table of devices' conditions by session."""
+    """Replace the table of write bandwidths (bytes per second) by session and device."""
     lines = [
         "# Write bandwidth of the 40-thread machine's devices by session, in bytes per second, fitted to the job records of",
         "# each session's calibration run: python -m lsmlab.validation.calibrate.public --write",

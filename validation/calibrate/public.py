@@ -2,10 +2,10 @@
 
 usage: python -m lsmlab.validation.calibrate.public [--data DIR] [--write]
 
-Only the LOGs of `CALIBRATION` in casefiles/public/cases.py are read: of each session the run with the fewest jobs or the lowest
-rate. Processor costs and deletions come from all of them together, their standard errors from leaving one LOG out at a
-time. A device's bandwidth is fitted per session, because the same drive wrote 0.7 to 1.6 GB/s from week to week; the
-set holds the geometric mean and the spread between sessions, the table of sessions each one's own.
+Only the LOGs of `CALIBRATION` in casefiles/public/cases.py are read: in each session the run with the fewest jobs or the
+lowest rate. CPU costs and deletions come from all LOGs together, and their standard errors from leaving out one LOG at a
+time. The bandwidth of a device is fitted per session, because the same drive wrote 0.7 to 1.6 GB/s from week to week. The
+parameter set has the geometric mean over sessions and the spread between them; the table has the bandwidth of each session.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FIXED: Final = {
     "unlink_wal_byte": 2.5e-10,
 }
 _HOST: Final = Host(**_FIXED)
-"""The machine before the fit: constants that are not fitted."""
+"""Host before the fit: constants that are not fitted have their final values."""
 _SOURCES: Final = {
     "cores": "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4]",
     "job_start": "time from a flush commit to the compaction_started event that it causes, LOGs of 6.4: 0.1 ms",
@@ -78,14 +78,14 @@ ERRORS_FROM: Final = "leaving one LOG out at a time; of bandwidths the spread be
 
 
 def sources(data: Path) -> list[fits.Source]:
-    """The calibration runs of the 40-thread machine that have a LOG. Raises InputError if there is none."""
+    """Read the calibration runs of the 40-thread machine that have a LOG. Raises InputError if there is none."""
     found = []
     for kind in ("throttled", "ycsb", "rate-limited"):
         for mapping in runs_of(kind, data):
             if mapping.get("log") and is_calibration(mapping["name"]):
                 work, device = mapping["workload"], mapping["device"]
                 log = records.job_log(data / mapping["log"], work["key_size"] + work["value_size"])
-                if kind == "ycsb":  # the LOG goes on into a mix with reads, which compete with merges for caches
+                if kind == "ycsb":  # the LOG continues with reads, which compete with compactions for caches
                     log.end_after(mapping["measured"]["duration_s"])
                 output = stdout_of(data, mapping["log"])
                 text = read_text(output) if output else ""
@@ -93,25 +93,25 @@ def sources(data: Path) -> list[fits.Source]:
                 counted = bool(mapping["store"]["options"].get("statistics"))
                 found.append(fits.Source(mapping["name"], device["base"], session_of(mapping), capped, counted, log, text))
     if not found:
-        raise InputError(f"{data}: no LOG of a calibration run there")
+        raise InputError(f"{data}: contains no LOG of a calibration run; name another folder with --data")
     return found
 
 
 @dataclass(slots=True)
 class _Fit:
-    """Values, and standard errors where they are known."""
+    """Fitted values, and those standard errors that are known."""
 
     values: dict[str, float] = field(default_factory=dict)
     errors: dict[str, float] = field(default_factory=dict)
 
     def take(self, found: tuple[fits.Constants, fits.Constants]) -> None:
-        """Add (values, errors) of constants of the host."""
+        """Add the (values, errors) of host constants."""
         for mine, theirs in zip((self.values, self.errors), found, strict=True):
             mine.update({key.removeprefix("host."): number for key, number in theirs.items()})
 
 
 def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
-    """The parameter set xeon_6230, and device bandwidths by session."""
+    """Fit the 40-thread machine; return the parameter set xeon_6230 and the write bandwidths by session and device."""
     used = sources(data)
     stream = fits.stream_fit(used)
     awake = [s for s in used if s.log.io_statistics and s.device == fits.SYNCHRONOUS]
@@ -141,7 +141,10 @@ def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
 
 
 def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: float, reading: float) -> _Fit:
-    """Constants of the processor; `awake`: runs whose threads copy to the device themselves."""
+    """Fit the constants of the host. `awake`: runs whose threads copy to the device themselves and so never sleep.
+
+    `stream`: copies to persistent memory in bytes per second. `reading`: copies out of the page cache in seconds per byte.
+    """
     host = _Fit()
     relative = fits.compaction_fit(used, _HOST, stream, reading, 0.0)
     host.take(fits.jackknife(lambda left: fits.core_contention_fit(left, relative, _HOST), awake))
@@ -160,7 +163,7 @@ def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: flo
 
 
 def _commits(here: Sequence[fits.Source]) -> _Fit:
-    """The fsync of a device, from the ends of its jobs."""
+    """Fit the fsync latency of a device to the commits of flushes, in runs without a cap."""
     commits = np.array([records.commit_s(s.log) for s in here if not s.capped])
     return _Fit({"fsync_latency": float(np.median(commits))}, {"fsync_latency": float(commits.std())})
 
@@ -168,12 +171,15 @@ def _commits(here: Sequence[fits.Source]) -> _Fit:
 def _drive(
     here: Sequence[fits.Source], timed: Sequence[fits.Source], host: Host, reading: float
 ) -> tuple[_Fit, dict[str, float]]:
-    """Constants of a device behind the kernel's queue from the runs `here`, and of those `timed` its rate by session."""
+    """Fit a block device: fsync latency from the runs `here`, and write bandwidth by session from the runs `timed`.
+
+    `reading`: copies out of the page cache in seconds per byte.
+    """
     found = _commits(here)
     rates = {s.session: fits.bandwidth(s, host, found.values["fsync_latency"], reading) for s in timed}
     logs = np.log(np.array(list(rates.values())))
     bandwidth = float(np.exp(logs.mean()))
-    if here[0].device == "hdd":  # it reads as it writes
+    if here[0].device == "hdd":  # assumed to read as fast as it writes
         found.values["read_bandwidth"] = bandwidth
     found.values["write_bandwidth"] = bandwidth
     if len(rates) > 1:
@@ -193,7 +199,7 @@ def _plain(table: Any) -> Any:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Fit, print, and with --write replace the files."""
+    """Fit and print the constants; with --write replace the files. Return 0."""
     parser = argparse.ArgumentParser(prog="python -m lsmlab.validation.calibrate.public", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--write", action="store_true", help="replace the constants in the committed files")

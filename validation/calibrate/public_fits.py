@@ -1,4 +1,4 @@
-"""Single constants of the public machine, each from the job records of its runs: a fit by least squares, or a median."""
+"""Single constants of the 40-thread machine of the public runs: least squares or medians over the job records of its runs."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ from scipy.optimize import least_squares
 
 _SYNCS: Final = re.compile(r"rocksdb\.table\.sync\.micros .* COUNT : (\d+) SUM : (\d+)")
 _CROWD: Final = 8
-"""Parts from which on a merge crowds the machine."""
+"""Number of subcompactions from which a compaction causes core contention."""
 _BESIDE: Final = 1.4
-"""Threads that run beside a merge, a flush or the writer in a run with two jobs at full speed: the others of these."""
+"""Mean number of other threads that run beside a compaction, a flush or the writer, in a run with two jobs at full speed."""
 _SHORT_US: Final = 580.0
-"""Writes up to here neither slept (1 ms) nor waited for a stop."""
+"""Longest write that neither slept (1 ms) nor waited for a stop."""
 _SLEEP_US: Final = 1900.0
+"""Longest write that slept once."""
 Constants = dict[str, float]
 """Values by key of the configuration, such as "host.write_op"."""
 SYNCHRONOUS: Final = "pmem"
-"""Its driver copies in the thread that asks, so fsyncs count as CPU there, and threads never sleep."""
+"""Device whose driver copies data in the thread that makes the request: an fsync counts as CPU time, and threads never
+sleep."""
 
 
 @dataclass(slots=True)
 class Source:
-    """A calibration run: its LOG, and what it ran on."""
+    """A calibration run: its LOG, its device and db_bench's output."""
 
     name: str
     device: str
@@ -44,15 +46,18 @@ class Source:
     statistics: bool
     log: JobLog
     output: str
-    """What db_bench printed."""
+    """Output of db_bench."""
 
     def crowded(self, core_contention: float) -> float:
-        """How much longer than alone its threads compute; hardly any two of them meet where the client is limited."""
+        """Return the CPU time of its threads relative to threads that run alone.
+
+        The factor is 1 if the client is rate-limited: its threads rarely run at the same time.
+        """
         return 1.0 if self.name.startswith("rate-limited") else 1.0 + core_contention * _BESIDE
 
 
 def linear(x: Array, y: Array) -> Array:
-    """Positive coefficients of y = x b with errors that are factors, of a heavy-tailed kind (SciPy, soft L1)."""
+    """Solve y = x b for positive coefficients b. Errors are multiplicative and may have outliers (SciPy, soft L1 loss)."""
     start = np.maximum(np.linalg.lstsq(x / y[:, None], np.ones_like(y), rcond=None)[0], 1e-15)
     scale = np.maximum(start, 1e-13)
 
@@ -64,9 +69,10 @@ def linear(x: Array, y: Array) -> Array:
 
 
 def solved(measured: Sequence[tuple[Cost, float]], host: Host, keys: Sequence[str] | None = None) -> Constants:
-    """Constants of costs that were measured in seconds (`linear`).
+    """Fit the constants of costs to measured seconds (`linear`).
 
-    `keys`: constants to solve for; by default all that fits estimate and that occur in the costs. Others are `host`'s.
+    `keys`: constants to solve for; by default all constants in the costs that fits estimate. The others are taken from
+    `host`.
     """
     columns, fixed_s = design([(cost, host) for cost, _ in measured], keys)
     seconds = np.array([seconds for _, seconds in measured], dtype=np.float64) - fixed_s
@@ -74,7 +80,7 @@ def solved(measured: Sequence[tuple[Cost, float]], host: Host, keys: Sequence[st
 
 
 def jackknife(fit: Callable[[Sequence[Source]], Constants], used: Sequence[Source]) -> tuple[Constants, Constants]:
-    """The fit on all sources, and its standard errors from leaving one source out at a time."""
+    """Return the fit to all sources, and its standard errors from leaving out one source at a time."""
     values, n = fit(used), len(used)
     if n < 3:
         return values, {}
@@ -86,7 +92,7 @@ def jackknife(fit: Callable[[Sequence[Source]], Constants], used: Sequence[Sourc
 def compaction_fit(
     used: Sequence[Source], host: Host, copy_bytes_per_s: float, read_byte_s: float, core_contention: float
 ) -> Constants:
-    """Constants of a merge's CPU time. On block devices its thread sleeps while the fsync of an output file lasts."""
+    """Fit the constants of a compaction's CPU time. On block devices its thread sleeps during fsyncs of output files."""
     measured = []
     for source in used:
         sleeps = source.device != SYNCHRONOUS
@@ -97,45 +103,46 @@ def compaction_fit(
 
 
 def read_fit(used: Sequence[Source], copy_bytes_per_s: float) -> float:
-    """Seconds per byte of key and value in which a merge copies its input out of the page cache."""
+    """Return the seconds per byte of key and value of a compaction's copies out of the page cache: a median."""
     return float(np.median(np.concatenate([records.read_costs(s.log, copy_bytes_per_s) for s in used])))
 
 
 def stream_fit(used: Sequence[Source]) -> float:
-    """Bytes per second that one thread copies to persistent memory when it is alone there."""
+    """Return the bytes per second that one thread copies to persistent memory if no other thread does so: a median."""
     rows = np.concatenate([found for s in used if s.device == SYNCHRONOUS and len(found := records.lone_syncs(s.log))])
     return float(np.median(rows[:, 0] / rows[:, 1]))
 
 
 def flush_fit(used: Sequence[Source], host: Host, core_contention: float) -> Constants:
-    """Constants of a flush's CPU time."""
+    """Fit the constants of a flush's CPU time."""
     times = [(s, records.flush_times(s.log, mean_sync_s(s.output))) for s in used]
     return solved([(job_cpu(job, host), t / s.crowded(core_contention)) for s, found in times for job, t in found], host)
 
 
 def mean_sync_s(output: str) -> float | None:
-    """Mean time of a table file's fsync, from RocksDB's statistics; None if they are not there."""
+    """Return the mean seconds of an SST file's fsync from RocksDB's statistics in db_bench's output; None without them."""
     found = _SYNCS.search(output)
     return int(found[2]) / int(found[1]) / 1e6 if found and int(found[1]) else None
 
 
 def deletion_fit(used: Sequence[Source]) -> Constants:
-    """Time per byte of a deleted table file."""
+    """Return host.unlink_byte: median seconds per byte of a deleted SST file."""
     rows = np.array([row for s in used for row in s.log.deletions])
     return {"host.unlink_byte": float(np.median(rows[:, 1] / rows[:, 0]))}
 
 
 def slower_than(costs: Constants, host: Host, jobs: Sequence[Job]) -> float:
-    """CPU time of these merges by what the constants `costs` (and of others `host`) say."""
+    """Return the CPU time of these compactions divided by the CPU time that `costs`, and `host` for the rest, predict."""
     expected = sum(job_cpu(job, host).seconds_at(costs, host) for job in jobs)
     return float(sum(job.cpu_s for job in jobs) / expected)
 
 
 def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) -> Constants:
-    """By how much a further running thread slows the others: merges in many parts against merges in one.
+    """Fit host.core_contention, the relative slowdown of running threads per additional thread.
 
-    `costs`: of a merge (`compaction_fit`); merges in many parts are those of L0, which have more runs. Only where threads never
-    sleep do so many of them run as there are parts: on a block device most wait for the disk.
+    Compares compactions with many subcompactions to those with one. `costs`: constants of a compaction (`compaction_fit`),
+    because compactions with many subcompactions are from L0 and merge more sorted runs. The runs must be on a device where
+    threads never sleep: only there all subcompactions run at the same time; on a block device most wait for the disk.
     """
     found = []
     for source in used:
@@ -149,9 +156,10 @@ def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) ->
 
 
 def write_fit(used: Sequence[Source], host: Host) -> Constants:
-    """Time of an unstalled write, what each sleep of a delayed writer costs in slower writes afterwards, statistics.
+    """Fit host.write_op, host.sleep_penalty and host.statistics_op to db_bench's histograms of writes.
 
-    All wrote entries of one size through the log: what these cost is in `write_op`.
+    host.sleep_penalty is the time by which one sleep of a delayed writer slows later writes. All runs wrote entries of the
+    same size to a WAL, so host.write_op includes the costs per byte and of the WAL.
     """
     measured = []
     for source in used:
@@ -165,14 +173,14 @@ def write_fit(used: Sequence[Source], host: Host) -> Constants:
 
 
 def _mean_us(low: float, high: float) -> float:
-    """Mean of a histogram's bucket (low, high]: times are whole microseconds, and short ones are common."""
+    """Return the mean latency of a histogram's bucket (low, high]: arithmetic for short latencies, else geometric."""
     return (low + 1.0 + high) / 2.0 if high <= 22.0 else float(np.sqrt(low * high))
 
 
 def bandwidth(source: Source, host: Host, commit_s: float, read_byte_s: float) -> float:
-    """Bytes per second of the device in a run without a cap, apart from one commit per journal transaction.
+    """Return the device's bytes per second in a run without a cap, without the time of journal commits.
 
-    Totals, not the typical period: a device's slow moments are part of what it can sustain.
+    It is total bytes divided by total time, not a median over periods: slow periods are part of the sustained rate.
     """
     crowded = source.crowded(host.core_contention)
     periods = records.busy_periods(source.log, lambda job: job_cpu(job, host).seconds(host) * crowded, read_byte_s)

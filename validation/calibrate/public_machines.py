@@ -1,4 +1,4 @@
-"""Fit the two other machines of the public runs: a desktop from its LOGs, a small PC from one row of a table.
+"""Fit the two other machines of the public runs: a desktop to its LOGs, a small PC to one row of a table.
 
 usage: python -m lsmlab.validation.calibrate.public_machines [--data DIR] [--write]
 """
@@ -39,24 +39,31 @@ from lsmlab.validation.logs.timings.jobs import Job
 
 _PROVENANCE: Final = "public runs named in CALIBRATION of validation/casefiles/public/cases.py"
 _SMALL_PC_RUN: Final = "overwrite/9.8"
-"""The one run of the small PC that its constants come from."""
+"""Run of the small PC to which its constants are fitted."""
 _SMALL_PC_ENTRY: Final = 420.0
 """Bytes of key and value."""
 _WRITING_S: Final = 1800.0
+"""Seconds in which the run of the small PC wrote."""
 _SMALL_PC_DRIVE: Final = "samsung_990_pro_2tb"
 _PROPORTIONS: Final = ("compaction_record", "compaction_byte", "flush_record", "flush_byte")
+"""Constants of the small PC whose proportions are those of the 40-thread machine."""
 _ROUNDS: Final = 4
+"""Simulations with which the write bandwidth of the small PC's drive is found."""
 _SUSTAINED_SPREAD: Final = 45.0 * 2**20
-"""Standard deviation of the eight 300-s tests of this drive (2 MiB writes by 1 to 32 jobs, no fsync) whose cache was used
-up from the start: 704 to 828 MiB/s (fio output of mdcallag/mytools bench/arc/dec25.fio.300secs/ser7)."""
+"""Standard deviation of eight tests of this drive of 300 s each (2 MiB writes by 1 to 32 jobs, no fsync) in which the SLC
+cache was full from the start: 704 to 828 MiB/s (fio output of mdcallag/mytools bench/arc/dec25.fio.300secs/ser7)."""
 _FLUSHES: Final = Host(flush_record=0.34e-6, flush_byte=0.9e-9)
-"""What flushes of the desktop are taken to cost: its LOGs do not have their CPU time."""
+"""Assumed CPU cost of the desktop's flushes: its LOGs do not have the CPU time of flushes."""
 _UNSTALLED: Final = 0.1
-"""Quantile of commits that waited for nobody: with 13 jobs most do."""
+"""Quantile of the commits that gives the fsync latency: with 13 jobs most commits waited for another job."""
 
 
 def desktop(data: Path) -> SetText:
-    """The i7-8700K: merges' CPU, devices' bandwidth and commits from LOGs, the cost of a write from memtables between stalls."""
+    """Fit the desktop (i7-8700K) to its LOGs; return its parameter set.
+
+    Compactions give CPU costs, fsyncs and commits the devices' bandwidth and latency, and memtables filled without a stall
+    the cost of a write. Raises InputError if there is no LOG of a calibration run.
+    """
     logs: list[tuple[str, JobLog]] = []
     fills: list[tuple[Cost, float]] = []
     with (data / "logs_index.csv").open(newline="") as file:
@@ -74,7 +81,7 @@ def desktop(data: Path) -> SetText:
                 (write_cpu(entry, logged=False, memtable_bytes=n * entry), per_s) for n, per_s in _unstalled(read, history)
             ]
     if not logs:
-        raise InputError(f"{data}: no LOG of a calibration run of the desktop there")
+        raise InputError(f"{data}: contains no LOG of a calibration run of the desktop; name another folder with --data")
     fixed = {"cores": 12.0, "job_start": 1e-4, "file_overhead": 1.5e-4}
     machine = Host(**fixed)
     merges = [(job_cpu(job, machine), cpu_s) for _, log in logs for job, cpu_s in records.compaction_times(log)]
@@ -94,7 +101,7 @@ def desktop(data: Path) -> SetText:
 def _drives_of_desktop(
     logs: Sequence[tuple[str, JobLog]],
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Bandwidth and fsync latency of each drive, and their standard errors where it has several LOGs."""
+    """Return bandwidth and fsync latency of each drive, and their standard errors for a drive with several LOGs."""
     devices: dict[str, dict[str, float]] = {}
     errors: dict[str, dict[str, float]] = {}
     grouped: dict[str, list[JobLog]] = defaultdict(list)
@@ -122,16 +129,17 @@ def _flush_cpu_s(job: Job) -> float:
 
 
 def _unstalled(log: RocksDbLog, history: LogJobs) -> list[tuple[float, float]]:
-    """(entries, seconds per entry) of the memtables of a LOG that were filled without a stall."""
+    """Return (entries, seconds per entry) of each memtable of a LOG that was filled without a stall."""
     fills = unstalled_fills(log, history.done("flush"))
     return [(f.entries, (f.end_us - f.start_us) / 1e6 / f.entries) for f in fills]
 
 
 def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
-    """The small PC, from totals of one run: writes outside stalls, CPU seconds of all jobs, rate at which they wrote.
+    """Fit the small PC to totals of one run: time of writes outside stalls, CPU seconds of all jobs, their write rate.
 
-    Totals cannot tell record from byte, nor flush from compaction: these keep the proportions that the 40-thread
-    machine's LOGs have. A tree that no longer grows drops in compactions as many entries as flushes bring into it.
+    Totals do not separate costs per entry from costs per byte, nor flushes from compactions. These constants keep the
+    proportions of the 40-thread machine. The tree is taken as no longer growing, so that compactions drop as many entries
+    as flushes add. `rounds`: number of simulations that find the drive's write bandwidth.
     """
     version = _SMALL_PC_RUN.partition("/")[2]
     with (data / "overwrite_one_machine.csv").open(newline="") as file:
@@ -172,9 +180,9 @@ def _set(
 
 
 def _drive_rate(data: Path, host: Mapping[str, float], wrote: float, rounds: int) -> float:
-    """Write rate of the small PC's drive at which the simulated jobs write `wrote` bytes per second, as the real ones did.
+    """Return the write bandwidth of the small PC's drive at which the simulated jobs write `wrote` bytes per second.
 
-    Jobs leave the drive idle while they wait for an fsync or compute, so it is more than what they wrote.
+    The bandwidth is higher than `wrote`, because jobs leave the drive idle while they use the CPU or wait for an fsync.
     """
     case = next(c for c in public_cases(data, ("overwrite",)) if c.name == _SMALL_PC_RUN)
     constants = [f"host.{k}={quantity_text(k, v)}" for k, v in host.items()]
@@ -216,7 +224,7 @@ _SMALL_PC: Final = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Fit, print, and with --write replace the files."""
+    """Fit and print the constants; with --write replace the files. Return 0."""
     parser = argparse.ArgumentParser(prog="python -m lsmlab.validation.calibrate.public_machines", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--write", action="store_true", help="replace the constants in the committed files")

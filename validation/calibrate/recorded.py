@@ -1,4 +1,4 @@
-"""What a recorded run tells about processor and device: job records of its LOG, histograms, counters."""
+"""Recorded run of db_bench: jobs of its LOG, histograms and counters, for the fits of CPU and device constants."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.logs.timings.jobs import Job, timed_jobs
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")
-"""What a repeat must have left."""
+"""Files that each repeat of a recorded case must have."""
 _RESULT: Final = re.compile(r"^(\w+) +: +[\d.]+ micros/op \d+ ops/sec ([\d.]+) seconds (\d+) operations", re.M)
 _STALL: Final = re.compile(r"Cumulative stall: (\d+):(\d+):([\d.]+) H:M:S")
 _HISTOGRAM: Final = re.compile(r"^Microseconds per (\w+):\n(.*?)(?=\n\n|\nMicroseconds|\Z)", re.M | re.S)
@@ -38,12 +38,12 @@ _BUCKET: Final = re.compile(r"[\[(] *(\d+), +(\d+) \] +(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Latencies as db_bench prints them."""
+    """Latency histogram of db_bench."""
 
     count: int
     mean_s: float
     buckets: tuple[tuple[float, float, int], ...]
-    """Above, up to (both in microseconds), how many."""
+    """(lower bound exclusive, upper bound inclusive, count); bounds in microseconds."""
 
 
 @dataclass(frozen=True)
@@ -54,23 +54,23 @@ class RecordedRun:
     """Case and repeat, such as cpu_v100/1."""
     case: str
     config: Mapping[str, Any]
-    """The case's configuration."""
+    """Configuration of the case."""
     duration_s: float
     operations: int
     stall_s: float
     jobs: tuple[Job, ...]
     histograms: Mapping[str, Histogram]
-    """By "write", "read", "seek"."""
+    """Histograms by kind of operation: "write", "read", "seek"."""
     counters: tuple[Mapping[str, float], ...]
-    """One row per second."""
+    """Counters of process and device, one row per second."""
     fills: tuple[Fill, ...]
-    """Memtables that were filled while no stall held the writers back; on the clock of the jobs, in microseconds."""
+    """Memtables that were filled without a stall; times in microseconds on the clock of `jobs`."""
     files_per_level: tuple[tuple[int, ...], ...]
-    """After each flush or compaction."""
+    """Files per level after each flush or compaction."""
     found_share: float
-    """Of the reads, those that found their key."""
+    """Share of the reads whose key existed."""
     digest: str
-    """Of the files that were read."""
+    """SHA-256 of the files that were read."""
 
     @property
     def workload(self) -> Mapping[str, Any]:
@@ -80,55 +80,55 @@ class RecordedRun:
 
     @property
     def entry_bytes(self) -> float:
-        """Key and value of one entry."""
+        """Bytes of key and value of one entry."""
         return _entry_bytes(self.config)
 
     @property
     def threads(self) -> int:
-        """Client threads of the main benchmark."""
+        """Number of client threads of the main benchmark."""
         return int(self.workload.get("threads") or 1)
 
     @property
     def cores(self) -> float:
-        """Of its machine."""
+        """Number of cores of the machine."""
         return float(self.config["host"]["cores"])
 
     @cached_property
     def host(self) -> Host:
-        """Constants of its machine as the case's configuration has them: of those that no fit estimates."""
+        """Host in the case's configuration, for the constants that no fit estimates."""
         about = ("description", "parameters")
         return build(Host, {key: value for key, value in self.config["host"].items() if key not in about}, "host")
 
     @property
     def write(self) -> Cost:
-        """CPU time of one of its writes."""
+        """CPU cost of one write."""
         statistics = bool(self.config["engine"]["options"].get("statistics"))
         return write_cpu(self.entry_bytes, logged=self.logged, statistics=statistics)
 
     @property
     def read(self) -> Cost:
-        """CPU time of one of its point reads: one block if the key is there."""
+        """CPU cost of one point read, which reads one block if the key exists."""
         return point_read_cpu(runs=self.runs_per_read, blocks=self.found_share)
 
     @property
     def runs_per_read(self) -> float:
-        """Sorted runs that a read of a present key probes: all of L0 and of the levels, since most keys lie in the last."""
+        """Mean number of sorted runs that a read probes: all L0 files and all non-empty levels, as most keys are in the last."""
         files = self.files_per_level or ((1,),)
         return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in files]))
 
     @property
     def sleeps_in_fsync(self) -> bool:
-        """Whether its jobs write through the page cache, and so sleep while a file's fsync lasts."""
+        """Whether jobs write through the page cache, and therefore sleep during the fsync of a file."""
         return not self.config["engine"]["options"].get("use_direct_io_for_flush_and_compaction")
 
     @property
     def logged(self) -> bool:
-        """Whether writes go through the write-ahead log."""
+        """Whether writes go to the WAL."""
         return not self.config["engine"]["options"].get("disable_wal")
 
     @property
     def capped(self) -> bool:
-        """Whether a cap stood over the device."""
+        """Whether the device had a cap on bandwidth or on I/O operations."""
         return any(self.config["device"].get(key) is not None for key in ("write_cap", "read_cap", "iops_cap"))
 
     @property
@@ -138,16 +138,16 @@ class RecordedRun:
 
     @property
     def last(self) -> Mapping[str, float]:
-        """The counters at their end."""
+        """Last row of the counters; empty if there is none."""
         return self.counters[-1] if self.counters else {}
 
     def of(self, kind: str) -> list[Job]:
-        """Its flushes or compactions."""
+        """Return the jobs of this kind: "flush" or "compaction"."""
         return [job for job in self.jobs if job.kind == kind]
 
 
 def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
-    """Read one repeat. Raises InputError that names the file and the remedy."""
+    """Read one repeat of a recorded case. Raises InputError if a file is missing, unreadable or has no result."""
     paths = [find_file(folder, name) for name in FILES]
     log_text, output, counters = (read_text(path) for path in paths)
     digest = hashlib.sha256()
@@ -160,7 +160,7 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     history = jobs_of(log)
     jobs = [job for job in timed_jobs(history.jobs, log.zone_us, _entry_bytes(config)) if job.wall_s]
     if not any(job.kind == "flush" for job in jobs):
-        raise InputError(f"{paths[0]}: no finished flush in it; record the case again, for longer")
+        raise InputError(f"{paths[0]}: contains no finished flush; record the case again for a longer time")
     stall, reads = _STALL.search(output), _FOUND.search(output)
     return RecordedRun(
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
@@ -186,11 +186,11 @@ def _entry_bytes(config: Mapping[str, Any]) -> float:
 
 
 def find_file(folder: Path, name: str) -> Path:
-    """A file of a repeat, plain or packed. Raises InputError if it is not there."""
+    """Return the path of a repeat's file, plain or compressed. Raises InputError if there is none."""
     for end in ("", ".xz", ".gz"):
         if (folder / f"{name}{end}").is_file():
             return folder / f"{name}{end}"
-    raise InputError(f"{folder}: {name} is missing; 'lsmlab record --again' makes it")
+    raise InputError(f"{folder}: {name} is missing; record the case again with 'lsmlab record --again'")
 
 
 def _histograms(output: str) -> dict[str, Histogram]:

@@ -1,4 +1,4 @@
-"""A calibration in words and as a parameter file: values with units, errors, and what the data cannot tell apart."""
+"""Output of a calibration: parameter file, report for the terminal, JSON. Says which constants the data do not separate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lsmlab.validation.calibrate.parameter_file import SILENT, SetText, quantity
 from lsmlab.validation.calibrate.solve import Solution
 
 VERSION: Final = 2
-"""Of the fitted sets: 1 held the defaults."""
+"""Version of the fitted sets; version 1 had the defaults."""
 _SOURCES: Final[Mapping[str, str]] = {
     "host.cores": "the recordings' own note of the machine",
     "host.core_contention": "time of jobs beyond their computing, reading and writing, by threads beside them",
@@ -46,13 +46,13 @@ _SOURCES: Final[Mapping[str, str]] = {
     "device.throttle_io": "bytes per operation of writes, counted by the block layer, small ones of each file apart",
 }
 _WEAK: Final = 1.0
-"""Singular values below this: that combination is known less well from the data than from the priors."""
+"""If the singular value of a combination of constants is below this, the priors determine it better than the data do."""
 _STRONG: Final = 0.3
-"""Parts of a combination (a unit vector) above this are named."""
+"""Least component of a combination (a unit vector) for its constant to be named."""
 
 
 def parameter_text(found: Calibration, command: str) -> str:
-    """The parameter file: the same bytes for the same recordings."""
+    """Return the content of the parameter file; the same recordings give the same bytes."""
     silent = set(found.solution.at_prior())
     fitted = {group: found.fitted(group) for group in ("host", "device")}
     errors = {
@@ -82,7 +82,7 @@ def parameter_text(found: Calibration, command: str) -> str:
 
 
 def _sources(found: Calibration) -> dict[str, str]:
-    """What each constant was estimated from; where nothing better is written down, the equations that it is in."""
+    """Return the source of each constant: from `_SOURCES`, otherwise the names of the equations that contain it."""
     names: dict[str, list[str]] = {}
     for equation in found.equations:
         for key in equation.keys:
@@ -91,7 +91,7 @@ def _sources(found: Calibration) -> dict[str, str]:
 
 
 def report_text(found: Calibration) -> str:
-    """What was fitted to what, how well, and what cannot be known, for the terminal."""
+    """Return the report for the terminal: constants, errors, misfit of each equation, and identifiability."""
     solution, cases = found.solution, len(found.cases)
     lines = [
         f"{found.machine}: {found.cores} cores, device {found.device}; {len(found.runs)} runs of "
@@ -126,28 +126,28 @@ def _furthest(misses: Any, clusters: Any) -> tuple[str, float]:
 
 
 def identifiability(solution: Solution) -> list[str]:
-    """In words: what the runs cannot tell."""
+    """Return sentences about constants that the runs do not determine, or do not separate from each other."""
     lines = []
     silent = solution.at_prior()
     if silent:
-        lines.append(f"The runs say next to nothing about {', '.join(silent)}: values and errors are those of the priors.")
+        lines.append(f"The runs do not determine {', '.join(silent)}: values and errors are those of the priors.")
     for first, second, correlation in solution.alike():
-        lines.append(f"The runs cannot tell {first} from {second} (correlation {correlation:+.2f}).")
+        lines.append(f"The runs do not separate {first} from {second} (correlation of errors {correlation:+.2f}).")
     groups: dict[tuple[str, ...], float] = {}
     for value, direction in zip(solution.singular_values, solution.directions, strict=False):
         strong = tuple(c.key for c, x in zip(solution.constants, direction, strict=True) if abs(x) > _STRONG)
         if value < _WEAK and len(strong) > 1:
             groups[strong] = min(value, groups.get(strong, math.inf))
     for keys, value in groups.items():
-        lines.append(f"The runs know {', '.join(keys)} together better than each alone (singular value {value:.2g}).")
+        lines.append(f"The runs do not separate {', '.join(keys)} from each other (singular value {value:.2g}).")
     for constant in solution.constants:
         if constant.high < math.inf and solution.values[constant.key] > 0.995 * constant.high:
-            lines.append(f"{constant.key} is at the end of its range: the model lacks something there.")
-    return lines or ["All constants are told apart by the runs."]
+            lines.append(f"{constant.key} is at the upper end of its range: the model lacks an effect there.")
+    return lines or ["The runs determine all constants."]
 
 
 def document(found: Calibration) -> dict[str, Any]:
-    """The calibration as JSON."""
+    """Return the calibration as a JSON document."""
     solution = found.solution
     silent = set(solution.at_prior())
     return {

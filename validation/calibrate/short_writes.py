@@ -1,4 +1,4 @@
-"""What histograms say of writes that waited for no stall: their spread, and how often something interrupts them."""
+"""Equations from histograms of unstalled writes: spread of their latencies, frequency and length of interruptions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from lsmlab.validation.logs.histogram_clock import bucket_bounds, seen_below
 from scipy.optimize import minimize
 
 _UNSTALLED_US: Final = 10
-"""Writes up to here were computing and nothing else."""
+"""Longest write that consists of CPU time only."""
 _INTERRUPTED_US: Final = (22.0, 170.0)
-"""What took longer than the one was held up, what took less than the other did not wait for a core or the DB mutex."""
+"""Shortest and longest write with an interruption. Shorter writes were not interrupted; longer ones also waited for a core or
+the DB mutex."""
 
 
 def spread(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Standard deviation of the logarithm of a single thread's unstalled writes."""
+    """Standard deviation of the logarithm of the latency of a single thread's unstalled writes."""
     used = _single_writers(runs)
     measured = np.array([short_writes(run.histograms["write"])[1] for run in used])
 
@@ -32,7 +33,7 @@ def spread(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def interruptions(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Computing between two interruptions, and how long one takes."""
+    """CPU time between two interruptions, and length of an interruption."""
     used = [(run, found) for run in _single_writers(runs) if (found := _interruptions(run.histograms["write"]))]
     measured = np.array([found for _, found in used]).reshape(-1, 2)
 
@@ -49,7 +50,7 @@ def _single_writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
 
 
 def _interruptions(histogram: Histogram) -> tuple[float, float] | None:
-    """(seconds of computing between two, mean seconds of one); None if there were none."""
+    """Return (CPU seconds between two interruptions, mean seconds of one); None if no write was interrupted."""
     low, high = _INTERRUPTED_US
     held = [(math.sqrt(a * b), n) for a, b, n in histogram.buckets if low <= a and b <= high]
     count = sum(n for _, n in held)
@@ -61,9 +62,10 @@ def _interruptions(histogram: Histogram) -> tuple[float, float] | None:
 
 
 def short_writes(histogram: Histogram) -> tuple[float, float]:
-    """Mean in seconds and spread of the log-logistic times that are most likely, as RocksDB's clock shows them.
+    """Fit a log-logistic distribution to the short latencies of a histogram; return its mean in seconds and its spread.
 
-    By maximum likelihood of the counts in the buckets up to 10 us, or up to four times the median if that is more.
+    The fit maximises the likelihood of the counts in the buckets up to 10 us, or up to four times the median if that is
+    more. It includes the rounding by RocksDB's clock (`histogram_clock`).
     """
     counts = {high: n for _, high, n in histogram.buckets}
     bounds = [b for b in bucket_bounds() if b <= max(counts)]

@@ -1,11 +1,11 @@
-"""Bounded least squares with priors: constants, standard errors, and which of them the data cannot tell apart.
+"""Bounded least squares with priors: constants, standard errors, and pairs of constants that the data do not separate.
 
-Every constant is positive and searched as theta = log(value / prior). Residuals are what equations miss by, in units of
-the spread that they state; a soft L1 loss keeps single bad jobs from deciding (SciPy's definition, applied to the data
-alone). A prior adds the residual theta / width. Standard errors come from the Jacobian at the solution with the
-residuals' scores added up by run first ("sandwich" clustered by run), since what one run has in common (the state of the
-machine in that minute) is not averaged out by the number of its jobs; they are no smaller than those of independent
-residuals.
+All constants are positive; the search variable is theta = log(value / prior). The residuals of an equation are in units of
+the spread that the equation gives. A soft L1 loss limits the influence of single outliers (SciPy's definition, applied to
+the data only). A prior adds the residual theta / width. Standard errors come from the Jacobian at the solution, with the
+scores of the residuals first summed by run ("sandwich" estimate clustered by run): errors that all jobs of a run share,
+such as the state of the machine at that time, do not average out over the jobs. The errors are at least as large as those
+of independent residuals.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 Values = Mapping[str, float]
 
 AT_PRIOR: Final = 0.8
-"""A standard error above this share of the prior's width: the data say next to nothing."""
+"""The data do not determine a constant whose standard error is above this share of the prior's width."""
 ALIKE: Final = 0.9
-"""Correlation of two constants' errors beyond which the data cannot tell them apart."""
+"""The data do not separate two constants whose errors have a correlation above this."""
 _TOLERANCE: Final = 1e-11
 _WIDEST: Final = 8.0
-"""Bounds of the search, in widths of the prior."""
+"""Bounds of the search for theta, in widths of the prior."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,54 +36,55 @@ class Constant:
     """One constant of a fit."""
 
     key: str
-    """Of the configuration, such as "host.write_op"; other names help the fit and are not written."""
+    """Key of the configuration, such as "host.write_op"."""
     prior: float
-    """In base units."""
+    """Value of the prior in base units."""
     width: float
-    """Standard deviation of the logarithm."""
+    """Standard deviation of the prior's logarithm."""
     high: float = math.inf
+    """Upper bound in base units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """One kind of measurement."""
+    """Equation of one kind of measurement."""
 
     name: str
     misses: Callable[[Values], Array]
-    """Residuals at given constants, in units of the spread of the measurement. Shape (n,)."""
+    """Function that returns the residuals at given constants, in units of the spread of the measurement. Shape (n,)."""
     clusters: Sequence[str]
-    """Name of the run that each residual belongs to."""
+    """Name of the run of each residual."""
     keys: Sequence[str]
-    """Constants that it depends on."""
+    """Keys of the constants in the equation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A fit."""
+    """Result of a fit."""
 
     constants: tuple[Constant, ...]
     values: dict[str, float]
     relative_errors: dict[str, float]
-    """Standard deviations of the logarithms."""
+    """Standard errors of the logarithms of the values."""
     correlation: Array
-    """Of the errors, in the order of `constants`."""
+    """Correlation matrix of the errors, in the order of `constants`. Shape (n, n)."""
     singular_values: Array
-    """Of the Jacobian of the data (without priors), each column in units of its prior's width; from the largest."""
+    """Singular values of the Jacobian of the data (without priors), each column in units of its prior's width; descending."""
     directions: Array
-    """The combinations of constants that belong to them; row by row."""
+    """Combination of constants of each singular value, one row each."""
     residuals: dict[str, Array]
-    """By equation, with the loss not applied."""
+    """Residuals by equation, before the loss function."""
 
     def error(self, key: str) -> float:
-        """Standard error of a constant, in its own unit."""
+        """Return the standard error of a constant, in the unit of its value."""
         return self.values[key] * self.relative_errors[key]
 
     def at_prior(self) -> list[str]:
-        """Constants of which the data say next to nothing."""
+        """Return the keys of the constants that the data do not determine."""
         return [c.key for c in self.constants if self.relative_errors[c.key] > AT_PRIOR * c.width]
 
     def alike(self) -> list[tuple[str, str, float]]:
-        """Pairs that the data cannot tell apart, with the correlation of their errors."""
+        """Return the pairs of constants that the data do not separate, with the correlation of their errors."""
         found = []
         for i, first in enumerate(self.constants):
             for j in range(i):
@@ -93,9 +94,9 @@ class Solution:
 
 
 def solve(constants: Sequence[Constant], equations: Sequence[Equation]) -> Solution:
-    """Fit all constants to all equations at once. Raises InputError if there is nothing to fit to."""
+    """Fit all constants to all equations at once. Raises InputError if there is no equation."""
     if not equations:
-        raise InputError("no usable measurement in these runs; record cases without caps, with report_bg_io_stats")
+        raise InputError("these runs have no usable measurement; record cases without caps and with report_bg_io_stats")
     keys = [c.key for c in constants]
     priors, widths = (np.array([getattr(c, name) for c in constants]) for name in ("prior", "width"))
     column = {key: i for i, key in enumerate(keys)}
@@ -118,7 +119,7 @@ def solve(constants: Sequence[Constant], equations: Sequence[Equation]) -> Solut
     theta = np.asarray(found.x, dtype=np.float64)
     jacobian = _jacobian(equations, values_at, theta, column)
     raw = data(theta)
-    weights = 1.0 / np.sqrt(1.0 + raw**2)  # of the soft L1 loss: its influence function is r times this
+    weights = 1.0 / np.sqrt(1.0 + raw**2)  # of the soft L1 loss: the influence function is r times the weight
     covariance = _covariance(jacobian, raw, weights, widths, [c for e in equations for c in e.clusters])
     errors = np.sqrt(np.diag(covariance))
     _, singular, directions = np.linalg.svd(jacobian * np.sqrt(weights)[:, None] * widths, full_matrices=False)
@@ -132,14 +133,14 @@ def solve(constants: Sequence[Constant], equations: Sequence[Equation]) -> Solut
 
 
 def _softened(misses: Array) -> Array:
-    """Residuals whose squares are the soft L1 loss of the given ones."""
+    """Return residuals whose squares are the soft L1 loss of the given residuals."""
     return np.asarray(np.sign(misses) * np.sqrt(2.0 * (np.sqrt(1.0 + misses**2) - 1.0)), dtype=np.float64)
 
 
 def _jacobian(
     equations: Sequence[Equation], values_at: Callable[[Array], dict[str, float]], theta: Array, column: Mapping[str, int]
 ) -> Array:
-    """Of the data, by central differences; only the columns that an equation depends on are computed."""
+    """Return the Jacobian of the data by central differences; only columns of an equation's own constants are computed."""
     step = 1e-5
     rows = []
     for equation in equations:
@@ -154,8 +155,11 @@ def _jacobian(
 
 
 def _covariance(jacobian: Array, raw: Array, weights: Array, widths: Array, clusters: Sequence[str]) -> Array:
-    """Of theta: the clustered sandwich, each variance at least that of independent residuals, at most the prior's."""
-    # the derivative of the influence function, not the weight: it is smaller, so misfits make errors larger
+    """Return the covariance of theta: the clustered sandwich estimate.
+
+    Each variance is at least that of independent residuals, and at most that of the prior.
+    """
+    # the derivative of the influence function is smaller than the weight, so large residuals increase the errors
     curved = weights**3
     inverse = np.linalg.inv(jacobian.T @ (curved[:, None] * jacobian) + np.diag(1.0 / widths**2))
     names = sorted(set(clusters))

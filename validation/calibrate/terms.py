@@ -1,4 +1,4 @@
-"""Equations from costs: which constants of a cost a fit solves for, and what the other constants add."""
+"""Equations from costs: constants to solve for, and seconds that the other constants add."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ class Row(NamedTuple):
 
     cost: Cost
     host: Host
-    """Of its machine: values of the constants that no fit estimates."""
+    """Host with the values of the constants that no fit estimates."""
     seconds: float
+    """Measured seconds."""
     run: str
-    """Name of the run that it is from."""
+    """Name of the run."""
 
 
 class Design(NamedTuple):
-    """Costs as a linear system."""
+    """Linear system of costs."""
 
     columns: dict[str, Array]
-    """Counts of the constants to solve for, by key. Shape (n,) each."""
+    """Counts of each constant to solve for, by key. Shape (n,) each."""
     fixed_s: Array
-    """Seconds of the other constants."""
+    """Seconds that the other constants add. Shape (n,)."""
 
 
 def is_estimated(key: str) -> bool:
-    """Whether fits estimate a constant: of the host those that `Host` declares with a prior, of the device all."""
+    """Whether fits estimate a constant: host constants that `Host` declares with a prior, and all device constants."""
     return key in _ESTIMATED or key.startswith(f"{DEVICE}.")
 
 
 def design(costs: Sequence[tuple[Cost, Host]], keys: Sequence[str] | None = None) -> Design:
-    """Set up the linear system of some costs.
+    """Build the linear system of some costs.
 
-    `keys`: constants to solve for; by default all that fits estimate and that occur in the costs.
+    `keys`: constants to solve for; by default all constants with a count in the costs that fits estimate.
     """
     rows = [cost.counts() for cost, _ in costs]
     counted = list(dict.fromkeys(key for row in rows for key, count in row.items() if count != 0.0))
@@ -62,14 +63,15 @@ def _name(key: str) -> str:
 
 
 def keys_of(costs: Sequence[Cost]) -> list[str]:
-    """Constants that occur in some costs and that fits estimate, even if none of them is counted."""
+    """Return the keys of the constants in some costs that fits estimate, including those with a count of 0."""
     return list(dict.fromkeys(key for cost in costs for key in cost.counts() if is_estimated(key)))
 
 
 def linear(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
-    """Cost = seconds measured, with a scatter of `spread` for an average one that grows with its square root.
+    """Return the equation cost = measured seconds, with a scatter that grows with the square root of the seconds.
 
-    So totals over many jobs are right, and large jobs count for more than small ones.
+    `spread`: relative scatter of a measurement of mean length. Totals over many jobs are right this way, and large jobs
+    have more weight than small ones. None if there are fewer than `_FEWEST` measurements.
     """
     if len(rows) < _FEWEST:
         return None
@@ -87,7 +89,7 @@ def linear(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
 
 
 def relative(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
-    """Cost = seconds measured, with the same relative scatter `spread` for all."""
+    """Return the equation cost = measured seconds, with the same relative scatter `spread` for all; None without rows."""
     if not rows:
         return None
     seconds = np.array([row.seconds for row in rows])

@@ -1,4 +1,4 @@
-"""The verb `calibrate`: constants of a machine from runs that were recorded on it."""
+"""Command `lsmlab calibrate`: fits the constants of a machine to runs that were recorded on it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lsmlab.validation.calibrate.set_text import document, parameter_text, repor
 from lsmlab.validation.checkout import OWN_CASES, source_tree_or_error
 
 CASES: Final = OWN_CASES / "calibration"
-_ABOUT: Final = """Fit the processor and device constants of a machine to runs that 'lsmlab record' made on it: bounded least
+_ABOUT: Final = """Fit the CPU and device constants of a machine to runs that 'lsmlab record' recorded on it: bounded least
 squares over job records, histograms and counters, with priors from configs/host/default and configs/device. Only cases of
-the calibration part are accepted. Says which constants the runs cannot tell apart."""
+the calibration part are accepted. The report names the constants that the runs do not separate."""
 
 
 def calibrate(argv: list[str]) -> int:
-    """Fit, print, and write the parameter file where one is asked for. Returns 0."""
+    """Fit and print the constants; with --out write the parameter file. Return 0."""
     parser = LineParser(prog="lsmlab calibrate", description=_ABOUT)
     parser.add_argument(
         "cases", nargs="?", type=Path, metavar="CASES",
@@ -46,4 +46,4 @@ def calibrate(argv: list[str]) -> int:
 
 
 COMMAND: Final = "lsmlab calibrate"
-"""What the file says that it was written by; its arguments are the machine's affair."""
+"""Command in the parameter file. Its arguments are left out, since they are paths of one machine."""

@@ -19,7 +19,7 @@ LABELS: Final = {
     "compaction_write_bytes_per_s": "one compaction writes",
     "host.job_start": "start of a compaction",
     "host.unlink_byte": "deletion of a file, per byte",
-    "host.file_overhead": "end of a merge, per file",
+    "host.file_overhead": "end of a compaction, per file",
     "host.write_op": "client, time of a write",
     "host.sleep_penalty": "client, lost per sleep of a delayed write",
     "device.write_bandwidth": "device, writes",
@@ -27,7 +27,7 @@ LABELS: Final = {
     "device.write_limit": "all jobs together wrote",
     "device.read_bandwidth": "device, reads",
 }
-"""Labels of the estimates in the terminal."""
+"""Labels of the estimates in the terminal and on the page."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from lsmlab.validation.importer.workload import InferredWorkload
 
 _MARGIN: Final = 1.1
-"""Size of the key space as a multiple of the keys that the LOG shows, so that inserts do not exhaust it."""
+"""Room for inserts in the key space, as a multiple of the LOG's writes."""
 _FEWEST_KEYS: Final = 1000
 
 
