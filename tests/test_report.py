@@ -131,7 +131,7 @@ def test_stalls_are_offered_longest_first(run: Path) -> None:
         ({"reads": False}, "Writers were held back"),
         ({"stalls": 0}, "Writers were never held back."),
         ({"stalls": 0, "jobs": 0}, "No background job ran."),
-        ({"stalls": 0, "jobs": 0, "reads": False}, "No level ever held a file."),
+        ({"stalls": 0, "jobs": 0, "reads": False}, "No level ever had a file."),
         ({"seconds": 1, "stalls": 1, "jobs": 1}, "Writers were held back"),
     ],
     ids=["no reads", "no stalls", "no jobs", "writes only", "one second"],

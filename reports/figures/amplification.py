@@ -1,9 +1,9 @@
-"""Where the written bytes came from: write amplification by level."""
+"""Figure of write amplification by level, with a table on amplification and device endurance."""
 
 from __future__ import annotations
 
 import html
-from typing import Any
+from typing import Any, Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace
@@ -11,14 +11,17 @@ from lsmlab.reports.headline import endurance_years, number
 from lsmlab.reports.palette import CONSUMERS, level_color
 from lsmlab.reports.run_data import RunData
 
+WAL: Final = "WAL"
+"""Label of the bytes written to the write-ahead log."""
+
 
 def amplification(run: RunData) -> Figure:
-    """Bytes written into each level per user byte as one stacked bar, and a table on amplification and endurance."""
+    """Draw the bytes written into each level per user byte as one stacked bar, above a table on device endurance."""
     traces: list[Trace] = []
     parts = written_per_user_byte(run)
     total = sum(value for _, value, _ in parts)
     for name, value, color in parts:
-        room = value >= 0.04 * total  # narrower bars cannot hold their label
+        room = value >= 0.04 * total  # a narrower bar has no space for its label
         traces.append({
             "type": "bar", "orientation": "h", "x": [value], "y": ["W-Amp"], "name": name,
             "marker": {"color": color},
@@ -27,26 +30,26 @@ def amplification(run: RunData) -> Figure:
             "hovertemplate": f"{name}: %{{x:.2f}} bytes per user byte<extra></extra>",
         })  # fmt: skip
     caption = (
-        "How often a byte of user data was written, by the level that it was written into: the log and the flush write "
-        "it once each, every compaction into a deeper level once or more again."
+        "Bytes written per byte of user data, by output level. The WAL and the flush write each byte once; each "
+        "compaction into a deeper level writes it at least once more."
     )
     return Figure(
         "amplification", "Amplification and endurance", caption, traces,
         {"barmode": "stack", "xaxis": {"title": {"text": "bytes written per user byte"}}, "hovermode": "closest",
          "legend": {"traceorder": "normal"}, "yaxis": {"visible": False}},
-        height_px=210, empty="Nothing was written by background jobs.", after=_table(run),
+        height_px=210, empty="Background jobs wrote nothing.", after=_table(run),
     )  # fmt: skip
 
 
 def written_per_user_byte(run: RunData) -> list[tuple[str, float, str]]:
-    """(name, bytes per user byte, colour) of the log and of each level that was written, in the order of the path."""
+    """Return (name, bytes written per user byte, colour) of the WAL and of each level, L0 first."""
     user = number(run.summary, "user_bytes_written") or float(run.column("user_bytes").sum())
     if not user:
         return []
     parts = []
-    log = float(run.column("write_bytes_client_per_s").sum())
-    if log:
-        parts.append(("log", log / user, CONSUMERS["client"]))
+    wal_bytes = float(run.column("write_bytes_client_per_s").sum())
+    if wal_bytes:
+        parts.append((WAL, wal_bytes / user, CONSUMERS["client"]))
     for row in run.summary.get("levels") or []:
         written = number(row, "write_bytes")
         if written:
@@ -72,8 +75,8 @@ def _table(run: RunData) -> str:
         ("Written to the device", _maybe(number(run.summary, "device_bytes_written"), numbers.size)),
         ("Read from the device", _maybe(number(run.summary, "device_bytes_read"), numbers.size)),
         ("Rated writes of the device", _maybe(number(device, "endurance_bytes"), numbers.size)),
-        ("Share of them used by this run", _maybe(number(device, "endurance_used"), numbers.percent)),
-        ("Endurance at this rate", _maybe(years, numbers.years)),
+        ("Share of the rated writes used by this run", _maybe(number(device, "endurance_used"), numbers.percent)),
+        ("Endurance at this write rate", _maybe(years, numbers.years)),
     ]
     cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows if v)
     return f'<table class="facts">{cells}</table>' if cells else ""

@@ -1,4 +1,4 @@
-"""Stalls as coloured bands behind a figure over time."""
+"""Coloured bands for write stalls behind a figure over time."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from lsmlab.reports.run_data import Floats, RunData
 from lsmlab.reports.timeline import Timeline
 
 MOST_BANDS = 4000
-"""Up to this many stalls each gets its own band; beyond, bands have the height of the stalled share of their time."""
+"""Largest number of stalls with a band each; for more, the height of a band is the stalled share of an interval."""
 
 _STRETCHES = 240
-"""Stretches of time for which the stalled share is drawn then."""
+"""Number of intervals for which the stalled share is drawn if there are more than `MOST_BANDS` stalls."""
 
 _OPACITY = {True: 0.50, False: 0.38}
 
 BANDS_AXIS: dict[str, Any] = {"range": [0, 1], "visible": False, "fixedrange": True}
-"""Axis `y` of a figure with bands; its data live on `y2`, which is drawn above."""
+"""Axis `y` of a figure with bands; the data use axis `y2`, which is drawn on top."""
 
 DATA_AXIS: dict[str, Any] = {"overlaying": "y", "side": "left", "tickmode": "auto"}
 
 
 def exact_bands(run: RunData) -> bool:
-    """Whether each stall has its own band, or there are too many for that."""
+    """Return whether each stall has its own band (see `MOST_BANDS`)."""
     return len(run.stalls.get("start_s", ())) <= MOST_BANDS
 
 
 def stall_bands(run: RunData, *, legend: bool = True) -> list[Trace]:
-    """One filled trace per cause that occurred."""
+    """Return one filled trace per stall cause that occurred."""
     if not len(run.stalls.get("start_s", ())):
         return []
     corners = _exact(run) if exact_bands(run) else _shares(run)
@@ -60,7 +60,7 @@ def _exact(run: RunData) -> dict[str, tuple[Floats, Floats]]:
 
 
 def _shares(run: RunData) -> dict[str, tuple[Floats, Floats]]:
-    """Boxes stacked by cause; their height is the share of a stretch of time that was spent in the cause."""
+    """Return boxes stacked by cause; the height of a box is the stalled share of its interval."""
     stretch = Timeline.of(run.times_s, _STRETCHES)
     below = np.zeros(len(stretch.starts))
     result = {}
@@ -73,7 +73,7 @@ def _shares(run: RunData) -> dict[str, tuple[Floats, Floats]]:
 
 
 def _boxes(starts: Floats, ends: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Corners of one closed box per interval, with a gap after each."""
+    """Return the corners of one closed box per interval, with a gap after each box."""
     gap = np.full(len(starts), np.nan)
     x = np.column_stack((starts, starts, ends, ends, starts, gap)).ravel()
     y = np.column_stack((low, high, high, low, low, gap)).ravel()

@@ -1,7 +1,7 @@
-"""What a figure is: Plotly traces and layout as plain dictionaries, with the words around them.
+"""Figure: Plotly traces and layout as plain dictionaries, with title and caption.
 
-Plotly's Python objects are not used: they cost a second of import and check what the tests here check. Colours of text
-and grid are set by the page's script, which knows whether the reader prefers dark.
+Plotly's Python objects are not used: their import takes a second, and the tests already make their checks. The script
+of the page sets the colours of text and grid, for light or dark mode.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lsmlab.reports.palette import translucent
 
 Trace = dict[str, Any]
 _DOT_PX: Final = 5.0
-"""Of a point without neighbours on a line."""
+"""Size of the dot for a point of a line that has no neighbours."""
 
 
 @dataclass(frozen=True)
@@ -26,34 +26,34 @@ class Figure:
     """One figure of a page."""
 
     id: str
-    """Its HTML id."""
+    """HTML id."""
     title: str
     caption: str
-    """How to read it: plain words, one or two sentences."""
+    """One or two sentences on how to read the figure."""
     traces: list[Trace]
-    """Empty: the page shows `empty` instead."""
+    """Plotly traces; if there are none, the page shows the text `empty`."""
     layout: dict[str, Any] = field(default_factory=dict)
     height_px: int = 380
     timeline: bool = False
-    """Whether its x axis is the run's time: such figures zoom together."""
+    """Whether the x axis is the time of the run; these figures zoom together."""
     empty: str = "Nothing to show."
     before: str = ""
     """HTML above the drawing."""
     after: str = ""
     """HTML below the drawing."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Data for the page's script."""
+    """Further data for the script of the page."""
 
 
 def packed(values: npt.ArrayLike, *, exact: bool = False) -> dict[str, str]:
-    """Array as Plotly's binary form: single precision, or double if `exact` (times of jobs)."""
+    """Encode an array in Plotly's binary form: in single precision, or in double precision if `exact` (for times)."""
     kind = "f8" if exact else "f4"
     data = np.ascontiguousarray(np.asarray(values, dtype=f"<{kind}"))
     return {"dtype": kind, "bdata": base64.b64encode(data.tobytes()).decode("ascii")}
 
 
 def line(x: npt.ArrayLike, y: npt.ArrayLike, name: str, color: str, **more: Any) -> Trace:
-    """Line through points; one that has no neighbour is a dot. Times need double precision, values do not."""
+    """Return a line through points; a point without neighbours is a dot. `x` is packed in double precision."""
     style = {"color": color, "width": more.pop("width", 1.8)}
     if dash := more.pop("dash", None):
         style["dash"] = dash
@@ -65,7 +65,7 @@ def line(x: npt.ArrayLike, y: npt.ArrayLike, name: str, color: str, **more: Any)
 
 
 def _alone(y: npt.ArrayLike) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Values between two gaps, which a line does not show."""
+    """Mark the values between two gaps, which a line does not show."""
     known = np.isfinite(np.asarray(y, dtype=float))
     beside = np.zeros_like(known)
     beside[1:] |= known[:-1]
@@ -77,7 +77,7 @@ def _alone(y: npt.ArrayLike) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def envelope(
     x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, name: str, color: str, **more: Any
 ) -> list[Trace]:
-    """Band between two lines: the range that the rows behind a point cover."""
+    """Return a band from `low` to `high`: the range of the series rows that one point summarizes."""
     edges = np.concatenate((np.asarray(x, dtype=float), np.asarray(x, dtype=float)[::-1]))
     values = np.concatenate((np.asarray(low, dtype=float), np.asarray(high, dtype=float)[::-1]))
     return [{
@@ -88,7 +88,7 @@ def envelope(
 
 @dataclass(frozen=True)
 class Mark:
-    """A labelled horizontal line over the whole width: a trigger, a limit, a target."""
+    """Labelled horizontal line over the whole width, for a trigger, a limit or a target."""
 
     y: float
     text: str
@@ -97,7 +97,7 @@ class Mark:
 
 
 def marks(items: Sequence[Mark], *, logarithmic: str = "") -> dict[str, Any]:
-    """Layout entries of marks. On the axis named `logarithmic` Plotly wants the logarithm for a label's place."""
+    """Return the layout entries of marks. On the axis `logarithmic`, Plotly takes logarithms for label positions."""
     return {
         "shapes": [
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": m.axis, "y0": m.y, "y1": m.y, "layer": "above",
@@ -114,7 +114,7 @@ def marks(items: Sequence[Mark], *, logarithmic: str = "") -> dict[str, Any]:
 
 
 def byte_unit(largest_bytes: float) -> tuple[float, str]:
-    """Binary unit in which an axis up to `largest_bytes` reads well: (bytes, name)."""
+    """Choose the binary unit of an axis up to `largest_bytes`: (bytes per unit, name)."""
     for power, name in ((40, "TiB"), (30, "GiB"), (20, "MiB")):
         if largest_bytes >= 2.0**power:
             return 2.0**power, name
@@ -122,6 +122,6 @@ def byte_unit(largest_bytes: float) -> tuple[float, str]:
 
 
 def time_axis(end_s: float | None = None, **more: Any) -> dict[str, Any]:
-    """X axis that all timeline figures share; `end_s` keeps it from growing beyond the run for the sake of a dot."""
+    """Return the x axis of timeline figures; it ends at `end_s` at the latest, if given."""
     end = {} if end_s is None else {"autorangeoptions": {"maxallowed": end_s}}
     return {"title": {"text": "simulated time (s)"}, "rangemode": "tozero", "tickformat": ",", **end, **more}

@@ -1,11 +1,11 @@
-"""Figures that set several runs against each other."""
+"""Figures that compare several runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from lsmlab.reports.figures.amplification import written_per_user_byte
+from lsmlab.reports.figures.amplification import WAL, written_per_user_byte
 from lsmlab.reports.figures.base import Figure, Trace, line, time_axis
 from lsmlab.reports.figures.latency import PERCENTILE_AXIS, percentile_curve
 from lsmlab.reports.figures.throughput import LATENCY_AXIS
@@ -14,23 +14,23 @@ from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
 
 _POINTS = 500
-"""Points per run and line: eight overlaid lines are read for their course, not for single seconds."""
+"""Points per line: single seconds would not be visible in eight overlaid lines."""
 
 
 def overlaid_throughput(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
-    """Operations per second of all runs."""
+    """Draw the operations per second of all runs."""
     traces = []
     for run, name, color in zip(runs, names, RUNS, strict=False):
         timeline = Timeline.of(run.times_s, _POINTS)
         total = run.rate("write_ops") + run.rate("read_ops")
         traces.append(line(timeline.middle_s, timeline.mean(total), name, color, hovertemplate="%{y:,.0f} /s"))
-    caption = "Operations per second, reads and writes together; of long runs a point is the mean of several seconds."
+    caption = "Operations per second, reads and writes together. In long runs, a point is the mean of several seconds."
     layout = {"xaxis": time_axis(), "yaxis": {"title": {"text": "operations / s"}, "rangemode": "tozero"}}
     return Figure("throughput", "Throughput", caption, traces, layout, height_px=420, timeline=True)
 
 
 def overlaid_p99(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
-    """Write P99 per second of all runs; read P99 where a run has no writes."""
+    """Draw the write P99 of each second of all runs; the read P99 for a run without writes."""
     traces = []
     for run, name, color in zip(runs, names, RUNS, strict=False):
         timeline = Timeline.of(run.times_s, _POINTS)
@@ -39,13 +39,16 @@ def overlaid_p99(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
         y = timeline.high(np.where(values > 0, values, np.nan))
         if np.isfinite(y).any():
             traces.append(line(timeline.middle_s, y, name, color, hovertemplate="%{y:.3s}s"))
-    caption = "P99 of the writes of each second (of reads in a run without writes); of long runs the worst second."
+    caption = (
+        "P99 of the writes in each second (of the reads in a run without writes). In long runs, a point is the worst "
+        "of several seconds."
+    )
     layout = {"xaxis": time_axis(max(float(run.times_s[-1]) for run in runs)), "yaxis": LATENCY_AXIS}
     return Figure("latency-over-time", "P99 latency per second", caption, traces, layout, height_px=420, timeline=True)
 
 
 def overlaid_latency(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
-    """Latency distributions of all runs, writes solid and reads dashed."""
+    """Draw the latency distributions of all runs, writes as solid and reads as dashed lines."""
     traces = []
     for run, name, color in zip(runs, names, RUNS, strict=False):
         for op, dash in (("write", None), ("read", "dash")):
@@ -62,13 +65,13 @@ def overlaid_latency(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
                         hovertemplate="%{y:.3s}s<extra>%{fullData.name}</extra>",
                     )
                 )
-    caption = "Each labelled step to the right is ten times as rare: compare the curves where your users feel them."
+    caption = "With each labelled step to the right, operations are ten times as rare: the tail is on the right."
     layout = {"xaxis": PERCENTILE_AXIS, "yaxis": LATENCY_AXIS, "hovermode": "closest"}
     return Figure("latency-distribution", "Latency distribution to P99.99", caption, traces, layout, height_px=440)
 
 
 def stall_bars(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
-    """Stalled seconds by cause, one bar per run."""
+    """Draw the stalled seconds by cause, one bar per run."""
     seconds = [run.stall_seconds() for run in runs]
     causes = [c for c in STALLS if any(c in s for s in seconds)]
     causes += sorted({c for s in seconds for c in s} - set(STALLS))
@@ -77,16 +80,16 @@ def stall_bars(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
         for cause in causes
     ]
     return Figure(
-        "stalls", "Seconds in write stalls by cause", "How long writers were slowed or stopped in each run, and why.",
+        "stalls", "Seconds in write stalls by cause", "Time during which each run slowed or stopped writes, by cause.",
         traces, _bar_layout("stalled seconds"), height_px=_height(len(runs)),
-        empty="In none of these runs were writers held back.",
+        empty="None of these runs has write stalls.",
     )  # fmt: skip
 
 
 def amplification_bars(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
-    """Bytes written per user byte by level, one bar per run."""
+    """Draw the bytes written per user byte by level, one bar per run."""
     parts = [{name: (value, color) for name, value, color in written_per_user_byte(run)} for run in runs]
-    keys = sorted({key for p in parts for key in p}, key=lambda key: (key != "log", key))
+    keys = sorted({key for p in parts for key in p}, key=lambda key: (key != WAL, key))
     traces: list[Trace] = []
     for key in keys:
         color = next(p[key][1] for p in parts if key in p)
@@ -94,9 +97,9 @@ def amplification_bars(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
         traces.append(_bar(values, names, key, color, "%{x:.2f} per user byte"))
     return Figure(
         "amplification", "Write amplification by level",
-        "Bytes written per byte of user data: the log, the flush into L0, and what compaction wrote below.",
+        "Bytes written per byte of user data: to the WAL, by flushes into L0, and by compactions into deeper levels.",
         traces, _bar_layout("bytes written per user byte"), height_px=_height(len(runs)),
-        empty="Nothing was written by background jobs.",
+        empty="Background jobs wrote nothing.",
     )  # fmt: skip
 
 

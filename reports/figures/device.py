@@ -1,4 +1,4 @@
-"""Who used the device: bandwidth by consumer, writes above and reads below."""
+"""Figure of the device bandwidth by consumer, writes above and reads below."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lsmlab.reports.timeline import Timeline
 
 
 def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
-    """Stacked areas of bytes per second by consumer."""
+    """Draw stacked areas of bytes per second by consumer."""
     writes, reads = _stack(run, timeline, "write", "y"), _stack(run, timeline, "read", "y2")
-    caption = "Bytes per second that each consumer moved, stacked: the top edge is the device's whole traffic."
+    caption = "Bytes per second that each consumer wrote and read, stacked: the top edge is the total of the device."
     if timeline.grouped:
         caption += f" A point is the mean of {timeline.rows_per_point} s."
     device = run.summary.get("device")
@@ -24,7 +24,7 @@ def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
     for kind, axis in (("write", "y"), ("read", "y2")):
         limit = number(device, f"{kind}_bandwidth_bytes_per_s")
         peak = _peak(run, kind)
-        if limit and peak and limit < 3 * peak:  # a limit far above would flatten the data
+        if limit and peak and limit < 3 * peak:  # a much higher limit would flatten the data
             limits.append(Mark(limit, f"{kind} limit: {numbers.rate(limit)}", TRIGGERS["stop"], axis))
     layout: dict[str, Any] = {"xaxis": time_axis(anchor="y2" if reads else "y"), **marks(limits)}
     rate = {"tickformat": ".3~s", "ticksuffix": "B/s", "rangemode": "tozero"}

@@ -1,4 +1,4 @@
-"""The Gantt chart of background jobs, and the chain of jobs behind each of the longest stalls."""
+"""Gantt chart of background jobs, with the chain of jobs that each of the longest stalls waited for."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from lsmlab.reports.palette import CONSUMERS, MOVE, level_color, stall_color, st
 from lsmlab.reports.run_data import Column, RunData
 
 MOST_JOBS = 3000
-"""Bars that a browser draws without delay."""
+"""Largest number of bars, so that a browser draws them without delay."""
 
 MOST_STALLS = 100
-"""Stalls offered for selection: stops before slowdowns, the longest first."""
+"""Number of stalls in the selector: stops before slowdowns, the longest first."""
 
 _LANES = {"flush": "flush", "compaction": "compaction", "trivial_move": "moves", "drop": "moves"}
 
 
 def jobs_gantt(run: RunData) -> Figure:
-    """One bar per job in lanes by running slot; the page's script highlights the chain of a selected stall."""
+    """Draw one bar per job in lanes by job slot; the script of the page highlights the chain of a selected stall."""
     stalls = [int(row) for row in run.ranked_stalls()[:MOST_STALLS]]
     windows = [_window(run, row) for row in stalls]
     shown = _choose(run, stalls, windows)
@@ -31,18 +31,18 @@ def jobs_gantt(run: RunData) -> Figure:
     traces = [_bars(run, group, lanes, label, color) for label, color, group in _groups(run, shown)]
     total, caption = (
         len(run.jobs.get("job", ())),
-        "Each bar is a job, each row a running slot; a bar's colour says what it did.",
+        "Each bar is a job, each row a job slot; the colour gives the kind of job and its levels.",
     )
     if stalls:
         caption += (
-            " Select a stall: its interval is tinted, and the jobs that had to end before it could stay in full colour."
+            " Select a stall to tint its interval and to highlight the jobs that had to end before the stall could end."
         )
     if run.jobs.get("unfinished", np.zeros(0, dtype=np.bool_)).any():
-        caption += " Hatched bars are jobs that still ran when the run ended."
+        caption += " Hatched bars are jobs that were still running at the end of the run."
     if len(shown) < total:
         caption += (
-            f" Drawn: {len(shown):,} of {total:,} jobs, those around the longest stalls first, then the longest jobs;"
-            " jobs.parquet has them all."
+            f" The figure shows {len(shown):,} of {total:,} jobs: those around the longest stalls, then the longest"
+            " jobs. jobs.parquet contains all jobs."
         )
     top = [names[i] for i in range(len(names))]
     layout = {
@@ -61,7 +61,7 @@ def jobs_gantt(run: RunData) -> Figure:
 
 
 def _window(run: RunData, row: int) -> tuple[float, float]:
-    """Time that shows a stall and its chain, with a margin."""
+    """Return the time range (start, end) in seconds that shows a stall and its chain, with a margin."""
     low, high = float(run.stalls["start_s"][row]), float(run.stalls["end_s"][row])
     mine = np.isin(run.jobs.get("key", np.empty(0)), run.chain(row))
     if mine.any():
@@ -71,7 +71,7 @@ def _window(run: RunData, row: int) -> tuple[float, float]:
 
 
 def _choose(run: RunData, stalls: list[int], windows: list[tuple[float, float]]) -> npt.NDArray[np.int64]:
-    """Rows of the jobs to draw: all, or those around the longest stalls and then the longest, `MOST_JOBS` in total."""
+    """Return the rows of at most `MOST_JOBS` jobs to draw: those around the longest stalls, then the longest jobs."""
     starts, ends = run.jobs.get("start_s", np.empty(0)), run.jobs.get("end_s", np.empty(0))
     if len(starts) <= MOST_JOBS:
         return np.arange(len(starts))
@@ -90,7 +90,7 @@ def _choose(run: RunData, stalls: list[int], windows: list[tuple[float, float]])
 
 
 def _assign_lanes(run: RunData, rows: npt.NDArray[np.int64]) -> tuple[dict[int, int], list[str]]:
-    """Lane number by job row, and the lanes' names: each job takes the lowest slot of its kind that is free."""
+    """Return the lane number by job row, and the names of the lanes: a job takes the lowest free slot of its kind."""
     free: dict[str, list[int]] = {}
     busy: dict[str, list[tuple[float, int]]] = {}
     slots: dict[str, int] = {}
@@ -101,7 +101,7 @@ def _assign_lanes(run: RunData, rows: npt.NDArray[np.int64]) -> tuple[dict[int, 
         running, idle = busy.setdefault(family, []), free.setdefault(family, [])
         while running and running[0][0] <= start:
             heapq.heappush(idle, heapq.heappop(running)[1])
-        if family == "moves":  # they take no time: one lane
+        if family == "moves":  # moves take no time, so one lane is enough
             slot, slots[family] = 0, 1
         elif idle:
             slot = heapq.heappop(idle)
@@ -120,7 +120,7 @@ def _assign_lanes(run: RunData, rows: npt.NDArray[np.int64]) -> tuple[dict[int, 
 
 
 def _groups(run: RunData, rows: npt.NDArray[np.int64]) -> list[tuple[str, str, npt.NDArray[np.int64]]]:
-    """(name, colour, rows) by what a job did, in the order of the legend."""
+    """Return (name, colour, rows) by kind and levels of the jobs, in the order of the legend."""
     if not len(rows):
         return []
     kinds, levels = run.jobs["kind"][rows], run.jobs["start_level"][rows].astype(int)
@@ -156,13 +156,13 @@ def _bars(run: RunData, rows: npt.NDArray[np.int64], lanes: dict[int, int], labe
 
 
 def _hatching(run: RunData, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
-    """Pattern of the bars of jobs that still ran at the end; nothing where all have ended."""
+    """Return the pattern of the bars of jobs that ran at the end of the run; empty if all jobs had ended."""
     unfinished = run.jobs["unfinished"][rows]
     return {"pattern": {"shape": ["/" if u else "" for u in unfinished.tolist()], "size": 6}} if unfinished.any() else {}
 
 
 def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
-    """Facts that a bar's tooltip and the chain's table say of each job."""
+    """Return the values of each job for the tooltip of its bar and the table of the chain."""
 
     def column(name: str) -> list[Any]:
         values: Column | None = run.jobs.get(name)
@@ -209,10 +209,10 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
 def _waited_for(run: RunData, row: int, jobs: str, levels: str, moved: float) -> str:
     if run.stalls["unfinished"][row]:
         return (
-            f"It was still on when the run ended. It waited for {jobs} into {levels}; the last one was unfinished. Read and "
-            f"written by then: {numbers.size(moved)}."
+            f"The stall lasted until the end of the run. It waited for {jobs} into {levels}; the last one was "
+            f"unfinished. Read and written by then: {numbers.size(moved)}."
         )
-    return f"Before it could end, {jobs} had to finish, into {levels}, reading and writing {numbers.size(moved)}."
+    return f"Before it could end, {jobs} into {levels} had to finish, reading and writing {numbers.size(moved)}."
 
 
 def _selector(choices: list[dict[str, Any]]) -> str:

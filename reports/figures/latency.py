@@ -1,4 +1,4 @@
-"""The distribution of latency, drawn so that the tail is as wide as the body."""
+"""Figure of the latency distribution on a percentile axis that widens the tail."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lsmlab.reports.palette import READ, WRITE
 from lsmlab.reports.run_data import Floats, RunData
 
 _FIRST_SHARE = 1e-3
-"""Percentile at which curves begin: what is faster is noise of the fastest operations."""
+"""Percentile, as a share, at which curves begin: the fastest operations are noise."""
 
 _LAST_RARITY = 2e4
-"""1 / (1 - percentile) at which curves end, a little beyond P99.99."""
+"""1 / (1 - percentile) at which curves end, slightly above P99.99."""
 
 _SPOTS = 150
-"""Distinguishable places per power of ten on either axis."""
+"""Distinguishable positions per power of ten on either axis."""
 
 PERCENTILE_AXIS = {
     "type": "log",
@@ -26,11 +26,11 @@ PERCENTILE_AXIS = {
     "ticktext": ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"],
     "range": [0, 4.15],
 }
-"""An axis of 1 / (1 - percentile): each step to the right is ten times as rare."""
+"""Axis of 1 / (1 - percentile): with each step to the right, operations are ten times as rare."""
 
 
 def latency_distribution(run: RunData) -> Figure:
-    """Latency by percentile up to P99.99, writes and reads."""
+    """Draw the latency of writes and reads by percentile up to P99.99."""
     traces: list[Trace] = []
     for op, color in (("write", WRITE), ("read", READ)):
         curve = percentile_curve(run, op)
@@ -42,16 +42,16 @@ def latency_distribution(run: RunData) -> Figure:
         traces += _marks(run, op, color)
     return Figure(
         "latency-distribution", "Latency distribution to P99.99",
-        "From left to right each labelled step is ten times as rare. A steep rise is where stalls begin to show.",
+        "With each labelled step to the right, operations are ten times as rare. A steep rise marks the first stalls.",
         traces, {"xaxis": PERCENTILE_AXIS, "yaxis": LATENCY_AXIS, "hovermode": "closest"},
-        empty="No operation was done.",
+        empty="The run has no operations.",
     )  # fmt: skip
 
 
 def percentile_curve(run: RunData, op: str) -> tuple[Floats, Floats] | None:
-    """(1 / (1 - percentile), latency) of an operation from the histogram, as far as a little beyond P99.99.
+    """Return (1 / (1 - percentile), latency in seconds) of "write" or "read" from the histogram, up to about P99.99.
 
-    A bucket's operations lie evenly between its bounds, so its end is a point of the curve.
+    Each point of the curve is the upper bound of a bucket. Returns None if there are no operations.
     """
     histogram = run.latency.get(op)
     if histogram is None:
@@ -66,7 +66,7 @@ def percentile_curve(run: RunData, op: str) -> tuple[Floats, Floats] | None:
 
 
 def _thinned(rarity: Floats, latency: Floats) -> tuple[Floats, Floats]:
-    """Without points that fall on the same spot of a figure as both their neighbours."""
+    """Remove the points that are at the same position of the figure as both their neighbours."""
     spots = np.column_stack((np.log10(rarity) * _SPOTS, np.log10(latency) * _SPOTS)).astype(int)
     moved = np.any(np.diff(spots, axis=0) != 0, axis=1)
     keep = np.concatenate(([True], moved)) | np.concatenate((moved, [True]))

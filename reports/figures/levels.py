@@ -1,4 +1,4 @@
-"""The shape of the tree over time: L0 and memtables against their triggers, level sizes against their targets."""
+"""Figures of the tree over time: L0 files and memtables with their triggers, level sizes with their targets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _L0_TRIGGERS = (
 
 
 def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
-    """Files in level 0 with the three trigger lines, and memtables that wait for their flush."""
+    """Draw the number of L0 files with the three triggers, and the immutable memtables."""
     traces = stall_bands(run, legend=False) if exact_bands(run) else []
     files, waiting = run.column("l0_files"), run.column("immutables")
     if files.any() or waiting.any():
@@ -36,17 +36,17 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
         for name, option in _L0_TRIGGERS
         if shards == 1
         and (value := run.option(option)) is not None
-        and 0 < value < max(4 * highest, 24)  # "never" is a huge number
+        and 0 < value < max(4 * highest, 24)  # a huge value disables a trigger
     ]
     top = 1.12 * max([highest, float(np.nanmax(waiting, initial=1.0)), *(t.y for t in triggers)])
-    caption = "Files in level 0 and full memtables that wait to be flushed."
+    caption = "Files in level 0, and immutable memtables that wait for their flush."
     if len(triggers) == len(_L0_TRIGGERS):
         caption = (
-            "At the lowest line the store starts to compact level 0, at the next it slows writers, at the highest it"
-            " stops them."
+            "At the lowest line the store starts to compact level 0, at the next line it slows writes, at the highest"
+            " line it stops writes."
         )
     elif shards > 1:
-        caption += f" Both are sums over {shards} shards; the triggers hold for each shard by itself."
+        caption += f" Both are sums over {shards} shards; the triggers apply to each shard separately."
     return Figure(
         "l0-files", "Level 0 against its triggers", caption, traces,
         {"xaxis": time_axis(), "yaxis": BANDS_AXIS, **marks(triggers),
@@ -56,7 +56,7 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
 
 
 def level_sizes(run: RunData, timeline: Timeline) -> Figure:
-    """Bytes per level on a logarithmic scale, dashed lines at the targets of the run's end; compaction debt below."""
+    """Draw the size of each level on a logarithmic scale, its target at the end of the run, and the compaction debt."""
     sizes = {level: timeline.mean(run.column(f"level_bytes_{level}")) for level in _levels(run)}
     sizes = {level: y for level, y in sizes.items() if y.any()}
     unit_bytes, unit = byte_unit(max((float(np.nanmax(y)) for y in sizes.values()), default=0.0))
@@ -68,9 +68,9 @@ def level_sizes(run: RunData, timeline: Timeline) -> Figure:
     targets = _targets(run, list(sizes), unit_bytes)
     debt = _debt(run, timeline)
     caption = "Size of each level on a logarithmic scale"
-    caption += "; a dashed line is the level's target when the run ended." if targets else "."
+    caption += "; a dashed line is the target of the level at the end of the run." if targets else "."
     if debt:
-        caption += " Below: the bytes that compaction has yet to rewrite, against the limits that hold writers back."
+        caption += " Below: pending compaction bytes, with the limits at which the store slows or stops writes."
     layout: dict[str, Any] = {
         "xaxis": time_axis(anchor="y2" if debt else "y"),
         "yaxis": {
@@ -86,7 +86,7 @@ def level_sizes(run: RunData, timeline: Timeline) -> Figure:
         traces.append(debt.trace)
     return Figure(
         "level-sizes", "Level sizes against their targets", caption, traces, layout,
-        height_px=580 if debt else 400, timeline=True, empty="No level ever held a file.",
+        height_px=580 if debt else 400, timeline=True, empty="No level ever had a file.",
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def _levels(run: RunData) -> list[int]:
 
 
 def _targets(run: RunData, levels: list[int], unit_bytes: float) -> list[Mark]:
-    """Target lines of the levels that held something; L0 has none."""
+    """Return the target lines of `levels`; L0 has no target."""
     stated = {int(row["level"]): row for row in run.summary.get("levels") or [] if "level" in row}
     result = []
     for level in levels:
@@ -118,7 +118,7 @@ def _steps(timeline: Timeline, values: np.ndarray, name: str, color: str, width:
 
 @dataclass(frozen=True)
 class _Debt:
-    """The lower drawing: pending compaction bytes in `unit`."""
+    """Lower panel of the figure: pending compaction bytes in `unit`."""
 
     trace: Trace
     limits: list[Mark]
@@ -135,7 +135,7 @@ def _debt(run: RunData, timeline: Timeline) -> _Debt | None:
     limits = []
     for name, kind in (("soft", "slowdown"), ("hard", "stop")):
         limit = run.option(f"{name}_pending_compaction_bytes_limit")
-        if limit and limit < 3 * highest:  # a limit far above would flatten the line
+        if limit and limit < 3 * highest:  # a much higher limit would flatten the line
             limits.append(Mark(limit / unit_bytes, f"{name} limit: {numbers.size(limit)}", TRIGGERS[kind], "y2"))
     trace = line(
         timeline.end_s, timeline.high(values) / unit_bytes, "pending compaction bytes", STALLS["pending_stop"],

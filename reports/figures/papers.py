@@ -1,4 +1,4 @@
-"""The figure of the papers page: how much of each published effect the simulation shows."""
+"""Figure of the papers page: simulated effects relative to the published effects."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ VERDICT_COLORS: Final = {
     "reproduced": "#009E73", "direction only": "#E69F00", "not reproduced": "#D55E00", "failed": "#8C959F",
 }  # fmt: skip
 _MOST: Final = 2.5
-"""Effects beyond this multiple of the published one are drawn at the edge; the hover text has the number."""
+"""Effects beyond this multiple of the published effect are drawn at the edge; the tooltip gives their values."""
 
 
 def effects(paper: str, claims: Sequence[Mapping[str, Any]]) -> Figure:
-    """Simulated effects in units of the published ones, with the accepted ranges."""
+    """Draw the simulated effects in units of the published effects, with the accepted ranges."""
     drawn = [(c, p) for c in claims if (p := placed(c)) is not None]
     names = [short_id(c["id"], paper) for c, _ in drawn]
     traces: list[Trace] = [{
@@ -30,9 +30,9 @@ def effects(paper: str, claims: Sequence[Mapping[str, Any]]) -> Figure:
         if mine:
             traces.append(_dots(mine, verdict, color))
     caption = (
-        "1 is the published effect, 0 no effect (the dashed line): ratios on a logarithmic scale, differences as they are. "
-        "Grey is what counts as reproduced; a dot is the mean of the simulated runs with its 90 % interval. Claims of no "
-        "difference have no effect to be measured in and stand in the table alone."
+        "1 is the published effect, 0 (the dashed line) is no effect. Ratios are on a logarithmic scale, differences on "
+        "a linear one. The grey range counts as reproduced; a dot is the mean of the simulated runs with its 90 % "
+        "interval. Claims of no difference cannot be scaled in this way; they are only in the table."
     )
     layout = {
         "hovermode": "closest", "barmode": "overlay", "legend": {"traceorder": "normal"},
@@ -49,22 +49,23 @@ def effects(paper: str, claims: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def short_id(claim: str, paper: str) -> str:
-    """An id without its paper's name."""
+    """Return the id of a claim without the name of its paper."""
     return claim.removeprefix(f"{paper}.")
 
 
 def placed(claim: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Places of a claim's numbers on the axis of effects; None where it has none."""
+    """Return the positions of a claim's numbers on the axis of effects; None without a scalable, simulated effect."""
     low, high = (math.inf if v is None else float(v) for v in claim["accepted"])
     low = -math.inf if claim["accepted"][0] is None else low
     neutral, value = float(claim["neutral"]), claim["simulated"]
     if value is None or low < neutral < high:
         return None
-    told = claim["published"]
-    if isinstance(told, str):
-        told = (low + high) / 2.0 if math.isfinite(low) and math.isfinite(high) else low if math.isfinite(low) else high
-    ratio = neutral == 1.0 and min(told, value) > 0
-    scale = _effect(float(told), neutral, ratio)
+    published = claim["published"]
+    if isinstance(published, str):  # the paper gives no number: use the accepted range
+        both = math.isfinite(low) and math.isfinite(high)
+        published = (low + high) / 2.0 if both else low if math.isfinite(low) else high
+    ratio = neutral == 1.0 and min(published, value) > 0
+    scale = _effect(float(published), neutral, ratio)
     if scale == 0.0 or not math.isfinite(scale):
         return None
 

@@ -1,4 +1,4 @@
-"""Throughput and tail latency over time, before the bands of the stalls."""
+"""Figures of throughput and tail latency over time, with bands for write stalls."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from lsmlab.reports.timeline import Timeline
 
 
 def throughput(run: RunData, timeline: Timeline) -> Figure:
-    """Operations per second, writes and reads, with stall bands by cause."""
+    """Draw the writes and reads per second, with a band for each write stall in the colour of its cause."""
     traces = stall_bands(run)
-    caption = "Writers were never slowed or stopped."
+    caption = "The run has no write stalls."
     if traces:
-        caption = (
-            "A coloured band marks the time in which the store slowed or stopped its writers; its colour says why."
-        )
+        caption = "A coloured band marks a write stall (slowdown or stop); its colour gives the cause."
     for op, color in (("write", WRITE), ("read", READ)):
         values = run.rate(f"{op}_ops")
         if np.nan_to_num(values).any():
             traces += _with_envelope(timeline, values, f"{op}s", color)
     if not exact_bands(run):
-        caption += " There are so many that a band's height is the share of its time."
+        caption += " Because there are many stalls, the height of a band is the stalled share of its interval."
     if timeline.grouped:
         caption += (
-            f" A point is the mean of {timeline.rows_per_point} s, the pale area their lowest and highest second."
+            f" A point is the mean of {timeline.rows_per_point} s; the pale area spans the lowest and highest second."
         )
     return Figure(
         "throughput", "Throughput and write stalls", caption, traces,
@@ -37,7 +35,7 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
 
 
 def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
-    """P99 of each second, with median and maximum of writes and, where there are reads, their P99."""
+    """Draw the P99, median and maximum of the writes of each second, and the P99 and median of the reads."""
     traces = stall_bands(run, legend=False) if exact_bands(run) else []
     lines = (
         ("write_max_s", "slowest write", WRITE, {"dash": "dot", "width": 1.2}),
@@ -52,7 +50,7 @@ def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
         if np.isfinite(values).any():
             y = timeline.high(values)
             traces.append(line(timeline.middle_s, y, name, color, yaxis="y2", hovertemplate="%{y:.3s}s", **style))
-    caption = "Latency of each second on a logarithmic scale: each labelled line is ten times the one below it."
+    caption = "Latency in each second on a logarithmic scale: each labelled line is ten times the line below."
     if timeline.grouped:
         caption += f" A point is the worst of {timeline.rows_per_point} seconds."
     return Figure(
@@ -70,7 +68,7 @@ LATENCY_AXIS = {
     "ticktext": ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s",
                  "10 s", "100 s", "1,000 s", "10,000 s"],
 }  # fmt: skip
-"""A logarithmic axis of seconds, labelled at powers of ten."""
+"""Logarithmic axis of seconds, labelled at powers of ten."""
 
 
 def _with_envelope(timeline: Timeline, values: np.ndarray, name: str, color: str) -> list[Trace]:

@@ -1,4 +1,4 @@
-"""What a tuner did: the options that it changed, over time."""
+"""Figure of the options that a tuner changed over time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lsmlab.reports.timeline import Timeline
 
 _PREFIX: Final = "option_"
 _SIZES: Final = ("size", "bytes", "base")
-"""Words in the names of RocksDB's options that are sizes in bytes."""
+"""Words in the names of those RocksDB options whose values are sizes in bytes."""
 
 
 def tuned_options(run: RunData, timeline: Timeline) -> list[Figure]:
-    """One figure with sizes above and counts below; none if no option ever changed."""
+    """Draw one figure with sizes above and counts below; return no figure if no option changed."""
     names = [name for name in run.series if name.startswith(_PREFIX)]
     if not names:
         return []
@@ -32,9 +32,9 @@ def tuned_options(run: RunData, timeline: Timeline) -> list[Figure]:
         }  # fmt: skip
     if counts:
         layout["yaxis2"] = {"title": {"text": "number"}, "domain": [0, 0.35 if sizes else 1], "rangemode": "tozero"}
-    caption = "Options that the tuner changed while the store ran, as they stood at the end of each second."
+    caption = "Options that the tuner changed during the run, at the end of each second."
     return [
-        Figure("tuned-options", "What the tuner did", caption, traces, layout,
+        Figure("tuned-options", "Options changed by the tuner", caption, traces, layout,
                height_px=520 if sizes and counts else 380, timeline=True)
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Figures of the validation page: real against simulated, number by number and second by second."""
+"""Figures of the validation page: real against simulated values, and throughput curves."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ PANELS: Final = (
     ("device_bytes_written", "bytes to the device", True), ("pairs", "bytes per level pair", True),
     ("write_latency_s.p999", "write P99.9 (s)", True),
 )  # fmt: skip
-"""(metric, title, logarithmic)."""
+"""(metric, title, whether the axes are logarithmic) of each panel."""
 _COLUMNS: Final = 3
 
 
 def scatter(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Real (x) against simulated (y) for the main metrics, one point per value, with 90 % intervals."""
+    """Draw simulated (y) against real values (x) of the main metrics, one point per value, with 90 % intervals."""
     traces: list[Trace] = []
     layout: dict[str, Any] = {"hovermode": "closest", "shapes": [], "annotations": []}
     shown: set[str] = set()
@@ -51,14 +51,14 @@ def scatter(rows: Sequence[Mapping[str, Any]]) -> Figure:
         })  # fmt: skip
         layout |= _axes(number, lines, axis, title, logarithmic)
     caption = (
-        "Each point is one measured value: to the right what the real store did, upwards what the simulation says, with its "
-        "90 % interval. On the grey line both agree."
+        "Each point is one measured value: the x axis is the value of the real store, the y axis the simulated value "
+        "with its 90 % interval. On the grey line, both are equal."
     )
     return Figure("scatter", "Real against simulated", caption, traces, layout, height_px=60 + 340 * lines)
 
 
 def _of(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str, Any]]:
-    """Rows of a panel that can be drawn."""
+    """Return the rows of a panel whose real and simulated values are numbers."""
     found = [r for r in rows if r["metric"] == metric or (metric == "pairs" and _pair_bytes(r["metric"]))]
     return [r for r in found if _number(r["real"]) and _number(r["simulated"]) and r["set"] in SET_COLORS]
 
@@ -109,7 +109,7 @@ def _axes(number: int, lines: int, axis: str, title: str, logarithmic: bool) -> 
 
 
 def overlaid_curve(number: int, curve: Mapping[str, Any], caption: str) -> Figure:
-    """Per-second throughput of one case, real and simulated."""
+    """Draw the real and simulated throughput of one case over time."""
     traces: list[Trace] = []
     for kind, color, width in (("simulated", SIMULATED, 1.4), ("real", _REAL_LINE, 2.0)):
         for i, values in enumerate(curve[kind]):

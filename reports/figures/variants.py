@@ -1,4 +1,4 @@
-"""Figures of a comparison of variants: one per number, a panel per setting, each combination above its parents."""
+"""Figures of a comparison of variants: one per measure, with one panel per setting."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _PARENT: Final = "#8C959F"
 _COLUMNS: Final = 2
 _ROW_PX: Final = 24
 _GAP_Y: Final = 0.26
-"""Between panels, as a share of a panel's height."""
+"""Vertical gap between two rows of panels, in units of the figure's height divided by the number of rows."""
 _GAP: Final = 0.7
-"""Between groups, in rows."""
+"""Gap between groups of variants, in rows."""
 
 
 def panels(found: Variants, measure: Measure, number: int) -> Figure:
-    """Dots with intervals of one number."""
+    """Draw one measure: a dot with its 90 % interval per variant, one panel per setting."""
     rows = _rows(found)
     traces: list[Trace] = []
     layout: dict[str, Any] = {"hovermode": "closest", "annotations": [], "showlegend": False,
@@ -39,7 +39,7 @@ def panels(found: Variants, measure: Measure, number: int) -> Figure:
             "text": f"<b>{setting}</b>", "showarrow": False, "bgcolor": "rgba(0,0,0,0)", "opacity": 1,
         })  # fmt: skip
     better = "more is better" if measure.better > 0 else "less is better"
-    caption = f"Mean of {found.seeds} runs with its 90 % interval; {better}. Colour: the combination; grey: its parents."
+    caption = f"Mean of {found.seeds} runs with its 90 % interval; {better}. Coloured: combinations; grey: parents."
     height = 70 + lines * (104 + round(_ROW_PX * (rows[-1][0] + 1))) if rows else 200
     return Figure(
         f"variants-{number}", measure.title, caption, traces, layout, height_px=height, empty="No run has this number."
@@ -47,7 +47,7 @@ def panels(found: Variants, measure: Measure, number: int) -> Figure:
 
 
 def _rows(found: Variants) -> list[tuple[float, str, str, str]]:
-    """(place from the top, variant, label, colour): each combination with its parents below it; the others at the end."""
+    """Return (row from the top, variant, label, colour): each combination with its parents, then other variants."""
     rows: list[tuple[float, str, str, str]] = []
     at = 0.0
     for name, color in zip(found.combinations, RUNS, strict=False):
@@ -81,7 +81,7 @@ def _dots(
 
 
 def _domain(place: int, lines: int) -> tuple[float, float, float]:
-    """Left end, width and top of a panel, as shares of the figure."""
+    """Return the left end, width and top of a panel, as shares of the figure."""
     column, row = place % _COLUMNS, place // _COLUMNS
     gap_x, gap_y = 0.05, _GAP_Y / lines
     width, height = (1.0 - gap_x) / _COLUMNS, (1.0 - gap_y * (lines - 1)) / lines
@@ -89,7 +89,7 @@ def _domain(place: int, lines: int) -> tuple[float, float, float]:
 
 
 def _range(found: Variants, measure: Measure, setting: str) -> list[float]:
-    """Ends of a panel's axis: from 0 on, or in decades that all panels share."""
+    """Return the range of a panel's x axis: from 0, or decimal logarithms that are the same in all panels."""
     mine = [n for (_, place, title), n in found.numbers.items() if title == measure.title and place == setting]
     if not measure.logarithmic:
         return [0.0, 1.08 * max([measure.floor, *(n.value + 0.6 * (n.high - n.value) for n in mine)])]
