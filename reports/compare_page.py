@@ -1,4 +1,4 @@
-"""The comparison page: two to eight runs side by side."""
+"""Comparison page: two to eight runs side by side."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.variants import FILE
 
 _WORTH_SAYING = 1.02
-"""Ratio of the extremes below which runs are called alike."""
+"""Smallest ratio of best to worst for which the page states a difference."""
 
 MOST_RUNS = len(RUNS)
-"""More lines than this in one figure cannot be told apart."""
+"""Largest number of runs on a page: more lines in one figure could not be distinguished."""
 
 
 def finish_compare(directory: Path, run_directories: list[Path]) -> Path:
-    """Write DIR/report.html that compares finished runs, or variants; returns its path.
+    """Write DIR/report.html that compares finished runs, or variants; return its path.
 
-    A comparison links to the pages of the runs that it shows, so these are drawn first.
+    The pages of the compared runs are written first, because the comparison links to them.
     """
     if (directory / FILE).is_file():
         from lsmlab.reports.variants_page import write_variants
@@ -43,14 +43,14 @@ def finish_compare(directory: Path, run_directories: list[Path]) -> Path:
 
 
 def write_comparison(out: Path, directory: Path, run_directories: Sequence[Path]) -> Path:
-    """Write the page that compares the first `MOST_RUNS` of these runs to `out`."""
+    """Write the page that compares the first `MOST_RUNS` of these runs into the file `out`."""
     runs = [load_run(path) for path in run_directories[:MOST_RUNS]]
     left_out = max(0, len(run_directories) - MOST_RUNS)
     return write_page(out, compare_page(runs, directory.resolve().name, out.resolve().parent, left_out=left_out))
 
 
 def compare_page(runs: Sequence[RunData], name: str, home: Path, *, left_out: int = 0) -> str:
-    """HTML page that compares `runs`; links to their own pages start at `home`, where it will lie."""
+    """Return the HTML page that compares `runs`; links to the pages of the runs are relative to the folder `home`."""
     names = run_names(runs)
     figures = [
         overlaid_throughput(runs, names),
@@ -69,7 +69,7 @@ def compare_page(runs: Sequence[RunData], name: str, home: Path, *, left_out: in
 
 
 def run_names(runs: Sequence[RunData]) -> list[str]:
-    """Name each run after its directory, made different where those are not."""
+    """Name each run after its directory; add a number to names that occur twice."""
     names: list[str] = []
     for run in runs:
         name = run.name
@@ -78,7 +78,7 @@ def run_names(runs: Sequence[RunData]) -> list[str]:
 
 
 def _table(runs: Sequence[RunData], names: Sequence[str], home: Path) -> str:
-    """One row per headline number, one column per run."""
+    """Return an HTML table with one row per headline number and one column per run."""
     facts = [{fact.key: fact for fact in headline(run)} for run in runs]
     known = list({key: fact for mine in facts for key, fact in mine.items()}.values())
     head = "".join(
@@ -98,7 +98,7 @@ def _table(runs: Sequence[RunData], names: Sequence[str], home: Path) -> str:
 
 
 def _about_links(runs: Sequence[RunData]) -> str:
-    return "; a name leads to that run's own page" if any((run.directory / PAGE).is_file() for run in runs) else ""
+    return "; a name links to that run's own page" if any((run.directory / PAGE).is_file() for run in runs) else ""
 
 
 def _link(run: RunData, name: str, home: Path) -> str:
@@ -124,7 +124,7 @@ def _story(runs: Sequence[RunData], names: Sequence[str], left_out: int) -> list
     for key, text in (
         ("ops_per_s", "{best} was the fastest with {value}, {factor} times as fast as {worst}."),
         ("write_p99", "Write P99 was lowest with {best} ({value}) and {factor} times as high with {worst}."),
-        ("w_amp", "{best} wrote least per user byte ({value}), {worst} {factor} times as much."),
+        ("w_amp", "{best} wrote the least per user byte ({value}), {worst} {factor} times as much."),
     ):
         known = [(mine[key], name) for mine, name in zip(facts, names, strict=True) if key in mine]
         ordered = sorted(known, key=lambda pair: -pair[0].better * pair[0].value)
@@ -136,11 +136,11 @@ def _story(runs: Sequence[RunData], names: Sequence[str], left_out: int) -> list
             sentences.append(text.format(best=best_name, value=best.text, worst=worst_name, factor=f"{factor:.3g}"))
     if left_out:
         sentences.append(f"The first {len(runs)} runs are shown; {left_out} more are not.")
-    return sentences or ["These runs hardly differ."]
+    return sentences or ["Throughput, write P99 and write amplification of these runs hardly differ."]
 
 
 def _settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
-    """Lines of config.yaml in which the runs differ, and all of it."""
+    """Return the section with the configuration values in which the runs differ, and each whole config.yaml."""
     lines = [_flat(run.config_text) for run in runs]
     keys = dict.fromkeys(key for mine in lines for key in mine)
     different = [key for key in keys if len({mine.get(key) for mine in lines}) > 1]
@@ -160,11 +160,11 @@ def _settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
         f"<pre>{html.escape(run.config_text)}</pre></details>"
         for run, name in zip(runs, names, strict=True)
     )
-    return f'<section id="configuration"><h2>What differs in the configurations</h2>{table}{whole}</section>'
+    return f'<section id="configuration"><h2>Differences of the configurations</h2>{table}{whole}</section>'
 
 
 def _flat(config: str) -> dict[str, str]:
-    """Values of a configuration by dotted key, in text form."""
+    """Return the values of a configuration as text by dotted key."""
     import yaml
 
     result: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The few numbers that a reader wants first, from a run's summary."""
+"""Headline numbers of a run, from its summary."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Fact:
     label: str
     value: float
     text: str
-    """The value as people read it."""
+    """The value with its unit, as the page shows it."""
     note: str = ""
-    """A line below the number."""
+    """Line below the number."""
     better: int = 0
-    """+1: more is better, -1: less is better, 0: neither (no run is marked best by it)."""
+    """+1: more is better, -1: less is better, 0: neither, so a comparison marks no run as best."""
 
 
 def headline(run: RunData) -> list[Fact]:
-    """Facts of a run that its summary states, in the order in which the page shows them."""
+    """Return the headline numbers that the summary of a run contains, in the order of the page."""
     makers = (_throughput, _p99, _p999, _slowest, _read_p99, _stalls, _w_amp, _space_amp, _device, _endurance)
     return [fact for fact in (make(run) for make in makers) if fact is not None]
 
 
 def number(mapping: Any, *names: str) -> float | None:
-    """First of these keys' values that is a number (infinity included), else None."""
+    """Return the first value of these keys that is a number (infinity included), else None."""
     for name in names:
         value = mapping.get(name) if isinstance(mapping, dict) else None
         if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
@@ -43,7 +43,7 @@ def number(mapping: Any, *names: str) -> float | None:
 
 
 def stall_share(run: RunData) -> float:
-    """Share of the run in which writers were slowed or stopped."""
+    """Return the share of the run (0 to 1) in which writes were slowed or stopped."""
     stated = number(run.summary, "stall_fraction")
     if stated is not None:
         return stated
@@ -51,13 +51,13 @@ def stall_share(run: RunData) -> float:
 
 
 def writes_and_reads(run: RunData) -> tuple[float, float] | None:
-    """Writes and reads per second where there were both: benchmarks may count only one kind as their throughput."""
+    """Return writes and reads per second if the run has both; a benchmark's throughput may count only one of them."""
     writes, reads = number(run.summary, "write_ops_per_s"), number(run.summary, "read_ops_per_s")
     return (writes, reads) if writes and reads else None
 
 
 def dominating_cause(run: RunData) -> str | None:
-    """Cause that held writers back longest; None without stalls."""
+    """Return the cause with the longest stall time; None without stalls."""
     stalls = run.stall_seconds()
     return max(stalls, key=lambda cause: stalls[cause]) if stalls else None
 
@@ -91,7 +91,7 @@ _read_p99: Final = _latency("read", "p99", "read P99", "1 read in 100 is slower"
 
 def _stalls(run: RunData) -> Fact:
     share, cause = stall_share(run), dominating_cause(run)
-    note = f"mostly {stall_name(cause)}" if cause else "writers were never held back"
+    note = f"mostly {stall_name(cause)}" if cause else "no write stalls"
     return Fact("stall_share", "time in write stalls", share, numbers.percent(share), note, -1)
 
 
@@ -115,16 +115,16 @@ def _device(run: RunData) -> Fact | None:
     if value is None:
         return None
     name = device.get("name") if isinstance(device, dict) else None
-    return Fact("device_use", "device use", value, numbers.percent(value), str(name or "share of its time busy"))
+    return Fact("device_use", "device use", value, numbers.percent(value), str(name or "busy share of the time"))
 
 
 def _endurance(run: RunData) -> Fact | None:
     value = endurance_years(run)
     if value is None:
         return None
-    return Fact("endurance_years", "device endurance", value, numbers.years(value), "at this rate of writing", +1)
+    return Fact("endurance_years", "device endurance", value, numbers.years(value), "at this write rate", +1)
 
 
 def endurance_years(run: RunData) -> float | None:
-    """Years until the device's rated writes are used up, if the device states a rating."""
+    """Return the years until the rated writes of the device are used up; None if it has no rating."""
     return number(run.summary.get("device"), "years_left")

@@ -1,4 +1,4 @@
-"""The page of an imported log: what happened in the real store, what was inferred from it, and what could not be read."""
+"""Page of an imported LOG: history of the real store, inferred load and machine, and unreadable parts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.tables import configuration
 from lsmlab.reports.timeline import Timeline
-from lsmlab.reports.words import story
+from lsmlab.reports.words import DEVICE_BYTES, story
 from lsmlab.validation.importer.estimates import LABELS
 
 _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}
 
 
 def finish_import(directory: Path) -> Path:
-    """Write DIR/report.html of an imported log; returns its path."""
+    """Write DIR/report.html of an imported LOG; return its path."""
     return write_page(directory / PAGE, import_page(load_run(directory)))
 
 
 def import_page(run: RunData) -> str:
-    """Whole HTML page of an imported log."""
+    """Return the whole HTML page of an imported LOG."""
     found = run.summary["import"]
     timeline = Timeline.of(run.times_s)
     figures = [
@@ -56,7 +56,7 @@ def import_page(run: RunData) -> str:
         f"{''.join(section(figure) for figure in figures)}{_inferred(found)}{_unread(found)}{configuration(run)}"
     )
     version = str(run.summary.get("version", "unknown"))
-    footer = f"LSMLab {version}, imported from {found['log']}. This file is complete: it opens without a network."
+    footer = f"LSMLab {version}, imported from {found['log']}. This file needs no network."
     return assemble(_title(found), _subtitle(run, found), body, figures, footer)
 
 
@@ -68,40 +68,42 @@ def _subtitle(run: RunData, found: Mapping[str, Any]) -> str:
     families = found["column_families"]
     many = f", {len(families)} column families" if len(families) > 1 else ""
     opens = f", {found['opens']} opens" if found["opens"] > 1 else ""
-    begins = f" from {found['begins']} (the log's own clock)" if found["begins"] else ""
-    return f"A real store's log: {numbers.duration(run.duration_s)}{begins}{many}{opens}"
+    begins = f" from {found['begins']} (the LOG's own clock)" if found["begins"] else ""
+    return f"A real store's LOG: {numbers.duration(run.duration_s)}{begins}{many}{opens}"
 
 
 def _story(run: RunData) -> list[str]:
-    """What happened, in the words of a run's page; a log does not tell what the device was asked for."""
-    return [sentence.replace("Of the device's traffic", "Of all bytes that were moved") for sentence in story(run)]
+    """Return the story of a run's page for a LOG, which contains bytes of jobs but no device requests."""
+    return [sentence.replace(DEVICE_BYTES, "Of all bytes that were read and written") for sentence in story(run)]
 
 
 def _trust(found: Mapping[str, Any]) -> str:
     if not found["unreadable"]:
         recovered = sum(entry["count"] for entry in found["troubles"] if entry["kind"] == "cut_events")
         cut = f"; {recovered:,} events were cut off by the logger and recovered field by field" if recovered else ""
-        return f"All {found['lines']:,} lines of the log were read, and they do not contradict each other{cut}."
-    things = "one thing was" if found["unreadable"] == 1 else f"{found['unreadable']:,} things were"
-    what = f"{things} unreadable, missing or contradictory (listed below)"
-    return f"In the log's {found['lines']:,} lines {what}: totals may be wrong."
+        return f"All {found['lines']:,} lines of the LOG were read, and they do not contradict each other{cut}."
+    entries = "1 entry is" if found["unreadable"] == 1 else f"{found['unreadable']:,} entries are"
+    return (
+        f"In the LOG's {found['lines']:,} lines, {entries} unreadable, missing or contradictory (listed below): totals "
+        "may be wrong."
+    )
 
 
 def _throughput(run: RunData, timeline: Timeline, found: Mapping[str, Any]) -> Figure:
     figure = throughput(run, timeline)
-    known = {
-        "report": "Operations per second are those of db_bench's own report.",
-        "statistics": "The rate is a mean: the file holds statistics only.",
+    source = {
+        "report": "Operations per second come from db_bench's own report.",
+        "statistics": "The rate is a mean, because the file contains only statistics.",
         "memtables": "Writes per second are the entries of each memtable, spread over the time in which it was filled.",
-    }.get(found["workload"]["source"], "The log does not tell how many writes came when.")
-    return replace(figure, caption=f"{known} {figure.caption}")
+    }.get(found["workload"]["source"], "The LOG does not give the writes over time.")
+    return replace(figure, caption=f"{source} {figure.caption}")
 
 
 def _moved(run: RunData, timeline: Timeline) -> Figure:
     figure = device_bandwidth(run, timeline)
     caption = (
-        "Bytes of each job spread over its time, stacked. Reads are sizes of input files: what came from the page cache is "
-        "not told apart from what came from the device."
+        "Bytes of each job, spread over its time and stacked. Reads are the sizes of input files, from the page cache "
+        "as well as from the device."
     )
     return replace(figure, title="Bytes moved by each consumer", caption=caption)
 
@@ -114,16 +116,16 @@ def _real_time(figure: Figure) -> Figure:
 
 
 def _inferred(found: Mapping[str, Any]) -> str:
-    """Section with the load and the machine as inferred, and how well each number is known."""
+    """Return the section with the inferred load and machine, and the standard error of each number."""
     rows = [*_load_rows(found["workload"]), *(_rate_row(rate) for rate in found["rates"])]
-    head = "<tr><th>what</th><th class='number'>value</th><th class='number'>standard error</th><th>from</th></tr>"
+    head = "<tr><th>quantity</th><th class='number'>value</th><th class='number'>standard error</th><th>from</th></tr>"
     body = "".join(
         f'<tr><td>{html.escape(a)}</td><td class="number">{html.escape(b)}</td><td class="number">{html.escape(c)}</td>'
         f"<td>{html.escape(d)}</td></tr>"
         for a, b, c, d in rows
     )
     notes = "".join(f"<li>{html.escape(str(note))}</li>" for note in found["notes"])
-    caption = "What the simulation of this store starts from; every number can be overridden when it is run."
+    caption = "Inputs of the simulation of this store; overrides of 'lsmlab run' can change each of them."
     return (
         f'<section id="inferred"><h2>Load and machine, as inferred</h2><p class="caption">{caption}</p>'
         f'<div class="scroll"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
@@ -143,11 +145,11 @@ def _load_rows(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     if load["keys"]:
         error = numbers.percent(load["keys_error"]) if load["keys_error"] else ""
         basis = (
-            "repetitions that flushes dropped, for keys that are equally likely"
+            "repeated keys that flushes dropped, for keys of equal probability"
             if error
-            else "too few repetitions to tell"
+            else "too few repeated keys for an estimate"
         )
-        rows.append(("keys written to", f"{load['keys']:,.0f}", error, basis))
+        rows.append(("different keys", f"{load['keys']:,.0f}", error, basis))
     if load["overwrite_share"] is not None:
         rows.append(
             (
@@ -159,7 +161,7 @@ def _load_rows(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
         )
     if load["entries_before"]:
         rows.append(
-            ("entries before", f"{load['entries_before']:,.0f}", "", "sizes of files that the log did not make")
+            ("entries at the start", f"{load['entries_before']:,.0f}", "", "sizes of files older than the LOG")
         )
     return rows
 
@@ -176,7 +178,7 @@ def _rate_row(rate: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _unread(found: Mapping[str, Any]) -> str:
-    """Section on what could not be read or is missing."""
+    """Return the section on unreadable, missing and contradictory parts of the LOG."""
     entries: Sequence[Mapping[str, Any]] = [*found["troubles"], *found["problems"]]
     if not entries:
         return ""

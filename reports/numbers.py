@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers with units, as text for the pages."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from lsmlab.models.units import format_bytes, format_seconds
 
 
 def seconds(duration_s: float) -> str:
-    """Such as 2.15 µs, 4.1 ms, 12.3 s."""
+    """Format a duration, such as 2.15 µs, 4.1 ms, 12.3 s."""
     return format_seconds(duration_s).replace("us", "µs")
 
 
 def size(size_bytes: float) -> str:
-    """Such as 64.0 MiB."""
+    """Format a size, such as 64.0 MiB."""
     return format_bytes(size_bytes)
 
 
 def rate(bytes_per_s: float) -> str:
-    """Such as 512 MB/s: decimal units, as data sheets of devices have them."""
+    """Format a bandwidth in decimal units, such as 512 MB/s, as in data sheets of devices."""
     for unit, factor in (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
         if abs(bytes_per_s) >= 0.9995 * factor:
             return f"{bytes_per_s / factor:.3g} {unit}"
@@ -26,22 +26,22 @@ def rate(bytes_per_s: float) -> str:
 
 
 def count(number: float) -> str:
-    """Such as 123,456; three digits for small fractions."""
+    """Format a count, such as 123,456; values below 100 that are not whole have three digits."""
     return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:.3g}"
 
 
 def per_second(value: float) -> str:
-    """Such as 146,577 /s, 1.24 M/s."""
+    """Format a rate of operations, such as 146,577 /s, 1.24 M/s."""
     return f"{value / 1e6:.4g} M/s" if value >= 999_999.5 else f"{count(value)} /s"
 
 
 def duration(duration_s: float) -> str:
-    """Such as 24 h, 600 s: hours from two on."""
+    """Format the length of a run, such as 600 s, or 24 h (86,400 s) from two hours on."""
     return f"{duration_s / 3600:.3g} h ({duration_s:,.0f} s)" if duration_s >= 7200 else seconds(duration_s)
 
 
 def percent(share: float) -> str:
-    """Share of one as 41 % or 0.3 %."""
+    """Format a share of one, such as 41 % or 0.3 %."""
     value = 100 * share
     if value == 0 or abs(value) >= 9.95:
         return f"{value:.0f} %"
@@ -49,12 +49,12 @@ def percent(share: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """Such as 12.3 (an amplification)."""
+    """Format a ratio, such as 12.3 for an amplification."""
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
 
 
 def years(value: float) -> str:
-    """Such as 4.2 years, 96 days."""
+    """Format a number of years, such as 4.2 years, 96 days."""
     if math.isinf(value):
         return "unlimited"
     if value < 1:

@@ -36,7 +36,7 @@
     return result;
   }
 
-  // an own list of buttons: Plotly's default one offers to send the data to a server
+  // Replace Plotly's default buttons, because one of them sends the data to a server.
   const config = { responsive: true, displaylogo: false, doubleClick: "reset", plotlyServerURL: "",
                    modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]] };
 
@@ -60,7 +60,7 @@
   node("theme").addEventListener("click", () => repaint(root.dataset.theme === "dark" ? "light" : "dark"));
   prefersDark.addEventListener("change", (event) => repaint(event.matches ? "dark" : "light"));
 
-  // ---- figures over time zoom together --------------------------------------------------------------------------
+  // ---- synchronised zoom of the figures over time ---------------------------------------------------------------
   let following = false;
   function follow(source, change) {
     if (following) return;
@@ -75,7 +75,7 @@
   }
 
   // ---- the chain of a stall -------------------------------------------------------------------------------------
-  const KEY = 9; // place of a job's key in its details; before it stands what people read
+  const KEY = 9; // index of a job's key in its details (_details in reports/figures/jobs.py)
   const gantt = drawn.find((figure) => figure.id === "jobs");
   const choice = node("stall");
 
@@ -88,7 +88,9 @@
     if (found.length === 0) return [text];
     const table = document.createElement("table");
     const head = table.createTHead().insertRow();
-    for (const name of ["job", "what", "start (s)", "ran", "waited for a slot", "read", "wrote", "files", "reason"]) {
+    const titles = ["job", "kind and levels", "start (s)", "ran", "waited for a slot", "read", "wrote", "files",
+                    "reason"];
+    for (const name of titles) {
       const cell = document.createElement("th");
       cell.textContent = name;
       head.append(cell);

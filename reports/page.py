@@ -1,4 +1,4 @@
-"""The page of one run: headline numbers, what happened in words, the figures, the configuration."""
+"""Page of one run: headline numbers, story in sentences, figures, configuration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HERE = Path(__file__).parent
 
 
 def run_page(run: RunData) -> str:
-    """Whole HTML page of a run."""
+    """Return the whole HTML page of a run."""
     timeline = Timeline.of(run.times_s)
     figures = [
         throughput(run, timeline),
@@ -55,7 +55,7 @@ def run_page(run: RunData) -> str:
 
 
 def section(figure: Figure) -> str:
-    """HTML of a figure; its drawing is made by the page's script."""
+    """Return the HTML section of a figure; the script of the page draws into it."""
     drawing = (
         f'<div class="figure" id="{figure.id}" style="min-height:{figure.height_px}px"></div>'
         if figure.traces else f'<p class="empty" id="{figure.id}">{html.escape(figure.empty)}</p>'
@@ -65,12 +65,12 @@ def section(figure: Figure) -> str:
 
 
 def paragraphs(sentences: Iterable[str]) -> str:
-    """Box with the sentences on what happened."""
+    """Return an HTML box with one paragraph per sentence."""
     return f'<div class="story">{"".join(f"<p>{html.escape(s)}</p>" for s in sentences)}</div>'
 
 
 def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], footer: str) -> str:
-    """One self-contained HTML file: style, script, data and Plotly inside."""
+    """Return one self-contained HTML file with style, script, data and Plotly."""
     data = [
         {"id": f.id, "traces": f.traces, "layout": f.layout, "height_px": f.height_px, "timeline": f.timeline,
          "extra": dict(f.extra)}
@@ -90,7 +90,7 @@ def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], fo
 
 
 def write_page(path: Path, text: str) -> Path:
-    """Write a page whole or not at all. Raises InputError if the place cannot be written."""
+    """Write a page in one atomic step. Raises InputError if `path` cannot be written."""
     part = path.with_name(f".{path.name}.part")
     try:
         part.write_text(text, encoding="utf-8")
@@ -103,7 +103,7 @@ def write_page(path: Path, text: str) -> Path:
 
 
 def plotly_script() -> str:
-    """plotly.min.js as the plotly package brings it, found without importing that package."""
+    """Return plotly.min.js from the package plotly, without importing the package."""
     spec = importlib.util.find_spec("plotly")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         path = Path(folder) / "package_data" / "plotly.min.js"
@@ -117,7 +117,7 @@ def _asset(name: str) -> str:
 
 
 def _title(run: RunData) -> str:
-    """Such as "rocksdb 8.11 on nvme, fillrandom"; the directory's name where the summary does not say."""
+    """Return a title such as "rocksdb 8.11 on nvme, fillrandom"; without these values, the directory's name."""
     device = run.summary.get("device")
     engine, workload = run.summary.get("engine"), run.summary.get("workload")
     if not isinstance(engine, str) or not isinstance(workload, str):
@@ -137,7 +137,7 @@ def _subtitle(run: RunData) -> str:
 
 
 def footer(runs: Sequence[RunData]) -> str:
-    """Who made the page from what."""
+    """Return the text of the footer: versions of LSMLab and seeds of the runs."""
     versions = sorted({str(run.summary.get("version", "unknown")) for run in runs})
     seeds = sorted({str(run.summary.get("seed", "unknown")) for run in runs})
-    return f"LSMLab {', '.join(versions)}, seed {', '.join(seeds)}. This file is complete: it opens without a network."
+    return f"LSMLab {', '.join(versions)}, seed {', '.join(seeds)}. This file needs no network."

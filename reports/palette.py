@@ -1,8 +1,8 @@
-"""The colours of every figure and page: one meaning, one colour, safe for colour-blind readers.
+"""Colours of all figures and pages: one colour per meaning, suitable for colour-blind readers.
 
-The base is the palette of Okabe and Ito (2008). A stall has the colour of the work it waits for: memtable stalls wait
-for flushes (orange), L0 stalls for L0 compactions (blue), stalls by pending bytes for deeper compactions (pink). A stop
-is the darker shade, a slowdown the lighter one.
+The base is the palette of Okabe and Ito (2008). A stall has the colour of the job that it waits for: memtable stalls
+wait for flushes (orange), L0 stalls for L0 compactions (blue), stalls by pending bytes for deeper compactions (pink).
+A stop has the darker shade, a slowdown the lighter shade.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STALLS: Final = {
     "pending_stop": "#B0388C",
     "pending_slowdown": "#CC79A7",
 }
-"""Colour by stall cause, in the order in which legends show them."""
+"""Colour by stall cause, in the order of legends."""
 
 STALL_NAMES: Final = {
     "memtable_stop": "memtables: stop",
@@ -32,11 +32,11 @@ CONSUMERS: Final = {"client": "#009E73", "flush": "#E69F00", "l0": "#3C8DC5", "d
 """Colour by consumer of the device."""
 
 CONSUMER_NAMES: Final = {
-    "client": "client (log, reads)", "flush": "flush", "l0": "L0→L1 and within L0", "deeper": "deeper compactions",
+    "client": "client (WAL, reads)", "flush": "flush", "l0": "L0→L1 and within L0", "deeper": "deeper compactions",
 }  # fmt: skip
 
 LEVELS: Final = ("#3C8DC5", "#E58FB5", "#B55CA5", "#8A6FD1", "#A5704F", "#4FA3A5", "#A0A53C", "#6C7A86")
-"""Colour by level, L0 first; deeper levels than there are colours start again at L1's."""
+"""Colour by level, L0 first; levels beyond the last colour start again with the colour of L1."""
 
 WRITE: Final = "#009E73"
 READ: Final = "#8A6FD1"
@@ -47,21 +47,21 @@ RUNS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9",
 
 
 def level_color(level: int) -> str:
-    """Colour of a level's line, and of the compactions that start there."""
+    """Return the colour of a level and of the compactions that start there."""
     return LEVELS[level] if level < len(LEVELS) else LEVELS[1 + (level - 1) % (len(LEVELS) - 1)]
 
 
 def stall_color(cause: str) -> str:
-    """Colour of a stall cause; causes of other engines than RocksDB's get a neutral one."""
+    """Return the colour of a stall cause; causes that RocksDB does not have are grey."""
     return STALLS.get(cause, MOVE)
 
 
 def stall_name(cause: str) -> str:
-    """Name of a stall cause in legends."""
+    """Return the name of a stall cause for legends."""
     return STALL_NAMES.get(cause, cause.replace("_", " "))
 
 
 def translucent(color: str, opacity: float) -> str:
-    """CSS colour of a "#rrggbb" colour with an opacity."""
+    """Return a "#rrggbb" colour with an opacity (0 to 1) as a CSS colour."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity:g})"

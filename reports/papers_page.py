@@ -1,4 +1,4 @@
-"""The page of the papers' figures: paper, released code, simulation and verdict, claim by claim."""
+"""Page of the papers' figures: paper, released code, simulation and verdict of each claim."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Claims = Sequence[Mapping[str, Any]]
 
 
 def finish_papers(directory: Path) -> Path:
-    """Write DIR/report.html of a suite; returns its path. Raises InputError if papers.json is not there."""
+    """Write DIR/report.html of a suite; return its path. Raises InputError if DIR has no papers.json."""
     try:
         suite = json.loads((directory / "papers.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{directory}: no suite here ({error}); 'lsmlab papers --out {directory}' makes one"
+            f"{directory}: no suite here ({error}); 'lsmlab papers --out {directory}' writes one"
         ) from None
     return write_page(directory / "report.html", papers_page(suite))
 
 
 def papers_page(suite: Mapping[str, Any]) -> str:
-    """HTML page of a suite."""
+    """Return the HTML page of a suite."""
     figures: list[Figure] = []
     parts = [_headline(suite["claims"]), paragraphs(_story(suite["claims"]))]
     for paper in suite["papers"]:
@@ -42,8 +42,8 @@ def papers_page(suite: Mapping[str, Any]) -> str:
     parts += [_released(suite["released"]), _settings(suite["settings"])]
     papers = ", ".join(p["name"] for p in suite["papers"])
     subtitle = f"{len(suite['claims'])} claims ({papers}), {suite['seeds']} simulated runs of each setting"
-    footer = "Written by lsmlab papers. This file is complete: it opens without a network."
-    return assemble("What the papers report, simulated", subtitle, "".join(parts), figures, footer)
+    footer = "Written by lsmlab papers. This file needs no network."
+    return assemble("The papers' results, simulated", subtitle, "".join(parts), figures, footer)
 
 
 def _headline(claims: Claims) -> str:
@@ -60,8 +60,9 @@ def _headline(claims: Claims) -> str:
 
 def _story(claims: Claims) -> list[str]:
     sentences = [
-        "Reproduced: inside the accepted range. Direction only: on the right side of no "
-        "effect. Nothing is tuned towards a figure: each platform has one parameter set, taken from the baseline's own numbers."
+        "Reproduced: the simulated value is inside the accepted range. Direction only: the effect has the published "
+        "sign, but its size is outside the range. No constant is tuned to a figure: each platform has one parameter "
+        "set, taken from the numbers of the baseline."
     ]
     for verdict in ("direction only", "not reproduced", "failed"):
         names = [c["id"] for c in claims if c["verdict"] == verdict]
@@ -88,10 +89,10 @@ def _row(claim: Mapping[str, Any], beside: Sequence[Mapping[str, Any]]) -> str:
     )
     low, high = claim["accepted"]
     ends = [figure_text(low) if low is not None else "any", figure_text(high) if high is not None else "any"]
-    told = f"<b>{html.escape(figure_text(claim['published']))}</b><br><small>accepted {ends[0]} to {ends[1]}</small>"
-    here = f"<b>{html.escape(figure_text(claim['simulated']))}</b>"
+    paper = f"<b>{html.escape(figure_text(claim['published']))}</b><br><small>accepted {ends[0]} to {ends[1]}</small>"
+    simulation = f"<b>{html.escape(figure_text(claim['simulated']))}</b>"
     if claim["low"] is not None and claim["high"] is not None:
-        here += f"<br><small>{figure_text(claim['low'])} to {figure_text(claim['high'])}</small>"
+        simulation += f"<br><small>{figure_text(claim['low'])} to {figure_text(claim['high'])}</small>"
     color = VERDICT_COLORS[claim["verdict"]]
     verdict = f'<span class="key" style="background:{color}"></span>{html.escape(claim["verdict"])}'
     words = sentences(claim["mechanism"], claim["note"], claim["error"])
@@ -99,7 +100,8 @@ def _row(claim: Mapping[str, Any], beside: Sequence[Mapping[str, Any]]) -> str:
         f'<tr><td style="min-width:min(420px,44vw)"><b>{html.escape(short_id(claim["id"], claim["paper"]))}</b><br>'
         f'{html.escape(claim["setting"])}'
         f'<br><small>{html.escape(words)}</small></td><td style="white-space:nowrap">{verdict}</td>'
-        f'<td style="white-space:nowrap">{here}</td><td>{told}</td><td><small>{html.escape(code)}</small></td></tr>'
+        f'<td style="white-space:nowrap">{simulation}</td><td>{paper}</td>'
+        f"<td><small>{html.escape(code)}</small></td></tr>"
     )
 
 
@@ -112,12 +114,13 @@ def _released(beside: Sequence[Mapping[str, Any]]) -> str:
         for r in beside
     )
     caption = (
-        "Recorded runs of the authors' code on a throttled disk, minutes instead of hours, and the simulation of that code in "
-        "the same setting. Where the code and the paper's rules differ, so do these numbers and those above."
+        "Recorded runs of the authors' code on a throttled disk, minutes instead of hours, and simulations of that "
+        "code in the same setting. These numbers differ from those above if the code differs from the paper's rules."
     )
     return (
-        f'<section id="released"><h2>The released code, and its model</h2><p class="caption">{caption}</p><div class="scroll">'
-        "<table><thead><tr><th>recorded setting</th><th>figure</th><th class='number'>released code</th>"
+        f'<section id="released"><h2>The released code and its model</h2><p class="caption">{caption}</p>'
+        '<div class="scroll"><table><thead><tr><th>recorded setting</th><th>figure</th>'
+        "<th class='number'>released code</th>"
         f"<th class='number'>its simulation</th></tr></thead><tbody>{rows}</tbody></table></div></section>"
     )
 
@@ -130,6 +133,6 @@ def _settings(settings: Sequence[Mapping[str, Any]]) -> str:
         for s in settings
     )
     return (
-        f'<section id="settings"><h2>Settings</h2><details><summary>{len(settings)} settings, and what all runs of each took'
-        f'</summary><div class="scroll"><table><tbody>{rows}</tbody></table></div></details></section>'
+        f'<section id="settings"><h2>Settings</h2><details><summary>{len(settings)} settings, with the wall time of '
+        f'all runs of each</summary><div class="scroll"><table><tbody>{rows}</tbody></table></div></details></section>'
     )

@@ -1,4 +1,4 @@
-"""A finished run, read from its directory: everything that the pages are drawn from."""
+"""Data of a finished run, read from its directory, for the pages."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Column = npt.NDArray[Any]
 """Numbers, or Python strings in an object array."""
 
 PAGE: Final = "report.html"
-"""Name of the page that is drawn into a run's directory."""
+"""File name of the page in the directory of a run."""
 
 _SHORTEST_S: Final = 0.1
-"""A last row that covers less has no meaningful rate."""
+"""Shortest time of the last row, in seconds, for which its rate is meaningful."""
 
 _TABLES: Final = {
     "series.parquet": re.compile(
@@ -33,23 +33,23 @@ _TABLES: Final = {
     "stalls.parquet": re.compile(r"cause|start_s|end_s|shard|chain_jobs|unfinished"),
     "latency.parquet": re.compile(r"op|upper_s|count"),
 }
-"""Tables of a run directory and the columns that pages are drawn from."""
+"""Tables of a run directory, with a pattern for the columns that the pages use."""
 
 
 @dataclass(frozen=True)
 class RunData:
-    """The files of one run directory as arrays. Times in seconds, sizes in bytes."""
+    """Files of one run directory as arrays. Times are in seconds, sizes in bytes."""
 
     directory: Path
     summary: dict[str, Any]
     config_text: str
-    """config.yaml as it stands."""
+    """Text of config.yaml."""
     series: dict[str, Column]
     """Columns of series.parquet, one row per simulated second."""
     jobs: dict[str, Column]
-    """Columns of jobs.parquet, one row per job, by start time, and "key": the job's number among all shards."""
+    """Columns of jobs.parquet, one row per job, sorted by start time; "key" identifies a job among all shards."""
     stalls: dict[str, Column]
-    """Columns of stalls.parquet but the chain."""
+    """Columns of stalls.parquet, without the chain."""
     chain_ends: npt.NDArray[np.int64]
     """The chain of stall i is `chain_keys[chain_ends[i] : chain_ends[i + 1]]`."""
     chain_keys: npt.NDArray[np.int64]
@@ -58,7 +58,7 @@ class RunData:
 
     @property
     def name(self) -> str:
-        """What to call the run: its directory's name."""
+        """Name of the run: that of its directory."""
         return self.directory.resolve().name
 
     @cached_property
@@ -71,23 +71,23 @@ class RunData:
 
     @property
     def times_s(self) -> Floats:
-        """End of each row of the series; a row covers the second before it."""
+        """End of each row of the series in seconds; a row covers the second before it."""
         return self.column("t_s")
 
     @property
     def options(self) -> dict[str, Any]:
-        """Resolved engine options; empty where the engine states none."""
+        """Resolved options of the engine; empty if the summary has none."""
         return dict(self.summary.get("options") or {})
 
     def column(self, name: str) -> Floats:
-        """Column of the series, zeros where the run has no such column."""
+        """Return a column of the series; zeros if the run does not have this column."""
         found = self.series.get(name)
         if found is None:
             return np.zeros(len(next(iter(self.series.values()), ())))
         return found
 
     def rate(self, name: str) -> Floats:
-        """Column of amounts per row as amounts per second: the last row may cover less than a second."""
+        """Return a column of amounts per row as amounts per second; the last row may cover less than a second."""
         values = self.column(name).astype(float)
         covered = self.duration_s - (self.times_s[-1] - 1) if len(values) else 1.0
         if 0 < covered < 1:
@@ -95,29 +95,29 @@ class RunData:
         return values
 
     def option(self, name: str) -> float | None:
-        """Engine option if it is a number."""
+        """Return an option of the engine; None if it is missing or not a number."""
         value = self.options.get(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def chain(self, stall: int) -> list[int]:
-        """Keys of the jobs that had to end before the stall with this row number could."""
+        """Return the keys of the jobs that had to end before the stall in this row could end."""
         return [int(j) for j in self.chain_keys[self.chain_ends[stall] : self.chain_ends[stall + 1]]]
 
     def ranked_stalls(self) -> npt.NDArray[np.int64]:
-        """Row numbers of the stalls: stops before slowdowns, the longest of each first."""
+        """Return the row numbers of the stalls: stops before slowdowns, the longest of each first."""
         if not len(self.stalls.get("start_s", ())):
             return np.empty(0, dtype=np.int64)
         stops = np.array([cause.endswith("_stop") for cause in self.stalls["cause"]])
         return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], ~stops))
 
     def stall_seconds(self) -> dict[str, float]:
-        """Seconds held back per cause, without causes that never occurred."""
+        """Return the stalled seconds by cause, without causes that did not occur."""
         stated: dict[str, float] = self.summary.get("stall_seconds") or {}
         return {cause: float(s) for cause, s in stated.items() if s}
 
 
 def is_run(directory: Path) -> bool:
-    """Whether the directory holds a finished run (a directory of replications has a summary, but no series)."""
+    """Return whether the directory has a finished run (a directory of replications has a summary, but no series)."""
     return (directory / "summary.json").is_file() and (directory / "series.parquet").is_file()
 
 
@@ -156,7 +156,7 @@ def _sorted_by(columns: dict[str, Column], key: str) -> dict[str, Column]:
 
 
 def _with_keys(jobs: dict[str, Column]) -> dict[str, Column]:
-    """Jobs are numbered within their shard."""
+    """Add the column "key", because job numbers are unique only within their shard."""
     if len(jobs.get("job", ())):
         jobs["key"] = _key(jobs.get("shard", np.zeros(1)), jobs["job"])
     return jobs

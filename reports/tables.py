@@ -1,4 +1,4 @@
-"""Tables of a run's page: the configuration, the levels, the compaction statistics."""
+"""Tables on the page of a run: configuration, levels, compaction statistics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lsmlab.reports.run_data import RunData
 
 
 def configuration(run: RunData) -> str:
-    """Section with the resolved options, config.yaml and the tables of levels and compactions."""
+    """Return the section with the resolved options, config.yaml and the tables of levels and compactions."""
     parts = []
     if run.options:
         rows = "".join(
@@ -28,12 +28,12 @@ def configuration(run: RunData) -> str:
             parts.append(f"<details><summary>{title}</summary>{table(records)}</details>")
     if run.config_text:
         text = html.escape(run.config_text)
-        parts.append(f"<details><summary>config.yaml, as it was run</summary><pre>{text}</pre></details>")
+        parts.append(f"<details><summary>config.yaml</summary><pre>{text}</pre></details>")
     return f'<section id="configuration"><h2>Configuration</h2>{"".join(parts)}</section>'
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:
-    """Groups of options as dotted names."""
+    """Flatten groups of options: join group and name by a dot."""
     result: dict[str, Any] = {}
     for name, value in options.items():
         inner = {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
@@ -42,7 +42,7 @@ def _flat(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """HTML table of records with the same keys."""
+    """Return the HTML table of records; missing keys give empty cells."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     head = "".join(f'<th class="number">{html.escape(name.replace("_", " "))}</th>' for name in names)
     body = "".join(
@@ -53,7 +53,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def cell(name: str, value: Any) -> str:
-    """Text of a value; its unit is what the name ends in."""
+    """Format a value; the suffix of the name gives its unit."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -82,7 +82,7 @@ _SIZE_WORDS = (
 
 
 def option_text(name: str, value: Any) -> str:
-    """Text of an option's value; sizes in binary units as well."""
+    """Format the value of an option; sizes and rates of 4096 bytes or more get a unit."""
     if value is None:
         return "none"
     if isinstance(value, bool):

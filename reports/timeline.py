@@ -1,4 +1,4 @@
-"""Fewer points for long runs, without hiding extremes."""
+"""Timeline: groups the rows of long runs into fewer points and keeps the extremes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy.typing as npt
 from lsmlab.reports.run_data import Floats
 
 MOST_POINTS = 1500
-"""Points a line keeps: more than the pixels of a figure at 1280 px width."""
+"""Largest number of points of a line: more than the pixels of a figure of 1280 px width."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Consecutive rows of a series grouped so that at most `MOST_POINTS` groups remain."""
+    """Groups of consecutive rows of a series, at most `MOST_POINTS` of them."""
 
     start_s: Floats
     """Start of each group."""
     middle_s: Floats
-    """Middle of each group: where what happened during it is drawn."""
+    """Middle of each group: x value of rates, means and extremes."""
     end_s: Floats
-    """End of each group: where the state at its end is drawn."""
+    """End of each group: x value of states at its end."""
     starts: npt.NDArray[np.int64]
     """First row of each group."""
     rows_per_point: int
@@ -37,11 +37,11 @@ class Timeline:
 
     @property
     def grouped(self) -> bool:
-        """Whether a point stands for more than one row."""
+        """Whether a group has more than one row."""
         return self.rows_per_point > 1
 
     def mean(self, values: Floats) -> Floats:
-        """Mean of each group; rows without a value are left out."""
+        """Return the mean of each group, without rows that have no value (NaN)."""
         if not self.grouped:
             return values
         known = np.isfinite(values)
@@ -50,9 +50,9 @@ class Timeline:
         return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
     def low(self, values: Floats) -> Floats:
-        """Smallest value of each group."""
+        """Return the smallest value of each group."""
         return np.fmin.reduceat(values, self.starts) if self.grouped else values
 
     def high(self, values: Floats) -> Floats:
-        """Largest value of each group."""
+        """Return the largest value of each group."""
         return np.fmax.reduceat(values, self.starts) if self.grouped else values

@@ -1,4 +1,4 @@
-"""The page of a scorecard: targets, misses and their suspected reasons, curves of real and simulated runs."""
+"""Page of a scorecard: targets, missed targets with suspected causes, curves of real and simulated runs."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from lsmlab.reports.validation_tables import (
 from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
 
 _CURVES: Final = 40
-"""Cases whose curves are drawn, the worst first."""
+"""Largest number of cases whose curves are drawn, the worst cases first."""
 
 
 def finish_validation(directory: Path) -> Path:
-    """Write DIR/report.html of a scorecard; returns its path. Raises InputError if the scorecard is not there."""
+    """Write DIR/report.html of a scorecard; return its path. Raises InputError if DIR has no scorecard."""
     try:
         card = json.loads((directory / "scorecard.json").read_text(encoding="utf-8"))
         curves = json.loads((directory / "curves.json").read_text(encoding="utf-8"))["curves"]
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
-            f"{directory}: no scorecard here ({error}); 'lsmlab validate --out {directory}' makes one"
+            f"{directory}: no scorecard here ({error}); 'lsmlab validate --out {directory}' writes one"
         ) from None
     return write_page(directory / "report.html", validation_page(card, curves))
 
 
 def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]) -> str:
-    """HTML page of a scorecard and the curves of its cases."""
+    """Return the HTML page of a scorecard and the curves of its cases."""
     order = worst_first(card["cases"])
     drawn = sorted((c for c in curves if c["real"]), key=lambda c: -order.get(c["name"], 0.0))
     figures = [scatter(card["cases"])] if card["cases"] else []
@@ -53,12 +53,12 @@ def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]
         f"{_curve_intro(drawn)}{''.join(section(figure) for figure in overlaid)}{end}"
     )
     everything: list[Figure] = [*figures, *overlaid]
-    footer = f"{card['seeds']} simulated runs per case. This file is complete: it opens without a network."
-    return assemble("LSMLab beside real RocksDB", _subtitle(card), body, everything, footer)
+    footer = f"{card['seeds']} simulated runs per case. This file needs no network."
+    return assemble("LSMLab compared with real RocksDB", _subtitle(card), body, everything, footer)
 
 
 def worst_first(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """By case, its worst error in units of what the metric's worst case may be."""
+    """Return the worst error of each case, as a multiple of the target for the metric's worst case."""
     found: dict[str, float] = {}
     for row in rows:
         metric = next((m for m in METRICS if m.matches(row["metric"])), None)
@@ -109,11 +109,11 @@ def _story(card: Mapping[str, Any]) -> list[str]:
     if metrics and not sentences:
         sentences.append("Every target is met.")
     elif not metrics:
-        sentences.append("No case counts for the score: what follows are calibration runs, other engines, or what failed.")
+        sentences.append("No case counts for the score; the page has only calibration runs, other engines, failures.")
     if card["failed"]:
-        sentences.append(f"{len(card['failed'])} cases failed and are not in the score; the end of the page says why.")
+        sentences.append(f"{len(card['failed'])} cases failed and are not in the score; the reasons are at the end.")
     sentences.append(
-        "Errors are those of the mean of the simulated runs (of the median for latencies) against what was measured."
+        "An error is the mean of the simulated runs (the median for latencies) against the measured value."
     )
     return sentences
 
@@ -133,9 +133,9 @@ def _missed(card: Mapping[str, Any]) -> str:
         more = f" and {miss['more']} more" if miss["more"] else ""
         words = "".join(
             f"<p>{html.escape(', '.join([*f['cases'], '']))}<b>Suspected:</b> {html.escape(f['mechanism'])} "
-            f"<b>What would decide:</b> {html.escape(f['experiment'])}</p>"
+            f"<b>Deciding experiment:</b> {html.escape(f['experiment'])}</p>"
             for f in miss["findings"]
-        ) or "<p>No explanation is written down yet (validation/scorecard/findings.yaml).</p>"  # fmt: skip
+        ) or "<p>validation/scorecard/findings.yaml has no explanation yet.</p>"  # fmt: skip
         parts.append(f"<h3>{html.escape(miss['title'])}</h3><p>{html.escape(cases + more)}</p>{words}")
     title = "Missed targets: cases, suspected mechanisms, deciding experiments"
     return f'<section id="missed"><h2>{title}</h2>{"".join(parts)}</section>'
@@ -144,10 +144,10 @@ def _missed(card: Mapping[str, Any]) -> str:
 def _curve_intro(drawn: Sequence[Any]) -> str:
     if not drawn:
         return ""
-    more = f" The {_CURVES} worst of {len(drawn)} cases are drawn." if len(drawn) > _CURVES else ""
+    more = f" The page shows the {_CURVES} worst of {len(drawn)} cases." if len(drawn) > _CURVES else ""
     return (
-        f'<section id="curves"><h2>Curves, worst cases first</h2><p class="caption">Operations per second: real '
-        f"runs (orange) and the first three simulated ones (blue); fainter: further repeats or seeds.{more}</p></section>"
+        f'<section id="curves"><h2>Curves, worst cases first</h2><p class="caption">Operations per second of the real '
+        f"runs (orange) and of three simulated runs (blue); pale: further repeats or seeds.{more}</p></section>"
     )
 
 

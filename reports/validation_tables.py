@@ -1,4 +1,4 @@
-"""The tables of a scorecard's page: metrics and targets, cases, sets, trends, replays, theory."""
+"""Tables on the page of a scorecard: metrics and targets, cases, sets, trends, replays, theory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lsmlab.reports.figures.validation import SET_NAMES
 from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
 
 TITLES: Final = {m.name: m.title for m in METRICS}
-"""By a metric's name, what it is called."""
+"""Title by name of a metric."""
 
 
 def targets_table(card: Mapping[str, Any]) -> str:
-    """Every metric with its target, over all cases that count."""
+    """Return the table of all metrics with their targets, over all cases of the score."""
     if not card["metrics"]:
         return ""
     rows = []
@@ -32,16 +32,16 @@ def targets_table(card: Mapping[str, Any]) -> str:
         rows.append((TITLES.get(name, name), cells))
     head = ("median", "target", "P90", "worst", "target", "bias", "noise", "in noise", "in 90 %", "n")
     caption = (
-        "Absolute errors over cases; pt: percentage points, b: buckets of RocksDB's own histogram, x: ratio. Noise is the "
-        "range between repeats of the real run, median over the cases that know it; in noise: within twice that; "
-        "in 90 %: inside the interval. Calibration "
-        "runs are not in this table; the worst cases stand below."
+        "Absolute errors over cases; pt: percentage points, b: buckets of RocksDB's own histogram, x: ratio. Noise: "
+        "range between repeats of the real run, median over the cases with repeats. In noise: share of values within "
+        "twice the noise. In 90 %: share of values inside the interval. Calibration runs are not in this table; the "
+        "worst cases are below."
     )
     return _table("targets", "Metrics and targets", caption, head, rows)
 
 
 def case_table(card: Mapping[str, Any], order: Mapping[str, float]) -> str:
-    """One row per case, in the given order (worst first), with its signed errors."""
+    """Return the table of all cases with their signed errors, the largest value of `order` (worst case) first."""
     names = ("ops_per_s", "write_amplification", "stall_fraction", "device_bytes_written", "write_latency_s.p99",
              "write_latency_s.p999", "write_latency_s.max", "throughput.ks")  # fmt: skip
     by_case: dict[str, dict[str, Mapping[str, Any]]] = {}
@@ -64,7 +64,7 @@ def case_table(card: Mapping[str, Any], order: Mapping[str, float]) -> str:
 
 
 def set_tables(card: Mapping[str, Any]) -> str:
-    """Medians, worst cases and bias of each set."""
+    """Return one table per set, with medians, worst cases and bias."""
     parts = []
     for name, label in SET_NAMES.items():
         totals = card["sets"].get(name)
@@ -84,7 +84,7 @@ def set_tables(card: Mapping[str, Any]) -> str:
 
 
 def trends_table(card: Mapping[str, Any]) -> str:
-    """How often the simulation moves the same way where one key changes."""
+    """Return the table of trends: pairs of cases in which simulation and real run change in the same direction."""
     found = card.get("trends")
     if not found:
         return ""
@@ -99,12 +99,12 @@ def trends_table(card: Mapping[str, Any]) -> str:
         "Pairs of cases that differ in one key and whose real values differ by more than 5 % (5 points for shares)."
     )
     return _table(
-        "trends", "What a change does", caption, ("same direction", "pairs", "other direction, for example"), rows
+        "trends", "Effects of changes", caption, ("same direction", "pairs", "other direction, for example"), rows
     )
 
 
 def replay_table(card: Mapping[str, Any]) -> str:
-    """Exact replays: answers that were the same, by kind of decision."""
+    """Return the table of exact replays: decisions that equal RocksDB's, by kind."""
     found = card["sets"].get("replay")
     if not found:
         return ""
@@ -113,12 +113,12 @@ def replay_table(card: Mapping[str, Any]) -> str:
         for name, e in found.items()
         if e["total"]
     ]
-    caption = "Fed with the real order of events, the policies are asked what RocksDB was asked."
-    return _table("replay", "Exact replays", caption, ("the same answer", "asked", "share"), rows)
+    caption = "The policies get the real sequence of events; the table counts the decisions that equal RocksDB's."
+    return _table("replay", "Exact replays", caption, ("same decision", "decisions", "share"), rows)
 
 
 def theory_table(card: Mapping[str, Any]) -> str:
-    """Theory checks beside their closed forms."""
+    """Return the table of theory checks: simulated values and their closed forms."""
     found = card["sets"].get("theory")
     if not found:
         return ""
@@ -147,7 +147,7 @@ def _median(total: Mapping[str, Any]) -> str:
 
 
 def error_in(value: float | None, total: Mapping[str, Any], *, signed: bool = False) -> str:
-    """A number of a metric's total in its unit."""
+    """Format a value of a metric's total in the unit of the metric."""
     return error_text(value, KINDS[total["unit"]], signed=signed)
 
 

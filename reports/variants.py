@@ -1,4 +1,4 @@
-"""The numbers of a comparison of variants, and what they say, by rule."""
+"""Numbers of a comparison of variants, and sentences that compare each combination with its parents."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from lsmlab.sim.commands.replications import interval
 
 FILE: Final = "variants.json"
 _ALONE: Final = 0.02
-"""Relative half width that a number of a single run is granted, which tells no spread."""
+"""Relative half width of the interval of a single run, which gives no spread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number by which variants are compared."""
+    """A measure by which variants are compared."""
 
     key: tuple[str, ...]
     title: str
     better: int
-    """1: more is better, -1: less is."""
+    """1: more is better, -1: less is better."""
     logarithmic: bool
     floor: float
-    """Differences below it mean nothing, in its unit."""
+    """Smallest relevant difference, in the unit of the measure."""
 
     def of(self, summary: Mapping[str, Any]) -> float | None:
-        """Its value in a summary."""
+        """Return the value of the measure in a summary; None if it is missing."""
         value: Any = summary
         for key in self.key:
             value = value.get(key) if isinstance(value, Mapping) else None
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     def text(self, value: float) -> str:
-        """The value as people read it."""
+        """Format a value of the measure with its unit."""
         if self.key[-1] == "p99":
             return numbers.seconds(value)
         if self.key[-1] == "stall_fraction":
@@ -56,7 +56,7 @@ MEASURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The mean over seeds and its 90 % interval; latencies on a logarithmic scale."""
+    """Mean over seeds and its 90 % interval."""
 
     value: float
     low: float
@@ -64,7 +64,7 @@ class Number:
 
     @staticmethod
     def of(values: Sequence[float], *, logarithmic: bool) -> Number:
-        """From the values of the seeds."""
+        """Compute mean and interval from one value per seed; if `logarithmic`, of their logarithms."""
         logs = logarithmic and min(values) > 0
         found = interval([math.log(v) for v in values] if logs else list(values))
         mean, low, high = found["mean"] or 0.0, found["low"], found["high"]
@@ -85,23 +85,25 @@ class Variants:
     parents: Mapping[str, tuple[str, ...]]
     settings: tuple[str, ...]
     numbers: Mapping[tuple[str, str, str], Number]
-    """By variant, setting and the measure's title."""
+    """Numbers by (variant, setting, title of the measure)."""
     seeds: int
-    """Most runs of one variant in one setting."""
+    """Largest number of runs of one variant in one setting."""
 
     @property
     def combinations(self) -> list[str]:
-        """Variants with parents."""
+        """Variants that combine others, their parents."""
         return [name for name in self.names if self.parents.get(name)]
 
 
 def read_variants(directory: Path) -> Variants:
-    """A comparison's directory. Raises InputError if it holds none."""
+    """Read the directory of a comparison of variants. Raises InputError if it has none."""
     try:
         about = json.loads((directory / FILE).read_text(encoding="utf-8"))
         rows = json.loads((directory / "runs.json").read_text(encoding="utf-8"))["runs"]
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{directory}: no comparison of variants here ({error})") from None
+        raise InputError(
+            f"{directory}: no comparison of variants here ({error}); 'lsmlab compare --variants NAME' writes one"
+        ) from None
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["overrides"]["variant"], row["overrides"].get("setting", "")), []).append(row["summary"])
@@ -118,7 +120,7 @@ def read_variants(directory: Path) -> Variants:
 
 
 def readings(found: Variants) -> list[str]:
-    """One line per combination: beside each parent, what is better and worse, in how many settings and where most."""
+    """Return a text per combination: measures that are better or worse than each parent's, and in how many settings."""
     return [f"{name}: {_reading(found, name)}." for name in found.combinations]
 
 
@@ -126,16 +128,16 @@ def _reading(found: Variants, name: str) -> str:
     there = [s for s in found.settings if any((name, s, m.title) in found.numbers for m in MEASURES)]
     parts = []
     for parent in found.parents[name]:
-        told = "; ".join(words for m in MEASURES if (words := _beside(found, name, parent, m)))
-        parts.append(f"beside {parent}, {told or 'no difference'}")
+        differences = "; ".join(words for m in MEASURES if (words := _against(found, name, parent, m)))
+        parts.append(f"compared with {parent}, {differences or 'no difference'}")
     missing = [s for s in found.settings if s not in there]
     return ". ".join(p[0].upper() + p[1:] if i else p for i, p in enumerate(parts)) + (
         f"; it did not run on {', '.join(missing)}" if missing else ""
     )
 
 
-def _beside(found: Variants, name: str, parent: str, measure: Measure) -> str:
-    """Such as "write P99 better in 3 of 8 settings (nvme high: 9.1 µs against 20 s)"; empty without a difference."""
+def _against(found: Variants, name: str, parent: str, measure: Measure) -> str:
+    """Return text like "write P99 better in 3 of 8 settings (nvme high: 9.1 µs against 20 s)", or "" if alike."""
     better: list[tuple[float, str]] = []
     worse: list[tuple[float, str]] = []
     known = 0
@@ -157,10 +159,10 @@ def _beside(found: Variants, name: str, parent: str, measure: Measure) -> str:
 
 
 def against_parents(found: Variants, name: str, setting: str, measure: Measure) -> tuple[int, str] | None:
-    """1 if better than both parents beyond the intervals, -1 if worse than both, else 0; and by how much.
+    """Compare a combination with all its parents: (1, 0 or -1, text with both values).
 
-    The amount is against the better parent where it is better, against the worse one where it is worse. None where a
-    number is missing.
+    1: better than every parent and the intervals do not overlap; -1: worse than every parent; 0: neither, without text.
+    The text compares with the best parent for 1, with the worst parent for -1. None if a number is missing.
     """
     mine = found.numbers.get((name, setting, measure.title))
     parents = [found.numbers.get((p, setting, measure.title)) for p in found.parents[name]]
@@ -173,7 +175,7 @@ def against_parents(found: Variants, name: str, setting: str, measure: Measure) 
 
 
 def _side(mine: Number, lowest: Number, highest: Number, measure: Measure) -> int:
-    """1 if better than both beyond the intervals, -1 if worse, 0 if neither."""
+    """Return 1 if `mine` is better than both and the intervals do not overlap, -1 if it is worse than both, else 0."""
     if mine.high < lowest.low and lowest.value - mine.value > measure.floor:
         return -measure.better
     if mine.low > highest.high and mine.value - highest.value > measure.floor:

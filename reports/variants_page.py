@@ -1,4 +1,4 @@
-"""The page of a comparison of variants: combinations of engines beside their parents, setting by setting."""
+"""Page of a comparison of variants: combinations of engines compared with their parents in each setting."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from lsmlab.reports.variants import MEASURES, Variants, against_parents, read_va
 
 
 def write_variants(directory: Path) -> Path:
-    """Write DIR/report.html of a comparison of variants; returns its path."""
+    """Write DIR/report.html of a comparison of variants; return its path."""
     return write_page(directory / "report.html", variants_page(read_variants(directory)))
 
 
 def variants_page(found: Variants) -> str:
-    """HTML page of a comparison of variants."""
+    """Return the HTML page of a comparison of variants."""
     figures = [panels(found, measure, number) for number, measure in enumerate(MEASURES)]
-    told = readings(found) or ["No variant of this comparison combines others."]
-    body = f"{paragraphs(told)}{''.join(section(figure) for figure in figures)}{_table(found)}"
+    sentences = readings(found) or ["No variant of this comparison combines others."]
+    body = f"{paragraphs(sentences)}{''.join(section(figure) for figure in figures)}{_table(found)}"
     names = ", ".join(found.combinations) or ", ".join(found.names)
     subtitle = f"{names}; {len(found.settings)} settings, {found.seeds} runs of each"
-    footer = "A sentence says better or worse only where the 90 % intervals lie apart. This file opens without a network."
+    footer = "Better and worse mean that the 90 % intervals do not overlap. This file needs no network."
     return assemble(f"LSMLab: {found.description}", subtitle, body, figures, footer)
 
 
@@ -35,7 +35,7 @@ def _table(found: Variants) -> str:
             f'<div class="scroll"><h3>{html.escape(setting)}</h3><table class="compare"><thead><tr><td></td>{head}</tr></thead>'
             f"<tbody>{rows}</tbody></table></div>"
         )
-    caption = "A star marks a combination that is better than both of its parents, beyond the intervals."
+    caption = "A star marks a combination that is better than all its parents, with intervals that do not overlap."
     tables = f'<div style="display:flex;flex-wrap:wrap;gap:0 56px">{"".join(parts)}</div>'
     return f'<section id="numbers"><h2>All numbers</h2><p class="caption">{caption}</p>{tables}</section>'
 

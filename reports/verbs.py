@@ -1,4 +1,4 @@
-"""The verb `lsmlab report`, and what happens to a finished run: its page is drawn."""
+"""Subcommand `lsmlab report`, and the finisher that draws the page of a run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from lsmlab.sim.commands.arguments import LineParser
 
 
 def report(argv: list[str]) -> int:
-    """`lsmlab report DIR [--out FILE]`: draw the page of a finished run, or compare the runs inside DIR.
+    """Run `lsmlab report DIR [--out FILE]`: draw the page of a finished run, or compare the runs inside DIR.
 
-    Returns 0. Raises InputError if DIR holds no finished run, or FILE cannot be written.
+    Returns 0. Raises InputError if DIR has no finished run, or FILE cannot be written.
     """
     parser = LineParser(
         prog="lsmlab report",
-        description="Draw the page of a finished run, or one comparison page of the runs in a directory.",
+        description="Draw the page of a finished run, or the comparison page of the runs in a directory.",
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="a run's directory, or a directory of runs")
-    parser.add_argument("--out", type=Path, metavar="FILE", help=f"where to write the page (default: DIR/{PAGE})")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"path of the page (default: DIR/{PAGE})")
     arguments = parser.parse_args(argv)
     path = draw(arguments.directory, arguments.out or arguments.directory / PAGE)
     sys.stdout.write(f"{path}\n")
@@ -28,14 +28,14 @@ def report(argv: list[str]) -> int:
 
 
 def finish(directory: Path) -> Path | None:
-    """Write DIR/report.html of a run that has just ended; returns its path."""
+    """Write DIR/report.html of a finished run; return its path."""
     return draw(directory, directory / PAGE)
 
 
 def draw(directory: Path, out: Path) -> Path:
-    """Write the page of a run, or of the runs in a directory, to `out`."""
+    """Write the page of a run, or of the runs in a directory, into the file `out`; return its path."""
     if not directory.is_dir():
-        raise InputError(f"{directory}: no such directory; give the directory that a run was written to")
+        raise InputError(f"{directory}: no such directory; give the directory of a finished run")
     if is_run(directory):
         from lsmlab.reports.page import run_page, write_page
 
@@ -59,7 +59,7 @@ def draw(directory: Path, out: Path) -> Path:
 
 
 def runs_inside(directory: Path) -> list[Path]:
-    """Finished runs in the directories right below, by name; numbers by value (as multirun's job numbers)."""
+    """Return the finished runs in the subdirectories, sorted by name; numbers (--multirun) come first, by value."""
     found = [path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".") and is_run(path)]
     return sorted(
         found, key=lambda path: (not path.name.isdigit(), int(path.name) if path.name.isdigit() else 0, path.name)

@@ -1,6 +1,8 @@
-"""What happened in a run, in sentences."""
+"""Story of a run in sentences."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
@@ -8,25 +10,28 @@ from lsmlab.reports.headline import dominating_cause, endurance_years, number, s
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
 
+DEVICE_BYTES: Final = "Of all bytes that the device read and wrote"
+"""Beginning of the sentence on the largest consumer of the device."""
+
 
 def story(run: RunData) -> list[str]:
-    """Sentences on speed, stalls, their chain, latency, device and amplification; plain text."""
+    """Return sentences on throughput, stalls, their chain of jobs, latency, device and amplification."""
     parts = (_speed(run), _stalls(run), _longest_chain(run), _tail(run), _device(run), _amplification(run))
     return [sentence for sentence in parts if sentence]
 
 
 def why(cause: str, run: RunData) -> str:
-    """Reason in words, with the option's value where it is known: "2 memtables waited for the flush"."""
+    """Return the reason of a stall in words, with the value of the option if the run has it."""
     l0_slow, l0_stop = run.option("level0_slowdown_writes_trigger"), run.option("level0_stop_writes_trigger")
     soft, hard = run.option("soft_pending_compaction_bytes_limit"), run.option("hard_pending_compaction_bytes_limit")
     memtables = run.option("max_write_buffer_number")
     return {
-        "memtable_stop": f"{_n(memtables, 'all')} memtables were full and waited for the flush",
-        "memtable_slowdown": "all memtables but one were full and waited for the flush",
+        "memtable_stop": f"{_n(memtables, 'all')} memtables were full and waited for their flush",
+        "memtable_slowdown": "all memtables but one were full and waited for their flush",
         "l0_stop": f"level 0 had reached {_n(l0_stop, 'too many')} files (the stop trigger)",
         "l0_slowdown": f"level 0 had reached {_n(l0_slow, 'many')} files (the slowdown trigger)",
-        "pending_stop": f"compaction was behind by more than {_size(hard, 'the hard limit')} (stop)",
-        "pending_slowdown": f"compaction was behind by more than {_size(soft, 'the soft limit')} (slowdown)",
+        "pending_stop": f"pending compaction bytes exceeded {_size(hard, 'the hard limit')} (stop)",
+        "pending_slowdown": f"pending compaction bytes exceeded {_size(soft, 'the soft limit')} (slowdown)",
     }.get(cause, cause.replace("_", " "))
 
 
@@ -52,22 +57,22 @@ def _speed(run: RunData) -> str:
 def _stalls(run: RunData) -> str:
     cause = dominating_cause(run)
     if cause is None:
-        return "Writers were never held back."
+        return "The run has no write stalls."
     seconds = run.stall_seconds()
     part = seconds[cause] / sum(seconds.values())
     mostly = "because" if part > 0.999 else "mostly because" if part > 0.5 else "most often because"
-    text = f"Writers were held back {numbers.percent(stall_share(run))} of the time, {mostly} {why(cause, run)}"
+    text = f"Writes were stalled {numbers.percent(stall_share(run))} of the time, {mostly} {why(cause, run)}"
     ranked = run.ranked_stalls()
     if len(ranked):
         first = int(ranked[0])
         start, end = float(run.stalls["start_s"][first]), float(run.stalls["end_s"][first])
-        what = "stop" if str(run.stalls["cause"][first]).endswith("_stop") else "slowdown"
-        text += f"; the longest {what} lasted {numbers.seconds(end - start)} and began at {start:,.1f} s"
+        kind = "stop" if str(run.stalls["cause"][first]).endswith("_stop") else "slowdown"
+        text += f"; the longest {kind} lasted {numbers.seconds(end - start)} and began at {start:,.1f} s"
     return text + "."
 
 
 def _longest_chain(run: RunData) -> str:
-    """Chain of the stall that `_stalls` names last."""
+    """Return the sentence on the chain of jobs behind the stall that `_stalls` names."""
     ranked = run.ranked_stalls()
     chain = run.chain(int(ranked[0])) if len(ranked) else []
     mine = np.isin(run.jobs["key"], chain) if chain and "key" in run.jobs else np.zeros(0, dtype=bool)
@@ -76,8 +81,11 @@ def _longest_chain(run: RunData) -> str:
     moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
     jobs = "one job" if mine.sum() == 1 else f"a chain of {mine.sum()} jobs"
     if run.stalls["unfinished"][int(ranked[0])]:
-        return f"It was still on when the run ended, waiting for {jobs} that had read and written {numbers.size(moved)}."
-    return f"Before it could end, {jobs} had to finish, reading and writing {numbers.size(moved)}."
+        return (
+            f"This stall lasted until the end of the run; it waited for {jobs} that had read and written "
+            f"{numbers.size(moved)}."
+        )
+    return f"Before this stall could end, {jobs} had to finish, reading and writing {numbers.size(moved)}."
 
 
 def _tail(run: RunData) -> str:
@@ -94,7 +102,7 @@ def _tail(run: RunData) -> str:
 
 
 def bytes_by_consumer(run: RunData) -> dict[str, float]:
-    """Bytes that each consumer read and wrote on the device over the run."""
+    """Return the bytes that each consumer read from and wrote to the device during the run."""
     return {
         c: float(np.nansum(run.column(f"read_bytes_{c}_per_s")) + np.nansum(run.column(f"write_bytes_{c}_per_s")))
         for c in CONSUMERS
@@ -107,11 +115,11 @@ def _device(run: RunData) -> str:
     if not total:
         return ""
     most = max(moved, key=lambda c: moved[c])
-    who = {"client": "clients", "flush": "flushes", "l0": "compactions out of level 0", "deeper": "deeper compactions"}
-    assert who.keys() == CONSUMER_NAMES.keys()
-    text = f"Of the device's traffic, {numbers.percent(moved[most] / total)} was due to {who[most]}"
+    names = {"client": "clients", "flush": "flushes", "l0": "compactions of level 0", "deeper": "deeper compactions"}
+    assert names.keys() == CONSUMER_NAMES.keys()
+    text = f"{DEVICE_BYTES}, {numbers.percent(moved[most] / total)} were for {names[most]}"
     busy = number(run.summary.get("device"), "utilisation")
-    return f"{text}; the device was in use {numbers.percent(busy)} of the time." if busy is not None else f"{text}."
+    return f"{text}; the device was busy {numbers.percent(busy)} of the time." if busy is not None else f"{text}."
 
 
 def _amplification(run: RunData) -> str:

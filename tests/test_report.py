@@ -104,7 +104,7 @@ def test_story_names_what_dominated(run: Path) -> None:
     """The sentence on stalls names the share, the longest cause and the longest stop."""
     data = load_run(run)
 
-    sentence = next(text for text in story(data) if text.startswith("Writers were held back"))
+    sentence = next(text for text in story(data) if text.startswith("Writes were stalled"))
     stops = np.array([cause.endswith("_stop") for cause in data.stalls["cause"]])
     longest = float((data.stalls["end_s"] - data.stalls["start_s"])[stops].max())
     assert numbers.percent(data.summary["stall_fraction"]) in sentence
@@ -128,11 +128,11 @@ def test_stalls_are_offered_longest_first(run: Path) -> None:
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
-        ({"reads": False}, "Writers were held back"),
-        ({"stalls": 0}, "Writers were never held back."),
+        ({"reads": False}, "Writes were stalled"),
+        ({"stalls": 0}, "The run has no write stalls."),
         ({"stalls": 0, "jobs": 0}, "No background job ran."),
         ({"stalls": 0, "jobs": 0, "reads": False}, "No level ever had a file."),
-        ({"seconds": 1, "stalls": 1, "jobs": 1}, "Writers were held back"),
+        ({"seconds": 1, "stalls": 1, "jobs": 1}, "Writes were stalled"),
     ],
     ids=["no reads", "no stalls", "no jobs", "writes only", "one second"],
 )  # fmt: skip

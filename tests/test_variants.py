@@ -118,10 +118,12 @@ def test_better_means_beyond_both_parents_and_the_intervals(both: tuple[float, f
 def test_what_the_numbers_say() -> None:
     """One line per combination, parent by parent, with the values; without a difference it says so; gaps are named."""
     assert [
-        "both: beside a, write P99 better in 1 of 1 settings (here: 500 µs against 1 ms). Beside b, write P99 better in 1 of 1 "
-        "settings (here: 500 µs against 2 ms)."
+        "both: compared with a, write P99 better in 1 of 1 settings (here: 500 µs against 1 ms). Compared with b, write "
+        "P99 better in 1 of 1 settings (here: 500 µs against 2 ms)."
     ] == [text.replace("1.00 ms", "1 ms").replace("2.00 ms", "2 ms") for text in readings(made((0.5e-3, 0.4e-3, 0.6e-3)))]
-    assert ["both: beside a, no difference. Beside b, no difference."] == readings(made((1.5e-3, 0.9e-3, 2.1e-3)))
+    assert ["both: compared with a, no difference. Compared with b, no difference."] == readings(
+        made((1.5e-3, 0.9e-3, 2.1e-3))
+    )
     missing = made((1.0, 1.0, 1.0))
     gone = Variants("x", missing.names, missing.parents, ("here", "there"), missing.numbers, 1)
     assert "it did not run on there" in readings(gone)[0]

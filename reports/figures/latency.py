@@ -42,7 +42,7 @@ def latency_distribution(run: RunData) -> Figure:
         traces += _marks(run, op, color)
     return Figure(
         "latency-distribution", "Latency distribution to P99.99",
-        "With each labelled step to the right, operations are ten times as rare. A steep rise marks the first stalls.",
+        "With each labelled step to the right, operations are ten times as rare. Write stalls show as a steep rise.",
         traces, {"xaxis": PERCENTILE_AXIS, "yaxis": LATENCY_AXIS, "hovermode": "closest"},
         empty="The run has no operations.",
     )  # fmt: skip

@@ -30,7 +30,7 @@ def effects(paper: str, claims: Sequence[Mapping[str, Any]]) -> Figure:
         if mine:
             traces.append(_dots(mine, verdict, color))
     caption = (
-        "1 is the published effect, 0 (the dashed line) is no effect. Ratios are on a logarithmic scale, differences on "
+        "1 is the published effect, 0 (the dashed line) is no effect. Ratios have a logarithmic scale, differences "
         "a linear one. The grey range counts as reproduced; a dot is the mean of the simulated runs with its 90 % "
         "interval. Claims of no difference cannot be scaled in this way; they are only in the table."
     )
