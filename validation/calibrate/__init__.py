@@ -6,6 +6,6 @@
   clients; job_costs: CPU time of a job.
 - solve: least squares with priors; set_text: calibration as text, JSON and parameter file; parameter_file: format of
   parameter files.
-- public: the 40-thread machine of the public runs; public_fits: single constants of it; public_machines: the desktop and
-  the small PC.
+- public: the 40-thread machine of the public runs; public_fits: single constants of it; public_machines: the desktop
+  and the small PC.
 """

@@ -1,4 +1,4 @@
-"""Equations of clients: time and CPU time of writes and reads, sleeps, requests (sim/clients: op_times, write_waits, reads)."""
+"""Equations of clients: latency and CPU time of operations, sleeps (sim/clients: op_times, write_waits, reads)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lsmlab.validation.calibrate.terms import Row, keys_of, relative
 from lsmlab.validation.logs.history.fills import Fill
 
 _SHARED: Final = ("host.write_serial", "host.core_contention")
-"""Constants in the time of a write besides those of its CPU time. The time is not linear in them."""
+"""Constants that lengthen a write beyond its CPU time; its time is not linear in them."""
 _FEWEST_FILLS: Final = 8
 """Least number of memtables of a run for the time of its writes."""
 
@@ -64,8 +64,8 @@ def writes(runs: Sequence[RecordedRun]) -> Equation | None:
 def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     """Return the runs whose clients write as fast as they can, each on a core of its own.
 
-    With more writers than cores, the leader of a write group may lose its core while the group waits for it. That wait is
-    not a cost of a write.
+    With more writers than cores, the leader of a write group may lose its core while the group waits for it. That wait
+    is not a cost of a write.
     """
     return [
         run for run in runs
@@ -89,14 +89,14 @@ def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Arra
 
 
 def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
-    """Return the mean factor by which core contention lengthens a client's CPU time if `clients` clients want a core."""
+    """Return the mean factor by which core contention lengthens CPU time if `clients` client threads want a core."""
     contention = values["host.core_contention"]
     pairs = zip(*(array.tolist() for array in jobs), strict=True)
     return math.fsum(share / core_share(clients + threads, run.cores, contention) for share, threads in pairs)
 
 
 def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array, Array]:
-    """Return (share of the time, number of background threads that use the CPU), of the run or during one memtable fill."""
+    """Return (share of the time, number of background threads on the CPU), of the run or during one memtable fill."""
     start_s, end_s = (during.start_us / 1e6, during.end_us / 1e6) if during else (-math.inf, math.inf)
     inside = [job for job in run.jobs if job.start_s < end_s and job.work_end_s > start_s]
     marks = np.unique(np.clip([t for job in inside for t in (job.start_s, job.work_end_s)], start_s, end_s))
@@ -118,7 +118,7 @@ def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array,
 
 
 def sleeps(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Length of a delayed writer's sleep: RocksDB's stall time without stops, per step of 1 ms in the histogram of writes.
+    """Length of a delayed writer's sleep: stall time without stops, per step of 1 ms in the histogram of writes.
 
     Only runs under a cap or a rate limiter are used, because their cores were free. On busy cores the histogram cannot
     distinguish a writer that waits for a core from one that sleeps, and RocksDB counts no stall for the former.
@@ -187,7 +187,7 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _turns_s(values: Values, run: RecordedRun) -> float:
-    """Return the mean wait of a read for pieces of background requests: their share of the time, times one piece's time."""
+    """Return the mean wait of a read for background requests: their share of the time, times the time of one piece."""
     piece = parse_quantity(run.config["device"].get("interleave", 0), "bytes")
     waits_s = 0.0
     for direction in ("read", "write"):

@@ -55,15 +55,15 @@ class Calibration:
 def calibrate_cases(folder: Path) -> Calibration:
     """Fit the constants of the machine on which the cases below `folder` were recorded.
 
-    Raises InputError if there is no recorded case, if a case belongs to the test or quarantine part, if the cases are from
-    different machines, or if a file is missing or unreadable.
+    Raises InputError if there is no recorded case, if a case belongs to the test or quarantine part, if the cases are
+    from different machines, or if a file is missing or unreadable.
     """
     cases = [read_case(path) for path in find_cases(folder)]
     for case in cases:
         if case.part != PART:
             raise InputError(
-                f"{case.directory}: this case is of part: {case.part}; constants are fitted to cases of part: {PART} only, "
-                "so that scored cases do not influence them; name a folder of such cases"
+                f"{case.directory}: this case is of part: {case.part}; constants are fitted to cases of part: {PART} "
+                "only, so that scored cases do not influence them; name a folder of such cases"
             )
     recorded = [(case, _record_block(case)) for case in cases if case.logs]
     if not recorded:
@@ -113,7 +113,7 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
     used = {key for equation in equations for key in equation.keys}
     missing = used - {c.key for c in known}
     if missing:
-        raise InputError(f"device={device}: lacks {', '.join(sorted(missing))}, which the fit needs; add it to configs/device")
+        raise InputError(f"device={device}: lacks {', '.join(sorted(missing))}, which the fit needs; add them there")
     return [c for c in known if c.key in used]
 
 

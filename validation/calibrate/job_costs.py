@@ -11,9 +11,9 @@ from lsmlab.validation.logs.timings.jobs import Job
 def job_cpu(job: Job, host: Host, slept_files: float = 0.0) -> Cost:
     """Return the CPU cost of a job.
 
-    `host`: host of its machine; the cost of dropped entries is not linear in the host's constants. `slept_files`: number of
-    output files during whose fsync the job sleeps. A LOG shows neither the entries that a flush drops nor which jobs compare
-    each key with the files below, so both are left out.
+    `host`: host of its machine; the cost of dropped entries is not linear in the host's constants. `slept_files`:
+    number of output files during whose fsync the job sleeps. A LOG shows neither the entries that a flush drops nor
+    which jobs compare each key with the files below, so both are left out.
     """
     if job.kind == "flush":
         return flush_cpu(

@@ -125,8 +125,8 @@ def deletions(runs: Sequence[RecordedRun]) -> Equation | None:
 def core_contention(runs: Sequence[RecordedRun]) -> Equation | None:
     """Time of jobs beyond their CPU time, by the number of other threads that want a core (models/costs/cores.py).
 
-    A thread that slept during a request waits for a time slice if all cores are in use. The clients of a run want one core
-    while they are not stalled.
+    A thread that slept during a request waits for a time slice if all cores are in use. The clients of a run want one
+    core while they are not stalled.
     """
     rows = []
     for run in runs:

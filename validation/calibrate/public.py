@@ -2,10 +2,11 @@
 
 usage: python -m lsmlab.validation.calibrate.public [--data DIR] [--write]
 
-Only the LOGs of `CALIBRATION` in casefiles/public/cases.py are read: in each session the run with the fewest jobs or the
-lowest rate. CPU costs and deletions come from all LOGs together, and their standard errors from leaving out one LOG at a
-time. The bandwidth of a device is fitted per session, because the same drive wrote 0.7 to 1.6 GB/s from week to week. The
-parameter set has the geometric mean over sessions and the spread between them; the table has the bandwidth of each session.
+Only the LOGs of `CALIBRATION` in casefiles/public/cases.py are read: in each session the run with the fewest jobs or
+the lowest rate. CPU costs and deletions come from all LOGs together, and their standard errors from leaving out one LOG
+at a time. The bandwidth of a device is fitted per session, because the same drive wrote 0.7 to 1.6 GB/s from week to
+week. The parameter set has the geometric mean over sessions and the spread between them; the table has the bandwidth of
+each session.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def sources(data: Path) -> list[fits.Source]:
                 counted = bool(mapping["store"]["options"].get("statistics"))
                 found.append(fits.Source(mapping["name"], device["base"], session_of(mapping), capped, counted, log, text))
     if not found:
-        raise InputError(f"{data}: contains no LOG of a calibration run; name another folder with --data")
+        raise InputError(f"{data}: contains no LOG of a calibration run; name another folder by --data")
     return found
 
 
@@ -143,7 +144,8 @@ def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
 def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: float, reading: float) -> _Fit:
     """Fit the constants of the host. `awake`: runs whose threads copy to the device themselves and so never sleep.
 
-    `stream`: copies to persistent memory in bytes per second. `reading`: copies out of the page cache in seconds per byte.
+    `stream`: copies to persistent memory in bytes per second. `reading`: copies out of the page cache in seconds per
+    byte.
     """
     host = _Fit()
     relative = fits.compaction_fit(used, _HOST, stream, reading, 0.0)

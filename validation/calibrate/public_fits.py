@@ -1,4 +1,4 @@
-"""Single constants of the 40-thread machine of the public runs: least squares or medians over the job records of its runs."""
+"""Single constants of the 40-thread machine of the public runs: least squares or medians over its job records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _SYNCS: Final = re.compile(r"rocksdb\.table\.sync\.micros .* COUNT : (\d+) SUM :
 _CROWD: Final = 8
 """Number of subcompactions from which a compaction causes core contention."""
 _BESIDE: Final = 1.4
-"""Mean number of other threads that run beside a compaction, a flush or the writer, in a run with two jobs at full speed."""
+"""Mean number of other threads that run beside a compaction, a flush or the writer, in a run with two jobs at full
+speed."""
 _SHORT_US: Final = 580.0
 """Longest write that neither slept (1 ms) nor waited for a stop."""
 _SLEEP_US: Final = 1900.0
@@ -57,7 +58,7 @@ class Source:
 
 
 def linear(x: Array, y: Array) -> Array:
-    """Solve y = x b for positive coefficients b. Errors are multiplicative and may have outliers (SciPy, soft L1 loss)."""
+    """Solve y = x b for positive coefficients b, with multiplicative errors that may have outliers (soft L1 loss)."""
     start = np.maximum(np.linalg.lstsq(x / y[:, None], np.ones_like(y), rcond=None)[0], 1e-15)
     scale = np.maximum(start, 1e-13)
 
@@ -92,7 +93,7 @@ def jackknife(fit: Callable[[Sequence[Source]], Constants], used: Sequence[Sourc
 def compaction_fit(
     used: Sequence[Source], host: Host, copy_bytes_per_s: float, read_byte_s: float, core_contention: float
 ) -> Constants:
-    """Fit the constants of a compaction's CPU time. On block devices its thread sleeps during fsyncs of output files."""
+    """Fit the constants of a compaction's CPU time. On block devices its thread sleeps during fsyncs of its files."""
     measured = []
     for source in used:
         sleeps = source.device != SYNCHRONOUS
@@ -120,7 +121,7 @@ def flush_fit(used: Sequence[Source], host: Host, core_contention: float) -> Con
 
 
 def mean_sync_s(output: str) -> float | None:
-    """Return the mean seconds of an SST file's fsync from RocksDB's statistics in db_bench's output; None without them."""
+    """Return the mean seconds of an SST file's fsync, from the statistics in db_bench's output; None without them."""
     found = _SYNCS.search(output)
     return int(found[2]) / int(found[1]) / 1e6 if found and int(found[1]) else None
 
@@ -132,7 +133,7 @@ def deletion_fit(used: Sequence[Source]) -> Constants:
 
 
 def slower_than(costs: Constants, host: Host, jobs: Sequence[Job]) -> float:
-    """Return the CPU time of these compactions divided by the CPU time that `costs`, and `host` for the rest, predict."""
+    """Return the CPU time of compactions divided by the CPU time that `costs`, and `host` for the rest, predict."""
     expected = sum(job_cpu(job, host).seconds_at(costs, host) for job in jobs)
     return float(sum(job.cpu_s for job in jobs) / expected)
 
@@ -140,9 +141,10 @@ def slower_than(costs: Constants, host: Host, jobs: Sequence[Job]) -> float:
 def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) -> Constants:
     """Fit host.core_contention, the relative slowdown of running threads per additional thread.
 
-    Compares compactions with many subcompactions to those with one. `costs`: constants of a compaction (`compaction_fit`),
-    because compactions with many subcompactions are from L0 and merge more sorted runs. The runs must be on a device where
-    threads never sleep: only there all subcompactions run at the same time; on a block device most wait for the disk.
+    Compares compactions with many subcompactions to those with one. `costs`: constants of a compaction
+    (`compaction_fit`), because compactions with many subcompactions are from L0 and merge more sorted runs. The runs
+    must be on a device where threads never sleep: only there all subcompactions run at the same time; on a block device
+    most wait for the disk.
     """
     found = []
     for source in used:
@@ -158,8 +160,8 @@ def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) ->
 def write_fit(used: Sequence[Source], host: Host) -> Constants:
     """Fit host.write_op, host.sleep_penalty and host.statistics_op to db_bench's histograms of writes.
 
-    host.sleep_penalty is the time by which one sleep of a delayed writer slows later writes. All runs wrote entries of the
-    same size to a WAL, so host.write_op includes the costs per byte and of the WAL.
+    host.sleep_penalty is the time by which one sleep of a delayed writer slows later writes. All runs wrote entries of
+    the same size to a WAL, so host.write_op includes the costs per byte and of the WAL.
     """
     measured = []
     for source in used:

@@ -43,15 +43,16 @@ _SMALL_PC_RUN: Final = "overwrite/9.8"
 _SMALL_PC_ENTRY: Final = 420.0
 """Bytes of key and value."""
 _WRITING_S: Final = 1800.0
-"""Seconds in which the run of the small PC wrote."""
+"""Duration of the small PC's run in seconds."""
 _SMALL_PC_DRIVE: Final = "samsung_990_pro_2tb"
 _PROPORTIONS: Final = ("compaction_record", "compaction_byte", "flush_record", "flush_byte")
 """Constants of the small PC whose proportions are those of the 40-thread machine."""
 _ROUNDS: Final = 4
 """Simulations with which the write bandwidth of the small PC's drive is found."""
 _SUSTAINED_SPREAD: Final = 45.0 * 2**20
-"""Standard deviation of eight tests of this drive of 300 s each (2 MiB writes by 1 to 32 jobs, no fsync) in which the SLC
-cache was full from the start: 704 to 828 MiB/s (fio output of mdcallag/mytools bench/arc/dec25.fio.300secs/ser7)."""
+"""Standard deviation of eight tests of this drive of 300 s each (2 MiB writes by 1 to 32 jobs, no fsync) in which the
+SLC cache was full from the start: 704 to 828 MiB/s (fio output of mdcallag/mytools
+bench/arc/dec25.fio.300secs/ser7)."""
 _FLUSHES: Final = Host(flush_record=0.34e-6, flush_byte=0.9e-9)
 """Assumed CPU cost of the desktop's flushes: its LOGs do not have the CPU time of flushes."""
 _UNSTALLED: Final = 0.1
@@ -61,8 +62,8 @@ _UNSTALLED: Final = 0.1
 def desktop(data: Path) -> SetText:
     """Fit the desktop (i7-8700K) to its LOGs; return its parameter set.
 
-    Compactions give CPU costs, fsyncs and commits the devices' bandwidth and latency, and memtables filled without a stall
-    the cost of a write. Raises InputError if there is no LOG of a calibration run.
+    Compactions give CPU costs, fsyncs and commits the devices' bandwidth and latency, and memtables filled without a
+    stall the cost of a write. Raises InputError if there is no LOG of a calibration run.
     """
     logs: list[tuple[str, JobLog]] = []
     fills: list[tuple[Cost, float]] = []
@@ -81,7 +82,7 @@ def desktop(data: Path) -> SetText:
                 (write_cpu(entry, logged=False, memtable_bytes=n * entry), per_s) for n, per_s in _unstalled(read, history)
             ]
     if not logs:
-        raise InputError(f"{data}: contains no LOG of a calibration run of the desktop; name another folder with --data")
+        raise InputError(f"{data}: contains no LOG of a calibration run of the desktop; name another folder by --data")
     fixed = {"cores": 12.0, "job_start": 1e-4, "file_overhead": 1.5e-4}
     machine = Host(**fixed)
     merges = [(job_cpu(job, machine), cpu_s) for _, log in logs for job, cpu_s in records.compaction_times(log)]
@@ -138,8 +139,8 @@ def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
     """Fit the small PC to totals of one run: time of writes outside stalls, CPU seconds of all jobs, their write rate.
 
     Totals do not separate costs per entry from costs per byte, nor flushes from compactions. These constants keep the
-    proportions of the 40-thread machine. The tree is taken as no longer growing, so that compactions drop as many entries
-    as flushes add. `rounds`: number of simulations that find the drive's write bandwidth.
+    proportions of the 40-thread machine. The tree is taken as no longer growing, so that compactions drop as many
+    entries as flushes add. `rounds`: number of simulations that find the drive's write bandwidth.
     """
     version = _SMALL_PC_RUN.partition("/")[2]
     with (data / "overwrite_one_machine.csv").open(newline="") as file:

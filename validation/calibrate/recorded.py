@@ -112,7 +112,7 @@ class RecordedRun:
 
     @property
     def runs_per_read(self) -> float:
-        """Mean number of sorted runs that a read probes: all L0 files and all non-empty levels, as most keys are in the last."""
+        """Mean number of sorted runs per read: all L0 files and all levels, as most keys are in the last level."""
         files = self.files_per_level or ((1,),)
         return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in files]))
 

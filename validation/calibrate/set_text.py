@@ -1,4 +1,4 @@
-"""Output of a calibration: parameter file, report for the terminal, JSON. Says which constants the data do not separate."""
+"""Output of a calibration: parameter file, report and JSON, with the constants that the data do not separate."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ _SOURCES: Final[Mapping[str, str]] = {
     "device.throttle_io": "bytes per operation of writes, counted by the block layer, small ones of each file apart",
 }
 _WEAK: Final = 1.0
-"""If the singular value of a combination of constants is below this, the priors determine it better than the data do."""
+"""If the singular value of a combination of constants is below this, the priors determine it better than the data
+do."""
 _STRONG: Final = 0.3
 """Least component of a combination (a unit vector) for its constant to be named."""
 

@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 _UNSTALLED_US: Final = 10
 """Longest write that consists of CPU time only."""
 _INTERRUPTED_US: Final = (22.0, 170.0)
-"""Shortest and longest write with an interruption. Shorter writes were not interrupted; longer ones also waited for a core or
-the DB mutex."""
+"""Shortest and longest write with an interruption. Shorter writes were not interrupted; longer ones also waited for a
+core or the DB mutex."""
 
 
 def spread(runs: Sequence[RecordedRun]) -> Equation | None:

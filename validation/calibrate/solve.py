@@ -1,11 +1,11 @@
 """Bounded least squares with priors: constants, standard errors, and pairs of constants that the data do not separate.
 
-All constants are positive; the search variable is theta = log(value / prior). The residuals of an equation are in units of
-the spread that the equation gives. A soft L1 loss limits the influence of single outliers (SciPy's definition, applied to
-the data only). A prior adds the residual theta / width. Standard errors come from the Jacobian at the solution, with the
-scores of the residuals first summed by run ("sandwich" estimate clustered by run): errors that all jobs of a run share,
-such as the state of the machine at that time, do not average out over the jobs. The errors are at least as large as those
-of independent residuals.
+All constants are positive; the search variable is theta = log(value / prior). The residuals of an equation are in units
+of the spread that the equation gives. A soft L1 loss limits the influence of single outliers (SciPy's definition,
+applied to the data only). A prior adds the residual theta / width. Standard errors come from the Jacobian at the
+solution, with the scores of the residuals first summed by run ("sandwich" estimate clustered by run): errors that all
+jobs of a run share, such as the state of the machine at that time, do not average out over the jobs. The errors are at
+least as large as those of independent residuals.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Solution:
     correlation: Array
     """Correlation matrix of the errors, in the order of `constants`. Shape (n, n)."""
     singular_values: Array
-    """Singular values of the Jacobian of the data (without priors), each column in units of its prior's width; descending."""
+    """Singular values of the Jacobian of the data (without priors), each column in units of its prior's width;
+    descending."""
     directions: Array
     """Combination of constants of each singular value, one row each."""
     residuals: dict[str, Array]
@@ -140,7 +141,7 @@ def _softened(misses: Array) -> Array:
 def _jacobian(
     equations: Sequence[Equation], values_at: Callable[[Array], dict[str, float]], theta: Array, column: Mapping[str, int]
 ) -> Array:
-    """Return the Jacobian of the data by central differences; only columns of an equation's own constants are computed."""
+    """Return the Jacobian of the data, by central differences. Entries of constants not in an equation are 0."""
     step = 1e-5
     rows = []
     for equation in equations:

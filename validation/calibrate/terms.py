@@ -89,7 +89,7 @@ def linear(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
 
 
 def relative(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
-    """Return the equation cost = measured seconds, with the same relative scatter `spread` for all; None without rows."""
+    """Return the equation cost = measured seconds, with the relative scatter `spread`; None without rows."""
     if not rows:
         return None
     seconds = np.array([row.seconds for row in rows])

@@ -14,9 +14,9 @@ from lsmlab.validation.calibrate.set_text import document, parameter_text, repor
 from lsmlab.validation.checkout import OWN_CASES, source_tree_or_error
 
 CASES: Final = OWN_CASES / "calibration"
-_ABOUT: Final = """Fit the CPU and device constants of a machine to runs that 'lsmlab record' recorded on it: bounded least
-squares over job records, histograms and counters, with priors from configs/host/default and configs/device. Only cases of
-the calibration part are accepted. The report names the constants that the runs do not separate."""
+_ABOUT: Final = """Fit the CPU and device constants of a machine to runs that 'lsmlab record' recorded on it, by bounded
+least squares over job records, histograms and counters, with priors from configs/host/default and configs/device. Only
+cases of the calibration part are accepted. The report names the constants that the runs do not separate."""
 
 
 def calibrate(argv: list[str]) -> int:

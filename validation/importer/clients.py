@@ -39,8 +39,8 @@ def idle_clients(observation: Observation) -> bool:
 def write_op(observation: Observation, _: Earlier) -> Estimates:
     """Estimate host.write_op.
 
-    Clients that never wait for the store may be idle in part. Their time per write is then only an upper bound of the cost,
-    and is used only if it is below the default.
+    Clients that never wait for the store may be idle in part. Their time per write is then only an upper bound of the
+    cost, and is used only if it is below the default.
     """
     free = _free_writes_s(observation)
     if not len(free) or idle_clients(observation):
@@ -57,8 +57,8 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
 def sleep_penalty(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate host.sleep_penalty: time outside stalls beyond that of unstalled writes, per sleep of a delayed writer.
 
-    RocksDB does not count sleeps. Their number is taken as the time in slowdowns divided by the length of one sleep. The
-    estimate needs a single writer: only then is it known that the writer did nothing else.
+    RocksDB does not count sleeps. Their number is taken as the time in slowdowns divided by the length of one sleep.
+    The estimate needs a single writer: only then is it known that the writer did nothing else.
     """
     summary = observation.reading.summary
     stalled_s, slowed_s = summary.get("stall_fraction"), summary.get("stall_seconds") or {}

@@ -27,8 +27,8 @@ _OLDEST: Final = Version(5, 7)
 _HELD_BACK: Final = 0.05
 """Share of time in stalls above which the accepted load may be smaller than the load that clients wanted to write."""
 DRIVES: Final = {"nvme": "an NVMe drive", "sata": "a SATA SSD", "hdd": "a hard disk"}
-"""Kinds of drives whose bandwidth and fsync latency can be inferred from a LOG; entries of configs/device. The bandwidth of
-persistent memory depends on the number of threads there, so a fast NVMe drive represents it better."""
+"""Kinds of drives whose bandwidth and fsync latency can be inferred from a LOG; entries of configs/device. The
+bandwidth of persistent memory depends on the number of threads there, so a fast NVMe drive represents it better."""
 _ROTATING_S: Final = 15e-3
 """A small fsync takes this long only on a hard disk (seek and revolution); SSDs without a capacitor take 3 to 7 ms."""
 _CACHE: Final = 2.0
@@ -53,7 +53,10 @@ class Inferred:
 
 
 def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: str | None = None) -> Inferred:
-    """Infer the configuration from the files, with assumptions for the rest. `kind`: kind of drive, if known (`DRIVES`)."""
+    """Infer the configuration from the files, with assumptions for the rest.
+
+    `kind`: kind of drive, one of `DRIVES`, if known.
+    """
     notes: list[str] = []
     commit = rates.get("device.fsync_latency")
     base = kind or ("hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme")
@@ -76,8 +79,8 @@ def write_configuration(
     """Write the experiments, parameters/imported.yaml and trace.csv into `directory`.
 
     `final` is the folder to which the files will be moved: the experiment contains the path of its trace. `kind`: see
-    `infer`. Returns the assumptions and, before them, the name of the experiment that repeats the real load: `FULL_SPEED` if
-    stalls limited the clients, otherwise `NAME`.
+    `infer`. Returns the assumptions and, before them, the name of the experiment that repeats the real load:
+    `FULL_SPEED` if stalls limited the clients, otherwise `NAME`.
     """
     reading = observation.reading
     found = infer(reading, workload, rates, kind)

@@ -19,8 +19,8 @@ from lsmlab.validation.logs.history.jobs import LogJob
 _FEWEST_JOBS: Final = 8
 """Least number of jobs for a fit."""
 _APART: Final = 0.10
-"""Least relative spread of a count per entry (such as bytes per entry) over the jobs. With less spread its constant and the
-cost per entry cannot be separated."""
+"""Least relative spread of a count per entry (such as bytes per entry) over the jobs. With less spread its constant and
+the cost per entry cannot be separated."""
 _USUAL: Final = Host()
 
 Measured = Sequence[tuple[Cost, float]]
@@ -55,8 +55,8 @@ def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
 def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate the constants of a flush's CPU time.
 
-    If the LOG has no CPU time of flushes (before 7.8), the default constants are multiplied by the same factor as those of
-    compactions.
+    If the LOG has no CPU time of flushes (before 7.8), the default constants are multiplied by the same factor as those
+    of compactions.
     """
     compaction = earlier["host.compaction_record"]
     instead = ", times the factor of compactions" if compaction is not None else ""
@@ -73,8 +73,8 @@ def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
 def _flushes(observation: Observation) -> Measured:
     """Return costs and CPU seconds of flushes.
 
-    CPU seconds come from "Flush lasted … and … cpu microseconds" (7.8 and later); without that line, from the time until
-    the file was finished minus its fsync, which needs report_bg_io_stats.
+    CPU seconds come from "Flush lasted … and … cpu microseconds" (7.8 and later); without that line, from the time
+    until the file was finished minus its fsync, which needs report_bg_io_stats.
     """
     flushes = observation.reading.jobs.done("flush")
     cpu_s = {id(job): job.cpu_s for job in flushes if job.cpu_s is not None}
@@ -97,7 +97,7 @@ def _flushes(observation: Observation) -> Measured:
 
 
 def _usual(costs: Sequence[Cost]) -> dict[str, float]:
-    """Return the default values of the constants in these costs that fits estimate, without those whose default is 0."""
+    """Return the default values, if not 0, of the constants in these costs that fits estimate."""
     keys = dict.fromkeys(key for cost in costs for key, count in cost.counts().items() if count and is_estimated(key))
     values = {key: float(getattr(_USUAL, key.removeprefix("host."))) for key in keys}
     return {key: value for key, value in values.items() if value}

@@ -1,4 +1,4 @@
-"""Estimators of `lsmlab import` in their order. Each is a function of the observation and of the earlier estimates it needs."""
+"""Estimators of `lsmlab import` in their order: functions of the observation and of earlier estimates."""
 
 from __future__ import annotations
 

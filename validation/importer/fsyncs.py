@@ -26,8 +26,8 @@ _VAGUE: Final = 0.3
 _FULL: Final = 0.3
 """Least size of a period, as a share of a flushed file. In smaller periods fixed costs dominate."""
 _LONE: Final = 0.1
-"""Quantile of the commits that gives the latency. Each commit has the fsyncs of directory and MANIFEST; slower commits also
-waited for other jobs' files."""
+"""Quantile of the commits that gives the latency. Each commit has the fsyncs of directory and MANIFEST; slower commits
+also waited for other jobs' files."""
 FLUSH_CPU: Final = ("host.flush_record", "host.flush_byte")
 """Earlier estimates that give the start of a flush's fsync if the LOG does not time the fsync."""
 

@@ -23,10 +23,11 @@ from lsmlab.validation.logs.timings.job_records import left_out_error
 _FEWEST: Final = 8
 """Least number of compactions for an estimate."""
 _SOON_S: Final = 0.2
-"""Longest gap to the thread's last compaction; after a longer gap the start did not wait for the end of that compaction."""
+"""Longest gap to the thread's last compaction; after a longer gap the start did not wait for the end of that
+compaction."""
 _AT_ONCE: Final = 0.1
-"""Quantile of the gaps (deletions subtracted) that gives host.job_start: longer gaps include waits for the file system's
-journal."""
+"""Quantile of the gaps (deletions subtracted) that gives host.job_start: longer gaps include waits for the file
+system's journal."""
 _SHORTEST_S: Final = 5e-5
 """Least estimate of host.job_start: the time to wake up another thread."""
 _LEAST_S: Final = 1e-6
@@ -56,7 +57,7 @@ def job_start(observation: Observation, _: Earlier) -> Estimates:
 
 
 def _starts(reading: Reading) -> list[tuple[float, float]]:
-    """Return (bytes read by the compaction before, gap in seconds) of compactions that soon follow another on their thread."""
+    """Return (bytes read by the first, gap in seconds) of compactions that follow each other soon on one thread."""
     threads: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
     for job in reading.jobs.done("compaction"):
         threads[job.opening, job.thread].append(job)
@@ -76,8 +77,8 @@ def _system(measured: list[tuple[Cost, float]], keys: tuple[str, ...]) -> tuple[
 def file_overhead(observation: Observation, _: Earlier) -> Estimates:
     """Estimate host.file_overhead.
 
-    Source: time from the last output file of a compaction to its commit. It consists of the fsyncs of directory and MANIFEST
-    and a time per output file.
+    Source: time from the last output file of a compaction to its commit. It consists of the fsyncs of directory and
+    MANIFEST and a time per output file.
     """
     measured = [
         (fsyncs(1.0) + file_ends(len(job.outputs)), wait_s)

@@ -32,7 +32,7 @@ def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:
 
 
 def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
-    """Return the workload keys that both experiments share: entry sizes, keys, mix, clients. Assumptions go to `notes`."""
+    """Return the workload keys of both experiments: entry sizes, keys, mix, clients. Add assumptions to `notes`."""
     load: dict[str, Any] = {}
     if len(workload.seconds) < 2:
         notes.append(

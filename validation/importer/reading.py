@@ -32,8 +32,8 @@ MOST_INTERVALS: Final = 400_000
 """Largest number of rows per table: 400,000 s (4.6 days) with a row per second. For a longer LOG a row covers several
 seconds."""
 _MICROSECONDS: Final = 1e5
-"""A report whose last time is above this number is in microseconds. In seconds it would be 28 hours long; in microseconds
-rows are at least 0.1 s apart."""
+"""A report whose last time is above this number is in microseconds. In seconds it would be 28 hours long; in
+microseconds rows are at least 0.1 s apart."""
 _OTHER_RUN: Final = 0.2
 """Largest relative difference between a report's operations and the entries in the LOG's flushes. If the difference is
 larger, and exceeds the content of `_MEMTABLES` memtables too, the report belongs to another run."""
@@ -104,13 +104,16 @@ class Reading:
 
 
 def grid(length_s: float) -> Floats:
-    """Return the borders of equal intervals that cover a time: of 1 s, or longer if there were more than `MOST_INTERVALS`."""
+    """Return the borders of at most `MOST_INTERVALS` equal intervals that cover a time; each is 1 s or longer."""
     step_s = max(1.0, math.ceil(length_s / MOST_INTERVALS))
     return np.arange(max(1, math.ceil(length_s / step_s)) + 1, dtype=np.float64) * step_s
 
 
 def read(log_path: Path, options_path: Path | None = None, report_path: Path | None = None) -> Reading:
-    """Read a LOG and, if given, an OPTIONS file and db_bench's report. Raises InputError if a file is of the wrong kind."""
+    """Read a LOG and, if given, an OPTIONS file and db_bench's report.
+
+    Raises InputError if a file is unreadable or of the wrong kind.
+    """
     text, whole = read_text_part(log_path)
     log = log_of(log_path, text, whole)
     jobs, stalls = jobs_of(log), stalls_of(log)

@@ -27,7 +27,8 @@ from lsmlab.validation.logs.history.summary import busy_s
 from lsmlab.validation.logs.history.tree import LevelTracker, states
 
 _COMMIT_S: Final = 2e-3
-"""A job ended a stall if its commit is this close to the stall's end: the stall line and the commit's event differ by less."""
+"""A job ended a stall if its commit is this close in time to the stall's end. Times of stall line and commit event
+differ by less."""
 _SUCCESSOR_S: Final = 0.02
 """A job that starts within this time after another job's end on the same thread was waiting for that job."""
 
@@ -113,7 +114,7 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
 
 
 def series_table(reading: Reading, workload: InferredWorkload) -> Table:
-    """Return the time series with one row per second: the simulator's columns that a LOG can fill, so no latencies or reads.
+    """Return the time series with one row per second, in the simulator's columns. A LOG has no latencies and no reads.
 
     For a LOG longer than `MOST_INTERVALS` seconds each row covers several seconds; values are still per second.
     """
@@ -166,7 +167,7 @@ def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> T
 
 
 def _states(reading: Reading, edges: Floats) -> Table:
-    """Return files and bytes per level, immutable memtables, pending bytes, delayed rate and running jobs per second."""
+    """Return files and bytes per level, immutable memtables, pending bytes, delayed rate and running jobs by second."""
     at = edges[1:]
     rows = [(reading.seconds(job.end_us or 0), *_levels_now(trackers)) for job, trackers in states(reading.jobs)]
     levels = max((len(counts) for _, counts, _ in rows), default=0)

@@ -16,28 +16,28 @@ from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
 
 _WINDOW_S: Final = 10
-"""Length of the windows over which rates are averaged, in seconds. A job's bytes are spread evenly over its time, so rates
-of single seconds are not exact."""
+"""Length of the windows over which rates are averaged, in seconds. A job's bytes are spread evenly over its time, so
+rates of single seconds are not exact."""
 _FEWEST_JOBS: Final = 8
 """Least number of jobs for the rate of a single job."""
 _FEWEST_WINDOWS: Final = 20
 _PLATEAU: Final = 0.25
 """Writes reached a limit only if 90 % of the window means lie in a range of at most this share of their median."""
 _SEVERAL: Final = 1.5
-"""Writes reached a limit only if the median number of running jobs is at least this: a single job has limits of its own.
-`_WAITING` is the alternative condition."""
+"""Writes reached a limit only if the median number of running jobs is at least this: a single job has limits of its
+own. `_WAITING` is the alternative condition."""
 _WAITING: Final = 0.75
 """With direct I/O a single job is enough if compactions waited for the device for at least this share of their time."""
 _BURSTS: Final = 1.1
-"""Writes reached a limit only if short periods of fsyncs are at least this much faster than long ones (`fsyncs.bursts`).
-The ratio is 0.98 to 1.09 without a cap (public LOGs of 6.4) and 1.13 to 1.6 with one. Below it, the limit is the device's
-own bandwidth."""
+"""Writes reached a limit only if short periods of fsyncs are at least this much faster than long ones
+(`fsyncs.bursts`). The ratio is 0.98 to 1.09 without a cap (public LOGs of 6.4) and 1.13 to 1.6 with one. Below it, the
+limit is the device's own bandwidth."""
 _P5_TO_P95: Final = 3.29
 """Distance from the 5 % to the 95 % quantile of a normal distribution, in standard deviations."""
 
 
 def streams(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate the bytes per second of a single flush and a single compaction; they are lower bounds of the device's rate."""
+    """Estimate the bytes per second of a single flush and a single compaction, as lower bounds of the device's rate."""
     found = []
     for kind, name in (("flush", "flush_bytes_per_s"), ("compaction", "compaction_write_bytes_per_s")):
         jobs = observation.reading.jobs.done(kind)
@@ -130,8 +130,8 @@ def _at_least(written: Floats, means: Floats) -> Estimate:
 def _direct(jobs: Sequence[LogJob], total: Floats, busy: Floats) -> tuple[Estimate, ...]:
     """Return device.write_bandwidth and device.read_bandwidth of a store with direct I/O: one rate for both.
 
-    With direct I/O a compaction reads or writes whenever it does not use the CPU. The rate is that of single compactions in
-    this time, or that of all jobs together if it is higher.
+    With direct I/O a compaction reads or writes whenever it does not use the CPU. The rate is that of single
+    compactions in this time, or that of all jobs together if it is higher.
     """
     working = busy >= 0.95
     together = float(np.quantile(total[working], 0.95)) if working.any() else float(total.max())

@@ -154,7 +154,7 @@ def _parser() -> LineParser:
         "--report-csv", type=Path, metavar="CSV", help="db_bench's --report_file: seconds and operations"
     )
     parser.add_argument(
-        "--device", choices=DRIVES, metavar="KIND", help=f"kind of drive: {', '.join(DRIVES)} (default: inferred from its fsyncs)"
+        "--device", choices=DRIVES, metavar="KIND", help=f"kind of drive: {', '.join(DRIVES)} (default: by its fsyncs)"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default: outputs/<date>/<time>)")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")

@@ -1,4 +1,4 @@
-"""Use of a WAL by the store of an imported LOG: whether writes went to one, and whether its bytes reached the device."""
+"""Use of a WAL by an imported store: whether writes went to a WAL, and whether its bytes reached the device."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def log_writes(reading: Reading, workload: InferredWorkload) -> bool:
 def wal_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
     """Whether the bytes of a WAL are written to the device before the WAL is deleted.
 
-    They are if the WAL is synced, or if it lives longer than dirty_expire_centisecs. A WAL lives about twice as long as its
-    memtable takes to fill.
+    They are if the WAL is synced, or if it lives longer than dirty_expire_centisecs. A WAL lives about twice as long as
+    its memtable takes to fill.
     """
     if not log_writes(reading, workload):
         return False

@@ -191,7 +191,7 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
 
 
 def _stored(reading: Reading) -> float:
-    """Return the largest number of entries in one level below L0 at the end of the LOG; keys of one level are distinct."""
+    """Return the largest number of entries in a level below L0 at the end of the LOG; their keys are distinct."""
     entries: dict[int, float] = defaultdict(float)
     places: dict[int, int] = {}
     for job in sorted(reading.jobs.done("flush", "compaction", "trivial_move"), key=lambda j: j.end_us or 0):

@@ -1,4 +1,4 @@
-"""Times of a LOG's lines: conversion of time stamps to microseconds, and rejection of stamps that no other one confirms."""
+"""Times of a LOG's lines: conversion of time stamps to microseconds, and rejection of unconfirmed stamps."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _DISORDER_US: Final = 5 * 10**6
 class Clock:
     """Converter of time stamps to microseconds.
 
-    A line without a stamp gets the time of the last accepted stamp. A stamp that jumps by more than a day is accepted only
-    once a second one confirms it.
+    A line without a stamp gets the time of the last accepted stamp. A stamp that jumps by more than a day is accepted
+    only once a second one confirms it.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,8 @@ class Clock:
         self.backwards = 0
         """Number of places where time runs backwards."""
         self.shift_us = 0
-        """Time by which the local clock was set forward since the LOG began (summer time); subtracted from all stamps."""
+        """Time by which the local clock was set forward since the LOG began (summer time); subtracted from all
+        stamps."""
         self._accepted = 0
         self._suspect_us: int | None = None
         self._minutes: dict[str, int] = {}
@@ -49,8 +50,8 @@ class Clock:
     def read(self, stamp: str) -> tuple[int, int]:
         """Convert a line's own stamp to (accepted time, time in the stamp), in microseconds as if the stamp were UTC.
 
-        A stamp more than a day away from the one before is accepted once the next stamp confirms it. Until then, and for a
-        stamp that is not a valid time, the accepted time is the last accepted one.
+        A stamp more than a day away from the one before is accepted once the next stamp confirms it. Until then, and
+        for a stamp that is not a valid time, the accepted time is the last accepted one.
         """
         time_us = self._parse(stamp)
         if time_us is None:
@@ -71,7 +72,7 @@ class Clock:
         return time_us, time_us
 
     def original(self, stamp: str, written_us: int) -> int:
-        """Convert the "Original Log Time" of a line that was written later; `written_us` if that time is not plausible."""
+        """Convert the "Original Log Time" of a line that was written later; `written_us` if it is not plausible."""
         time_us = self._parse(stamp)
         if time_us is None or not written_us - _HOUR_US <= time_us <= written_us + _DISORDER_US:
             self.unreadable += 1

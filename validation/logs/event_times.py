@@ -1,4 +1,4 @@
-"""Local times of a LOG's events, from their time_micros, which is UTC and more exact than the time stamps of the lines."""
+"""Local times of a LOG's events, from their time_micros, which is UTC and more exact than the lines' time stamps."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _FARTHEST_ZONE_US: Final = 15 * 3600 * 10**6
 _CLOCK_SET_US: Final = 2 * 3600 * 10**6
 """Largest change of a clock for summer time."""
 _CLOCK_TOLERANCE_US: Final = 60 * 10**6
-"""Largest difference between an event's time_micros and the time stamp of its line. It is usually microseconds, but lines
-logged under the DB mutex are written seconds later."""
+"""Largest difference between an event's time_micros and the time stamp of its line. It is usually microseconds, but
+lines logged under the DB mutex are written seconds later."""
 
 
 
@@ -34,7 +34,7 @@ class EventTimes:
         """(Number of records before it, time) of the last event whose line had the right time stamp."""
 
     def of(self, micros: Any, line: Line) -> int:
-        """Return the local time of an event, from its time_micros (`micros`, UTC) or else from the stamp of its line."""
+        """Return the local time of an event, from its time_micros (`micros`, UTC) or else from its line's stamp."""
         if not isinstance(micros, int) or not 0 < micros < 1 << 62:
             self._log.troubles["unreadable_stamps"] += micros is not None
             return line.time_us

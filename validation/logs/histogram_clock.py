@@ -1,11 +1,11 @@
 """Rounding of latencies in RocksDB's histograms: clock of whole microseconds, buckets, linear interpolation.
 
 db_bench and RocksDB's own statistics measure a latency as the difference of two readings of a clock that counts whole
-microseconds (`SystemClock::NowMicros`). An operation of 1.3 us is measured as 1 us or, in three of ten cases, as 2 us: a
-time t is measured as the integer part of t + u, with u uniform between 0 and 1. The value k is counted in the bucket
+microseconds (`SystemClock::NowMicros`). An operation of 1.3 us is measured as 1 us or, in three of ten cases, as 2 us:
+a time t is measured as the integer part of t + u, with u uniform between 0 and 1. The value k is counted in the bucket
 (j, k] that contains it (`HistogramBucketMapper`), and a percentile is interpolated linearly from j to k
-(`HistogramStat::Percentile`). Printed percentiles are therefore half a microsecond too low on average: a P50 of 0.8 us may
-be a median of 1.4 us. For long latencies only the width of the bucket matters.
+(`HistogramStat::Percentile`). Printed percentiles are therefore half a microsecond too low on average: a P50 of 0.8 us
+may be a median of 1.4 us. For long latencies only the width of the bucket matters.
 """
 
 from __future__ import annotations

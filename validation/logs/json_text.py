@@ -11,7 +11,7 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def parse_event(text: str) -> tuple[dict[str, Any], bool]:
-    """Return the fields of an event's JSON, and whether the JSON was complete. Text after the closing brace is ignored."""
+    """Return the fields of an event's JSON, and whether the JSON is complete. Ignore text after the closing brace."""
     try:
         value, _ = _DECODER.raw_decode(text)
         if isinstance(value, dict):

@@ -39,7 +39,8 @@ _MESSAGE: Final = re.compile(
     r"compacted to|Level summary|\[JOB )|"
     r"------- DUMPING STATS|Shutdown"
 )
-"""Beginnings of the messages to read. Needed where the embedding program puts a prefix of unknown length before them."""
+"""Beginnings of the messages to read. Needed where the embedding program puts a prefix of unknown length before
+them."""
 _HEAD: Final = re.compile(
     r"(?:\[(?:WARN|ERROR|FATAL|HEADER|DEBUG)\] ?)?(?:\[[^\]]*:\d+\] ?)?(?:\[([^\]]*)\]:? )?(?:\[JOB (\d+)\] )?"
 )
@@ -111,7 +112,7 @@ def split_line(text: str, clock: Clock) -> list[Line]:
 
 
 def _another_stamp(text: str, start: int) -> bool:
-    """Whether a time stamp may follow after `start`. Searches for its slashes: regular expressions are slow on long events."""
+    """Whether a time stamp may follow after `start`: look for its slashes, as regular expressions are slow."""
     at = text.find("/", start)
     while at >= 0:
         if text[at + 3 : at + 4] == "/" and text[at + 6 : at + 7] == "-":
@@ -153,7 +154,7 @@ def _host_line(text: str, clock: Clock) -> list[Line]:
 
 
 def read_line(message: str, time_us: int, thread: str, number: int, opening: int) -> Record | None:
-    """Convert a message to its record; None if the message is of no kind that is read."""
+    """Convert a message to its record; None for a message of any other kind than those in `records`."""
     head = _HEAD.match(message)
     assert head is not None
     rest = message[head.end() :]

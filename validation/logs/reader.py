@@ -1,9 +1,9 @@
 """Reader of RocksDB's LOG file: events, stall lines and options, as records in time order.
 
 Reads the formats of RocksDB 5.7 to 11.8 (behaviour/log-and-statistics.md, LOG lines; Events). Lines logged under the DB
-mutex reach the file late and have their original time as "(Original Log Time …)"; records are sorted by that time. If the
-logger cut off the JSON of an event, its fields are recovered one by one, because a strict parser would lose the largest
-compactions. Unreadable input is counted (`RocksDbLog.troubles`).
+mutex reach the file late and have their original time as "(Original Log Time …)"; records are sorted by that time. If
+the logger cut off the JSON of an event, its fields are recovered one by one, because a strict parser would lose the
+largest compactions. Unreadable input is counted (`RocksDbLog.troubles`).
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class _Parser:
         self.times = EventTimes(self.log, self.clock)
         self.opening = 0
         self.skipping = False
-        """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show it."""
+        """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show
+        it."""
 
     def take(self, text: str, number: int) -> None:
         """Read one line of the file."""
@@ -168,7 +169,7 @@ class _Parser:
         return self.stats.take(line.message, number, self.clock.last_us if self.clock.any else None, self.opening)
 
     def _mark(self, message: str, line: Line, number: int) -> bool:
-        """Read a line that marks an open, a shutdown or the begin of a statistics dump; return False for other lines."""
+        """Read a line that marks an open, a shutdown or a statistics dump; return False for other lines."""
         if "RocksDB version" in message and (version := _VERSION.search(message)):
             if not self._repeated(line):
                 self._opened(number, line.stated_us if line.stamped else line.time_us, version[1])

@@ -26,7 +26,8 @@ class Record:
     line: int
     """Line number in the file, from 1."""
     opening: int = field(default=0, kw_only=True)
-    """Number of the open of the store that wrote the record, from 0. Job ids and file numbers are unique within one open."""
+    """Number of the open of the store that wrote the record, from 0. Job ids and file numbers are unique within one
+    open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +225,8 @@ class RocksDbLog:
     zone_us: int = 0
     """Local time minus UTC, from the events' time_micros."""
     wrapped: bool = False
-    """Whether the program that embeds RocksDB put its own prefix before the messages, in place of RocksDB's time stamp."""
+    """Whether the program that embeds RocksDB put its own prefix before the messages, in place of RocksDB's time
+    stamp."""
 
     def events(self, *names: str) -> Iterator[Event]:
         """Yield the events with these names in time order; all events if no name is given."""

@@ -1,12 +1,14 @@
 """Offered load of the driver in SILK's released code, from the driver's own output (its LATSEC lines).
 
-Five generators each put one operation into the queues of eight workers, sleep, and repeat. The queues have no limit, and
-no generator checks their length (LongPeakTest in tools/db_bench_tool.cc of SILK-USENIXATC2019), so the load does not depend
-on the store. The time that a generator needs besides its sleep depends on the machine: its timers, and other programs on
-its cores. In a run with LATSEC lines the offered operations are the operations done plus the growth of the queues.
+Five generators each put one operation into the queues of eight workers, sleep, and repeat. The queues have no limit,
+and no generator checks their length (LongPeakTest in tools/db_bench_tool.cc of SILK-USENIXATC2019), so the load does
+not depend on the store. The time that a generator needs besides its sleep depends on the machine: its timers, and other
+programs on its cores. In a run with LATSEC lines the offered operations are the operations done plus the growth of the
+queues.
 
-The load begins with quiet seconds, in which workers wait for operations. Reads and writes wait equally long in the queues
-then, so the difference between the mean latencies of reads and writes is the time that the device takes for a read.
+The load begins with quiet seconds, in which workers wait for operations. Reads and writes wait equally long in the
+queues then, so the difference between the mean latencies of reads and writes is the time that the device takes for a
+read.
 """
 
 from __future__ import annotations
@@ -20,14 +22,14 @@ import numpy as np
 GENERATORS: Final = 5
 WORKERS: Final = 8
 LEAST_LATENCY_S: Final = 10e-3
-"""Shorter latencies are an artefact of the driver: an operation gets a time stamp in whole milliseconds when it is put into
-a queue, and a worker sleeps for 0.2 ms if its queue is empty (median latency 0.7 ms without a load)."""
+"""Shorter latencies are an artefact of the driver: an operation gets a time stamp in whole milliseconds when it is put
+into a queue, and a worker sleeps for 0.2 ms if its queue is empty (median latency 0.7 ms without a load)."""
 _LINE: Final = re.compile(r"^LATSEC,([\d.]+),([01]),(\d+),(\d+)(?:,\d+){3},(\d+)(?:,\d+){3}\s*$", re.MULTILINE)
-"""Seconds, 1 in a valley or 0 in a peak, length of all queues, reads and their P50, P99 and maximum in us, then the same
-for writes."""
+"""Fields of a LATSEC line: seconds; 1 in a valley of the load, 0 in a peak; length of all queues; reads and their P50,
+P99 and maximum in us; the same for writes."""
 _OVERHEAD_US: Final = {"LP_SLOW_US": 130.0, "LP_FAST_US": 112.4}
-"""Time that a generator needs besides its sleep, for runs without LATSEC lines. Measured in lp_T40_p40_off, which had no
-stall: 1949 operations per second in valleys and 9134 in peaks."""
+"""Time that a generator needs besides its sleep, for runs without LATSEC lines. Measured in lp_T40_p40_off, which had
+no stall: 1949 operations per second in valleys and 9134 in peaks."""
 _FEWEST: Final = 3
 """Least number of valley or peak seconds for a mean."""
 _HISTOGRAM: Final = re.compile(r"^Microseconds per (read|write) (\d+) :\nCount: (\d+) Average: ([\d.]+)", re.MULTILINE)
@@ -52,7 +54,7 @@ def offered_rates(text: str, environment: Mapping[str, str]) -> tuple[float, flo
 
 
 def _seconds(text: str) -> Iterator[tuple[bool, float]]:
-    """Yield (whether it is a valley, offered operations per second) of each second that lies in one valley or one peak."""
+    """Yield (whether in a valley, offered operations per second) of each second that lies in one valley or one peak."""
     before_s, before_slow, before_queued = 0.0, True, 0
     for row in _LINE.findall(text):
         at_s, slow, queued, done = float(row[0]), row[1] == "1", int(row[2]), int(row[3]) + int(row[4])

@@ -85,8 +85,8 @@ class StatsDump:
     uptime_s: float | None = None
     interval_s: float | None = None
     db: dict[str, float] = field(default_factory=dict)
-    """DB statistics: cumulative_writes, …_keys, …_ingest_bytes, …_wal_bytes, …_stall_s, …_stall_percent, and the same names
-    with interval_."""
+    """DB statistics: cumulative_writes, …_keys, …_ingest_bytes, …_wal_bytes, …_stall_s, …_stall_percent, and the same
+    names with interval_."""
     families: dict[str, FamilyStats] = field(default_factory=dict)
     unreadable: int = 0
     """Number of rows that do not fit their header, and of damaged lines."""
@@ -128,7 +128,7 @@ class StatsReader:
         return self.bench.take(text)
 
     def _complete(self) -> bool:
-        """Whether the current dump without "DUMPING STATS" line is complete, so that the next section begins a new dump."""
+        """Whether the current dump has no "DUMPING STATS" line and is complete: the next section begins another."""
         dump = self._dump
         return dump is not None and self._loose and "cumulative_stall_s" in dump.db and bool(dump.families)
 

@@ -1,7 +1,7 @@
 """Builder of a store's background jobs from its LOG.
 
-A LOG has most numbers several times: in an event, in a text line, and as a sum over the output files of a job. The number
-on which most sources agree is used, and disagreements are counted.
+A LOG has most numbers several times: in an event, in a text line, and as a sum over the output files of a job. The
+number on which most sources agree is used, and disagreements are counted.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class _Builder:
         self._inputs(job)
 
     def _inputs(self, job: LogJob) -> None:
-        if not job.inputs and job.summary:  # the event is cut off or lost; the summary has the files without their levels
+        if not job.inputs and job.summary:  # the event is cut off or lost; the summary has files without levels
             listed = [tuple(f.number for f in level) for level in listed_files(job.summary)]
             told = self.witness.get((job.opening, job.job), Witness())
             job.inputs = dict(zip(told.inputs, listed, strict=False))

@@ -1,7 +1,7 @@
 """Consistency checks on a parsed LOG, which detect missing lines.
 
-A commit gives the files per level, a statistics table gives the jobs and bytes since the open, and stall counters give the
-number of stall lines. Each of these numbers must follow from the records before it.
+A commit gives the files per level, a statistics table gives the jobs and bytes since the open, and stall counters give
+the number of stall lines. Each of these numbers must follow from the records before it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _GIB: Final = 2.0**30
 _ROUNDING_BYTES: Final = 0.0501 * _GIB
 """Rounding error of the tables, which print GB with one decimal."""
 _TOGETHER: Final = 24
-"""Largest number of commits during which files per level may include jobs whose own commit is still to come. It exceeds the
-number of background threads of all recorded stores."""
+"""Largest number of commits during which files per level may include jobs whose own commit is still to come. It exceeds
+the number of background threads of all recorded stores."""
 _RACE_US: Final = 2000
 """A line may be before or after a dump in the file if it is this close to the dump in time."""
 
@@ -60,9 +60,9 @@ def _jumps(log: RocksDbLog, jobs: LogJobs) -> int:
 def _jumps_of(done: Sequence[LogJob], files_before: int | None) -> int:
     """Count the jumps in files per level among the commits of one column family.
 
-    The first commit is checked against `files_before`, the number of files that the open found. If RocksDB commits several
-    jobs together, the files per level of each include the files of all, so they may be ahead of the jobs for a few
-    commits. A missing commit shifts all later ones permanently.
+    The first commit is checked against `files_before`, the number of files that the open found. If RocksDB commits
+    several jobs together, the files per level of each include the files of all, so they may be ahead of the jobs for a
+    few commits. A missing commit shifts all later ones permanently.
     """
     offsets: list[tuple[int, ...]] = []
     sums: list[int] = []

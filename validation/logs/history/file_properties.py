@@ -1,7 +1,7 @@
 """Entries and tombstones of a recorded store's SST files. RocksDB uses them to rank files with many tombstones higher.
 
-The table_file_creation event of a file has its table properties. A file written before the LOG began has no event; it is
-assumed to contain only puts, of the mean size of the puts in the LOG's other files.
+The table_file_creation event of a file has its table properties. A file written before the LOG began has no event; it
+is assumed to contain only puts, of the mean size of the puts in the LOG's other files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Properties:
 
 
 class StoreProperties:
-    """Accumulated totals of a store's files, and the compensated file sizes that follow from them (VersionStorageInfo)."""
+    """Accumulated totals of a store's files, and compensated file sizes computed from them (VersionStorageInfo)."""
 
     def __init__(self, created: Iterable[Event]) -> None:
         """Read the properties from `created`, the table_file_creation events of the LOG."""
@@ -69,8 +69,8 @@ def _properties(event: Event) -> Properties | None:
 def _mean_put(files: list[Properties]) -> tuple[tuple[float, float], float]:
     """Return the mean (raw key bytes, raw value bytes) of a put, and the bytes that a put takes in an SST file.
 
-    The bytes in the file are fitted by least squares, which separates puts from tombstones because files contain them in
-    different proportions.
+    The bytes in the file are fitted by least squares, which separates puts from tombstones because files contain them
+    in different proportions.
     """
     counts = np.array([(f.entries - f.deletions, f.deletions) for f in files], dtype=np.float64).reshape(-1, 2)
     puts = counts[:, 0].sum()

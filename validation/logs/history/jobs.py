@@ -58,7 +58,8 @@ class LogJob:
     payload_bytes: int | None = None
     """Bytes of keys and values in the memtables of a flush (total_data_size)."""
     wall_s: float | None = None
-    """Duration without the commit: compaction_time_micros, or for a flush the line "Flush lasted" (in 7.8, not in 6.11)."""
+    """Duration without the commit: compaction_time_micros, or for a flush the line "Flush lasted" (in 7.8, not in
+    6.11)."""
     cpu_s: float | None = None
     """CPU time of the job's threads: compaction_time_cpu_micros, or for a flush "Flush lasted"."""
     write_s: float | None = None

@@ -10,7 +10,7 @@ from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, Mov
 
 
 class Moves:
-    """Builder of trivial moves and FIFO deletions from events and from the lines before and after them on the same thread."""
+    """Builder of trivial moves and FIFO deletions, from events and the lines around them on the same thread."""
 
     def __init__(self, result: LogJobs, places: dict[int, int]) -> None:
         self._result = result

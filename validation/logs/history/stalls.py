@@ -23,7 +23,8 @@ from lsmlab.validation.logs.records import (
 
 _COMMITS: Final = frozenset({"flush_finished", "compaction_finished", "trivial_move"})
 _NEAR_US: Final = 10**6
-"""A stall line belongs to the commit that follows on its thread within this time. Otherwise it is a recompute by itself."""
+"""A stall line belongs to the commit that follows on its thread within this time. Otherwise it is a recompute by
+itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def _states(log: RocksDbLog, result: LogStalls) -> list[StallState]:
 
 
 class _StateReader:
-    """Reader of stall states from records in file order. It assigns each stall line to the switch or commit of its thread."""
+    """Reader of stall states from records in file order: assigns stall lines to switches or commits of their thread."""
 
     def __init__(self, *, releases: bool) -> None:
         self.states: list[StallState] = []

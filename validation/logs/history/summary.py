@@ -21,8 +21,8 @@ from lsmlab.validation.logs.stats import StatsDump
 from lsmlab.validation.logs.tables import summarise_tables
 
 _COVERED: float = 0.8
-"""Least share of the run that a dump must cover for its cumulative stall to give stall_fraction. Otherwise stall_fraction
-comes from the stall lines."""
+"""Least share of the run that a dump must cover for its cumulative stall to give stall_fraction. Otherwise
+stall_fraction comes from the stall lines."""
 
 
 def origin_us(log: RocksDbLog) -> int:
@@ -38,11 +38,11 @@ def summarise_log(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the values of summary.json that a LOG has, for the jobs committed from `from_s` to `until_s`.
 
-    Both are in seconds after `origin_us`; None means from the beginning, or to the end of the LOG. A LOG has no latencies,
-    device bytes or reads, so these are absent. Additional names are
+    Both are in seconds after `origin_us`; None means from the beginning, or to the end of the LOG. A LOG has no
+    latencies, device bytes or reads, so these are absent. Additional names are
 
-    `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by start and output level
-    `stall_interval_seconds`  by cause, time from a line that slows or stops writers to the recompute that ends the stall
+    `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by levels
+    `stall_interval_seconds`  by cause, time from a line that slows or stops writers to the recompute that ends it
     `stall_measured`      {seconds, until_s}: RocksDB's own cumulative stall in the last statistics dump of the interval
 
     `stall_seconds` are the stall intervals. If a dump has RocksDB's cumulative stall, slowdowns are scaled so that all

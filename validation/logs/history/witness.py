@@ -63,7 +63,7 @@ class Witness:
 
 
 def listed_files(inputs: str) -> list[list[LogFile]]:
-    """Return the files by input level, with rounded sizes, from text such as "[19(6632KB) 18(6632KB)], [12(8233KB)]"."""
+    """Return the files by input level, with rounded sizes, in text such as "[19(6632KB) 18(6632KB)], [12(8233KB)]"."""
     return [
         [LogFile(int(number), int(size) * _UNITS[unit], exact=False) for number, size, unit in _LISTED.findall(part)]
         for part in inputs.split("], ")
@@ -71,7 +71,7 @@ def listed_files(inputs: str) -> list[list[LogFile]]:
 
 
 def megabytes_read(text: str) -> tuple[int, int] | None:
-    """Return bytes read from the levels above and from the output level, from a "compacted to:" line (exact to 0.1 MB)."""
+    """Return bytes read from upper levels and from the output level, in a "compacted to:" line (exact to 0.1 MB)."""
     found = _MEGABYTES.search(text)
     return (round(float(found[1]) * _UNITS["MB"]), round(float(found[2]) * _UNITS["MB"])) if found else None
 
@@ -95,8 +95,8 @@ def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
 def records_told(line: InstalledLine | None, event: Event, subcompactions: int) -> tuple[int | None, int | None]:
     """Return the entries read and written according to the text line; (None, None) without them.
 
-    RocksDB 6.4 omits one entry of each subcompaction except the first from the line. A difference to the event that this
-    explains is corrected.
+    RocksDB 6.4 omits one entry of each subcompaction except the first from the line. A difference to the event that
+    this explains is corrected.
     """
     found = _RECORDS.search(line.text) if line else None
     if found is None:
@@ -126,7 +126,7 @@ def agreed(witnesses: list[int | None], problems: Counter[str], default: int = 0
 
 
 def file_of(event: Event, number: int, size: int) -> LogFile:
-    """Return the file of a table_file_creation event. RocksDB 5.7 writes some properties as text, and under other names."""
+    """Return the file of a table_file_creation event. RocksDB 5.7 writes some properties as text, with other names."""
     properties = event.data.get("table_properties")
     told = properties if isinstance(properties, dict) else event.data
 

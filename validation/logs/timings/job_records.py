@@ -1,7 +1,7 @@
 """CPU and device costs from the jobs of a LOG: compactions, flushes, fsyncs, file deletions.
 
-RocksDB does one step of a job after the other in one thread (behaviour/compaction-jobs.md, Timeline of a job). So the time
-between the start of an output file and its `table_file_creation` event is CPU time followed by an fsync.
+RocksDB does one step of a job after the other in one thread (behaviour/compaction-jobs.md, Timeline of a job). So the
+time between the start of an output file and its `table_file_creation` event is CPU time followed by an fsync.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ def job_log(path: Path, entry_bytes: float) -> JobLog:
 
 
 def job_log_of(log: RocksDbLog, history: LogJobs, entry_bytes: float) -> JobLog:
-    """Return the jobs of a parsed LOG, with times in seconds since 1970 (UTC). Raises InputError if it has no finished job."""
+    """Return the jobs of a parsed LOG, in seconds since 1970 (UTC). Raises InputError if it has no finished job."""
     jobs = timed_jobs(history.jobs, log.zone_us, entry_bytes)
     if not jobs:
-        raise InputError(f"{log.source}: contains no finished flush or compaction; give the file LOG in the database's folder")
+        raise InputError(f"{log.source}: no finished flush or compaction; give the file LOG in the database's folder")
     return JobLog(jobs, log.options.get("report_bg_io_stats") == "1", _deletions(log))
 
 
 def _deletions(log: RocksDbLog) -> list[tuple[float, float]]:
-    """Return (bytes, seconds since the job's deletion before it) of each large SST file that a job deleted after another."""
+    """Return (bytes, seconds since the job's last deletion) of each large SST file that a job deleted after another."""
     found: list[tuple[float, float]] = []
     sizes: dict[int, float] = {}
     before: tuple[int, float] | None = None
@@ -110,7 +110,7 @@ def computing_s(log: JobLog, job: Job, read_byte_s: float) -> float:
 
 
 def read_costs(log: JobLog, copy_bytes_per_s: float) -> Array:
-    """Return the seconds per byte of copies out of the page cache, for each compaction on persistent memory. Shape (n,).
+    """Return the seconds per byte of copies out of the page cache, of compactions on persistent memory. Shape (n,).
 
     It is the job's time minus CPU time, copies to the device and write calls, per byte of key and value.
     """
@@ -151,8 +151,8 @@ def flush_times(log: JobLog, sync_s: float | None = None) -> list[tuple[Job, flo
 def commit_s(log: JobLog, quantile: float = 0.5) -> float:
     """Return the seconds of one small fsync: half the commit of a flush, which syncs the directory and the MANIFEST.
 
-    `quantile`: which flush to take. The median suits a store with few jobs; a lower quantile is needed if the file system
-    usually writes other jobs' files in the same journal transaction.
+    `quantile`: which flush to take. The median suits a store with few jobs; a lower quantile is needed if the file
+    system usually writes other jobs' files in the same journal transaction.
     """
     return float(np.quantile([job.end_s - job.files[0][0] for job in log.jobs if job.kind == "flush"], quantile)) / 2.0
 
@@ -162,8 +162,8 @@ def busy_periods(
 ) -> Array:
     """Return (seconds, bytes, journal commits) of each period in which at least one fsync ran. Shape (n, 3).
 
-    If the LOG does not time fsyncs, the fsync of a file is taken to begin when the file's share of the job's CPU time is
-    over (`computing_s` for a compaction, `flush_cpu_s` for a flush). Periods near a file of a compaction with
+    If the LOG does not time fsyncs, the fsync of a file is taken to begin when the file's share of the job's CPU time
+    is over (`computing_s` for a compaction, `flush_cpu_s` for a flush). Periods near a file of a compaction with
     subcompactions are left out, and so are periods with at most `full_bytes`.
     """
     spans: list[tuple[float, float, float]] = []
@@ -186,9 +186,9 @@ def busy_periods(
 
 
 def bandwidth(periods: Array, commit_s: float) -> float:
-    """Return the bytes per second of `busy_periods` without the time of journal commits, which is at most half of the time.
+    """Return the bytes per second of `busy_periods`, without the time of journal commits.
 
-    `commit_s`: seconds of one journal commit.
+    `commit_s`: seconds of one journal commit. At most half of the time is subtracted.
     """
     seconds, size, commits = periods.sum(axis=0)
     return float(size / max(seconds - commit_s * commits, 0.5 * seconds))

@@ -1,8 +1,9 @@
 """Flushes and compactions of a LOG in seconds, with CPU time and time in system calls, for the fits of constants.
 
-RocksDB measures per job: `compaction_time_cpu_micros` and the line "Flush lasted" (in 7.8, not in 6.11) give the CPU time
-of the thread. With report_bg_io_stats `file_write_nanos` is the time in write calls (of the device with direct I/O, else of
-copies into the page cache), and `file_fsync_nanos` the time in fsyncs (with direct I/O only of the directory).
+RocksDB measures per job: `compaction_time_cpu_micros` and the line "Flush lasted" (in 7.8, not in 6.11) give the CPU
+time of the thread. With report_bg_io_stats `file_write_nanos` is the time in write calls (of the device with direct
+I/O, else of copies into the page cache), and `file_fsync_nanos` the time in fsyncs (with direct I/O only of the
+directory).
 """
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ class Job:
 def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: float) -> list[Job]:
     """Return the flushes and compactions that have ended and written files, by start time.
 
-    Compactions are included only if the LOG has their CPU time. Aborted jobs are included: their time and bytes are real,
-    although the store discarded the output when it closed. Times are seconds after `zero_us`, which is on the LOG's clock.
-    `entry_bytes`: bytes of key and value of one entry.
+    Compactions are included only if the LOG has their CPU time. Aborted jobs are included: their time and bytes are
+    real, although the store discarded the output when it closed. Times are seconds after `zero_us`, which is on the
+    LOG's clock. `entry_bytes`: bytes of key and value of one entry.
     """
     ended = [job for job in jobs if job.end_us is not None and job.outputs]
     return [
