@@ -1,15 +1,17 @@
-# make demo: set up, simulate a real store's options on two devices, name the report.   make test: everything that must hold.
+# make demo: install, simulate the options of a real store on two devices, print the path of the report.
+# make test: lint, types and all tests.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_OUT ?= outputs/demo
-VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need all of it
+VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need the public runs
 
 .PHONY: demo test lint types unit digests tables bench validate clean
 
-# Runs a command without its output, which is shown if it fails. pip passes on that setuptools warns at every editable
-# install of folders mapped to other names; the warning does not apply, since no folder here is named lsmlab.
+# Run a command without its output; print the output if the command fails. At every editable install, pip prints a
+# warning of setuptools about folders that are mapped to other names. It does not apply, since no folder here is named
+# lsmlab.
 quietly = @log=$$(mktemp); if $(1) >"$$log" 2>&1; then rm -f "$$log"; else code=$$?; cat "$$log" >&2; rm -f "$$log"; exit $$code; fi
 
 demo: $(VENV)/.installed
@@ -32,10 +34,10 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
 
-digests: $(VENV)/.dev  # results changed on purpose: write their digests, and say in the commit why
+digests: $(VENV)/.dev  # after an intended change of results: rewrite their digests; the commit message says why
 	LSMLAB_REWRITE=1 $(BIN)/pytest -n 2 tests/test_digests.py
 
-tables: $(VENV)/.dev  # the results contract has changed: write docs/reference/tables.md
+tables: $(VENV)/.dev  # after a change of the results contract: rewrite docs/reference/tables.md
 	LSMLAB_REWRITE=1 $(BIN)/pytest tests/test_results_contract.py -k page
 
 bench: $(VENV)/.dev
@@ -47,14 +49,14 @@ validate: $(VENV)/.dev
 $(VENV)/bin/python:
 	@echo "Installing LSMLab into $(VENV) (once, less than a minute) ..."
 	$(call quietly,$(PYTHON) -m venv $(VENV))
-	$(call quietly,$(PIP) install --upgrade "pip>=25.1")  # the first that reads dependency groups
+	$(call quietly,$(PIP) install --upgrade "pip>=25.1")  # the first version that supports --group
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(call quietly,$(PIP) install --editable .)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.installed
-	@echo "Installing the tools of the tests into $(VENV) ..."
+	@echo "Installing the development tools into $(VENV) ..."
 	$(call quietly,$(PIP) install --group dev)
 	@touch $@
 

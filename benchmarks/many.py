@@ -1,4 +1,4 @@
-"""Times what many runs cost besides simulating: composing a configuration, and 96 tiny runs with two workers.
+"""Benchmark of the overhead of many runs: composing a configuration, and 96 tiny runs with two workers.
 
 usage: python benchmarks/many.py        (part of make bench)
 """
@@ -14,16 +14,16 @@ import time
 from pathlib import Path
 
 COMPOSE_MS = 10.0
-"""Target for one composition after the first, CPU milliseconds."""
+"""Target for one composition after the first one, in milliseconds of CPU time."""
 FIRST_S, ALL_S = 2.0, 8.0
-"""Targets for 96 tiny runs: wall seconds to the first line of progress, and to the end."""
+"""Targets for 96 tiny runs: wall time in seconds to the first line of progress, and to the end."""
 _REPEATS = 200
 _SEEDS = ",".join(str(n) for n in range(1, 49))
 _TINY = ("device=nvme,sata", f"seed={_SEEDS}", "workload.num=20k", "workload.duration=2s", "-j", "2", "--no-report")
 
 
 def composition() -> bool:
-    """CPU time of composing configurations that differ in values; whether the target was met."""
+    """Measure the CPU time of composing configurations that differ in values; return whether the target is met."""
     from lsmlab.sim.configuration.compose import composer
 
     def overrides(n: int) -> list[str]:
@@ -40,7 +40,7 @@ def composition() -> bool:
 
 
 def tiny_runs() -> bool:
-    """Wall and CPU time of a comparison of 96 tiny runs, in an empty store and again; whether the targets were met."""
+    """Measure a comparison of 96 tiny runs, with an empty run store and again; return whether the targets are met."""
     met = True
     with tempfile.TemporaryDirectory() as place:
         for what in ("96 runs", "96 kept runs"):
@@ -49,8 +49,9 @@ def tiny_runs() -> bool:
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             missed = all_s > ALL_S or (first_s is not None and first_s > FIRST_S)
-            told = f"progress after {first_s:.1f} s of {FIRST_S:.0f}, " if first_s is not None else ""
-            print(f"{what:16} {told}end after {all_s:.1f} s of {ALL_S:.0f}, CPU {cpu_s:.1f} s{_missed(missed)}", flush=True)
+            progress = f"progress after {first_s:.1f} s of {FIRST_S:.0f}, " if first_s is not None else ""
+            end = f"end after {all_s:.1f} s of {ALL_S:.0f}, CPU {cpu_s:.1f} s{_missed(missed)}"
+            print(f"{what:16} {progress}{end}", flush=True)
             met &= not missed
     return met
 

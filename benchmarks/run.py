@@ -1,9 +1,9 @@
-"""Times whole runs: CPU seconds of the process, of the simulation alone, and peak memory, against their targets.
+"""Benchmark of whole runs: CPU time of the process and of the simulation alone, and peak memory, with targets.
 
 usage: python benchmarks/run.py [NAME ...]        (make bench)
 
-Each case is one `lsmlab run --json` in a process of its own; the figures are that process's own, start-up and the
-writing of its files included, on one core.
+Each case is one `lsmlab run --json` in its own process, on one core. CPU time and memory are those of this process,
+including its start and the writing of its files.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A run and what it may cost."""
+    """A run with its targets."""
 
     name: str
     overrides: tuple[str, ...]
     cpu_s: float
-    """Target for the whole process, CPU seconds."""
+    """Target for the CPU time of the whole process, in seconds."""
     simulation_s: float | None = None
-    """Target for the simulation alone."""
+    """Target for the CPU time of the simulation alone, in seconds."""
     memory_mb: float = 300.0
 
 
@@ -55,7 +55,7 @@ CASES = (
 
 
 def measure(case: Case) -> int:
-    """Run one case here and print its figures as JSON; the caller starts a process for each."""
+    """Run one case in this process and print its measurements as JSON; `run_all` starts a process for each case."""
     import contextlib
     import io
 
@@ -91,7 +91,7 @@ def measure(case: Case) -> int:
 
 
 def run_all(names: list[str]) -> int:
-    """Run the named cases (all by default) and print a table; 1 if a target was missed."""
+    """Run the named cases (default: all), print a table and return the exit code: 1 if a target is missed."""
     chosen = [c for c in CASES if not names or c.name in names]
     missed = 0
     print(f"{'case':18} {'CPU s':>7} {'of':>5} {'sim s':>7} {'of':>5} {'MB':>5} {'of':>4}  what was simulated")
