@@ -251,9 +251,10 @@ def test_progress_tells_the_time_left_before_a_run_ends(capsys: pytest.CaptureFi
         progress.share(0, share)
 
     assert [
-        "lsmlab: 1/4 runs (1 kept)", "lsmlab: 1/4 runs (1 kept)", "lsmlab: 1/4 runs (1 kept), about 58 s left",
+        "lsmlab: 1/4 runs (1 kept)",
+        "lsmlab: 1/4 runs (1 kept), about 58 s left",
         "lsmlab: 1/4 runs (1 kept), about 52 s left",
-    ] == capsys.readouterr().err.splitlines()  # fmt: skip
+    ] == capsys.readouterr().err.splitlines()
 
 
 # --- executors ---------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ class RunProgress:
         self._shares: dict[int, float] = {}
         self._began_s = clock()
         self._next_s = self._began_s
+        self._estimated = False
         self._bar: Any = None
         self._quiet = quiet or total == kept
         if not self._quiet and sys.stderr.isatty():
@@ -81,8 +82,11 @@ class RunProgress:
             self._bar.n = self._work()
             self._bar.set_description_str(f"{self._done}/{self._total} runs", refresh=False)
             self._bar.update(0)
-        elif now_s >= self._next_s and self._done < self._total:
-            self._next_s = now_s + (_PERIOD_S if self._work() > self._kept else 0.0)
+            return
+        has_estimate = self._work() - self._kept >= _LEAST_WORK
+        first_estimate = has_estimate and not self._estimated
+        if self._done < self._total and (now_s >= self._next_s or first_estimate):
+            self._next_s, self._estimated = now_s + _PERIOD_S, has_estimate
             sys.stderr.write(f"lsmlab: {self.line()}\n")
             sys.stderr.flush()
 
