@@ -1,5 +1,5 @@
-# make demo: install, simulate the options of a real store on two devices, print the path of the report.
-# make test: lint, types and all tests.
+# make demo: set up, simulate a real store's options on two devices, name the report.
+# make test: lint, types and tests. make test-slow: tests that take long and rarely fail.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_OUT ?= outputs/demo
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need the public runs
 
-.PHONY: demo test lint types unit digests tables bench validate clean
+.PHONY: demo test test-slow lint types unit digests tables bench validate clean
 
 # Run a command without its output; print the output if the command fails. At every editable install, pip prints a
 # warning of setuptools about folders that are mapped to other names. It does not apply, since no folder here is named
@@ -34,7 +34,10 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
 
-digests: $(VENV)/.dev  # after an intended change of results: rewrite their digests; the commit message says why
+test-slow: $(VENV)/.dev
+	$(BIN)/pytest -n 2 -m slow
+
+digests: $(VENV)/.dev  # results changed on purpose: write their digests, and say in the commit why
 	LSMLAB_REWRITE=1 $(BIN)/pytest -n 2 tests/test_digests.py
 
 tables: $(VENV)/.dev  # after a change of the results contract: rewrite docs/reference/tables.md

@@ -45,7 +45,7 @@ def sets(part: int) -> list[list[str]]:
     return [random_.sample(SEEDS, random_.randint(1, 6)) for _ in range(40)] + [mutated(random_) for _ in range(40)]
 
 
-@pytest.mark.parametrize("part", [0, 1, 2, "special"])
+@pytest.mark.parametrize("part", ["special", *(pytest.param(part, marks=pytest.mark.slow) for part in range(3))])
 def test_kept_bases_give_what_hydra_gives(part: int | str) -> None:
     """270 lists of overrides: the same keys in the same order, values and types, or the same error."""
     wanted = SPECIAL if isinstance(part, str) else sets(part)

@@ -541,7 +541,7 @@ def build(composition: Composer, overrides: list[str]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 8))])
 def test_mutated_overrides_end_in_one_line(part: int) -> None:
     """1,000 mutated lists of overrides (in 8 parts): each builds, or ends with one clear line."""
     random_ = random.Random(20_000 + part)

@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from log_sample import Sample
 
+pytestmark = pytest.mark.xdist_group("installed")  # one process computes the runs that these tests share
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS = ("models", "sim", "configs", "validation", "reports")

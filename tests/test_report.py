@@ -31,6 +31,8 @@ from lsmlab.reports.words import story
 sys.path.insert(0, str(Path(__file__).parent))
 from report_fixture import write_run
 
+pytestmark = pytest.mark.xdist_group("report")  # one process computes the runs that these tests share
+
 FIGURES = (
     "throughput", "latency-over-time", "device-bandwidth", "l0-files", "level-sizes", "jobs", "latency-distribution",
     "amplification",

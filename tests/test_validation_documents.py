@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from lsmlab.validation.scorecard import baseline, document
 
+pytestmark = pytest.mark.xdist_group("validation_documents")  # one process computes the runs that these tests share
+
 ROOT = Path(__file__).parents[1]
 REMEDY = "run 'lsmlab validate --write-docs' (make validate) and commit docs/validation.md, validation/*.json"
 needs_baseline = pytest.mark.skipif(

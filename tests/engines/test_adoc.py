@@ -20,6 +20,8 @@ from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 
+pytestmark = pytest.mark.xdist_group("adoc")  # one process computes the runs that these tests share
+
 MIB = 1 << 20
 JOBS = (2, 6, 20)
 """Threads of the sweep."""

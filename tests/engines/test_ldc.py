@@ -23,6 +23,8 @@ from lsmlab.validation.papers.ldc_formulas import (
 )
 from running import configuration
 
+pytestmark = pytest.mark.xdist_group("ldc")  # one process computes the runs that these tests share
+
 FILE_BYTES = 2 << 20
 COMMON = (
     "device=nvme", "device.page_cache=64MiB", "workload.value_size=1000", "engine.options.write_buffer_size=2MiB",

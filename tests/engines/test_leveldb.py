@@ -18,6 +18,8 @@ from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 
+pytestmark = pytest.mark.xdist_group("leveldb")  # one process computes the runs that these tests share
+
 THROTTLED = (
     "experiment=leveldb_throttled", "workload.duration=20s", "keys.samples_per_file=256",
 )  # fmt: skip

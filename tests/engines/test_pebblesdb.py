@@ -20,6 +20,8 @@ from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 
+pytestmark = pytest.mark.xdist_group("pebblesdb")  # one process computes the runs that these tests share
+
 LOAD = (
     "workload=filluniquerandom", "workload.num=1M", "workload.value_size=1000", "device=samsung_970_pro",
     "engine.options.write_buffer_size=1MiB", "engine.options.bloom_bits=10", "keys.samples_per_file=256",

@@ -11,9 +11,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import pytest
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
+
+pytestmark = pytest.mark.xdist_group("silk")  # one process computes the runs that these tests share
 
 PEAK_S = 20
 """Valleys and peaks are of one length, a valley first."""

@@ -11,9 +11,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import pytest
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
+
+pytestmark = pytest.mark.xdist_group("silk_code")  # one process computes the runs that these tests share
 
 SCALED = (
     "engine.scheduler.total_bandwidth=40MB/s", "engine.scheduler.least_bandwidth=2MB/s",

@@ -17,6 +17,8 @@ from lsmlab.sim.simulation import run
 from running import configuration
 from shadow import shadowed
 
+pytestmark = pytest.mark.xdist_group("triad")  # one process computes the runs that these tests share
+
 COMMON = (
     "engine=triad", "device=samsung_970_pro", "device.write_cap=20MiB/s", "workload=constant", "workload.rate=3000",
     "workload.read=0.2", "workload.update=0.8", "workload.num=100000", "workload.value_size=1000",

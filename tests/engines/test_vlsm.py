@@ -23,6 +23,8 @@ from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import configuration
 
+pytestmark = pytest.mark.xdist_group("vlsm")  # one process computes the runs that these tests share
+
 MIB = 1 << 20
 COMMON = (
     "experiment=vlsm_run_a", "workload.recordcount=5M", "workload.shards=1", "workload.readproportion=0",
