@@ -146,6 +146,18 @@ def test_stalls_have_chains_of_jobs_that_exist() -> None:
         assert times[-1] >= stall["start_s"]
 
 
+def test_the_backlog_is_what_arrived_and_was_not_served() -> None:
+    """An open loop above capacity leaves the difference between arrivals and operations; a closed loop has no backlog."""
+    held_back = simulate(*SMALL, "workload=constant", "workload.rate=50000", "workload.duration=5s", "device.write_cap=4MiB/s")
+    closed = simulate(*SMALL, "workload.duration=2s")
+    served = np.cumsum(held_back.series["write_ops"] + held_back.series["read_ops"])
+    arrived = 50_000 * held_back.series["t_s"][:5]
+
+    assert held_back.series["backlog_ops"][4] > 10_000
+    assert held_back.series["backlog_ops"][:5] == pytest.approx(arrived - served[:5], abs=1.0)
+    assert 0.0 == closed.series["backlog_ops"].max()
+
+
 def test_series_add_up_to_the_summary() -> None:
     """Operations, stalled seconds and device bytes per second sum to the run's totals."""
     result = case("capped")

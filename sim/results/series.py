@@ -46,16 +46,20 @@ def held(times: Floats, values: Floats, at: Floats, before: float = 0.0) -> Floa
 
 
 def client_series(clients: ClientLoad, seconds: Floats) -> Table:
-    """Return operations and user bytes per second, and the waiting time of writers per second by stall cause."""
+    """Return operations, user bytes, the open-loop backlog and the waiting time by stall cause, per second."""
     writes = np.zeros(len(seconds) - 1)
     reads = np.zeros(len(seconds) - 1)
+    backlog = np.zeros(len(seconds) - 1)
     for group in clients.groups:
         curve = group_curve(group)
         ops = np.diff(np.interp(seconds, curve[:, 0], curve[:, 2]))
         writes += ops * group.write_share
         reads += ops * (group.read_share + group.scan_share)
+        if not group.closed:
+            backlog += np.maximum(np.interp(seconds[1:], curve[:, 0], curve[:, 1] - curve[:, 2]), 0.0)
     waits = clients.waits.table()
     table: Table = {"write_ops": writes, "read_ops": reads, "user_bytes": writes * clients.shape.user_bytes}
+    table["backlog_ops"] = backlog
     for number, cause in enumerate(CAUSES):
         rows = waits[waits[:, 2] == number]
         waited = (rows[:, 1] - rows[:, 0]) * rows[:, 3]

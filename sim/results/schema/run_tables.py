@@ -16,6 +16,11 @@ SERIES: Final = TableSchema(
         Column("write_ops", "float64", "count", "writes of all clients in the second"),
         Column("read_ops", "float64", "count", "reads and scans of all clients in the second"),
         Column("user_bytes", "float64", "bytes", "key and value bytes written by clients in the second"),
+        Column(
+            "backlog_ops", "float64", "count",
+            "operations of open-loop clients that have arrived and are not served, at the end of the second; a LOG does "
+            "not show them", 1, optional=True,
+        ),
         Column("stall_<cause>_s", "float64", "s", "time that writers waited for this cause in the second"),
         Column("write_<percentile>_s", "float64", "s", "percentile (p50 … p9999) or maximum (max) of write latency"),
         Column("read_<percentile>_s", "float64", "s", "the same of reads and scans"),
