@@ -17,7 +17,7 @@ from lsmlab.models.policies.decisions import StallCause
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.logs.history.stalls import stalls_of
 from lsmlab.validation.logs.reader import parse_log, read_log
-from lsmlab.validation.logs.records import StallLine
+from lsmlab.validation.logs.records import OptionsChange, StallLine
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PUBLIC = DATA / "public_runs"
@@ -158,6 +158,18 @@ def test_several_opens(tmp_path: Path) -> None:
     assert first.totals + second.totals == {name: reading.summary[name] for name in first.totals}
     assert {} == dict(reading.problems)
     assert 2 == len(reading.log.openings)
+
+
+def test_options_that_change_while_the_store_is_open() -> None:
+    """Each successful SetOptions() is a record with its column family; a call that failed is none."""
+    sample = Sample()
+    sample.say("[/db_impl/db_impl.cc:1202] SetOptions() on column family [lock], inputs:")
+    sample.say("[/db_impl/db_impl.cc:1206] write_buffer_size: 16777216")
+    sample.say("[/db_impl/db_impl.cc:1210] [lock] SetOptions() succeeded")
+    sample.say("[WARN] [/db_impl/db_impl.cc:1214] [default] SetOptions() failed")
+    records = parse_log(sample.lines, "LOG").records
+
+    assert [(OptionsChange, "lock")] == [(type(r), r.column_family) for r in records if isinstance(r, OptionsChange)]
 
 
 def test_many_column_families(tmp_path: Path) -> None:

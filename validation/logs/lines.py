@@ -16,6 +16,7 @@ from lsmlab.validation.logs.records import (
     JobLine,
     MovedLine,
     MovingLine,
+    OptionsChange,
     Record,
     ReleasedLine,
     StallLine,
@@ -36,7 +37,7 @@ _MESSAGE: Final = re.compile(
     r"EVENT_LOG_v1 |\(Original Log Time |(?:\[(?:WARN|ERROR|FATAL)\] ?)?\[[^\]\s]+\.(?:cc|h):\d+\] |RocksDB version: |"
     r"DB pointer |"
     r" *Options\.\w|\[[^\]]+\] (?:Stalling|Stopping|Increasing|New memtable|Mov(?:ing|ed) #|Level-0 |"
-    r"compacted to|Level summary|\[JOB )|"
+    r"compacted to|Level summary|SetOptions|\[JOB )|"
     r"------- DUMPING STATS|Shutdown"
 )
 """Beginnings of the messages to read. Needed where the embedding program puts a prefix of unknown length before
@@ -230,6 +231,12 @@ def _dropping(c: _Context, text: str) -> Record | None:
     return found and DroppingLine(c.time_us, c.thread, c.number, int(found[1]), c.family, opening=c.opening)
 
 
+def _set_options(c: _Context, text: str) -> Record | None:
+    if text.rstrip() != "SetOptions() succeeded":
+        return None
+    return OptionsChange(c.time_us, c.thread, c.number, c.family, opening=c.opening)
+
+
 def _installed(c: _Context, text: str) -> Record | None:
     found = _INSTALLED.match(text)
     return found and InstalledLine(c.time_us, c.thread, c.number, c.family, _numbers(found[1]), text, opening=c.opening)
@@ -262,4 +269,5 @@ _FIRST_WORDS: Final[dict[str, Callable[[_Context, str], Record | None]]] = {
     "Flush": _job,
     "Deleted": _deleted,
     "FIFO": _dropping,
+    "SetOptions()": _set_options,
 }

@@ -139,7 +139,7 @@ class _Parser:
         if not line.stamped:
             self._unstamped(line, number)
             return
-        if "Options" in message:
+        if "Options" in message and "SetOptions()" not in message:
             self._option(message)
             return
         if self._mark(message, line, number):

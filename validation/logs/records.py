@@ -136,6 +136,13 @@ class DroppingLine(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class OptionsChange(Record):
+    """A successful SetOptions() call: options of a column family changed while the store was open."""
+
+    column_family: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
 class StartSummary(Record):
     """Line "Compaction start summary"; precedes the compaction_started event on the same thread."""
 
