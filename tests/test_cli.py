@@ -392,7 +392,7 @@ def test_bad_input_is_one_clear_line(capsys: pytest.CaptureFixture[str], command
     ("text", "said"),
     [
         ("# @package _global_\nworklaod: {num: 5}\n", "worklaod: no such key; did you mean workload?"),
-        ("workload: {num: 5}\n", "the first line must be '# @package _global_'"),
+        ("workload: {num: 5}\n", "its first line must be '# @package _global_'"),
     ],
 )
 def test_what_an_experiment_sets_in_vain_is_refused(
