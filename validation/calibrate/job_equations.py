@@ -133,14 +133,14 @@ def core_contention(runs: Sequence[RecordedRun]) -> Equation | None:
         if run.capped or run.limited or "read" in run.histograms:
             continue
         clients = 1.0 - run.stall_s / run.duration_s
-        for job, others in zip(run.jobs, _company(run), strict=True):
+        for job, others in zip(run.jobs, _concurrent_jobs(run), strict=True):
             if job.parts == 1:
                 shares = np.convolve(others, (1.0 - clients, clients)).tolist()
-                rows.append(_contended(run, job, [(share, 1.0 + n) for n, share in enumerate(shares)]))
+                rows.append(_contention_row(run, job, [(share, 1.0 + n) for n, share in enumerate(shares)]))
     return linear("waits of jobs for cores", rows, 0.5)
 
 
-def _contended(run: RecordedRun, job: Job, threads: Sequence[tuple[float, float]]) -> Row:
+def _contention_row(run: RecordedRun, job: Job, threads: Sequence[tuple[float, float]]) -> Row:
     """Return the measurement of a job's time beyond its CPU time.
 
     `threads`: (probability, number of threads that want a core, including the job's own).
@@ -155,7 +155,7 @@ def _contended(run: RecordedRun, job: Job, threads: Sequence[tuple[float, float]
     return Row(cost, run.host, max(1e-4, job.wall_s - (job.sync_s or 0.0) - computing_s), run.name)
 
 
-def _company(run: RecordedRun) -> list[Array]:
+def _concurrent_jobs(run: RecordedRun) -> list[Array]:
     """Return for each job the probabilities that 0, 1, 2 … other jobs use the CPU while it runs."""
     table = np.array([(job.start_s, job.work_end_s, min(1.0, job.cpu_s / job.wall_s)) for job in run.jobs])
     found = []

@@ -20,9 +20,9 @@ from lsmlab.validation.logs.timings.jobs import Job
 from scipy.optimize import least_squares
 
 _SYNCS: Final = re.compile(r"rocksdb\.table\.sync\.micros .* COUNT : (\d+) SUM : (\d+)")
-_CROWD: Final = 8
+_MANY_PARTS: Final = 8
 """Number of subcompactions from which a compaction causes core contention."""
-_BESIDE: Final = 1.4
+_OTHER_THREADS: Final = 1.4
 """Mean number of other threads that run beside a compaction, a flush or the writer, in a run with two jobs at full
 speed."""
 _SHORT_US: Final = 580.0
@@ -54,7 +54,7 @@ class Source:
 
         The factor is 1 if the client is rate-limited: its threads rarely run at the same time.
         """
-        return 1.0 if self.name.startswith("rate-limited") else 1.0 + core_contention * _BESIDE
+        return 1.0 if self.name.startswith("rate-limited") else 1.0 + core_contention * _OTHER_THREADS
 
 
 def linear(x: Array, y: Array) -> Array:
@@ -149,11 +149,12 @@ def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) ->
     found = []
     for source in used:
         merges = [j for j in source.log.jobs if j.kind == "compaction" and j.cpu_s and j.records]
-        crowd, alone = [j for j in merges if j.parts >= _CROWD], [j for j in merges if j.parts == 1]
-        if crowd and alone:
-            slower = slower_than(costs, host, crowd) / slower_than(costs, host, alone)
-            threads = float(np.average([j.parts for j in crowd], weights=[j.records for j in crowd])) + _BESIDE
-            found.append((slower - 1.0) / (threads - 1.0 - slower * _BESIDE))
+        parallel, single = [j for j in merges if j.parts >= _MANY_PARTS], [j for j in merges if j.parts == 1]
+        if parallel and single:
+            slower = slower_than(costs, host, parallel) / slower_than(costs, host, single)
+            parts = float(np.average([j.parts for j in parallel], weights=[j.records for j in parallel]))
+            threads = parts + _OTHER_THREADS
+            found.append((slower - 1.0) / (threads - 1.0 - slower * _OTHER_THREADS))
     return {"host.core_contention": float(np.median(found))}
 
 

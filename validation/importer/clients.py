@@ -14,9 +14,9 @@ from lsmlab.validation.logs.history.fills import unstalled
 
 _FEWEST: Final = 8
 """Least number of memtables for an estimate."""
-_IDLE: Final = 8.0
+_IDLE_FACTOR: Final = 8.0
 """Clients count as idle if an unstalled write takes them more than this multiple of the default host.write_op."""
-_WANTED_MORE: Final = 0.05
+_STALLED_SHARE: Final = 0.05
 """Share of time in stalls from which clients are taken to write as fast as they can outside stalls."""
 _FEWEST_SLEEPS: Final = 0.002
 """Least number of sleeps per write for an estimate of their cost."""
@@ -33,7 +33,7 @@ def _free_writes_s(observation: Observation) -> Floats:
 def idle_clients(observation: Observation) -> bool:
     """Whether clients were idle outside stalls, so that they did not write as fast as the store allowed."""
     free = _free_writes_s(observation)
-    return bool(len(free)) and float(np.median(free)) > _IDLE * Host().write_op
+    return bool(len(free)) and float(np.median(free)) > _IDLE_FACTOR * Host().write_op
 
 
 def write_op(observation: Observation, _: Earlier) -> Estimates:
@@ -47,7 +47,7 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
         return Estimates()
     host = Host()
     cost_s = float(np.median(free)) / throughput_share(host.write_serial, observation.threads)
-    if observation.stalled_share < _WANTED_MORE and cost_s >= host.write_op:
+    if observation.stalled_share < _STALLED_SHARE and cost_s >= host.write_op:
         return Estimates()
     error = float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"

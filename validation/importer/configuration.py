@@ -120,8 +120,8 @@ def _experiment(reading: Reading, found: Inferred, name: str, entry: str, own: M
 
 
 def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, Any]:
-    told = reading.options.overrides if reading.options is not None else {}
-    options = _nested({name: plain(value) for name, value in told.items()})
+    option_values = reading.options.overrides if reading.options is not None else {}
+    options = _nested({name: plain(value) for name, value in option_values.items()})
     if wal_is_used(reading) is False:
         options["disable_wal"] = True
         notes.append("engine.options.disable_wal: the log's statistics show no bytes in the write-ahead log")

@@ -18,10 +18,10 @@ from lsmlab.validation.logs.history.jobs import LogJob
 
 _FEWEST_JOBS: Final = 8
 """Least number of jobs for a fit."""
-_APART: Final = 0.10
+_LEAST_SPREAD: Final = 0.10
 """Least relative spread of a count per entry (such as bytes per entry) over the jobs. With less spread its constant and
 the cost per entry cannot be separated."""
-_USUAL: Final = Host()
+_DEFAULT_HOST: Final = Host()
 
 Measured = Sequence[tuple[Cost, float]]
 """(cost, CPU seconds) of jobs."""
@@ -44,7 +44,7 @@ def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
     if observation.buffered_writes:
         copying_s += job.writing_s or 0.0
     cost = job_costs.compaction_cpu(
-        _USUAL, entries_in=job.entries_in, entries_out=job.entries_out, raw_bytes=job.read_bytes,
+        _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_out, raw_bytes=job.read_bytes,
         runs=sum(len(files) if level == 0 else 1 for level, files in job.inputs.items()),
         file_bytes=job.read_bytes + job.write_bytes,
         slept_files=len(job.outputs) if observation.buffered_writes else 0.0,
@@ -63,10 +63,10 @@ def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
     found = _estimates(_flushes(observation), "flushes", instead)
     if compaction is None or found.estimates:
         return found
-    scale = compaction.value / _USUAL.compaction_record
+    scale = compaction.value / _DEFAULT_HOST.compaction_record
     basis = "assumed: the usual cost times the factor of compactions, as the log does not time the CPU of flushes"
-    one = job_costs.flush_cpu(_USUAL, entries_in=1.0, entries_out=1.0, raw_bytes=1.0)
-    usual = _usual([one])
+    one = job_costs.flush_cpu(_DEFAULT_HOST, entries_in=1.0, entries_out=1.0, raw_bytes=1.0)
+    usual = _defaults([one])
     return found + Estimates(tuple(Estimate(key, value * scale, None, "s", "assumed", basis) for key, value in usual.items()))
 
 
@@ -86,7 +86,7 @@ def _flushes(observation: Observation) -> Measured:
     return [
         (
             job_costs.flush_cpu(
-                _USUAL, entries_in=job.entries_in, entries_out=job.entries_in,
+                _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_in,
                 raw_bytes=job.entries_in * observation.entry_bytes, file_bytes=job.write_bytes,
             ),
             cpu_s[id(job)],
@@ -96,10 +96,10 @@ def _flushes(observation: Observation) -> Measured:
     ]  # fmt: skip
 
 
-def _usual(costs: Sequence[Cost]) -> dict[str, float]:
+def _defaults(costs: Sequence[Cost]) -> dict[str, float]:
     """Return the default values, if not 0, of the constants in these costs that fits estimate."""
     keys = dict.fromkeys(key for cost in costs for key, count in cost.counts().items() if count and is_estimated(key))
-    values = {key: float(getattr(_USUAL, key.removeprefix("host."))) for key in keys}
+    values = {key: float(getattr(_DEFAULT_HOST, key.removeprefix("host."))) for key in keys}
     return {key: value for key, value in values.items() if value}
 
 
@@ -112,11 +112,11 @@ def _estimates(measured: Measured, words: str, instead: str = "") -> Estimates:
         number = len(measured) or "none"
         note = f"CPU of {words}: the log tells it for {number} of them; that of host=default is taken{instead}"
         return Estimates(notes=(note,))
-    usual = _usual([cost for cost, _ in measured])
-    columns, fixed_s = design([(cost, _USUAL) for cost, _ in measured], list(usual))
+    usual = _defaults([cost for cost, _ in measured])
+    columns, fixed_s = design([(cost, _DEFAULT_HOST) for cost, _ in measured], list(usual))
     table, cpu_s = np.column_stack(list(columns.values())), np.array([s for _, s in measured]) - fixed_s
     basis = f"CPU time of {len(measured):,} {words}"
-    fitted = _told_apart(table, cpu_s)
+    fitted = _fit_constants(table, cpu_s)
     if fitted is None:
         scale, error = _factor(table @ np.array(list(usual.values())), cpu_s)
         fitted = np.array([value * scale for value in usual.values()]), np.array([value * error for value in usual.values()])
@@ -125,11 +125,11 @@ def _estimates(measured: Measured, words: str, instead: str = "") -> Estimates:
     return Estimates(tuple(Estimate(key, value, error, "s", "estimate", basis) for key, value, error in rows))
 
 
-def _told_apart(table: Floats, cpu_s: Floats) -> tuple[Floats, Floats] | None:
+def _fit_constants(table: Floats, cpu_s: Floats) -> tuple[Floats, Floats] | None:
     """Return the coefficients of a table's columns and their standard errors; None if the jobs cannot separate them."""
     entries = table[:, 0]
     per_entry = table / entries[:, None]
-    if (per_entry[:, 1:].std(axis=0) / per_entry[:, 1:].mean(axis=0) < _APART).any():
+    if (per_entry[:, 1:].std(axis=0) / per_entry[:, 1:].mean(axis=0) < _LEAST_SPREAD).any():
         return None
     weights = np.sqrt(entries)
     fitted = _least_squares(per_entry * weights[:, None], cpu_s / entries * weights)

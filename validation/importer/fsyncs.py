@@ -21,11 +21,11 @@ _FEWEST: Final = 8
 """Least number of jobs, or of periods with an fsync in progress, for a fit."""
 _BLOCKS: Final = 10
 """Number of parts of the LOG that are left out in turn for a standard error."""
-_VAGUE: Final = 0.3
+_LARGEST_ERROR: Final = 0.3
 """Relative standard error from which a bandwidth is only a lower bound: the fsyncs are too short to be timed."""
-_FULL: Final = 0.3
+_LEAST_SHARE: Final = 0.3
 """Least size of a period, as a share of a flushed file. In smaller periods fixed costs dominate."""
-_LONE: Final = 0.1
+_COMMIT_QUANTILE: Final = 0.1
 """Quantile of the commits that gives the latency. Each commit has the fsyncs of directory and MANIFEST; slower commits
 also waited for other jobs' files."""
 FLUSH_CPU: Final = ("host.flush_record", "host.flush_byte")
@@ -40,8 +40,9 @@ def small_fsync(observation: Observation, _: Earlier) -> Estimates:
     flushes = _flushes(observation)
     if not flushes:
         return Estimates()
-    commits = [np.quantile([(job.end_s - job.files[-1][0]) / 2.0 for job in part], _LONE) for part in _blocks(flushes)]
-    commit_s = job_records.commit_s(observation.jobs, _LONE)
+    halves = [[(job.end_s - job.files[-1][0]) / 2.0 for job in part] for part in _blocks(flushes)]
+    commits = [np.quantile(half, _COMMIT_QUANTILE) for half in halves]
+    commit_s = job_records.commit_s(observation.jobs, _COMMIT_QUANTILE)
     basis = f"half the time from a flush's file to its commit, tenth percentile of {len(flushes):,} flushes"
     error = float(np.std(commits, ddof=1) / np.sqrt(len(commits)))
     return Estimates((Estimate("device.fsync_latency", commit_s, error, "s", "estimate", basis),))
@@ -58,7 +59,7 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     left_out = [job_records.bandwidth(np.delete(periods, part, axis=0), small.value) for part in parts]
     error = float(job_records.left_out_error(np.array(left_out)))
     basis = f"bytes per time with an fsync in progress, {len(periods):,} periods; errors from leaving out a tenth in turn"
-    kind = "estimate" if error < _VAGUE * rate else "lower_bound"
+    kind = "estimate" if error < _LARGEST_ERROR * rate else "lower_bound"
     return Estimates((Estimate("device.write_bandwidth", rate, error, "B/s", kind, basis),))
 
 
@@ -82,7 +83,7 @@ def _periods(observation: Observation, earlier: Earlier) -> Array | None:
     flushes, host = _flushes(observation), host_with({name: earlier[name] for name in FLUSH_CPU})
     if not flushes:
         return None
-    full_bytes = _FULL * float(np.median([job.write_bytes for job in flushes]))
+    full_bytes = _LEAST_SHARE * float(np.median([job.write_bytes for job in flushes]))
     periods = job_records.busy_periods(
         observation.jobs, lambda job: job_cpu(job, host).seconds(host), observation.read_copy_s, full_bytes
     )

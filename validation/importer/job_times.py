@@ -22,10 +22,10 @@ from lsmlab.validation.logs.timings.job_records import left_out_error
 
 _FEWEST: Final = 8
 """Least number of compactions for an estimate."""
-_SOON_S: Final = 0.2
+_LONGEST_GAP_S: Final = 0.2
 """Longest gap to the thread's last compaction; after a longer gap the start did not wait for the end of that
 compaction."""
-_AT_ONCE: Final = 0.1
+_GAP_QUANTILE: Final = 0.1
 """Quantile of the gaps (deletions subtracted) that gives host.job_start: longer gaps include waits for the file
 system's journal."""
 _SHORTEST_S: Final = 5e-5
@@ -49,7 +49,7 @@ def job_start(observation: Observation, _: Earlier) -> Estimates:
     table, seconds = _system([(start_of_job() + deletions(0.0, size), s) for size, s in rows], _START)
     basis = f"from the end of a compaction to the next of its thread, {len(rows):,} times, by what the thread deletes meanwhile"
     per_byte_s = float(linear(table, seconds)[1])
-    at_once_s = max(_SHORTEST_S, float(np.quantile(seconds - per_byte_s * table[:, 1], _AT_ONCE)))
+    at_once_s = max(_SHORTEST_S, float(np.quantile(seconds - per_byte_s * table[:, 1], _GAP_QUANTILE)))
     found = [Estimate("host.job_start", at_once_s, None, "s", "estimate", basis)]
     if observation.buffered_reads:
         found.append(Estimate("host.unlink_byte", per_byte_s, None, "s", "estimate", basis))
@@ -65,7 +65,7 @@ def _starts(reading: Reading) -> list[tuple[float, float]]:
         (before.read_bytes, (after.start_us - before.end_us) / 1e6)
         for jobs in threads.values()
         for before, after in pairwise(jobs)
-        if before.end_us is not None and 0 < after.start_us - before.end_us < _SOON_S * 1e6
+        if before.end_us is not None and 0 < after.start_us - before.end_us < _LONGEST_GAP_S * 1e6
     ]
 
 

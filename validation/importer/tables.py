@@ -232,15 +232,15 @@ def statistics_tables(reading: Reading) -> tuple[list[dict[str, Any]], list[dict
         statistics.append(
             {**base, "opening": dump.opening, "uptime_s": dump.uptime_s, "interval_s": dump.interval_s, **dump.db}
         )
-        for family, told in dump.families.items():
-            for table, lines in (("level", told.levels), ("priority", told.priorities)):
+        for family, stats in dump.families.items():
+            for table, lines in (("level", stats.levels), ("priority", stats.priorities)):
                 for line in lines:
                     cells = {k: v for k, v in line.items() if k not in ("Level", "Priority", "Files")}
                     files = str(line.get("Files", "0/0")).split("/")
                     busy = {"Files": float(files[0]), "FilesBusy": float(files[-1])}
                     name = str(line.get("Level", line.get("Priority")))
                     rows.append({**base, "column_family": family, "table": table, "row": name, **busy, **cells})
-            for cause, count in told.stall_counts.items():
+            for cause, count in stats.stall_counts.items():
                 statistics[-1][f"stall_count_{cause}"] = statistics[-1].get(f"stall_count_{cause}", 0) + count
     return statistics, rows
 

@@ -21,14 +21,14 @@ rates of single seconds are not exact."""
 _FEWEST_JOBS: Final = 8
 """Least number of jobs for the rate of a single job."""
 _FEWEST_WINDOWS: Final = 20
-_PLATEAU: Final = 0.25
+_LARGEST_RANGE: Final = 0.25
 """Writes reached a limit only if 90 % of the window means lie in a range of at most this share of their median."""
-_SEVERAL: Final = 1.5
+_LEAST_JOBS: Final = 1.5
 """Writes reached a limit only if the median number of running jobs is at least this: a single job has limits of its
-own. `_WAITING` is the alternative condition."""
-_WAITING: Final = 0.75
+own. `_WAITING_SHARE` is the alternative condition."""
+_WAITING_SHARE: Final = 0.75
 """With direct I/O a single job is enough if compactions waited for the device for at least this share of their time."""
-_BURSTS: Final = 1.1
+_LEAST_BURST: Final = 1.1
 """Writes reached a limit only if short periods of fsyncs are at least this much faster than long ones
 (`fsyncs.bursts`). The ratio is 0.98 to 1.09 without a cap (public LOGs of 6.4) and 1.13 to 1.6 with one. Below it, the
 limit is the device's own bandwidth."""
@@ -105,9 +105,9 @@ def _limit(means: Floats, jobs_at_work: Floats, waiting: float, burst: float | N
     if len(means) < _FEWEST_WINDOWS:
         return None
     low, middle, upper, high = (float(np.quantile(means, q)) for q in (0.05, 0.5, 0.75, 0.95))
-    several = float(np.median(jobs_at_work)) >= _SEVERAL or waiting >= _WAITING
-    bursty = burst is None or burst >= _BURSTS
-    if not (several and bursty and high - low <= _PLATEAU * middle):
+    several = float(np.median(jobs_at_work)) >= _LEAST_JOBS or waiting >= _WAITING_SHARE
+    bursty = burst is None or burst >= _LEAST_BURST
+    if not (several and bursty and high - low <= _LARGEST_RANGE * middle):
         return None
     basis = (
         f"upper quartile over {_WINDOW_S} s of jobs at work; 90 % of them lie within {low / 1e6:,.0f} and {high / 1e6:,.0f} MB/s:"

@@ -49,19 +49,20 @@ def import_log(argv: list[str]) -> int:
         write_tables(reading, workload, place.staging, about)
         write_json(place.staging / "summary.json", summary)
         target = _publish(place)
-    commands = {name: f"lsmlab run --config-dir {_shown(target)} experiment={name}" for name in (NAME, FULL_SPEED)}
+    folder = _relative_path(target)
+    commands = {name: f"lsmlab run --config-dir {folder} experiment={name}" for name in (NAME, FULL_SPEED)}
     if given.json:
         sys.stdout.write(to_json({**summary, "directory": str(target), "command": commands[experiment]}))
     else:
         sys.stdout.write(import_text(summary))
-        sys.stdout.write(f"\nSaved in {_shown(target)}\n{_what_next(commands, experiment)}")
+        sys.stdout.write(f"\nSaved in {folder}\n{_what_next(commands, experiment)}")
     sys.stdout.flush()
     if given.json or given.no_report:
         return 0
-    pages, well = finishers.finish(FINISHERS, target)
+    pages, drawn = finishers.finish(FINISHERS, target)
     for page in pages:
-        sys.stdout.write(f"Report: {_shown(page)}\n")
-    return 0 if well else 1
+        sys.stdout.write(f"Report: {_relative_path(page)}\n")
+    return 0 if drawn else 1
 
 
 def _what_next(commands: dict[str, str], experiment: str) -> str:
@@ -130,12 +131,12 @@ def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known
 
 def _latency(reading: Reading, name: str) -> dict[str, float] | None:
     """Return percentiles of RocksDB's own histogram in seconds; None if the file has no such histogram."""
-    told = reading.log.histograms.get(name)
-    if not told or not told.get("COUNT"):
+    histogram = reading.log.histograms.get(name)
+    if not histogram or not histogram.get("COUNT"):
         return None
     names = {"P50": "p50", "P95": "p95", "P99": "p99", "P100": "max"}
-    found = {ours: told[theirs] / 1e6 for theirs, ours in names.items() if theirs in told}
-    return found | {"mean": told["SUM"] / told["COUNT"] / 1e6}
+    found = {ours: histogram[theirs] / 1e6 for theirs, ours in names.items() if theirs in histogram}
+    return found | {"mean": histogram["SUM"] / histogram["COUNT"] / 1e6}
 
 
 def _parser() -> LineParser:
@@ -181,7 +182,7 @@ def _publish(place: RunDirectory) -> Path:
     return place.publish()
 
 
-def _shown(path: Path) -> str:
+def _relative_path(path: Path) -> str:
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:

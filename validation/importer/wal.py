@@ -10,8 +10,8 @@ from lsmlab.validation.importer.workload import InferredWorkload
 
 def log_writes(reading: Reading, workload: InferredWorkload) -> bool:
     """Whether writes went to a WAL, according to the statistics; without statistics a WAL is assumed."""
-    told = wal_is_used(reading)
-    return bool(workload.writes) if told is None else told
+    with_wal = wal_is_used(reading)
+    return bool(workload.writes) if with_wal is None else with_wal
 
 
 def wal_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
@@ -29,10 +29,10 @@ def wal_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
 
 def wal_is_used(reading: Reading) -> bool | None:
     """Whether the statistics show bytes written to a WAL; None if no dump has both WAL bytes and writes."""
-    told = [
+    with_wal = [
         dump.db["cumulative_wal_bytes"] > 0
         for dump in reading.log.dumps
         if "cumulative_wal_bytes" in dump.db
         and (dump.db.get("cumulative_keys") or dump.db.get("cumulative_ingest_bytes"))
     ]
-    return any(told) if told else None
+    return any(with_wal) if with_wal else None

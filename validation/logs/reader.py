@@ -55,7 +55,7 @@ def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
     log = parse_log(text.removesuffix("\n").split("\n"), str(path))
     if not whole or (text and not text.endswith("\n")):
         log.troubles["cut_input"] += 1
-    if not _tells_something(log):
+    if not _is_rocksdb_log(log):
         reason = (
             "it looks like LevelDB's LOG, which has no events"
             if _LEVELDB.search(text)
@@ -65,7 +65,7 @@ def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
     return log
 
 
-def _tells_something(log: RocksDbLog) -> bool:
+def _is_rocksdb_log(log: RocksDbLog) -> bool:
     """Whether the text was a RocksDB LOG, a part of one, or db_bench's output."""
     if log.version or any(isinstance(r, Event | StallLine | SwitchLine | JobLine) for r in log.records):
         return True

@@ -218,19 +218,19 @@ class StatsReader:
         elif found := _OLD_STALLS.search(text):
             counts = {name: int(n) for n, name in re.findall(r"(\d+) ([\w ]+?)(?=,|$)", found[1])}
             family.stall_counts = {ours: counts[theirs] for theirs, ours in _OLD_COUNTS.items() if theirs in counts}
-            self._unless_all(family.stall_counts)
+            self._require_all_causes(family.stall_counts)
         elif found := _NEW_STALLS.search(text):
             if "cf-l0" in text or "memtable-limit" in text:
                 counts = {name: int(n) for name, n in re.findall(r"([\w-]+): (\d+)", found[1])}
                 family.stall_counts = {ours: counts[theirs] for theirs, ours in _NEW_COUNTS.items() if theirs in counts}
-                self._unless_all(family.stall_counts)
+                self._require_all_causes(family.stall_counts)
         elif found := _PENDING.search(text):
             family.pending_bytes = int(found[1])
         else:
             return self._damaged()
         return True
 
-    def _unless_all(self, counts: dict[str, int]) -> None:
+    def _require_all_causes(self, counts: dict[str, int]) -> None:
         if len(counts) < len(_OLD_COUNTS):
             self._damaged()
 

@@ -17,15 +17,15 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
 
     Sizes are rounded as RocksDB prints them.
     """
-    told = [d for d in log.dumps if any(f.levels for f in d.families.values())]
-    if not told:
+    with_tables = [d for d in log.dumps if any(f.levels for f in d.families.values())]
+    if not with_tables:
         return None
-    dump = told[-1]
+    dump = with_tables[-1]
     levels = _levels(dump)
     uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
     flushed = sum(_flushed(f) for f in dump.families.values())
     written = sum(row["write_bytes"] for row in levels)
-    stalled = _stalled(log, dump)
+    stall_s = _stall_s(log, dump)
     result: dict[str, Any] = {
         "duration_s": uptime or 1e-6,
         "flush_count": None,
@@ -43,8 +43,8 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "stall_seconds": dict.fromkeys((cause.value for cause in StallCause), 0.0),
         "stall_interval_seconds": dict.fromkeys((cause.value for cause in StallCause), 0.0),
         "stall_count": {cause.value: total_stalls(dump).get(cause.value, 0) for cause in StallCause},
-        "stall_fraction": min(1.0, stalled / uptime) if stalled is not None and uptime else None,
-        "stall_measured": {"seconds": stalled, "until_s": uptime} if stalled is not None else None,
+        "stall_fraction": min(1.0, stall_s / uptime) if stall_s is not None and uptime else None,
+        "stall_measured": {"seconds": stall_s, "until_s": uptime} if stall_s is not None else None,
         "longest_stall_s": None,
         "counted_from": "tables",
     }
@@ -61,7 +61,7 @@ def _flushed(family: FamilyStats) -> float:
     )
 
 
-def _stalled(log: RocksDbLog, dump: StatsDump) -> float | None:
+def _stall_s(log: RocksDbLog, dump: StatsDump) -> float | None:
     if "cumulative_stall_s" in dump.db:
         return dump.db["cumulative_stall_s"]
     ticker = log.tickers.get("rocksdb.stall.micros")

@@ -81,7 +81,7 @@ class _Builder:
                 self.moves.deleted(record)
             elif isinstance(record, StartSummary):
                 self.summaries[record.thread] = record
-                self._listed(record.inputs)
+                self._record_listed_files(record.inputs)
         for jobs in self.active.values():
             self.result.problems["unfinished"] += len(jobs)
         for job in self.result.jobs:
@@ -91,15 +91,15 @@ class _Builder:
         self.result.families = list(self.families) or ["default"]
         return self.result
 
-    def _listed(self, inputs: str) -> None:
+    def _record_listed_files(self, inputs: str) -> None:
         """Record the rounded sizes of files that were written before the LOG began."""
         for info in (file for level in listed_files(inputs) for file in level):
             self.result.files.setdefault(info.number, info)
 
     def _begin(self, event: Event, kind: str) -> LogJob:
-        told = self.witness.get((event.opening, event.job), Witness())
+        text_lines = self.witness.get((event.opening, event.job), Witness())
         job = LogJob(event.job, kind, event.opening, event.thread, event.time_us, line=event.line)
-        job.column_family = str(event.data.get("cf_name") or told.family or "default")
+        job.column_family = str(event.data.get("cf_name") or text_lines.family or "default")
         self.families[job.column_family] = None
         self.result.jobs.append(job)
         self.active[event.opening, event.job].append(job)
@@ -137,16 +137,16 @@ class _Builder:
         job.read_bytes = event.whole("input_data_size") or 0
         summary = self.summaries.pop(event.thread, None)
         job.summary = summary.inputs if summary else ""
-        told = self.witness.get((event.opening, event.job))
-        if told is not None and told.level is not None:
-            job.output_level = told.level
+        text_lines = self.witness.get((event.opening, event.job))
+        if text_lines is not None and text_lines.level is not None:
+            job.output_level = text_lines.level
         self._inputs(job)
 
     def _inputs(self, job: LogJob) -> None:
         if not job.inputs and job.summary:  # the event is cut off or lost; the summary has files without levels
             listed = [tuple(f.number for f in level) for level in listed_files(job.summary)]
-            told = self.witness.get((job.opening, job.job), Witness())
-            job.inputs = dict(zip(told.inputs, listed, strict=False))
+            text_lines = self.witness.get((job.opening, job.job), Witness())
+            job.inputs = dict(zip(text_lines.inputs, listed, strict=False))
         job.start_level = min(job.inputs, default=-1)
         files = self.result.files
         known = 0
@@ -174,10 +174,10 @@ class _Builder:
 
     def _created(self, event: Event) -> None:
         number, size = event.whole("file_number"), event.whole("file_size")
-        told = self.witness.get((event.opening, event.job), Witness())
-        witness = told.generated.get(number or -1, (None, None))[1]
-        if number is not None and number in told.flushed:
-            witness = told.flushed[number][0]
+        text_lines = self.witness.get((event.opening, event.job), Witness())
+        witness = text_lines.generated.get(number or -1, (None, None))[1]
+        if number is not None and number in text_lines.flushed:
+            witness = text_lines.flushed[number][0]
         if witness is not None and size != witness:
             self.result.problems["contradictions"] += 1
         if number is None:
@@ -213,10 +213,10 @@ class _Builder:
             self.result.problems["missing_starts"] += 1
             job = self._begin(event, kind)
             self._forget(job)
-            told = self.witness.get((event.opening, event.job))
-            if told is not None:
-                job.start_us = told.first.time_us if told.first else job.start_us
-                job.output_level = told.level if told.level is not None else job.output_level
+            text_lines = self.witness.get((event.opening, event.job))
+            if text_lines is not None:
+                job.start_us = text_lines.first.time_us if text_lines.first else job.start_us
+                job.output_level = text_lines.level if text_lines.level is not None else job.output_level
         job.end_us, job.line, job.status = event.time_us, event.line, "ok"
         job.lsm_state = event.counts("lsm_state")
         return job
@@ -226,23 +226,23 @@ class _Builder:
         job.output_level = 0
         job.immutables = event.whole("immutable_memtables")
         _io_times(job, event)
-        told = self.witness.get((event.opening, event.job), Witness())
-        lost = [n for n in told.flushed if n not in self.result.files and told.flushed[n][0] > 0]
+        text_lines = self.witness.get((event.opening, event.job), Witness())
+        lost = [n for n in text_lines.flushed if n not in self.result.files and text_lines.flushed[n][0] > 0]
         for number in lost:  # the table_file_creation event is lost, the text line is not
             self.result.problems["contradictions"] += 1
-            self.result.files[number] = LogFile(number, told.flushed[number][0])
+            self.result.files[number] = LogFile(number, text_lines.flushed[number][0])
             job.outputs.append(self.result.files[number])
         job.output_files = len(job.outputs)
         self.places.update((f.number, 0) for f in job.outputs)
         job.write_bytes = sum(f.size_bytes for f in job.outputs)
         job.entries_out = sum(f.entries or 0 for f in job.outputs)
-        if not job.outputs and not told.flushed:
+        if not job.outputs and not text_lines.flushed:
             self.result.problems["unknown_numbers"] += 1
         closing = self.closing_us.get(event.opening)
         late = closing is not None and event.time_us >= closing
         if late and self.released and not any(f.number in self.released for f in job.outputs):
             job.status = "aborted"
-        if any("OK" not in words for _, words in told.flushed.values()):
+        if any("OK" not in words for _, words in text_lines.flushed.values()):
             job.status = "aborted"
 
     def _compaction_finished(self, event: Event) -> None:
@@ -252,24 +252,25 @@ class _Builder:
         job.cpu_s = cpu / 1e6 if cpu is not None else None
         job.subcompactions = event.whole("num_subcompactions") or 1
         _io_times(job, event)
-        told = self.witness.get((event.opening, event.job), Witness())
+        text_lines = self.witness.get((event.opening, event.job), Witness())
         line = self.installed.pop(event.thread, None)
         if line is not None and abs(line.time_us - event.time_us) > 10**6:
             line = None
         if line is not None and aborted(job, event, line):
             return
-        levels = [event.whole("output_level"), told.level]
+        levels = [event.whole("output_level"), text_lines.level]
         job.output_level = self._agreed(levels, default=job.output_level)
         job.output_files = self._agreed(
-            [event.whole("num_output_files"), len(job.outputs) or None, len(told.generated) or None]
+            [event.whole("num_output_files"), len(job.outputs) or None, len(text_lines.generated) or None]
         )
         self.places.update((f.number, job.output_level) for f in job.outputs)
-        sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in told.generated.values()) or None]
-        job.write_bytes = self._agreed([event.whole("total_output_size"), told.write_bytes, *sizes])
-        told_in, told_out = records_told(line, event, job.subcompactions)
-        entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in told.generated.values()) or None]
-        job.entries_in = self._agreed([event.whole("num_input_records"), told_in])
-        job.entries_out = self._agreed([event.whole("num_output_records"), told_out, *entries])
+        generated = text_lines.generated.values()
+        sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in generated) or None]
+        job.write_bytes = self._agreed([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
+        text_entries_in, text_entries_out = records_told(line, event, job.subcompactions)
+        entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
+        job.entries_in = self._agreed([event.whole("num_input_records"), text_entries_in])
+        job.entries_out = self._agreed([event.whole("num_output_records"), text_entries_out, *entries])
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)

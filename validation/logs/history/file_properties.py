@@ -59,11 +59,11 @@ class StoreProperties:
 
 
 def _properties(event: Event) -> Properties | None:
-    told = event.data.get("table_properties")
+    properties = event.data.get("table_properties")
     names = ("num_entries", "num_deletions", "raw_key_size", "raw_value_size")
-    if not isinstance(told, dict) or any(name not in told for name in names):
+    if not isinstance(properties, dict) or any(name not in properties for name in names):
         return None
-    return Properties(int(event.data["file_size"]), *(int(told[name]) for name in names))
+    return Properties(int(event.data["file_size"]), *(int(properties[name]) for name in names))
 
 
 def _mean_put(files: list[Properties]) -> tuple[tuple[float, float], float]:

@@ -22,9 +22,9 @@ class LevelTracker:
         sizes: dict[int, int] = {}
         for level, numbers in job.inputs.items():
             for number in numbers:
-                found = [level, *self.files] if level in self.files else list(self.files)
-                for place in found:
-                    size = self.files[place].pop(number, None)
+                levels = [level, *self.files] if level in self.files else list(self.files)
+                for candidate in levels:
+                    size = self.files[candidate].pop(number, None)
                     if size is not None:
                         sizes[number] = size
                         break
