@@ -57,7 +57,7 @@ def job_start(observation: Observation, _: Earlier) -> Estimates:
 
 
 def _starts(reading: Reading) -> list[tuple[float, float]]:
-    """Return (bytes read by the first, gap in seconds) of compactions that follow each other soon on one thread."""
+    """Return (bytes read, seconds to the thread's next compaction) of compactions soon followed by another."""
     threads: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
     for job in reading.jobs.done("compaction"):
         threads[job.opening, job.thread].append(job)

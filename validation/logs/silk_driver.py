@@ -33,7 +33,7 @@ no stall: 1949 operations per second in valleys and 9134 in peaks."""
 _FEWEST: Final = 3
 """Least number of valley or peak seconds for a mean."""
 _HISTOGRAM: Final = re.compile(r"^Microseconds per (read|write) (\d+) :\nCount: (\d+) Average: ([\d.]+)", re.MULTILINE)
-"""Kind, worker, operations since the start and their mean latency in us."""
+"""Fields of a histogram's head: kind of operation, worker, operations since the start, their mean latency in us."""
 _FEWEST_READS: Final = 1000
 """Least number of reads for a mean: single reads take up to a hundred times as long."""
 

@@ -13,7 +13,7 @@ from lsmlab.validation.logs.history.summary import origin_us
 from lsmlab.validation.logs.records import RocksDbLog, SwitchLine
 
 _NEAR_US: Final = 1000
-"""A flush belongs to a switch only if the flush starts at most this long before the switch line."""
+"""Longest time by which a flush may start before the line of the memtable switch that caused it."""
 
 
 class Fill(NamedTuple):
