@@ -1,4 +1,4 @@
-"""Makes the helper modules beside the tests importable."""
+"""Makes the helper modules of tests/ importable and gives each test its own run store."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture(autouse=True)
 def _own_run_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test has a run store of its own: what one simulates, no other finds."""
+    """Give each test its own run store, so that no test reuses a run of another one."""
     monkeypatch.setenv("LSMLAB_RUNS", f"{tmp_path}-runs")

@@ -1,4 +1,4 @@
-"""Every device of the configuration, composed as a run would compose it."""
+"""Every device of the configuration, composed as for a run."""
 
 from __future__ import annotations
 
@@ -26,19 +26,22 @@ def _composed(name: str) -> dict[str, Any]:
 
 
 def mapping(name: str, **changes: Any) -> dict[str, Any]:
-    """Composed configuration of a device, with changes."""
+    """Return the composed configuration of a device with `changes` applied."""
     return _composed(name) | changes
 
 
 def setup(name: str, **changes: Any) -> DeviceSetup:
-    """What the simulation would get."""
+    """Return the device that a run with this configuration would simulate."""
     return make_device(mapping(name, **changes))
 
 
 def drive(
     device: Device, load: Load, duration_s: float, state: Any = None
 ) -> tuple[Any, Flow, list[tuple[float, Flow]]]:
-    """Run a constant load as the simulation does: state at the end, total flow, and (duration, flow) of each stretch."""
+    """Apply a constant load as the simulation does.
+
+    Returns the state at the end, the total flow, and (duration in s, flow) of each stretch between two allocations.
+    """
     state = device.initial() if state is None else state
     left, stretches = duration_s, []
     while left > 1e-12:

@@ -1,7 +1,7 @@
-"""Digests of what a run leaves behind, key by key and column by column, so that a difference names what changed.
+"""Digests of a run's results, one per key and column, so that a difference names the key or column that changed.
 
-A digest file is one JSON document: `summary` has a digest per key of summary.json, each table one per column and
-its number of rows.
+A digest file is one JSON document: `summary` has one digest per key of summary.json; each table has one digest per
+column and its number of rows.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ FOLDER = Path(__file__).parent / "testdata" / "digests"
 RUNS_FILE = FOLDER / "runs.yaml"
 TABLES = ("jobs", "series")
 UNSTABLE_KEYS = {"version", "results_format"}
-"""Keys of summary.json that name the release or the results contract and say nothing of the run."""
+"""Keys of summary.json that name the release or the format of the results; they do not describe the run."""
 _LENGTH = 12
-"""Hexadecimal digits of a digest: 48 bits, far more than a few thousand digests need."""
+"""Hexadecimal digits of a digest: 48 bits, enough to tell a few thousand digests apart."""
 
 Digests = dict[str, Any]
 
@@ -34,13 +34,13 @@ def reference_runs() -> dict[str, list[str]]:
     runs: dict[str, list[str]] = {}
     for group in groups.values():
         for name, overrides in group["runs"].items():
-            assert name not in runs, f"{RUNS_FILE}: {name} stands there twice"
+            assert name not in runs, f"{RUNS_FILE}: {name} appears twice"
             runs[name] = [*group.get("common", []), *(overrides or [])]
     return runs
 
 
 def digests_of(overrides: list[str], directory: Path) -> Digests:
-    """Run once, save into `directory`, and digest summary.json and the tables as they can be read from there."""
+    """Run once, save into `directory`, and digest summary.json and the tables read back from there."""
     run(configuration(*overrides)).save(directory)
     summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
     found: Digests = {
@@ -68,7 +68,7 @@ def _column_digest(column: Any) -> str:
 
 
 def differences(expected: Digests, actual: Digests) -> list[str]:
-    """Every key or column that is new, gone or other than expected, as `part.key: word`."""
+    """List every key or column that is new, missing or changed, as `part.key: word`."""
     found: list[str] = []
     for part in sorted(expected.keys() | actual.keys()):
         old, new = expected.get(part, {}), actual.get(part, {})

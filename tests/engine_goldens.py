@@ -1,8 +1,8 @@
-"""Golden texts of engines: the five policies of an entry of configs/engine, asked one after the other.
+"""Golden texts of engines: commands call the five policies of an entry of configs/engine.
 
 `engine vlsm engine.options.write_buffer_size=8MiB` makes an engine from overrides of the command line; all later
-commands ask its policies. Trees, picks and files are written as `goldens` says. Schedulers and tuners remember what they
-were told until the next `engine`.
+commands call its policies. Trees, picks and files are written as in `goldens`. Schedulers and tuners keep their state
+until the next `engine` command.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from lsmlab.sim.configuration.compose import composer
 
 
 def engine_of(*overrides: str) -> Engine:
-    """The engine of a configuration."""
+    """Make the engine of a configuration."""
     with composer(()) as compose:
         return make_engine(compose(list(overrides)).config["engine"])
 
 
 def show_action(action: Action) -> str:
-    """Print what a scheduler wants."""
+    """Print an action of a scheduler."""
     if isinstance(action, StartFlush):
         return f"start flush in {action.pool.value}"
     if isinstance(action, Pause | Discard):
@@ -61,7 +61,7 @@ def show_action(action: Action) -> str:
 
 @dataclass
 class EngineSession:
-    """The commands of an engine's golden text."""
+    """Commands of an engine's golden text."""
 
     engine: Engine | None = None
     throttle: ThrottleState | None = None
@@ -71,13 +71,13 @@ class EngineSession:
     view: StoreView = field(default_factory=StoreView)
     pickers: PickerSession = field(init=False)
     clock_s: float = 0.0
-    """End of the last window that the scheduler was told of."""
+    """End of the last client window that the scheduler observed, in s."""
 
     def __post_init__(self) -> None:
         self.pickers = PickerSession({"": lambda _arguments: self._picker()}, {"picker": ""})
 
     def commands(self) -> dict[str, Command]:
-        """All commands by name."""
+        """Return all commands by name."""
         own: dict[str, Command] = {
             "engine": self._engine, "pick": self._pick, "needs": self._needs, "cut": self._cut,
             "throttle": self._throttle, "view": self._view, "plan": self._plan, "observe": self._observe,
@@ -108,12 +108,12 @@ class EngineSession:
         return str(self._picker().needs_compaction(self.pickers.tree, 0.0, Scope(arguments.get("scope", "any")))).lower()
 
     def _install(self, arguments: Arguments, lines: list[str]) -> str:
-        """Replace the tree by the one written below, and say what the picker thinks of it."""
+        """Replace the tree by the one in the lines below, and print the pick on it."""
         self.pickers.tree, self.pickers.running = parse_tree(lines, self.pickers.tree.num_levels)
         return self._pick(arguments, [])
 
     def _cut(self, arguments: Arguments, lines: list[str]) -> str:
-        """Cut keys `10 20 …` of `bytes` each into files; the guiding level is that of the tree in force."""
+        """Cut keys `10 20 …` of `bytes` each into files; the grandparent level is read from the current tree."""
         assert self.engine is not None
         keys = np.array([int(word) for line in lines for word in _keys(line)], dtype=np.int64)
         size, level = float(arguments["bytes"]), int(arguments["level"])
@@ -148,7 +148,7 @@ class EngineSession:
         return text + (" flushes held" if state.hold_flushes else "") + (" pressure" if state.pressure else "")
 
     def _view(self, arguments: Arguments, lines: list[str]) -> str:
-        """What waits and what runs: `waiting: flush l0 deep`, `3: deep L1->L2 low halted load`, `4: l0 L0->L1 low`."""
+        """Set the store's jobs: `waiting: flush l0 deep`, `3: deep L1->L2 low halted load`, `4: l0 L0->L1 low`."""
         view = StoreView(speedup=arguments.get("speedup", "no") == "yes", l0_files=int(arguments.get("l0", "0")))
         for line in lines:
             head, _, rest = line.partition(":")
@@ -181,7 +181,7 @@ class EngineSession:
         return "rate stays" if rate is None else f"rate {rate / 1e6:g} MB/s"
 
     def _limit(self, arguments: Arguments, lines: list[str]) -> str:
-        """The limiter's rate at a time, `drained` refills with empty bucket and waiting writer later."""
+        """Print the limiter's rate at time `at`; `drained` counts refills of an empty bucket with a waiting request."""
         assert self.scheduler is not None
         if self.limiter is None:
             self.limiter = self.scheduler.limiter()
@@ -192,7 +192,7 @@ class EngineSession:
         return f"{self.limiter.rate_bytes_per_s / 1e6:.3f} MB/s"
 
     def _tune(self, arguments: Arguments, lines: list[str]) -> str:
-        """One interval: `l0=21 pending=65GiB immutables=1 full=0 files=3,25 flushes=64MiB/1.2s,64MiB/0.5s`."""
+        """Run the tuner once: `l0=21 pending=65GiB immutables=1 full=0 files=3,25 flushes=64MiB/1.2s,64MiB/0.5s`."""
         if self.tuner is None:
             return "no tuner"
         flushes = [text.partition("/") for text in arguments.get("flushes", "").split(",") if text]

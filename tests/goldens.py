@@ -1,14 +1,14 @@
 """Golden texts of compaction policies, after Pebble's datadriven tests: commands, a line of dashes, the answer.
 
-A block is one command with arguments (`pick version=7.8`), lines that belong to it, `----`, and the expected answer up
-to an empty line. `#` begins a comment line between blocks. LSMLAB_REWRITE=1 in the environment writes the answers that
-the code gives into the file; review them as the test they are.
+A block is one command with arguments (`pick version=7.8`), its input lines, `----`, and the expected answer up to an
+empty line. `#` begins a comment line between blocks. LSMLAB_REWRITE=1 in the environment writes the actual answers into
+the file; review that change like any other change of a test.
 
-A tree is written as one line per level, `L0: 7[10-90]=100 6[5-80]=120*`: file number, smallest and largest key, size;
-`*` marks a file held by a job, `~200` gives a compensated size and `@3-9` sequence numbers. L0 is newest first. ` | `
-stands between the runs of a level, newest first. A file holds every key of its range unless `/10` says each tenth.
-`frozen: 9[0-39]=40` lists frozen files; `5[0-49]=100{9:0-19,8:0-19}` has slices of the frozen files 9 and 8, oldest
-first. `running: 0->1[5-90]` lists the jobs in progress.
+A tree is written with one line per level, `L0: 7[10-90]=100 6[5-80]=120*`: file number, smallest and largest key, size
+in bytes; `*` marks a file that a running job has as input, `~200` gives a compensated size and `@3-9` sequence numbers.
+L0 is newest first. ` | ` separates the sorted runs of a level, newest first. A file contains every key of its range, or
+every tenth one with `/10`. `frozen: 9[0-39]=40` lists frozen files; `5[0-49]=100{9:0-19,8:0-19}` has slices of the
+frozen files 9 and 8, oldest first. `running: 0->1[5-90]` lists the running jobs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FILE = re.compile(
     r"(\d+)\[(\d+)-(\d+)(?:/(\d+))?\]=(\d+)(?:~(\d+))?(?:@(\d+)-(\d+))?(\*?)(?:\{([\d:,-]+)\})?$"
 )
 MOST_KEYS = 10_000
-"""Wider files carry no keys."""
+"""Files with a wider key range carry no keys."""
 _JOB = re.compile(r"(\d+)->(\d+)\[(\d+)-(\d+)\]$")
 
 
@@ -67,7 +67,7 @@ def run_golden(path: Path, commands: Mapping[str, Command]) -> None:
 
 
 def parse_file(text: str, frozen: Mapping[int, SortedFile] = MappingProxyType({})) -> SortedFile:
-    """Read one file of a tree; `frozen` by number, for its slices."""
+    """Parse one file of a tree; `frozen`: frozen files by number, for its slices."""
     match = _FILE.match(text)
     assert match, f"not a file: {text!r}"
     number, lo, hi, size = (int(match[i]) for i in (1, 2, 3, 5))
@@ -84,7 +84,7 @@ def parse_file(text: str, frozen: Mapping[int, SortedFile] = MappingProxyType({}
 
 
 def _slice(text: str, frozen: Mapping[int, SortedFile]) -> Slice:
-    """Read one slice, such as 9:0-19."""
+    """Parse one slice, such as 9:0-19."""
     number, _, keys = text.partition(":")
     lo, _, hi = keys.partition("-")
     source = frozen[int(number)]
@@ -94,7 +94,7 @@ def _slice(text: str, frozen: Mapping[int, SortedFile]) -> Slice:
 
 
 def parse_tree(lines: Sequence[str], num_levels: int = 7) -> tuple[Tree, list[RunningJob]]:
-    """Read a tree and the jobs in progress."""
+    """Parse a tree and the running jobs."""
     tree, running = Tree(num_levels), []
     for line in lines:
         head, _, rest = line.partition(":")
@@ -119,7 +119,7 @@ def parse_tree(lines: Sequence[str], num_levels: int = 7) -> tuple[Tree, list[Ru
 
 
 def show_pick(pick: Pick) -> str:
-    """Print a pick: what, from where to where, why, and the file numbers per level."""
+    """Print a pick: its type, levels and reason, and the file numbers per level."""
     if isinstance(pick, DoNothing):
         return "nothing"
     files = [f"  L{level}: {' '.join(str(f.number) for f in files)}" for level, files in pick.inputs]
@@ -137,7 +137,10 @@ def show_pick(pick: Pick) -> str:
 
 @dataclass
 class PickerSession:
-    """The commands for pickers. Options of `options` hold until the next one, those of a command for it alone."""
+    """Commands for pickers.
+
+    The command `options` sets arguments for all following commands; arguments of one command apply to it alone.
+    """
 
     factories: Mapping[str, PickerFactory]
     """Picker by the name given as `picker=`."""
@@ -146,14 +149,14 @@ class PickerSession:
     running: list[RunningJob] = field(default_factory=list)
 
     def commands(self) -> dict[str, Command]:
-        """All commands by name."""
+        """Return all commands by name."""
         return {
             "options": self._options, "define": self._define, "pick": self._pick, "picks": self._picks,
             "scores": self._scores, "targets": self._targets, "pending": self._pending,
         }  # fmt: skip
 
     def picker(self, arguments: Arguments) -> Picker:
-        """Make the picker that the options in force describe."""
+        """Make the picker for the arguments of `options` and of one command."""
         asked = {**self.options, **arguments}
         return self.factories[asked.pop("picker")](asked)
 
@@ -170,7 +173,7 @@ class PickerSession:
         return show_pick(self.picker(arguments).pick(self.tree, self.running, 0.0))
 
     def _picks(self, arguments: Arguments, lines: list[str]) -> str:
-        """Pick until nothing is left, marking what each pick holds: the chain of parallel jobs."""
+        """Pick until nothing is left, marking the inputs of each pick as busy: a chain of parallel jobs."""
         picker, shown = self.picker(arguments), []
         while not isinstance(pick := picker.pick(self.tree, self.running, 0.0), DoNothing):
             shown.append(show_pick(pick))

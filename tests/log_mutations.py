@@ -1,4 +1,4 @@
-"""Ways in which logs get damaged, for tests of their readers. Seeded: the same number gives the same damage."""
+"""Kinds of damage to LOG files, for tests of their readers. Seeded: the same seed gives the same damage."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 
 def truncate(raw: bytes, rng: random.Random) -> bytes:
-    """The end is missing."""
+    """Cut off the end."""
     return raw[: rng.randrange(len(raw))]
 
 
 def behead(raw: bytes, rng: random.Random) -> bytes:
-    """The beginning is missing."""
+    """Cut off the beginning."""
     return raw[rng.randrange(len(raw)) :]
 
 
 def flip_bits(raw: bytes, rng: random.Random) -> bytes:
-    """Bits of some bytes are wrong."""
+    """Flip single bits."""
     result = bytearray(raw)
     for _ in range(rng.choice((1, 1, 1, 3, 20))):
         result[rng.randrange(len(result))] ^= 1 << rng.randrange(8)
@@ -25,7 +25,7 @@ def flip_bits(raw: bytes, rng: random.Random) -> bytes:
 
 
 def wrong_digits(raw: bytes, rng: random.Random) -> bytes:
-    """Some digits are other digits: everything can be read, and is wrong."""
+    """Replace some digits by others: the LOG still parses, with wrong values."""
     result = bytearray(raw)
     digits = [i for i, byte in enumerate(raw) if 48 <= byte <= 57]
     for _ in range(rng.choice((1, 1, 1, 5))):
@@ -34,7 +34,7 @@ def wrong_digits(raw: bytes, rng: random.Random) -> bytes:
 
 
 def drop_lines(raw: bytes, rng: random.Random) -> bytes:
-    """Some lines are missing."""
+    """Delete some lines."""
     lines = raw.split(b"\n")
     for _ in range(rng.choice((1, 1, 1, 3, 20))):
         del lines[rng.randrange(len(lines))]
@@ -42,13 +42,13 @@ def drop_lines(raw: bytes, rng: random.Random) -> bytes:
 
 
 def drop_chunk(raw: bytes, rng: random.Random) -> bytes:
-    """A stretch is missing, from anywhere to anywhere."""
+    """Delete a chunk of bytes, regardless of line boundaries."""
     start, length = rng.randrange(len(raw)), rng.choice((200, 2_000, 20_000))
     return raw[:start] + raw[start + length :]
 
 
 def repeat_chunk(raw: bytes, rng: random.Random) -> bytes:
-    """Some lines stand there twice."""
+    """Repeat some lines."""
     lines = raw.split(b"\n")
     start = rng.randrange(len(lines))
     chunk = lines[start : start + rng.choice((1, 5, 50, 500))]
@@ -56,26 +56,26 @@ def repeat_chunk(raw: bytes, rng: random.Random) -> bytes:
 
 
 def repeat_all(raw: bytes, rng: random.Random) -> bytes:
-    """The whole log stands there twice."""
+    """Repeat the whole LOG."""
     return raw + raw
 
 
 def swap_chunks(raw: bytes, rng: random.Random) -> bytes:
-    """Two stretches of lines have changed places."""
+    """Swap two chunks of lines."""
     lines = raw.split(b"\n")
     a, b, c = sorted(rng.sample(range(len(lines)), 3))
     return b"\n".join([*lines[:a], *lines[b:c], *lines[a:b], *lines[c:]])
 
 
 def lose_breaks(raw: bytes, rng: random.Random) -> bytes:
-    """Some line breaks are lost."""
+    """Delete some line breaks."""
     places = [i for i, byte in enumerate(raw) if byte == 10]
     gone = set(rng.sample(places, min(len(places), rng.choice((1, 5, 50)))))
     return bytes(byte for i, byte in enumerate(raw) if i not in gone)
 
 
 def more_breaks(raw: bytes, rng: random.Random) -> bytes:
-    """Lines are broken where they should not be."""
+    """Insert line breaks inside lines."""
     result = bytearray(raw)
     for _ in range(rng.choice((1, 5, 50))):
         result.insert(rng.randrange(len(result)), rng.choice(b"\n\r"))
@@ -83,29 +83,29 @@ def more_breaks(raw: bytes, rng: random.Random) -> bytes:
 
 
 def zeros(raw: bytes, rng: random.Random) -> bytes:
-    """A block is zeros, as after a crash."""
+    """Overwrite a block with zeros, as after a crash."""
     start, length = rng.randrange(len(raw)), rng.choice((1, 64, 4096))
     return raw[:start] + bytes(length) + raw[start + length :]
 
 
 def garbage(raw: bytes, rng: random.Random) -> bytes:
-    """Random bytes stand between others."""
+    """Insert random bytes."""
     start = rng.randrange(len(raw))
     return raw[:start] + rng.randbytes(rng.choice((1, 50, 3000))) + raw[start:]
 
 
 def encode_utf16(raw: bytes, rng: random.Random) -> bytes:
-    """Saved by an editor or a shell of Windows."""
+    """Encode as a Windows editor or shell does."""
     return raw.decode("latin-1").encode(rng.choice(("utf-16", "utf-16-le", "utf-16-be", "utf-8-sig")))
 
 
 def carriage_returns(raw: bytes, rng: random.Random) -> bytes:
-    """Line ends of Windows."""
+    """Use Windows line ends."""
     return raw.replace(b"\n", b"\r\n")
 
 
 def cut_long_lines(raw: bytes, rng: random.Random) -> bytes:
-    """A logger with a short buffer."""
+    """Truncate long lines, as a logger with a short buffer does."""
     limit = rng.choice((120, 300, 512))
     return b"\n".join(line[:limit] for line in raw.split(b"\n"))
 
@@ -117,7 +117,7 @@ MUTATIONS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 
 
 def mutated(raw: bytes, seed: int) -> bytes:
-    """The log, damaged in one or two ways."""
+    """Damage a LOG in one or two ways."""
     rng = random.Random(seed)
     for _ in range(rng.choice((1, 1, 1, 2))):
         raw = MUTATIONS[seed % len(MUTATIONS)](raw, rng) if raw else raw

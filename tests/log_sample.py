@@ -1,7 +1,7 @@
-"""A small made-up LOG in RocksDB's own formats, whose totals are known: for tests of the readers of logs.
+"""A small synthetic LOG in RocksDB's own formats with known totals, for tests of the LOG readers.
 
-Level 0 is compacted into level 1 every fourth flush, level 1 moves files down now and then; memtable stops and level 0
-slowdowns have their lines, and a statistics dump stands in the middle and at the end.
+L0 is compacted into L1 after every fourth flush, and L1 moves files down now and then. Memtable stops and pending-bytes
+slowdowns have their lines; statistics dumps are in the middle and at the end.
 """
 
 from __future__ import annotations
@@ -31,45 +31,45 @@ CAUSES = {
 
 @dataclass
 class Sample:
-    """A log under construction, and what it holds."""
+    """A LOG under construction, and the totals of its jobs and stalls."""
 
     version: str = "7.8.3"
     hours: int = 0
-    """The clock's distance from UTC."""
+    """Offset of the LOG's clock from UTC, in hours."""
     first_job: int = 2
     lines: list[str] = field(default_factory=list)
     levels: list[dict[int, int]] = field(default_factory=lambda: [{} for _ in range(7)])
-    """Sizes by file number."""
+    """File sizes in bytes by file number, one dictionary per level."""
     totals: Counter[str] = field(default_factory=Counter)
     stalls: Counter[str] = field(default_factory=Counter)
     now_us: int = START_US
     job: int = 2
     file: int = 10
     overwritten: int = 60
-    """Entries that each flush drops."""
+    """Entries that each flush drops because later writes replaced them."""
 
     def stamp(self, time_us: int) -> str:
-        """A line's stamp."""
+        """Format a line's time stamp."""
         moment = datetime.fromtimestamp(time_us // 10**6 + 3600 * self.hours, tz=UTC)
         return f"{moment:%Y/%m/%d-%H:%M:%S}.{time_us % 10**6:06}"
 
     def say(self, text: str, thread: int = 7001, original: bool = False, step_us: int = 13) -> None:
-        """One line."""
+        """Add one line."""
         self.now_us += step_us
         late = f"(Original Log Time {self.stamp(self.now_us)}) " if original else ""
         written = self.now_us + (200 if original else 0)
         self.lines.append(f"{self.stamp(written)} {thread} {late}{text}")
 
     def event(self, data: dict[str, Any], thread: int = 7001, original: bool = False) -> None:
-        """One event line."""
+        """Add one event line."""
         self.say("EVENT_LOG_v1 " + json.dumps({"time_micros": self.now_us + 13, **data}), thread, original)
 
     def state(self) -> list[int]:
-        """Files per level."""
+        """Return the number of files per level."""
         return [len(level) for level in self.levels]
 
     def open(self) -> None:
-        """The header."""
+        """Add the header."""
         self.say(f"RocksDB version: {self.version}")
         self.say("DB SUMMARY")
         self.say("SST files in <db> dir, Total Num: 0, files: ")
@@ -85,7 +85,7 @@ class Sample:
         self.job = self.first_job
 
     def created(self, size: int, entries: int) -> int:
-        """A table file's event; returns its number."""
+        """Add the event of a new table file; return its number."""
         self.file += 1
         properties = {
             "data_size": size - 5000, "raw_key_size": entries * (KEY_BYTES + 8), "raw_value_size": entries * VALUE_BYTES,
@@ -98,7 +98,7 @@ class Sample:
         return self.file
 
     def switch(self, waiting: int = 0, gap_us: int = 100_000) -> None:
-        """A memtable is full."""
+        """Add the lines of a full memtable."""
         self.now_us += gap_us
         self.say(
             f"[db/db_impl/db_impl_write.cc:2089] [default] New memtable created with log file: #4. Immutable memtables: {waiting}.",
@@ -109,7 +109,7 @@ class Sample:
             self.stalls["memtable_stop"] += 1
 
     def flush(self) -> None:
-        """One flush job."""
+        """Add one flush job."""
         self.job += 1
         self.say(f"[db/flush_job.cc:861] [default] [JOB {self.job}] Flushing memtable with next log file: 4")
         self.event({
@@ -136,7 +136,7 @@ class Sample:
         self.totals["flush_bytes"] += size
 
     def compact(self, start: int, into: int, pending: bool = False) -> None:
-        """One compaction of a whole level and what lies in the next one."""
+        """Add one compaction of a whole level with all files of the output level."""
         self.job += 1
         thread = 7002
         inputs = {level: dict(self.levels[level]) for level in (start, into)}
@@ -198,7 +198,7 @@ class Sample:
         self.totals["compaction_write_bytes"] += written
 
     def created_by(self, size: int, entries: int, thread: int) -> int:
-        """An output file of a compaction: a line and an event."""
+        """Add an output file of a compaction: a line and an event."""
         self.say(
             f"[db/compaction/compaction_job.cc:1587] [default] [JOB {self.job}] Generated table #{self.file + 1}: {entries} keys, "
             f"{size} bytes, temperature: kUnknown",
@@ -207,7 +207,7 @@ class Sample:
         return self.created(size, entries)
 
     def move(self, start: int, count: int) -> None:
-        """A trivial move of some files one level down."""
+        """Add a trivial move of some files one level down."""
         self.job += 1
         thread = 7003
         moved = dict(list(self.levels[start].items())[:count])
@@ -231,8 +231,8 @@ class Sample:
         self.totals["trivial_move_count"] += 1
 
     def dump(self) -> None:
-        """Statistics, as 7.8 prints them."""
-        self.now_us += 10_000  # clear of the commit before
+        """Add a statistics dump in the format of 7.8."""
+        self.now_us += 10_000  # so that the dump is later than the preceding commit
         self.say("[db/db_impl/db_impl.cc:1105] ------- DUMPING STATS -------", 7008)
         self.say("[db/db_impl/db_impl.cc:1107] ", 7008)
         uptime = (self.now_us - START_US) / 1e6
@@ -263,19 +263,19 @@ class Sample:
         ]  # fmt: skip
 
     def close(self) -> None:
-        """The store is closed."""
+        """Add the lines of closing the store."""
         self.say("[db/db_impl/db_impl.cc:512] Shutdown: canceling all background work", 7000)
         self.say("[db/db_impl/db_impl.cc:704] Shutdown complete", 7000)
 
     def run(self, flushes: int = 40) -> Sample:
-        """A whole log."""
+        """Write a whole LOG."""
         self.open()
         self.fill(flushes)
         self.close()
         return self
 
     def fill(self, flushes: int) -> None:
-        """Flushes, and the compactions that they cause."""
+        """Add flushes and the compactions that they trigger."""
         for i in range(1, flushes + 1):
             self.switch()
             if i % 5 == 0:
@@ -292,5 +292,5 @@ class Sample:
 
     @property
     def text(self) -> str:
-        """The log."""
+        """Text of the LOG."""
         return "\n".join(self.lines) + "\n"

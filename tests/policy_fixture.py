@@ -1,4 +1,4 @@
-"""Policies that exist for tests alone: each does one thing that no engine of the catalogue does on its own."""
+"""Policies for tests only: each exercises one mechanism that no engine of the catalogue uses in this way."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from lsmlab.models.tree.tree import Placement, Tree
 
 @dataclass(frozen=True)
 class Schedule:
-    """`engine/tuner`: changes options at given intervals."""
+    """`engine/tuner`: changes write_buffer_size once per second."""
 
     write_buffer_sizes: list[int]
-    """Size to set after each second; the last one stays."""
+    """Sizes in bytes to set, one after each second; the last one stays."""
 
     def make(self, base: Base) -> Scheduled:
-        """A tuner that has not changed anything yet."""
+        """Make a tuner that has not changed anything yet."""
         return Scheduled(list(self.write_buffer_sizes))
 
 
@@ -36,22 +36,22 @@ class Scheduled:
     interval_s: float = 1.0
 
     def observe(self, interval: Interval) -> Changes:
-        """The next size of the list."""
+        """Return the next size of the list."""
         self.seen.append(interval)
         return {"write_buffer_size": self.left.pop(0)} if self.left else {}
 
 
 @dataclass(frozen=True)
 class Stepping:
-    """`engine/scheduler`: halts, resumes and gives up deep compactions in turn."""
+    """`engine/scheduler`: pauses deep compactions and then resumes or discards them."""
 
     def make(self, base: Base) -> SteppingScheduler:
-        """RocksDB's scheduler with a habit."""
+        """Make RocksDB's scheduler with these additional actions."""
         return SteppingScheduler(base.options, base.version)
 
 
 class SteppingScheduler(RocksDbScheduler):
-    """Every deep compaction is halted once; every third of those halted is given up, the others go on."""
+    """Pauses every deep compaction once, and discards or resumes it depending on the number of jobs paused so far."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,7 +60,7 @@ class SteppingScheduler(RocksDbScheduler):
         self.halted: set[int] = set()
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:
-        """RocksDB's plan, and one thing with each deep job."""
+        """Return RocksDB's plan and at most one further action for each deep job."""
         actions = list(super().plan(view, coin))
         for job in view.jobs:
             if job.kind is not JobKind.DEEP or job.start_level < 1:
@@ -75,29 +75,29 @@ class SteppingScheduler(RocksDbScheduler):
 
 @dataclass(frozen=True)
 class Stacking:
-    """`engine/picker`: tiering below L0, to exercise runs."""
+    """`engine/picker`: tiering below L0, to exercise sorted runs."""
 
     most_runs: int = 3
 
     def make(self, base: Base) -> StackingPicker:
-        """A picker that merges a level as soon as it has enough runs."""
+        """Make a picker that compacts a level as soon as it has `most_runs` sorted runs."""
         return StackingPicker(leveled_picker(base).rules, most_runs=self.most_runs)
 
 
 @dataclass
 class StackingPicker(LeveledPicker):
-    """Implements `decisions.Picker`: a level with `most_runs` runs becomes one run of the next level."""
+    """Implements `decisions.Picker`: compacts a level with `most_runs` runs into one new run of the next level."""
 
     most_runs: int = 3
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
-        """Whether a level is full."""
+        """Return whether `pick` would return a compaction."""
         return not isinstance(self.pick(tree, (), now_s, scope), type(NOTHING))
 
     def pick(
         self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY
     ) -> Pick:
-        """The deepest full level whose runs are free."""
+        """Pick the deepest full level whose files are not busy."""
         for level in range(tree.num_levels - 2, -1, -1):
             groups = [(0, (f,)) for f in tree.l0] if level == 0 else [(level, tuple(r.files)) for r in tree.runs(level)]
             if len(groups) >= self.most_runs and not any(f.busy for _, files in groups for f in files):
@@ -107,29 +107,29 @@ class StackingPicker(LeveledPicker):
 
 @dataclass(frozen=True)
 class Linking:
-    """`engine/picker`: LDC in a few lines, to exercise links."""
+    """`engine/picker`: a minimal LDC, to exercise links."""
 
     threshold: int = 4
 
     def make(self, base: Base) -> LinkingPicker:
-        """A picker that links instead of merging."""
+        """Make a picker that links files of L1 instead of compacting them."""
         inner = leveled_picker(base)
         return LinkingPicker(inner.rules, threshold=self.threshold)
 
 
 @dataclass
 class LinkingPicker(LeveledPicker):
-    """Implements `decisions.Picker`: L0 and L1 as RocksDB, L1 into L2 by links, merged at `threshold` slices."""
+    """Implements `decisions.Picker`: compacts L0 into L1 as RocksDB; links L1 to L2; merges slices at `threshold`."""
 
     threshold: int = 4
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
-        """Whether something is due, or a file has slices enough."""
-        ripe = any(len(f.slices) >= self.threshold for f in tree.levels[2])
-        return ripe or super().needs_compaction(tree, now_s, scope)
+        """Return whether a level needs compaction or a file has at least `threshold` slices."""
+        enough_slices = any(len(f.slices) >= self.threshold for f in tree.levels[2])
+        return enough_slices or super().needs_compaction(tree, now_s, scope)
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
-        """Merge a ripe file; link a file of L1; else what RocksDB would do about L0."""
+        """Merge a file with enough slices; else link a file of L1; else compact L0 as RocksDB does."""
         for file in tree.levels[2]:
             if len(file.slices) >= self.threshold and not file.busy:
                 return Compaction(2, 2, ((2, (file,)),), "SliceLinks")

@@ -1,6 +1,6 @@
-"""All combinations of the policies in configs/engine, and few of them that hold every pair which goes together.
+"""All combinations of the policies in configs/engine, and a small subset that contains every compatible pair.
 
-A new entry joins by itself. RocksDB's picker counts three times, once per compaction style.
+A new entry is included without a change here. RocksDB's picker counts three times, once per compaction style.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lsmlab.sim.configuration.compose import composer
 
 FOLDER: Final = Path(__file__).parents[1] / "configs" / "engine"
 STYLES: Final = {"universal": "kCompactionStyleUniversal", "fifo": "kCompactionStyleFIFO"}
-"""Further names of engine/picker=rocksdb, by `compaction_style`."""
+"""Further names for engine/picker=rocksdb, each with its `compaction_style`."""
 SMALL: Final = (
     "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
     "engine.options.max_bytes_for_level_base=4MiB", "engine.options.max_bytes_for_level_multiplier=4",
@@ -33,13 +33,13 @@ SMALL: Final = (
     "workload.peak_rate=7000", "workload.read=0", "workload.update=1",
     "keys=exact",
 )  # fmt: skip
-"""A store of 20 MB in peaks that it cannot keep up with: small, slow, and with jobs that meet."""
+"""A store of 20 MB whose peak load exceeds the device's bandwidth, so that jobs overlap."""
 SCALED: Final = {
     "total_bandwidth": "30MB/s", "least_bandwidth": "5MB/s", "slack": 0, "hysteresis": "1MB/s", "chunk": "256KiB",
     "top_level_bits": 20, "overflow_limit": "1MiB", "l2_capacity": "32MiB",
     "least_batch": "1MiB", "step_batch": "1MiB", "most_batch": "8MiB",
 }  # fmt: skip
-"""Settings that belong to the size of device or store, in whichever policy has them switched on."""
+"""Settings that depend on the size of the device or the store, for each policy that has them switched on."""
 
 Combination = tuple[str, ...]
 """Names of the entries, in the order of GROUPS."""
@@ -48,19 +48,19 @@ Pair = tuple[tuple[str, str], tuple[str, str]]
 
 
 def names(group: str) -> list[str]:
-    """Entries of a group."""
+    """Return the entries of a group."""
     found = [p.stem for p in sorted((FOLDER / group).glob("*.yaml")) if not p.stem.startswith("_")]
     return [*found, *STYLES] if group == "picker" else found
 
 
 def engines() -> list[str]:
-    """Entries of the engine group."""
+    """Return the entries of the engine group."""
     return [p.stem for p in sorted(FOLDER.glob("*.yaml")) if not p.stem.startswith("_")]
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """What goes together."""
+    """Combinations and pairs of policies, allowed and refused."""
 
     base: Mapping[str, Any]
     """Configuration of a small run of plain RocksDB."""
@@ -68,12 +68,12 @@ class Matrix:
     """Settings of each (group, entry)."""
     allowed: tuple[Combination, ...]
     design: tuple[Combination, ...]
-    """Few combinations with all pairs of the allowed ones."""
+    """Few combinations that contain all pairs of the allowed ones."""
     refused: Mapping[Pair, str]
-    """Pairs of no allowed combination, with what the user is told."""
+    """Pairs that no allowed combination contains, each with the message for the user."""
 
     def config(self, combination: Combination) -> dict[str, Any]:
-        """Configuration of a run of a combination."""
+        """Return the configuration of a run with this combination."""
         config = copy.deepcopy(dict(self.base))
         config["engine"] |= {g: dict(self.settings[g, n]) for g, n in zip(GROUPS, combination, strict=True)}
         if combination[0] in STYLES:
@@ -83,7 +83,7 @@ class Matrix:
 
 @lru_cache(maxsize=1)
 def matrix() -> Matrix:
-    """The matrix of all entries."""
+    """Return the matrix of all entries."""
     base, settings = _composed()
     groups = [names(group) for group in GROUPS]
     parts = {key: make_part(key[0], values) for key, values in settings.items()}
@@ -124,12 +124,12 @@ def _base(config: Mapping[str, Any], picker: str) -> Base:
 
 
 def pairs(combination: Combination) -> list[Pair]:
-    """All pairs of a combination."""
+    """Return all pairs of a combination."""
     return list(combinations(zip(GROUPS, combination, strict=True), 2))
 
 
 def _cover(allowed: tuple[Combination, ...]) -> tuple[Combination, ...]:
-    """Take the combination with most pairs that are still missing, until none is."""
+    """Choose combinations greedily: repeatedly take the one with the most missing pairs until none is missing."""
     numbers: dict[Pair, int] = {}
     table = np.array([[numbers.setdefault(p, len(numbers)) for p in pairs(c)] for c in allowed])
     missing = np.ones(len(numbers), dtype=np.bool_)
@@ -144,7 +144,7 @@ def _cover(allowed: tuple[Combination, ...]) -> tuple[Combination, ...]:
 def _refused(
     groups: list[list[str]], allowed: tuple[Combination, ...], reasons: Mapping[Combination, str | None]
 ) -> dict[Pair, str]:
-    """Pairs that never go together, and the message where one of them takes the place of something that does."""
+    """Return the pairs that no allowed combination contains, each with the error of a combination that contains it."""
     known = {pair for combination in allowed for pair in pairs(combination)}
     found: dict[Pair, str] = {}
     for (i, first), (j, second) in combinations(enumerate(GROUPS), 2):
@@ -155,5 +155,5 @@ def _refused(
             with_a = next(([*c[:j], b, *c[j + 1 :]] for c in allowed if c[i] == a), None)
             with_b = next(([*c[:i], a, *c[i + 1 :]] for c in allowed if c[j] == b), None)
             told = reasons[tuple(with_a or with_b or [])] if with_a or with_b else None
-            found[pair] = told or "neither goes with anything"
+            found[pair] = told or "no allowed combination contains either of them"
     return found

@@ -1,7 +1,7 @@
-"""A made-up run directory in the form that a simulation leaves behind: quick, of any length, with or without each part.
+"""A synthetic run directory in the format of a simulated run: fast to write, of any length, with or without each part.
 
-The numbers hang together as far as the pages look (stalls follow the flushes they wait for, sums agree); they are not a
-simulation.
+The numbers are consistent as far as the pages use them (stalls have chains of earlier jobs, sums agree); they are not
+simulated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def write_run(
     directory: Path, *, seconds: int = 600, stalls: int = 40, jobs: int = 260, reads: bool = True, seed: int = 1,
     speed: float = 1.0, device: str = "nvme",
 ) -> Path:  # fmt: skip
-    """Write a run of `seconds` rows with that many jobs and stall intervals; returns `directory`."""
+    """Write a run with `seconds` rows, `jobs` jobs and `stalls` stall intervals. Return `directory`."""
     random = np.random.default_rng(seed)
     job_rows = _jobs(random, seconds, jobs)
     stall_rows = _stalls(random, seconds, stalls, job_rows)
@@ -118,7 +118,7 @@ def _stalls(random: np.random.Generator, seconds: int, wanted: int, jobs: list[d
 
 
 def _spread(seconds: int, rows: list[dict[str, Any]], weights: list[float]) -> np.ndarray:
-    """Weight per second of intervals, each spread evenly over its duration."""
+    """Return the weight per second of intervals, each spread evenly over its duration."""
     result = np.zeros(seconds)
     for row, weight in zip(rows, weights, strict=True):
         first, last = int(row["start_s"]), min(int(row["end_s"]), seconds - 1)

@@ -1,4 +1,4 @@
-"""Work for executors under test; worker processes import it by this name."""
+"""Tasks for tests of executors; worker processes import this module by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lsmlab.sim.progress import Progress
 
 
 def doubled(task: int, progress: Progress) -> int:
-    """Twice the task; 13 is refused."""
+    """Return twice the task. Task 13 raises ValueError."""
     if task == 13:
         raise ValueError("thirteen")
     progress(1.0, 2.0)
@@ -19,7 +19,7 @@ def doubled(task: int, progress: Progress) -> int:
 
 
 def killed_at_first(task: Path, _progress: Progress) -> str:
-    """Die at the first try, leave a mark, and end well at the second."""
+    """Write a mark and kill the process at the first attempt; return at the second."""
     if not task.exists():
         task.write_text("tried")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -27,7 +27,7 @@ def killed_at_first(task: Path, _progress: Progress) -> str:
 
 
 def killed(task: int, _progress: Progress) -> int:
-    """Die at each try of task 1."""
+    """Kill the process at each attempt of task 1."""
     if task == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.05)

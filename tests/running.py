@@ -1,4 +1,4 @@
-"""Short runs for tests: configurations by their command-line overrides."""
+"""Short runs for tests: configurations from command-line overrides."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from lsmlab.sim.simulation import run
 
 
 def configuration(*overrides: str) -> dict[str, Any]:
-    """The resolved configuration of `lsmlab run OVERRIDES`, with the invariants switch on."""
+    """Return the resolved configuration of `lsmlab run OVERRIDES` with `checks=true`."""
     with composer(()) as compose:
         return dict(compose([*overrides, "checks=true"]).config)
 
 
 @lru_cache(maxsize=64)
 def simulate(*overrides: str) -> Result:
-    """Run once per process; tests only read the result."""
+    """Simulate each configuration once per process; tests must not change the result."""
     return run(configuration(*overrides))
 
 

@@ -1,8 +1,8 @@
-"""A dictionary beside a run: which memtable wrote each key last, and which version every file holds.
+"""A dictionary that follows a run: the memtable that wrote each key last, and the version of each key in each file.
 
-Files of a simulated store carry keys without values. Here each flush and merge is followed by hand, newest input first,
-so that a lookup in the tree can be compared with the dictionary: if a job put a file in the wrong place, merged in the
-wrong order or lost a key, some lookup finds an old version or none.
+Files of a simulated store contain keys without values. The shadow repeats each flush and compaction on versions, newest
+input first, so that a lookup in the tree can be compared with the dictionary: if a job puts a file in the wrong place,
+merges in the wrong order or loses a key, some lookup finds an old version or none.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ Run = tuple[KeyArray, KeyArray]
 
 
 PRELOADED = -1
-"""Version of keys that the store held before the run."""
+"""Version of keys in the store before the run."""
 
 
 class Shadow:
-    """The dictionary of one store, and the versions in its files."""
+    """Dictionary of one store, and the versions in its files."""
 
     def __init__(self) -> None:
         self.latest: dict[int, int] = {}
         self.deleted: set[int] = set()
-        """Keys whose latest version is a delete."""
+        """Keys whose latest version is a tombstone."""
         self.versions: dict[int, KeyArray] = {}
-        """By file number, parallel to the file's keys."""
+        """Versions by file number, parallel to the file's keys."""
         self.memtables: dict[int, KeyArray] = {}
-        """By id of a memtable's keys, the version of each."""
+        """Versions by the id of a memtable's key array."""
         self._written = 0
         self._kept: list[Any] = []
 
     def wrote(self, keys: KeyArray, tombstones: Any) -> None:
-        """Clients have filled a memtable."""
+        """Record the keys of a memtable that clients filled."""
         self.deleted -= set(keys.tolist())
         if tombstones is not None:
             self.deleted |= set(keys[tombstones].tolist())
@@ -49,24 +49,24 @@ class Shadow:
         self._written += 1
 
     def full(self, keys: KeyArray) -> None:
-        """What of a full memtable is to be flushed; the rest stays in memory (`Store.memtables.kept`)."""
+        """Record the keys that a flush of a full memtable will write; others stay in memory (`memtables.kept`)."""
         self.memtables[id(keys)] = np.array([self.latest[key] for key in keys.tolist()])
-        self._kept.append(keys)  # ids must stay those of this array
+        self._kept.append(keys)  # keeps the array alive, so that no other array gets its id
 
     def flushed(self, memtables: Sequence[KeyArray], file: SortedFile | None) -> None:
-        """Memtables, oldest first, became a file."""
+        """Record a flush of memtables, oldest first, into a file."""
         if file is not None:
             runs = [(k, self.memtables[id(k)]) for k in reversed(memtables)]
             self._note([file], runs)
 
     def merged(self, pick: Compaction, outputs: Sequence[SortedFile]) -> None:
-        """Files were merged, in the order in which the pick names them."""
+        """Record a compaction, with the inputs in the order of the pick (newest first)."""
         self._note(outputs, [run for _, files in pick.inputs for f in files for run in self._runs(f)])
 
     def find(self, store: ColumnFamily, key: int) -> int | None:
-        """Version that a lookup finds: memtables, L0, then every run from newest to oldest."""
+        """Return the version that a lookup finds: memtables, L0, then every sorted run from newest to oldest."""
         if _position(store.memtables.kept.keys, key) is not None:
-            return self.latest[key]  # rewritten into the active memtable from the one that was full last
+            return self.latest[key]  # rewritten into the active memtable from the last full one
         for memtable in reversed(store.immutables):
             at = _position(memtable.keys, key)
             if at is not None:
@@ -91,7 +91,7 @@ class Shadow:
         return None
 
     def _runs(self, file: SortedFile) -> list[Run]:
-        """A file's slices, newest first, then its own keys."""
+        """Return a file's slices, newest first, then its own keys."""
         runs: list[Run] = []
         for part in reversed(file.slices):
             start = int(part.source.keys.searchsorted(part.keys[0]))
@@ -117,7 +117,7 @@ def _position(keys: KeyArray, key: int) -> int | None:
 
 @contextmanager
 def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
-    """Follow everything that happens to a store while the context lasts."""
+    """Follow all jobs of a store inside the context."""
     shadow = Shadow()
     flush_work, compaction_work = lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work
     memtables = store.memtables

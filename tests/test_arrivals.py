@@ -18,15 +18,15 @@ RNG = np.random.default_rng
 
 
 def test_peaks_and_valleys() -> None:
-    """A valley of 10 s and a peak of 5 s in turn, cut at the end."""
+    """Valleys of 10 s and peaks of 5 s alternate and are cut at the end of the run."""
     starts, rates = PeaksValleys(100.0, 10.0, 400.0, 5.0).segments(27.0, RNG(1))
     assert starts.tolist() == [0.0, 10.0, 15.0, 25.0]
     assert rates.tolist() == [100.0, 400.0, 100.0, 400.0]
 
 
 @pytest.mark.parametrize(("quiet_s", "ends"), [(2.0, [2.0, 7.0, 17.0, 22.0]), (30.0, [30.0])])
-def test_the_first_valley_may_have_a_length_of_its_own(quiet_s: float, ends: list[float]) -> None:
-    """A shorter and a longer one; the rhythm goes on after it up to the end."""
+def test_the_first_valley_may_have_its_own_length(quiet_s: float, ends: list[float]) -> None:
+    """With a shorter or longer first valley, peaks and valleys alternate after it up to the end."""
     starts, rates = PeaksValleys(100.0, 10.0, 400.0, 5.0, quiet_s).segments(31.0, RNG(1))
 
     assert starts.tolist() == [0.0, *ends]
@@ -34,7 +34,7 @@ def test_the_first_valley_may_have_a_length_of_its_own(quiet_s: float, ends: lis
 
 
 def test_on_off_lengths_are_lognormal() -> None:
-    """The logarithms of the lengths have the given deviation and the lengths the given mean; seeds repeat."""
+    """Lengths have the given mean and their logarithms the given deviation; equal seeds give equal lengths."""
     arrivals = OnOff(1000.0, 20.0, 0.5, 10.0, 15.0, 0.3)
     starts, rates = arrivals.segments(700_000.0, RNG(1))
     lengths = np.diff(starts)
@@ -48,7 +48,7 @@ def test_on_off_lengths_are_lognormal() -> None:
 
 
 def test_some_bursts_are_long() -> None:
-    """SILK's trace: nine peaks in ten of 10 to 20 s, the others between 100 and 400 s, valleys as without."""
+    """As in SILK's trace, 90 % of the peaks last 10 to 20 s, 10 % last 100 to 400 s; valleys keep their mean length."""
     arrivals = OnOff(1000.0, 14.4, 0.17, 10.0, 15.0, 0.3, long_share=0.1, long_mean_s=213.0, long_sigma=0.35)
     starts, _ = arrivals.segments(400_000.0, RNG(1))
     valleys, peaks = np.diff(starts)[::2], np.diff(starts)[1::2]
@@ -60,7 +60,7 @@ def test_some_bursts_are_long() -> None:
 
 
 def test_sine() -> None:
-    """A day's mean is the sine's mean, its highest rate mean + amplitude; noise stays within half the amplitude."""
+    """A day has the sine's mean rate and a maximum of mean + amplitude; noise 0.4 adds at most 0.2 amplitudes."""
     day = Sine(1000.0, 2 * math.pi / 86_400, 0.0, 4500.0, 60.0)
     starts, rates = day.segments(86_400.0, RNG(1))
     assert len(starts) == 1440
@@ -71,17 +71,17 @@ def test_sine() -> None:
 
 
 def test_rates_are_never_negative() -> None:
-    """A sine below zero is a pause."""
+    """Where the sine is negative the rate is 0."""
     assert Sine(10.0, 1.0, 0.0, 0.0, 1.0).segments(7.0, RNG(1))[1].min() == 0.0
 
 
 def test_constant_rate() -> None:
-    """One segment."""
+    """The mean rate of a constant rate is that rate."""
     assert mean_rate(ConstantRate(7.0), 3.0, RNG(1)) == 7.0
 
 
-def test_trace_counts_operations_between_rows(tmp_path: Path) -> None:
-    """Operations per row become rates over the time to the next row; the last row lasts as long as the one before."""
+def test_trace_rows_become_rates(tmp_path: Path) -> None:
+    """Operations per row become rates over the time to the next row; the last row lasts as long as the previous one."""
     path = tmp_path / "trace.csv"
     path.write_text("seconds,operations\n100,50\n110,300\n# a remark\n112,40\n", encoding="utf-8")
     recorded = read_trace(path, TraceColumn.OPERATIONS)
@@ -114,7 +114,7 @@ def test_bad_traces_name_the_line(tmp_path: Path, text: str, message: str) -> No
      ParetoSize(0.0, 2.517, 14.236, 10_000.0, 0.0)],
 )  # fmt: skip
 def test_mean_value_size(values: Any) -> None:
-    """The stated mean is the mean over evenly spaced fractions, and of the sizes that hashed keys get."""
+    """The stated mean is the mean over evenly spaced quantiles and the mean of the sizes that hashed keys get."""
     u = (np.arange(2_000_000) + 0.5) / 2_000_000
     sizes = values.quantile(u)
     assert values.mean_bytes == pytest.approx(sizes.mean(), rel=2e-3)
@@ -123,9 +123,9 @@ def test_mean_value_size(values: Any) -> None:
 
 
 def test_mixgraph_values() -> None:
-    """The published sizes: at least 10 B unless wrapped, at most 1024 B, a mean near 35 B.
+    """Published sizes are at least 10 B unless wrapped, at most 1024 B, with a mean near 35 B.
 
-    See (behaviour/db-bench.md, mixgraph).
+    Source: (behaviour/db-bench.md, mixgraph).
     """
     sizes = ParetoSize().quantile((np.arange(100_000) + 0.5) / 100_000)
     assert sizes.max() <= 1024
@@ -134,7 +134,7 @@ def test_mixgraph_values() -> None:
 
 
 def test_sampled_keys_have_the_mean_size() -> None:
-    """A code that stands for many keys has their mean size; a hot key its own, the same each time."""
+    """A code that represents many keys has their mean size; a hot key has its own size, the same each time."""
     sizes = KeyedSizes(ParetoSize(), sampled=True)
     codes = np.array([8, 9], dtype=np.int64)
     assert sizes.of(codes)[0] == ParetoSize().mean_bytes

@@ -1,4 +1,4 @@
-"""Composing on kept bases: the same configurations and the same messages as Hydra gives alone."""
+"""Composing on cached bases gives the same configurations and messages as Hydra without a cache."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPECIAL = [
 
 
 def outcome(one: Composer, overrides: list[str]) -> object:
-    """The configuration with its order of keys, or the kind of the error and its message for the user."""
+    """Return the flattened configuration with its key order, or the error's type and its message for the user."""
     try:
         config = one(overrides).config
     except Exception as error:
@@ -39,16 +39,16 @@ def _flat(node: Any, prefix: str = "") -> list[tuple[str, object]]:
     return [(prefix, (type(node), node))]
 
 
-def sets(part: int) -> list[list[str]]:
-    """80 lists of overrides, half of them mutated."""
+def override_lists(part: int) -> list[list[str]]:
+    """Return 80 lists of overrides, half of them mutated."""
     random_ = random.Random(30_000 + part)
     return [random_.sample(SEEDS, random_.randint(1, 6)) for _ in range(40)] + [mutated(random_) for _ in range(40)]
 
 
 @pytest.mark.parametrize("part", ["special", *(pytest.param(part, marks=pytest.mark.slow) for part in range(3))])
-def test_kept_bases_give_what_hydra_gives(part: int | str) -> None:
-    """270 lists of overrides: the same keys in the same order, values and types, or the same error."""
-    wanted = SPECIAL if isinstance(part, str) else sets(part)
+def test_cached_bases_equal_hydra(part: int | str) -> None:
+    """For 270 lists of overrides the keys, their order, values and types are the same, or the error is."""
+    wanted = SPECIAL if isinstance(part, str) else override_lists(part)
     with composer(keep_bases=False) as slow:
         expected = [outcome(slow, one) for one in wanted]
     with composer() as fast:
@@ -60,7 +60,7 @@ def test_kept_bases_give_what_hydra_gives(part: int | str) -> None:
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
-    """Entries of one's own may change between two compositions of one process."""
+    """A changed file of the user's configuration directory is read again by the next composition of the process."""
     path = tmp_path / "device" / "mine.yaml"
     path.parent.mkdir()
     found = []
@@ -71,8 +71,8 @@ def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     assert ["20MB/s", "300MB/s"] == found
 
 
-def test_a_configuration_may_be_changed() -> None:
-    """What a caller does to a configuration does not reach the next one."""
+def test_changing_a_configuration_does_not_change_the_next() -> None:
+    """Changing a returned configuration does not change the next one."""
     compose()["device"]["write_cap"] = "changed"
     with pytest.raises(InputError):
         compose(["no.such.key=1"])

@@ -1,4 +1,4 @@
-"""Calibration: known constants come back from synthetic records, the committed set is what the command gives."""
+"""Calibration recovers known constants from synthetic records; the committed parameter sets are its output."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ TRUE = {
     "host.unlink": 0.4e-3, "host.file_overhead": 0.8e-3, "device.write_bandwidth": 0.9e9,
     "device.read_bandwidth": 1.8e9, "device.fsync_latency": 5e-3, "device.throttle_io": 300e3,
 }  # fmt: skip
-"""What the synthetic machine costs."""
+"""Constants of the synthetic machine."""
 
 
 def a_config(value_bytes: int, **options: Any) -> dict[str, Any]:
-    """The parts of a configuration that calibration looks at; with direct I/O, so that write calls take the device's time."""
+    """Return the settings that calibration reads, with direct I/O, so that write calls take the device's time."""
     store = {"disable_wal": True, "use_direct_io_for_flush_and_compaction": True, **options}
     return {
         "workload": {"key_size": 16, "value_size": value_bytes, "threads": 1},
@@ -52,7 +52,7 @@ def a_config(value_bytes: int, **options: Any) -> dict[str, Any]:
 
 
 def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
-    """A run whose jobs follow one after the other and cost what TRUE says, each time by a factor of its own."""
+    """Return a run of consecutive jobs with the costs of TRUE and log-normal noise on each time (sigma `noise`)."""
     rng = np.random.default_rng(seed)
 
     def about(seconds: float) -> float:
@@ -92,27 +92,27 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
 
 
 def _fills(until_s: float) -> tuple[Fill, ...]:
-    """Memtables of 100,000 entries, one after the other."""
+    """Return memtables of 100,000 entries, filled one after the other."""
     step_us = round(1e11 * TRUE["host.write_op"])
     starts = range(0, round(1e6 * until_s) - step_us, step_us)
     return tuple(Fill(start, start + step_us, 1e5) for start in starts)
 
 
-def test_known_constants_come_back() -> None:
-    """From records with 10 % of noise each constant is found within three of its standard errors, and 15 %."""
+def test_known_constants_are_recovered() -> None:
+    """From records with 10 % of noise each constant is recovered within three standard errors and within 15 %."""
     runs = [a_run(f"v{size}", size, seed, 0.1) for size in (100, 400, 1000) for seed in (1, 2)]
     equations = equations_of(runs)
 
     found = solve(constants_for("nvme", equations), equations)
 
     for key, true in TRUE.items():
-        if key != "host.write_op":  # with its cost per byte, below
+        if key != "host.write_op":  # not determined separately from its cost per byte
             assert abs(found.values[key] - true) < max(3.0 * found.error(key), 1e-6 * true), key
             assert abs(math.log(found.values[key] / true)) < 0.15, key
 
 
-def test_constants_that_no_record_tells_of_stay_out() -> None:
-    """Without reads and sleeps nothing is said about them; bandwidth and latency of like requests are not told apart."""
+def test_constants_without_records_are_left_out() -> None:
+    """Read and sleep costs need records of reads and sleeps; latency stays at its prior if requests have one size."""
     equations = equations_of([a_run("v100", 100, seed, 0.1) for seed in (1, 2)])
 
     found = solve(constants_for("nvme", equations), equations)
@@ -122,8 +122,8 @@ def test_constants_that_no_record_tells_of_stay_out() -> None:
     assert "device.write_latency" in identifiability(found)[0]
 
 
-def test_a_prior_decides_between_constants_that_only_appear_as_a_sum() -> None:
-    """Of a sum alone known, the parts keep the priors' proportion and their errors are those of the priors."""
+def test_priors_divide_a_sum_of_constants() -> None:
+    """If only the sum of two constants is measured, they keep the proportion of their priors, fully correlated."""
     constants = [Constant("a", 1.0, 0.5), Constant("b", 1.0, 0.5)]
     equation = Equation("sum", lambda v: (np.array([4.0, 4.0]) - v["a"] - v["b"]) / 0.01, ["x", "y"], ("a", "b"))
 
@@ -137,7 +137,7 @@ def test_a_prior_decides_between_constants_that_only_appear_as_a_sum() -> None:
 
 
 def test_errors_count_runs_not_jobs() -> None:
-    """Where all records of a run are off by the same factor, a thousand of them are no more certain than one."""
+    """If all records of a run are off by the same factor, 250 of them are as uncertain as one."""
     offsets = np.repeat([-0.3, -0.1, 0.1, 0.3], 250)
     names = [str(x) for x in offsets]
     equation = Equation("shared", lambda v: (np.log(v["a"]) - offsets) / 0.5, names, ("a",))
@@ -149,7 +149,7 @@ def test_errors_count_runs_not_jobs() -> None:
 
 
 def a_histogram(times_us: np.ndarray) -> Histogram:
-    """What RocksDB's clock and buckets show of times."""
+    """Return the histogram that RocksDB's microsecond clock and buckets give for these times."""
     rng = np.random.default_rng(2)
     seen = np.floor(times_us + rng.uniform(size=len(times_us)))
     bounds = bucket_bounds()[:40]
@@ -159,14 +159,14 @@ def a_histogram(times_us: np.ndarray) -> Histogram:
 
 
 def log_logistic(mean_us: float, spread: float, count: int) -> np.ndarray:
-    """Times of unstalled writes."""
+    """Return times of unstalled writes in us, at evenly spaced quantiles."""
     part = Unstalled(1.0, mean_us, spread)
     return np.array([part.quantile(q) for q in (np.arange(count) + 0.5) / count])
 
 
 @pytest.mark.parametrize(("mean_us", "true"), [(1.4, 0.3), (1.6, 0.45), (4.0, 0.35)])
-def test_the_clock_of_whole_microseconds_is_taken_out(mean_us: float, true: float) -> None:
-    """Mean and spread of unstalled writes come back from a histogram whose buckets are as wide as the times, with its tail."""
+def test_clock_resolution_is_corrected(mean_us: float, true: float) -> None:
+    """Mean and spread of unstalled writes are recovered from buckets as wide as the times, despite a tail of waits."""
     held_up = np.full(400, 50.0)
 
     found = short_writes(a_histogram(np.concatenate((log_logistic(mean_us, true, 200_000), held_up))))
@@ -175,7 +175,7 @@ def test_the_clock_of_whole_microseconds_is_taken_out(mean_us: float, true: floa
 
 
 def test_sleeps_are_measured_beside_stops() -> None:
-    """A capped run with 40,000 sleeps of 1.07 ms and 150 stops: the length of a sleep within 1 %."""
+    """In a capped run with 40,000 sleeps of 1.07 ms and 150 stops, the length of a sleep is found within 1 %."""
     stops_us = np.exp(np.linspace(np.log(50e3), np.log(110e3), 150))
     histogram = a_histogram(np.concatenate((np.full(100_000, 1.5), np.full(40_000, 1070.0), stops_us)))
     run = replace(a_run("sleeps", 200, 1, 0.1), histograms={"write": histogram}, stall_s=42.8 + stops_us.sum() * 1e-6)
@@ -188,8 +188,8 @@ def test_sleeps_are_measured_beside_stops() -> None:
     assert abs(float(found.misses({"host.sleep_step": 1.07e-3})[0])) < 0.01 / 0.05
 
 
-def test_interruptions_come_back() -> None:
-    """One write in 1,400 of 1.5 us is held up for 50 us: one every 2.1 ms of computing."""
+def test_interruptions_are_recovered() -> None:
+    """If one write in 1,400 of 1.5 us takes 50 us longer, the interval between interruptions is 2.1 ms of CPU time."""
     times = np.concatenate((log_logistic(1.5, 0.36, 1_400_000), log_logistic(50.0, 0.3, 1000)))
     run = replace(a_run("held_up", 200, 1, 0.1), histograms={"write": a_histogram(times)})
 
@@ -200,8 +200,8 @@ def test_interruptions_come_back() -> None:
     assert np.abs(misses).max() < 0.08 / 0.2
 
 
-def test_the_time_of_a_write_is_that_of_unstalled_memtables() -> None:
-    """A run that stalled, and whose clients lost time besides, tells the cost of a write by the memtables between its stalls."""
+def test_write_cost_comes_from_unstalled_memtables() -> None:
+    """In a run with stalls and lost client time, the memtables filled between stalls give the CPU cost of a write."""
     run = a_run("stalled", 200, 1, 0.1)
     slow = replace(run, operations=run.operations // 2)
 
@@ -214,16 +214,16 @@ def test_the_time_of_a_write_is_that_of_unstalled_memtables() -> None:
     assert equation.misses(values | {"host.core_contention": 0.5}) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
 
 
-def test_a_fill_that_meets_a_stall_does_not_count() -> None:
-    """Of three memtables the one in the middle was delayed for a moment."""
+def test_a_memtable_filled_during_a_stall_does_not_count() -> None:
+    """Of three memtables the second, which was delayed for 10 us, is left out."""
     memtables = [Fill(0, 100, 10.0), Fill(100, 200, 10.0), Fill(200, 300, 10.0)]
     stalls = [Stall(StallCause.L0_SLOWDOWN, 150, 160, 0)]
 
     assert [memtables[0], memtables[2]] == unstalled(memtables, stalls)
 
 
-def test_writers_without_a_core_each_say_nothing() -> None:
-    """Four writers on two cores wait for the one that leads: their time is not the cost of a write."""
+def test_more_writers_than_cores_give_no_write_cost() -> None:
+    """Four writers on two cores also wait for their group leader, so their time is not the cost of a write."""
     run = a_run("crowded", 200, 1, 0.1)
     crowded = replace(run, config={**run.config, "workload": {**run.workload, "threads": 4}})
 
@@ -231,8 +231,8 @@ def test_writers_without_a_core_each_say_nothing() -> None:
 
 
 @pytest.mark.parametrize(("name", "folder"), [("recording_vm", CASES), ("epyc_vm", CASES.with_name("calibration_epyc"))])
-def test_the_committed_set_is_what_the_command_gives(name: str, folder: Path) -> None:
-    """A set of configs/parameters is, byte for byte, the fit to the committed recordings of its machine."""
+def test_committed_parameters_equal_the_fit(name: str, folder: Path) -> None:
+    """A parameter set of configs/parameters is, byte for byte, the fit to the committed recordings of its machine."""
     committed = ROOT / "configs" / "parameters" / f"{name}.yaml"
 
     text = parameter_text(calibrate_cases(folder), COMMAND)
@@ -241,24 +241,24 @@ def test_the_committed_set_is_what_the_command_gives(name: str, folder: Path) ->
 
 
 def test_a_written_set_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What --out writes resolves as a parameter set, with an error for each constant that the runs inform, as --json has it."""
+    """The file of --out loads as a parameter set with the standard errors of --json for all determined constants."""
     folder = tmp_path / "parameters"
     folder.mkdir()
 
     code = calibrate([str(CASES / "cpu_v100"), "--out", str(folder / "mine.yaml"), "--json"])
 
-    told = json.loads(capsys.readouterr().out)["constants"]
+    fitted = json.loads(capsys.readouterr().out)["constants"]
     found = read_parameters("mine", [tmp_path])
     assert 0 == code
     assert 2 == found.host["cores"]
-    informed = {k.replace("device.", "devices.nvme.") for k, c in told.items() if c["informed"] and "." in k}
+    informed = {k.replace("device.", "devices.nvme.") for k, c in fitted.items() if c["informed"] and "." in k}
     assert informed == set(found.standard_errors)
     for key, error in found.standard_errors.items():
-        assert error == pytest.approx(told[key.replace("devices.nvme.", "device.")]["standard_error"], rel=1e-3)
+        assert error == pytest.approx(fitted[key.replace("devices.nvme.", "device.")]["standard_error"], rel=1e-3)
 
 
 def a_copy(tmp_path: Path, change: Mapping[str, str]) -> Path:
-    """A recorded case with some texts of its case.yaml replaced."""
+    """Copy a recorded case with some texts of its case.yaml replaced."""
     copy = tmp_path / "cases" / "bw80_v200"
     shutil.copytree(CASES / "bw80_v200", copy)
     text = (copy / "case.yaml").read_text(encoding="utf-8")
@@ -270,8 +270,8 @@ def a_copy(tmp_path: Path, change: Mapping[str, str]) -> Path:
 
 
 @pytest.mark.parametrize("part", ["test", "quarantine"])
-def test_other_parts_are_refused(tmp_path: Path, part: str) -> None:
-    """Nothing may be learnt from what is scored: the message names case and part."""
+def test_cases_of_other_parts_are_refused(tmp_path: Path, part: str) -> None:
+    """Calibration refuses test and quarantined cases; the message names case and part."""
     a_copy(tmp_path, {"part: calibration": f"part: {part}"})
 
     with pytest.raises(InputError, match=f"bw80_v200: this case is of part: {part}"):
@@ -279,7 +279,7 @@ def test_other_parts_are_refused(tmp_path: Path, part: str) -> None:
 
 
 def test_cases_without_a_recording_are_refused(tmp_path: Path) -> None:
-    """A case that was never recorded has nothing to fit to; the message says what to do."""
+    """A case without a recording is refused; the message names `lsmlab record`."""
     copy = a_copy(tmp_path, {})
     text = (copy / "case.yaml").read_text(encoding="utf-8").partition("# --- recorded")[0]
     (copy / "case.yaml").write_text(text, encoding="utf-8")
@@ -289,7 +289,7 @@ def test_cases_without_a_recording_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_or_damaged_file_is_named(tmp_path: Path) -> None:
-    """Counters that are not there, and an output without a result, are reported by file."""
+    """Errors for missing counters and for an output without a result name the file."""
     copy = a_copy(tmp_path, {})
     (copy / "1" / "stdout.txt.xz").unlink()
     (copy / "1" / "stdout.txt").write_text("db_bench: out of memory\n", encoding="utf-8")
@@ -302,7 +302,7 @@ def test_a_missing_or_damaged_file_is_named(tmp_path: Path) -> None:
 
 
 def test_two_machines_are_not_mixed(tmp_path: Path) -> None:
-    """Cases of different processors have no common constants."""
+    """Cases recorded on different machines are refused."""
     a_copy(tmp_path, {"cores: 2": "cores: 4"})
     shutil.copytree(CASES / "cpu_v100", tmp_path / "cases" / "cpu_v100")
 
@@ -311,7 +311,7 @@ def test_two_machines_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_records_of_a_log(tmp_path: Path) -> None:
-    """A flush and a merge are read with their times, sizes, runs and deletions; what has not ended is left out."""
+    """A flush and a compaction are read with times, sizes, input runs and deletions; an unfinished job is left out."""
     events = [
         '{"time_micros": 1000000, "job": 3, "event": "flush_started", "num_entries": 1000}',
         '{"time_micros": 1100000, "job": 3, "event": "table_file_creation", "file_number": 10, "file_size": 5000, '

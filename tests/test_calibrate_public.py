@@ -1,4 +1,4 @@
-"""Fits of the public machines' constants: to made-up job records whose constants are known, and to the LOGs at hand."""
+"""Fits of the constants of public machines: from synthetic jobs with known constants, and from LOGs."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from lsmlab.validation.logs.timings.jobs import Job
 
 
 def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:
-    """A LOG of these jobs."""
+    """Return a parsed LOG with these jobs."""
     return JobLog(jobs, io_statistics, [])
 
 
-def merge_counts(job: Job, host: Host = Host()) -> tuple[float, ...]:  # noqa: B008 -- frozen
-    """Counts of the constants of a merge's records, bytes and comparisons."""
+def compaction_counts(job: Job, host: Host = Host()) -> tuple[float, ...]:  # noqa: B008 -- frozen
+    """Return a compaction's counts for the constants per record, byte and comparison."""
     counts = job_cpu(job, host).counts()
     return tuple(counts[f"host.compaction_{name}"] for name in ("record", "byte", "compare"))
 
 
 def test_late_and_cut_events_of_a_log_are_read(tmp_path: Path) -> None:
-    """Events count at their own time (UTC), not their line's; of one that the logger cut off what is left counts."""
+    """Events count at their own time (UTC), not at their line's; a truncated event counts with the fields it has."""
     zero = 1_654_074_000  # 2022/06/01-09:00:00
     start = f'{{"time_micros": {zero + 1}000000, "job": 4, "event": "compaction_started", "files_L0": [9, 8], "files_L1": [7]}}'
-    made = (
+    created = (
         f'{{"time_micros": {zero + 1}500000, "job": 4, "event": "table_file_creation", "file_number": 9, '
         '"file_size": 30000000, "table_pr'
     )
@@ -56,7 +56,7 @@ def test_late_and_cut_events_of_a_log_are_read(tmp_path: Path) -> None:
         for micros, file in ((0, 7), (10000, 9))
     ]
     stamp = "2022/06/01-09:00:00.000000 7f "
-    lines = ["     Options.report_bg_io_stats: 1", made, *gone, f"(Original Log Time 2022/06/01-09:00:00.000000) {end}", start]
+    lines = ["     Options.report_bg_io_stats: 1", created, *gone, f"(Original Log Time 2022/06/01-09:00:00.000000) {end}", start]
     text = "\n".join(stamp + line.replace("{", "EVENT_LOG_v1 {") for line in lines)
     (tmp_path / "LOG").write_text(text, encoding="utf-8")
 
@@ -72,16 +72,16 @@ def test_late_and_cut_events_of_a_log_are_read(tmp_path: Path) -> None:
     assert [(30e6, 0.01)] == [(size, round(gap_s, 6)) for size, gap_s in log.deletions]
 
 
-def test_a_file_without_jobs_is_refused(tmp_path: Path) -> None:
-    """The message says which file is meant."""
+def test_a_log_without_jobs_is_refused(tmp_path: Path) -> None:
+    """The error for a file without jobs says to give the file LOG."""
     (tmp_path / "LOG").write_text("fillrandom : 2 micros/op\n", encoding="utf-8")
 
     with pytest.raises(InputError, match="give the file LOG"):
         job_records.job_log(tmp_path / "LOG", 100.0)
 
 
-def test_costs_per_record_and_byte_are_found_again() -> None:
-    """CPU times made of 0.2 us per record and 1.3 ns per byte, with noise and outliers, give these constants back."""
+def test_costs_per_record_and_byte_are_recovered() -> None:
+    """CPU times of 0.2 us per record and 1.3 ns per byte, with noise and outliers, give these constants back."""
     rng = np.random.default_rng(1)
     records = rng.uniform(1e4, 1e6, 300)
     x = np.stack([records, records * rng.choice([108.0, 1008.0], 300)], axis=1)
@@ -92,7 +92,7 @@ def test_costs_per_record_and_byte_are_found_again() -> None:
 
 
 def test_busy_periods_join_overlapping_fsyncs() -> None:
-    """A flush's fsync from 1 to 3 s and a merge's from 2 to 3.5 s are one period of 2.5 s, with two commits."""
+    """Fsyncs from 1 to 3 s and from 2 to 3.5 s form one busy period of 2.5 s with two commits."""
     flush = Job("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
     merge = Job("compaction", 1.0, 3.6, 1.0, 1.0, output_bytes=30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
     periods = busy_periods(job_log([flush, merge]), lambda _: 0.0)
@@ -100,8 +100,8 @@ def test_busy_periods_join_overlapping_fsyncs() -> None:
     assert [2.5, 60e6, 2.0] == pytest.approx(periods[0].tolist())
 
 
-def test_periods_near_merges_in_several_threads_are_left_out() -> None:
-    """Nothing tells when the fsyncs of parallel parts began, so periods that may overlap them do not count."""
+def test_periods_near_subcompactions_are_left_out() -> None:
+    """A LOG does not give the start of fsyncs of subcompactions, so busy periods that may overlap them do not count."""
     flush = Job("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
     parts = Job("compaction", 0.0, 4.0, 1.0, 1.0, output_bytes=90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
 
@@ -109,75 +109,76 @@ def test_periods_near_merges_in_several_threads_are_left_out() -> None:
 
 
 def test_a_flush_ends_with_two_small_fsyncs() -> None:
-    """Half of the time from the file's creation to the commit is one; computing is what precedes the file's fsync."""
+    """A commit takes half the time from a flush's file to its end; CPU time ends before the file's fsync."""
     log = job_log([Job("flush", 0.0, 1.02, 1e5, 1e7, sync_s=0.4, files=[(1.0, 64e6)])])
 
     assert 0.01 == pytest.approx(commit_s(log))
     assert [0.6] == pytest.approx([seconds for _, seconds in flush_times(log)])
 
 
-def test_merges_in_one_thread_are_those_that_count() -> None:
-    """CPU per record of a merge in parts is another matter: threads slow each other down."""
+def test_only_compactions_in_one_thread_count() -> None:
+    """The CPU time of compactions with subcompactions is left out, because their threads slow each other down."""
     one = Job("compaction", 0.0, 1.0, 10.0, 100.0, output_bytes=1.0, wall_s=1.0, cpu_s=0.5, files=[(1.0, 1.0)])
     two = replace(one, cpu_s=0.9, parts=2)
 
     assert [0.5] == [seconds for _, seconds in compaction_times(job_log([one, two]))]
 
 
-def test_a_merge_of_eight_runs_compares_twice_more_than_one_of_two() -> None:
-    """The heap of eight runs is two levels deeper than that of two: two more comparisons for every record."""
+def test_comparisons_grow_with_the_heap_depth() -> None:
+    """The merge heap of eight runs is two levels deeper than that of two runs: two more comparisons per record."""
     two, eight = (Job("compaction", records=10.0, raw_bytes=100.0, runs=runs) for runs in (2, 8))
 
-    assert [(10.0, 100.0, 0.0), (10.0, 100.0, 20.0)] == [merge_counts(job) for job in (two, eight)]
+    assert [(10.0, 100.0, 0.0), (10.0, 100.0, 20.0)] == [compaction_counts(job) for job in (two, eight)]
 
 
-def test_what_a_merge_drops_counts_for_a_share() -> None:
-    """Of ten records six are written: the other four cost 0.22 of that each, and so do their bytes; all are compared."""
+def test_dropped_records_count_for_a_share() -> None:
+    """Of ten records six are written: each of the other four, and its bytes, counts 0.22; all ten are compared."""
     merge = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
 
-    assert (6.88, 68.8, 20.0) == pytest.approx(merge_counts(merge))
+    assert (6.88, 68.8, 20.0) == pytest.approx(compaction_counts(merge))
 
 
-def test_what_a_merge_drops_costs_what_its_machine_says() -> None:
-    """On a machine where a dropped record costs half of a written one, four of ten dropped make eight."""
+def test_the_share_of_dropped_records_belongs_to_the_machine() -> None:
+    """If a dropped record costs half of a written one, ten records with four of them dropped count as eight."""
     merge = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
 
-    assert (8.0, 80.0, 20.0) == pytest.approx(merge_counts(merge, Host(compaction_dropped=0.5)))
+    assert (8.0, 80.0, 20.0) == pytest.approx(compaction_counts(merge, Host(compaction_dropped=0.5)))
 
 
-def test_core_contention_is_what_costs_of_merges_leave() -> None:
-    """Merges that take 1.5 times the CPU that their records and runs explain were slowed down by half."""
+def test_slowdown_is_relative_to_the_fitted_costs() -> None:
+    """Compactions that take 1.5 times the CPU time of their records and comparisons have a slowdown of 1.5."""
     crowd = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, cpu_s=1.5 * (10.0 + 20.0 * 0.5))
     costs = {"host.compaction_record": 1.0, "host.compaction_byte": 0.0, "host.compaction_compare": 0.5}
 
     assert 1.5 == pytest.approx(slower_than(costs, Host(), [crowd]))
 
 
-def test_copies_are_no_computing() -> None:
-    """A merge of 1.0 s that copies 0.2 GB at 1 GB/s itself computes for 0.8 s; one that sleeps, as its CPU says.
+def test_copies_are_not_cpu_time() -> None:
+    """Copies at 1 GB/s to pmem do not count as CPU time: 1.0 s with 0.2 GB are 0.8 s; on a disk the CPU time counts.
 
-    I/O statistics leave copies into the page cache (0.1 s here) and out of it (1 ns per byte) out of that CPU.
+    With report_bg_io_stats that CPU time is without the copies into the page cache (0.1 s here) and out of it (1 ns per
+    byte); they are added.
     """
     merge = Job("compaction", 0.0, 1.0, 10.0, 5e7, output_bytes=2e8, wall_s=1.0, cpu_s=0.5, write_s=0.1)
     merge.files = [(0.5, 1e8), (1.0, 1e8)]
 
-    ((_, on_pmem),) = compaction_times(job_log([merge], io_statistics=True), 1e-9, 1e9)
-    ((_, on_disk),) = compaction_times(job_log([merge], io_statistics=True), 1e-9)
+    ((_, pmem_s),) = compaction_times(job_log([merge], io_statistics=True), 1e-9, 1e9)
+    ((_, disk_s),) = compaction_times(job_log([merge], io_statistics=True), 1e-9)
 
-    assert [0.8, 0.65] == pytest.approx([on_pmem, on_disk])
-    assert 2.0 == job_cpu(merge, Host(), slept_files=2.0).counts()["host.cold_start"], "files that the merge slept for"
+    assert [0.8, 0.65] == pytest.approx([pmem_s, disk_s])
+    assert 2.0 == job_cpu(merge, Host(), slept_files=2.0).counts()["host.cold_start"], "files that caused sleeps"
 
 
-def test_an_fsync_beside_a_merge_is_not_alone() -> None:
-    """Of two flushes the first runs its fsync beside a merge."""
+def test_an_fsync_during_a_compaction_is_not_alone() -> None:
+    """Of two flushes the first one overlaps a compaction, so only the second one's fsync counts."""
     merge = Job("compaction", 0.0, 1.0, files=[(1.0, 1.0)])
     flushes = [Job("flush", t, t + 1.0, sync_s=0.1, files=[(t + 0.9, 6e7)]) for t in (0.0, 2.0)]
 
     assert [[6e7, 0.1]] == lone_syncs(job_log([merge, *flushes])).tolist()
 
 
-def test_core_contention_is_found_again() -> None:
-    """Costs that grow by 5 % per further running thread, beside 1.4 others: a merge in one part and one in ten."""
+def test_core_contention_is_recovered() -> None:
+    """Costs that grow by 5 % per additional running thread, besides 1.4 others, give a contention of 0.05."""
     jobs = [
         Job(records=1e6, raw_bytes=1e9, cpu_s=1.0 + 0.05 * (parts + 1.4 - 1.0), parts=parts, kind="compaction")
         for parts in (1, 10)
@@ -201,18 +202,18 @@ def test_core_contention_is_found_again() -> None:
     ],
 )
 def test_constants_are_written_with_units(key: str, value: float | str, text: str) -> None:
-    """Parameter files are for people."""
+    """A parameter file shows constants in units that fit their size."""
     assert text == quantity_text(key, value)
 
 
-def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
-    """The message names what is missing."""
+def test_a_directory_without_logs_is_refused(tmp_path: Path) -> None:
+    """The error for a directory without the public runs says that a file is missing."""
     with pytest.raises(InputError, match="no such file"):
         sources(tmp_path)
 
 
 def test_the_small_pcs_cpu_is_divided_among_flushes_and_compactions(tmp_path: Path) -> None:
-    """A row whose jobs cost 1.5 times what the 40-thread machine's do, and drop what was flushed, gives this back."""
+    """A row with 1.5 times the CPU time of the 40-thread machine, in which as much is dropped as flushed, gives 1.5."""
     xeon = {k: v for k, v in read_parameters("xeon_6230").host.items() if k.startswith(("flush_", "compaction_"))}
     cost = {k: parse_quantity(v, "seconds") for k, v in xeon.items()}
     flushed, written = 1800.0 * 200_000, 8 * 1800.0 * 200_000

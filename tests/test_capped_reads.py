@@ -1,4 +1,4 @@
-"""Readers on a device under caps: they are served what the device moves, and writers that the throttle holds are not there."""
+"""Reads on a device with caps: clients read what the device transfers, and throttled writers do not slow reads."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from device_catalogue import setup
 from running import SMALL, simulate
 
 
-def test_held_writers_leave_the_device_to_readers() -> None:
-    """Two writers that wait for the next slice slow reads no more than none; before, each takes its share of the medium."""
+def test_throttled_writers_leave_the_device_to_readers() -> None:
+    """With the write allowance used up, two waiting writers do not change the share and latency of client reads."""
     device = setup("samsung_970_pro", write_cap="80MB/s", read_cap="80MB/s").device
     reads = Load(client_read_iops=14_000.0, client_read_bytes=4608.0, client_read_depth=2.0)
     both = Load(writers=2, client_read_iops=14_000.0, client_read_bytes=4608.0, client_read_depth=2.0)
@@ -36,10 +36,11 @@ def test_held_writers_leave_the_device_to_readers() -> None:
     assert beside.client_read_latency_s == pytest.approx(alone.client_read_latency_s, rel=0.05)
 
 
-def test_clients_read_what_the_device_moves() -> None:
-    """Reads beside a writer under 20 MB/s: blocks that readers were served and bytes that passed for them agree.
+def test_clients_read_what_the_device_transfers() -> None:
+    """Beside a writer under 20 MB/s, the blocks of client reads account for the bytes that the device read for clients.
 
-    Within 12 %, as blocks per read are an average over time; 40 % where reads are planned for a device without writers.
+    The tolerance is 12 %, as blocks per read are an average over time. The difference would be 40 % if reads were
+    planned for a device without writers.
     """
     run = simulate(
         *SMALL, "device.write_cap=20MB/s", "device.read_cap=20MB/s", "workload=readwhilewriting", "workload.threads=2",
@@ -56,13 +57,13 @@ def test_clients_read_what_the_device_moves() -> None:
 
 
 def test_a_new_file_is_opened_when_reads_may_pass() -> None:
-    """Beside a merge that uses up the cap on reads, a flush is over with the next slice; through the page cache at once."""
+    """Beside a compaction that uses up the read cap, a flush ends with the next slice; with buffered reads at once."""
     assert finished_s(overlap_reads=False) == pytest.approx(0.1, abs=0.01)
     assert finished_s(overlap_reads=True) == pytest.approx(0.02, abs=0.01)
 
 
 def finished_s(*, overlap_reads: bool) -> float:
-    """When a file is finished whose data were written at 0.02 s, while 100 MB are read under 80 MB/s."""
+    """Return the time in s at which a file written at 0.02 s is finished, beside reads of 100 MB under 80 MB/s."""
     env = simpy.Environment()
     device = DeviceStation(env, setup("samsung_970_pro", write_cap="80MB/s", read_cap="80MB/s").device, 2**21, 2**20, 1.0)
     style = IoStyle(

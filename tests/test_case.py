@@ -1,4 +1,4 @@
-"""Case files: what they say becomes a configuration, and every mistake in one is a line that helps."""
+"""Case files become configurations; each mistake in one gives a one-line error with its remedy."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ OPTIONS = """[Version]
 """
 
 
-def issue_case(**changes: Any) -> dict[str, Any]:
-    """The example of docs/reference/cases.md without its files, changed."""
+def example_case(**changes: Any) -> dict[str, Any]:
+    """Return the example of docs/reference/cases.md without its files, with changes."""
     base: dict[str, Any] = {
         "name": "throttle400_nvme_jobs2",
         "source": "public run",
@@ -45,15 +45,15 @@ def issue_case(**changes: Any) -> dict[str, Any]:
 
 
 def message(mapping: Any, directory: Path) -> str:
-    """What is said about a bad case."""
+    """Return the error message for a bad case."""
     with pytest.raises(InputError) as caught:
         case_from_mapping(mapping, directory).config()
     return str(caught.value)
 
 
 def test_a_case_becomes_a_configuration(tmp_path: Path) -> None:
-    """Groups, constants, caps and options of a case are those of the configuration; names are dotted."""
-    case = case_from_mapping(issue_case(), tmp_path)
+    """Settings, parameters, caps and options of a case are those of its configuration; names of metrics are dotted."""
+    case = case_from_mapping(example_case(), tmp_path)
     config = case.config()
 
     assert ("6.4", "db_bench") == (config["engine"]["version"], config["engine"]["preset"])
@@ -64,9 +64,9 @@ def test_a_case_becomes_a_configuration(tmp_path: Path) -> None:
     assert {"ops_per_s": 0.014} == dict(case.noise)
 
 
-def test_what_is_typed_wins(tmp_path: Path) -> None:
-    """Every key of a case can be overridden as on the command line, those of a parameter set too."""
-    config = case_from_mapping(issue_case(), tmp_path).config(
+def test_overrides_win_over_a_case(tmp_path: Path) -> None:
+    """An override of the command line wins over a key of the case or of its parameter set."""
+    config = case_from_mapping(example_case(), tmp_path).config(
         ["host.write_op=1us", "engine.options.max_background_jobs=8"]
     )
 
@@ -75,28 +75,28 @@ def test_what_is_typed_wins(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pack", [None, gzip.compress, lzma.compress])
 def test_options_come_from_a_file(tmp_path: Path, pack: Any) -> None:
-    """An options file, plain or compressed, sets version and options; `options` wins over it."""
+    """An OPTIONS file, plain or compressed, sets version and options; `options` of the case wins over it."""
     raw = OPTIONS.encode()
     (tmp_path / "OPTIONS").write_bytes(pack(raw) if pack else raw)
     store = {"preset": "db_bench", "options_file": "OPTIONS", "options": {"max_background_jobs": 2}}
-    config = case_from_mapping(issue_case(store=store), tmp_path).config()
+    config = case_from_mapping(example_case(store=store), tmp_path).config()
 
     assert "6.4" == config["engine"]["version"]
     assert (2, 33554432) == tuple(config["engine"]["options"][k] for k in ("max_background_jobs", "write_buffer_size"))
 
 
 def test_a_prefill_takes_the_flags_of_its_workload(tmp_path: Path) -> None:
-    """Sizes and key space that a prefill does not state are the workload's, as in one invocation of db_bench."""
-    config = case_from_mapping(issue_case(prefill={"base": "fillseq", "num": "3M"}), tmp_path).config()
+    """A prefill without own sizes and key space takes those of the workload, as in one invocation of db_bench."""
+    config = case_from_mapping(example_case(prefill={"base": "fillseq", "num": "3M"}), tmp_path).config()
 
     assert ("3M", 1000, 16) == tuple(config["prefill"][k] for k in ("num", "value_size", "key_size"))
     assert 1 == config["prefill"]["threads"]
 
 
 def test_an_initial_tree_may_be_a_file(tmp_path: Path) -> None:
-    """A table of files is given in place or as CSV."""
+    """The initial tree is a list of files in the case or a CSV file."""
     (tmp_path / "tree.csv").write_text("level,size_bytes\n1,4000000\n2,4000000\n")
-    rows = case_from_mapping(issue_case(initial_tree="tree.csv"), tmp_path).config()["initial_tree"]
+    rows = case_from_mapping(example_case(initial_tree="tree.csv"), tmp_path).config()["initial_tree"]
 
     assert [("1", "4000000"), ("2", "4000000")] == [(r["level"], r["size_bytes"]) for r in rows]
 
@@ -124,16 +124,16 @@ def test_an_initial_tree_may_be_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_names_key_and_remedy(changes: dict[str, Any], words: list[str], tmp_path: Path) -> None:
-    """Each mistake in a case is one line that names the key and says what to do."""
-    text = message(issue_case(**changes), tmp_path)
+    """Each mistake in a case gives one line that names the key and the remedy."""
+    text = message(example_case(**changes), tmp_path)
 
     assert [] == [word for word in words if word not in text]
     assert "\n" not in text
 
 
 def test_a_mistake_names_its_file(tmp_path: Path) -> None:
-    """Errors of a case file begin with the file."""
-    (tmp_path / "case.yaml").write_text(yaml.safe_dump(issue_case(part="nowhere")))
+    """Errors in a case file begin with the file's name."""
+    (tmp_path / "case.yaml").write_text(yaml.safe_dump(example_case(part="nowhere")))
     with pytest.raises(InputError, match=r"case\.yaml: part: 'nowhere'"):
         read_case(tmp_path)
     (tmp_path / "case.yaml").write_text("a: [")
@@ -142,12 +142,12 @@ def test_a_mistake_names_its_file(tmp_path: Path) -> None:
 
 
 def test_cases_are_found_below_a_folder(tmp_path: Path) -> None:
-    """Case files are found at any depth; a folder without one is an error."""
+    """Case files are found at any depth; a directory without one is an error."""
     place = tmp_path / "a" / "b"
     place.mkdir(parents=True)
     with pytest.raises(InputError, match=r"no case\.yaml"):
         find_cases(tmp_path)
-    (place / "case.yaml").write_text(yaml.safe_dump(issue_case()))
+    (place / "case.yaml").write_text(yaml.safe_dump(example_case()))
 
     assert [place / "case.yaml"] == find_cases(tmp_path)
     assert "throttle400_nvme_jobs2" == read_case(find_cases(tmp_path)[0]).name
@@ -157,14 +157,14 @@ def test_cases_are_found_below_a_folder(tmp_path: Path) -> None:
 
 
 def own_set(folder: Path, text: str) -> Path:
-    """A folder of configuration with one parameter set, mine."""
+    """Write a configuration directory with one parameter set named mine; return the directory."""
     (folder / "parameters").mkdir()
     (folder / "parameters" / "mine.yaml").write_text(text)
     return folder
 
 
-def test_a_set_brings_host_and_device(tmp_path: Path) -> None:
-    """Constants of the set apply to the host, and to the device that it names, but not to others."""
+def test_a_set_applies_to_host_and_device(tmp_path: Path) -> None:
+    """Constants of a set apply to the host and to the device that the set names, not to other devices."""
     text = "version: 2\nhost: {write_op: 9us}\ndevices: {nvme: {write_bandwidth: 123MB/s}}\n"
     folder = own_set(
         tmp_path, text + "standard_errors: {host: {write_op: 1us}, devices: {nvme: {write_bandwidth: 5MB/s}}}\n"
@@ -179,7 +179,7 @@ def test_a_set_brings_host_and_device(tmp_path: Path) -> None:
 
 
 def test_constants_are_displaced_both_ways(tmp_path: Path) -> None:
-    """Each uncertain constant goes up by its error in one run and down by the same factor in the other; typed ones stay."""
+    """Each uncertain constant is multiplied by 1 + its error in one run, divided by it in another; overrides stay."""
     folder = own_set(tmp_path, "host: {write_op: 9us}\nstandard_errors: {host: {write_op: 0.9us}}\n")
     config = compose(["host.parameters=mine"], [folder])
     pair = sorted(c["host"]["write_op"] for c in displaced(config))
@@ -201,12 +201,12 @@ def test_constants_are_displaced_both_ways(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_set_is_named(tmp_path: Path, text: str, words: str) -> None:
-    """What is wrong in a set is said with its key."""
+    """An error in a parameter set names the key."""
     with pytest.raises(InputError, match=words):
         compose(["host.parameters=mine"], [own_set(tmp_path, text)])
 
 
-def test_replications_count_the_constants(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replications_include_uncertain_constants(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two more runs with displaced constants widen the intervals of --replications; the mean is that of the seeds."""
     folder = own_set(tmp_path, "host: {write_op: 9us}\nstandard_errors: {host: {write_op: 0.9us}}\n")
     common = ["run", "workload.num=2000", "--replications", "2", "--json", "-j", "1", "--config-dir", str(folder)]
@@ -219,13 +219,13 @@ def test_replications_count_the_constants(tmp_path: Path, capsys: pytest.Capture
         p.name for p in (tmp_path / "uncertain").iterdir() if p.is_dir()
     )
     assert typed["mean"] == uncertain["mean"]
-    # writes are all this run does: its rate goes as the cost of a write, which is known to 10 %
+    # all CPU time of this run is write_op: its rate is inverse to that constant, which has an error of 10 %
     half_width = 0.5 * (uncertain["run_high"] - uncertain["run_low"]) / uncertain["mean"]
     assert 0.12 < half_width < 0.2
     assert typed["run_high"] - typed["run_low"] < uncertain["run_high"] - uncertain["run_low"]
 
 
-def test_sets_are_there() -> None:
-    """The sets of the public and of the recorded cases can be read."""
+def test_sets_of_the_cases_exist() -> None:
+    """The parameter sets of the public and of the recorded cases can be read."""
     assert 40 == read_parameters("xeon_6230").host["cores"]
     assert 2 == read_parameters("recording_vm").host["cores"]

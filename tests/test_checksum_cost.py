@@ -1,4 +1,4 @@
-"""What checksums cost where the store has no instruction for them."""
+"""CPU cost of checksums on hosts without a checksum instruction."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from running import SMALL, configuration
 
 
 def first_jobs(cost: str) -> dict[str, Any]:
-    """Columns of the first flush and of the first merge."""
+    """Return columns of the first flush and of the first compaction, at a cost per checksummed byte."""
     jobs = run(configuration("engine=rocksdb", "workload=fillrandom", *SMALL, f"host.checksum_byte={cost}")).jobs
     kind = np.asarray(jobs["kind"])
     rows = [int(np.flatnonzero(kind == name)[0]) for name in ("flush", "compaction")]
     return {name: np.asarray(jobs[name])[rows] for name in ("cpu_s", "read_bytes", "write_bytes", "entries_in")}
 
 
-def test_a_flush_sums_what_it_writes_and_a_merge_checks_what_it_reads() -> None:
-    """Per byte of the files, once for a flush and in both directions for a merge."""
+def test_flushes_checksum_writes_and_compactions_also_reads() -> None:
+    """A flush checksums the bytes that it writes; a compaction also those that it reads."""
     free, summed = first_jobs("0"), first_jobs("1ns")
 
     assert free["entries_in"].tolist() == summed["entries_in"].tolist()
-    flush_s, merge_s = (summed["cpu_s"] - free["cpu_s"]).tolist()
+    flush_s, compaction_s = (summed["cpu_s"] - free["cpu_s"]).tolist()
     assert 1e-9 * summed["write_bytes"][0] == pytest.approx(flush_s)
-    assert 1e-9 * (summed["read_bytes"][1] + summed["write_bytes"][1]) == pytest.approx(merge_s)
+    assert 1e-9 * (summed["read_bytes"][1] + summed["write_bytes"][1]) == pytest.approx(compaction_s)

@@ -43,21 +43,21 @@ def fills(chooser: Chooser, rate: float, fills: int = 30, size: int = 20_000, se
 
 @pytest.mark.parametrize("rate", [1.0, 2.0**-4, 2.0**-7])
 def test_uniform_fills_match_theory(rate: float) -> None:
-    """Uniform writes, n of them to N keys, leave N (1 - (1 - 1/N)^n) distinct keys, at any rate, within 5 errors."""
+    """At any rate n uniform writes to N keys leave N (1 - (1 - 1/N)^n) distinct keys, within 5 standard errors."""
     sample, runs = fills(UniformKeys(), rate, fills=200)
     n, keys = 20_000, 500_000
     expected = keys * -math.expm1(n * math.log1p(-1 / keys))
     counts = np.array([sample.entries(r) for r in runs])
-    # Distinct keys of n draws vary by less than sqrt(n²/2N); in a sample by 1/rate times that of the sampled draws.
+    # The count of distinct keys of n draws has a deviation below sqrt(n²/2N); sampling multiplies it by sqrt(1/rate).
     error = math.sqrt(n * n / (2 * keys) / rate) / math.sqrt(len(runs))
     assert abs(counts.mean() - expected) < 5 * error + 1e-3 * expected
 
 
 @pytest.mark.parametrize("name", SKEWED)
 def test_sampled_fills_agree_with_exact_ones(name: str) -> None:
-    """Distinct keys of a memtable, what two memtables share, and what thirty leave: a sample gives the exact values.
+    """Distinct keys of a memtable, those common to two memtables, and those of thirty: a sample gives the exact values.
 
-    The tolerance is three standard errors: a sampled key counts for 32, and thirty fills are averaged.
+    The tolerance is three standard errors: a sampled key represents 32 keys, and thirty memtables are averaged.
     """
     measures = []
     for rate in (1.0, 2.0**-5):
@@ -74,7 +74,7 @@ def test_sampled_fills_agree_with_exact_ones(name: str) -> None:
 @pytest.mark.parametrize("name", SKEWED)
 @pytest.mark.parametrize("rate", [1.0, 2.0**-6])
 def test_fills_are_sorted_distinct_and_repeatable(name: str, rate: float) -> None:
-    """Codes ascend strictly, lie in the sample's preloaded set, and depend on the seed alone."""
+    """Codes ascend strictly, belong to the sample's preloaded set, and depend on the seed alone."""
     sample, runs = fills(SKEWED[name], rate, fills=3)
     _, again = fills(SKEWED[name], rate, fills=3)
     everything = sample.codes()
@@ -85,16 +85,16 @@ def test_fills_are_sorted_distinct_and_repeatable(name: str, rate: float) -> Non
 
 
 def test_fractions_of_sampled_keys_are_carried_over() -> None:
-    """A hundred fills of 1.6 sampled keys each leave 160 keys, not 100 and not a random number."""
-    sample = KeySample(2**40, 2.0**-10)  # so many keys that no two writes meet
+    """A hundred memtables of 1.6 sampled keys each contain 160 keys in all, not 100 and not a random number."""
+    sample = KeySample(2**40, 2.0**-10)  # so many keys that no two writes hit the same one
     state = UniformKeys().start(sample, InsertCursor())
     rng = np.random.default_rng(1)
     keys = sum(len(state.distinct(1.6 * 1024, rng)) for _ in range(100))
-    assert keys in (159, 160)  # the last one may be owed still
+    assert keys in (159, 160)  # a fraction may be left over for the next memtable
 
 
 def test_exact_uniform_keys_are_db_bench_s() -> None:
-    """In an exact run with a seed, the fills are db_bench's own key sequence, cut where the fills end."""
+    """In an exact run with a seed, memtables contain db_bench's own key sequence, cut where each memtable is full."""
     sample = KeySample(1000)
     state = UniformKeys(seed=42, threads=2).start(sample, InsertCursor())
     rng = np.random.default_rng(1)
@@ -107,7 +107,7 @@ def test_exact_uniform_keys_are_db_bench_s() -> None:
 @pytest.mark.parametrize("order", [Ordered(), Hashed(), InsertRanges(10)])
 @pytest.mark.parametrize("rate", [1.0, 2.0**-5])
 def test_inserts_write_every_key_once(order: KeyOrder, rate: float) -> None:
-    """Consecutive fills of inserts share no key and together are all keys, whatever the key order."""
+    """Consecutive memtables of inserts share no key and together contain all keys, whatever the key order."""
     sample = KeySample(10_000, rate, order)
     state = SequentialKeys().start(sample, InsertCursor())
     rng = np.random.default_rng(1)
@@ -118,7 +118,7 @@ def test_inserts_write_every_key_once(order: KeyOrder, rate: float) -> None:
 
 
 def test_sequential_fills_do_not_overlap() -> None:
-    """In key order each fill lies behind the one before; over ranges each fill spans nearly the whole key space."""
+    """In key order each memtable follows the previous one; with ten ranges each spans nearly the whole key space."""
     rng = np.random.default_rng(1)
     ordered = SequentialKeys().start(KeySample(10_000), InsertCursor())
     first, second = ordered.distinct(100, rng), ordered.distinct(100, rng)
@@ -130,7 +130,7 @@ def test_sequential_fills_do_not_overlap() -> None:
 
 @given(st.integers(1, 5000), st.sampled_from([Ordered(), Hashed(), InsertRanges(1), InsertRanges(7), InsertRanges(10_000)]))
 def test_key_orders_are_bijections(size: int, order: KeyOrder) -> None:
-    """Every key order gives each of `size` numbers a place of its own in [0, size)."""
+    """Every key order maps the numbers below `size` one to one onto [0, size)."""
     assert list(range(size)) == np.sort(order.place(np.arange(size), size)).tolist()
 
 
@@ -144,14 +144,14 @@ def test_hashed_order_is_even() -> None:
 
 @given(st.integers(1, 10**9), st.floats(1, 10**7), st.integers(1, 1000))
 def test_weights_sum_to_the_population(population: int, entries: float, samples: int) -> None:
-    """Whatever the rate, a sample has at least one key and its weights sum to the population."""
+    """At any rate a sample has at least one key, and its weights sum to the population."""
     sample = KeySample(population, choose_rate(entries, samples, population))
     assert sample.cells >= 1
     assert population == pytest.approx(sample.cells * sample.weight)
 
 
 def test_rate_is_chosen_by_samples_per_file() -> None:
-    """460 000 entries at about 400 samples: 1 in 1024; a store smaller than a file keeps 400 keys as well."""
+    """460,000 entries at about 400 samples give a rate of 1/1024; a population below a file's also keeps 400 keys."""
     assert choose_rate(460_000, 400, 10**9) == 1 / 1024
     assert choose_rate(460_000, 400, 1000) == 1 / 2
     assert choose_rate(460_000, 400, 100) == 1.0
@@ -160,7 +160,7 @@ def test_rate_is_chosen_by_samples_per_file() -> None:
 
 
 def test_hot_keys_weigh_one() -> None:
-    """Hot keys weigh 1, the others share the rest; `entries` is the sum of `weights`."""
+    """Hot keys weigh 1 and the others share the rest; `entries` is the sum of `weights`."""
     sample = KeySample(1024, 1 / 64, hot=np.array([3, 500]))
     codes = sample.codes()
     assert len(codes) == 16 + 2
@@ -179,7 +179,7 @@ LAWS: list[tuple[RankLaw, int]] = [
 
 @pytest.mark.parametrize(("law", "n"), LAWS, ids=str)
 def test_draws_follow_the_distribution_function(law: RankLaw, n: int) -> None:
-    """Ranks at evenly spaced fractions have exactly the law's distribution function, from 0 to 1."""
+    """Ranks at evenly spaced fractions have the law's distribution function, which goes from 0 to 1."""
     u = (np.arange(1_000_000) + 0.5) / 1_000_000
     ranks = law.draw(u, n)
     at = np.unique(np.minimum([0, 1, 2, 3, 7, 30, 200, 900, 1e9], law.items(n)))
@@ -191,7 +191,7 @@ def test_draws_follow_the_distribution_function(law: RankLaw, n: int) -> None:
 
 
 def test_zipfian_head() -> None:
-    """Rank r of N has the chance 1 / (r^0.99 ζ): exactly for the first two ranks, within 18 % for the next (Gray)."""
+    """Rank r has the probability 1 / (r^0.99 ζ): exact for the first two ranks, within 18 % for the next (Gray)."""
     n = 1000
     zeta = sum(i**-0.99 for i in range(1, n + 1))
     chance = np.diff(Zipf().cdf(np.arange(11, dtype=np.float64), n))
@@ -201,7 +201,7 @@ def test_zipfian_head() -> None:
 
 
 def test_ycsb_constants() -> None:
-    """YCSB's precomputed ζ(10^10, 0.99) = 26.46902820178302, and its hash of 1."""
+    """YCSB's precomputed ζ(10^10, 0.99) = 26.46902820178302 and its hash of 1 are reproduced."""
     assert pytest.approx(float(Zipf(0.99, 10**10).cdf(np.array([1.0]), 1000)[0]), rel=1e-9) == 1 / 26.46902820178302
     value = 0xCBF29CE484222325
     for byte in (1, 0, 0, 0, 0, 0, 0, 0):
@@ -212,7 +212,7 @@ def test_ycsb_constants() -> None:
 
 @pytest.mark.parametrize("name", SKEWED)
 def test_reads_are_drawn_as_writes_are(name: str) -> None:
-    """The share of reads on a sample's hot keys is their share of the law; all codes are ones the store holds."""
+    """The share of reads on a sample's hot keys is their share under the law; all codes are keys of the store."""
     chooser = SKEWED[name]
     exact, _ = fills(chooser, 1.0, fills=0)
     sample, _ = fills(chooser, 2.0**-6, fills=0)
@@ -223,12 +223,12 @@ def test_reads_are_drawn_as_writes_are(name: str) -> None:
     if len(sample.hot):
         expected = np.mean(np.isin(one, sample.hot << 1))
         error = math.sqrt(2 * expected * (1 - expected) / 200_000)
-        # ranks beyond the carried ones that hash onto a hot key count as hot in the exact run alone
+        # ranks beyond those of the sample's hot keys that hash onto a hot key count as hot only in the exact run
         assert expected == pytest.approx(np.mean(some & 1), abs=5 * error + 0.01)
 
 
 def test_latest_follows_the_cursor() -> None:
-    """Reads of recent keys reach exactly the newest keys, and move as keys are inserted."""
+    """Reads of recent keys reach exactly the newest keys, and follow insertions."""
     sample = KeySample(20_000, order=Ordered())
     cursor = InsertCursor(10_000)
     reads = RecentKeys(Zipf()).start(sample, cursor)
@@ -243,7 +243,7 @@ def test_latest_follows_the_cursor() -> None:
 
 
 def test_key_ranges_of_the_udb_trace() -> None:
-    """The published prefix_dist ranges: whole shares of the coldest one by the two-term law, rounded down, shuffled."""
+    """prefix_dist ranges as published: two-term law in units of the coldest range, rounded down, in random order."""
     law = [14.18 * math.exp(-2.917 * i) + 0.0164 * math.exp(-0.08082 * i) for i in range(1, 31)]
     shares = [math.floor(p * (math.floor(1 / law[-1]) + 1)) for p in law]
     assert sorted(shares) == sorted(UDB_RANGES)
@@ -251,10 +251,11 @@ def test_key_ranges_of_the_udb_trace() -> None:
 
 
 @pytest.mark.parametrize(("keys", "writes"), [(300_000, 20_000), (1_000_000, 30_000), (1_000_000, 300_000)])
-def test_as_many_keys_are_written_as_one_random_number_gives(keys: int, writes: int) -> None:
-    """db_bench takes range and u from one random number: the distinct keys of so many writes, counted over all numbers.
+def test_range_and_rank_come_from_one_random_number(keys: int, writes: int) -> None:
+    """db_bench derives range and u from one random number; the distinct keys of a memtable agree with that.
 
-    With 10 M keys 7.3 M writes of `skew_bw80` reach 0.66 M of 0.80 M keys; taking u apart from the range gives 1.9 M.
+    The expected count enumerates all random numbers. With 10 M keys 7.3 M writes of `skew_bw80` reach 0.66 M of 0.80 M
+    keys; independent range and u would give 1.9 M.
     """
     law, size = PowerLaw(0.002312, 0.3467), keys // 30
     numbers = np.arange(keys)
@@ -269,7 +270,7 @@ def test_as_many_keys_are_written_as_one_random_number_gives(keys: int, writes: 
 
 
 def test_key_ranges_get_their_shares() -> None:
-    """Reads fall on each range in proportion to its share."""
+    """Reads hit each range in proportion to its share."""
     sample = KeySample(300_000)
     codes = RangedKeys(UDB_RANGES).start(sample, InsertCursor()).sample_reads(100_000, np.random.default_rng(1))
     chances = [share / sum(UDB_RANGES) for share in UDB_RANGES]

@@ -1,4 +1,4 @@
-"""What code, configuration and documents point to exists: cited pages and headings, links between Markdown files."""
+"""Citations and links of code, configuration and documents lead to existing pages and headings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FOLDERS = {"behaviour": ROOT / "docs" / "reference" / "behaviour", "background":
 SUFFIXES = {".py", ".yaml", ".md", ".txt", ".toml", ".sh"}
 MENTION = re.compile(r"(?<!\])\((?:behaviour|background)/")
 CITATION = re.compile(r"\((?P<folder>behaviour|background)/(?P<page>[\w-]+\.md), (?P<headings>[^()]+)\)")
-"""The form that docs/reference/behaviour/README.md states."""
+"""The form that docs/reference/behaviour/README.md defines."""
 ABSENT = re.compile(r"\b(?:rocksdb|lessons|ecosystem|rocksdb_universal_fifo_leveldb)\.md|\b(?:engines|devices)\.md,? §")
 """Pages that never belonged to the repository."""
 SECTION = re.compile(r"(?<!SILK )(?<!ADOC )(?<!vLSM )(?<!LDC )(?<!Dostoevsky )(?<!FAST 2023 )(?<!ATC 2019 )§")
-"""A section sign that does not follow the name of a paper."""
+"""A section sign without a paper's name before it."""
 HEADING = re.compile(r"^#+ (.+?)\s*$", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^()\s]+)\)")
 BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -27,7 +27,7 @@ CODE = re.compile(r"^```.*?^```|^    [^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTAL
 
 
 def texts() -> Iterator[Path]:
-    """Every text file of the repository, this test apart."""
+    """Yield every text file of the repository except this test."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -38,7 +38,7 @@ def texts() -> Iterator[Path]:
 
 
 def numbered_lines() -> Iterator[tuple[str, str]]:
-    """Every line of every text file with its place."""
+    """Yield every line of every text file with its file and number."""
     for path in texts():
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             yield f"{path.relative_to(ROOT)}:{number}", line
@@ -46,18 +46,18 @@ def numbered_lines() -> Iterator[tuple[str, str]]:
 
 @cache
 def headings(page: Path) -> frozenset[str]:
-    """The headings of a page, without their marks."""
+    """Return the headings of a page, without their marks."""
     return frozenset(HEADING.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))))
 
 
 def anchor(heading: str) -> str:
-    """GitHub's anchor of a heading: lower case, no punctuation, hyphens for spaces."""
+    """Return GitHub's anchor of a heading: lower case, no punctuation, hyphens for spaces."""
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
 
 
 def fault(citation: re.Match[str]) -> str | None:
-    """Why a citation leads nowhere; None if it leads to a page and all of its headings."""
+    """Return why a citation is wrong, or None if the page and all headings exist."""
     page = FOLDERS[citation["folder"]] / citation["page"]
     if not page.is_file():
         return f"{citation['folder']}/{citation['page']} does not exist"
@@ -67,7 +67,7 @@ def fault(citation: re.Match[str]) -> str | None:
 
 @pytest.fixture(scope="module")
 def lines() -> list[tuple[str, str]]:
-    """Every line of the repository's text files with its place."""
+    """Return every line of the repository's text files with its file and number."""
     found = list(numbered_lines())
     if not found:
         pytest.skip("needs a git checkout")
@@ -75,7 +75,7 @@ def lines() -> list[tuple[str, str]]:
 
 
 def test_every_citation_leads_to_a_heading(lines: list[tuple[str, str]]) -> None:
-    """Each citation stands on one line in the stated form and names a page and headings that exist; there are many."""
+    """Each citation is on one line in the defined form and names an existing page and headings; there are over 100."""
     citations = [(place, found) for place, line in lines for found in CITATION.finditer(line)]
     malformed = [
         f"{place}: {line.strip()}" for place, line in lines if len(MENTION.findall(line)) != len(CITATION.findall(line))
@@ -86,7 +86,7 @@ def test_every_citation_leads_to_a_heading(lines: list[tuple[str, str]]) -> None
     assert len(citations) > 100
 
 
-def test_nothing_cites_pages_that_are_absent(lines: list[tuple[str, str]]) -> None:
+def test_no_citation_of_absent_pages(lines: list[tuple[str, str]]) -> None:
     """No line names a page that the repository lacks, and a section sign only follows the name of a paper."""
     assert [] == [f"{place}: {line.strip()}" for place, line in lines if ABSENT.search(line) or SECTION.search(line)]
 
@@ -100,7 +100,7 @@ def test_nothing_cites_pages_that_are_absent(lines: list[tuple[str, str]]) -> No
     ],
 )
 def test_a_wrong_citation_is_found(text: str, why: str | None) -> None:
-    """A citation of a missing page or heading has a fault that names it."""
+    """For a citation of a missing page or heading, `fault` names what is missing."""
     found = CITATION.fullmatch(text)
 
     assert found
@@ -108,8 +108,8 @@ def test_a_wrong_citation_is_found(text: str, why: str | None) -> None:
 
 
 @pytest.mark.parametrize("line", ["see rocksdb.md", "engines.md §4.4", "lessons.md", "(§2.1)"])
-def test_a_reference_to_absent_pages_is_found(line: str) -> None:
-    """The patterns find the references that the repository had."""
+def test_references_to_absent_pages_match(line: str) -> None:
+    """The patterns match references that the repository once contained."""
     assert ABSENT.search(line) or SECTION.search(line)
 
 

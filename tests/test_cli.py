@@ -1,4 +1,4 @@
-"""The command line: what the user types, what comes back, and what happens when it is wrong."""
+"""The command line: arguments, output, and errors for wrong input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command."""
+    """Run a command. Return exit code, stdout and stderr."""
     capsys.readouterr()
     try:
         code = main(list(arguments))
@@ -41,7 +41,7 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     return code, shown.out, shown.err
 
 
-# --- finding one's way -------------------------------------------------------------------------------------------
+# --- help and catalogue -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
@@ -62,17 +62,17 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("verb", ["run", "compare", "list", "show"])
-def test_each_verb_explains_itself(capsys: pytest.CaptureFixture[str], verb: str) -> None:
-    """VERB --help shows the usage of that verb and ends well."""
+def test_each_verb_has_help(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    """VERB --help prints the usage of that verb and ends with code 0."""
     code, out, _ = outcome(capsys, verb, "--help")
 
     assert 0 == code
     assert f"lsmlab {verb}" in out
-    assert ": _" not in out, "parts of entries are not offered"
+    assert ": _" not in out, "partial entries are not listed"
 
 
 def test_lists_cover_the_groups(capsys: pytest.CaptureFixture[str]) -> None:
-    """Singular and plural name a group; parts of entries (leading underscore) are not offered."""
+    """Singular and plural both name a group; partial entries (leading underscore) are not listed."""
     _, devices, _ = outcome(capsys, "list", "devices")
     _, device, _ = outcome(capsys, "list", "device")
 
@@ -82,14 +82,14 @@ def test_lists_cover_the_groups(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_entry_is_described(capsys: pytest.CaptureFixture[str]) -> None:
-    """No entry of any group comes without a description."""
+    """Every entry of every group has a description."""
     _, out, _ = outcome(capsys, "list", "--json")
 
     assert [] == [e["name"] for group in json.loads(out).values() for e in group if not e["description"]]
 
 
 def test_show_names_sources(capsys: pytest.CaptureFixture[str]) -> None:
-    """A device is shown with its numbers, the source of each, and what it inherits."""
+    """`lsmlab show` prints a device's constants, the source of each, and inherited keys."""
     code, out, _ = outcome(capsys, "show", "device", "nvme")
 
     assert 0 == code
@@ -99,7 +99,7 @@ def test_show_names_sources(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """Option --json of show gives the composed values and the comments by key."""
+    """`show --json` gives the composed values and the comments by key."""
     _, out, _ = outcome(capsys, "show", "host", "xeon_gold_6230", "--json")
     shown = json.loads(out)
 
@@ -108,7 +108,7 @@ def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_completion_scripts(capsys: pytest.CaptureFixture[str]) -> None:
-    """Completion exists for three shells, and bash accepts its script."""
+    """Completion scripts exist for three shells, and bash accepts its script."""
     scripts = {shell: outcome(capsys, "--shell-completion", shell)[1] for shell in ("bash", "zsh", "fish")}
 
     assert all("run" in text for text in scripts.values())
@@ -118,8 +118,8 @@ def test_completion_scripts(capsys: pytest.CaptureFixture[str]) -> None:
 # --- running -----------------------------------------------------------------------------------------------------
 
 
-def test_json_is_all_that_stdout_carries(capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json stdout is one document that equals summary.json, and no page is drawn."""
+def test_json_is_the_only_output(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json stdout is one document equal to summary.json, and no report page is written."""
     code, out, err = outcome(capsys, "run", *QUICK, "--json", "--out", "place")
 
     assert 0 == code
@@ -136,8 +136,8 @@ def test_same_seed_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     assert first == second
 
 
-def test_runs_of_one_second_get_two_folders(capsys: pytest.CaptureFixture[str]) -> None:
-    """Default folders are named by the time, and never shared."""
+def test_runs_in_the_same_second_get_two_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    """Default folders are named by the time and never shared."""
     for _ in range(2):
         outcome(capsys, "run", *QUICK, "hydra.run.dir=outputs/now", "--no-report")
 
@@ -145,7 +145,7 @@ def test_runs_of_one_second_get_two_folders(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_contract_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command that scripts rely on runs as written (with a shorter duration)."""
+    """The example command of the interface specification runs as written, with a shorter duration."""
     code, out, _ = outcome(
         capsys,
         *[
@@ -169,12 +169,12 @@ def test_contract_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("text", ["7.10", "'7.10'", '"7.10"'])
 def test_a_version_is_text(text: str) -> None:
-    """Version 7.10 is not the number 7.1, however it is quoted."""
+    """7.10, quoted or not, stays a version and does not become the number 7.1."""
     assert "7.10" == compose([f"engine.version={text}"])["engine"]["version"]
 
 
 def test_options_file_and_overrides(capsys: pytest.CaptureFixture[str]) -> None:
-    """--options brings version and options; what is typed wins; what is not known is listed."""
+    """--options sets version and options; overrides win; the count of ignored options is printed."""
     code, out, err = outcome(
         capsys, "run", "--options", str(OPTIONS), *QUICK, "engine.options.max_background_jobs=7", "--json"
     )
@@ -187,11 +187,11 @@ def test_options_file_and_overrides(capsys: pytest.CaptureFixture[str]) -> None:
         summary["options"]["max_background_jobs"],
     )
     assert "options ignored" in err
-    assert err.count("\n") <= 2, "over a hundred names are left to 'lsmlab show options'"
+    assert err.count("\n") <= 2, "the names of over a hundred options are printed by 'lsmlab show options'"
 
 
 def test_an_options_file_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is taken of a file and what is not, for eyes and as JSON; together that is all of the file."""
+    """`show options` lists the options taken from the file and those ignored, as text and as JSON."""
     code, out, _ = outcome(capsys, "show", "options", str(OPTIONS), "--json")
     shown = json.loads(out)
     assert (0, "7.8", 33554432) == (code, shown["version"], shown["options"]["write_buffer_size"])
@@ -202,7 +202,7 @@ def test_an_options_file_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_few_unknown_options_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A file written by hand with an option that is not simulated: its name is worth reading."""
+    """A few ignored options of an OPTIONS file are printed by name."""
     path = tmp_path / "OPTIONS"
     path.write_text(
         "[Version]\n  rocksdb_version=7.8.3\n[DBOptions]\n  max_background_jobs=4\n  paranoid_checks=true\n"
@@ -212,8 +212,8 @@ def test_a_few_unknown_options_are_named(capsys: pytest.CaptureFixture[str], tmp
     assert "ignored, not simulated: paranoid_checks" in " ".join(err.split())
 
 
-def test_options_file_equals_typed_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A file and the same options by hand give the same run."""
+def test_options_file_equals_overrides(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """An OPTIONS file and the same options as overrides give the same run."""
     path = tmp_path / "OPTIONS"
     path.write_text(
         "[Version]\n  rocksdb_version=7.8.3\n[DBOptions]\n  max_background_jobs=4\n"
@@ -222,13 +222,13 @@ def test_options_file_equals_typed_options(capsys: pytest.CaptureFixture[str], t
     options = ["max_background_jobs=4", "write_buffer_size=8MiB"]
     typed = ["engine.version=7.8", *(f"engine.options.{o}" for o in options)]
     from_file = json.loads(outcome(capsys, "run", "--options", str(path), *QUICK, "--json")[1])
-    by_hand = json.loads(outcome(capsys, "run", *typed, *QUICK, "--json")[1])
+    overridden = json.loads(outcome(capsys, "run", *typed, *QUICK, "--json")[1])
 
-    assert by_hand == from_file
+    assert overridden == from_file
 
 
 def test_replications_give_intervals(capsys: pytest.CaptureFixture[str]) -> None:
-    """N seeds give N folders, and an interval around every mean."""
+    """N replications write N folders and an interval around every mean."""
     _, out, _ = outcome(capsys, "run", *QUICK, "--replications", "3", "-j", "1", "--json", "--out", "many", "seed=5")
     summary = json.loads(out)
     interval = summary["interval"]["ops_per_s"]
@@ -239,7 +239,7 @@ def test_replications_give_intervals(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_compare_runs_all_combinations(capsys: pytest.CaptureFixture[str]) -> None:
-    """Comma lists are multiplied; every run has its folder, its overrides and its summary; an index lists them."""
+    """Comma-separated values are combined; every run has its folder, overrides and summary; an index lists the runs."""
     _, out, _ = outcome(
         capsys, "compare", "device=nvme,sata", "workload.value_size=100,400", *QUICK, "-j", "1", "--json", "--out", "c"
     )
@@ -256,7 +256,7 @@ def test_compare_runs_all_combinations(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_compare_equals_single_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """A run in a comparison, in a process of its own, is the run that `lsmlab run` makes."""
+    """A run of a comparison, in its own process, equals the same configuration under `lsmlab run`."""
     _, out, _ = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "2", "--json")
     alone = json.loads(outcome(capsys, "run", "device=sata", *QUICK, "--json")[1])
 
@@ -264,7 +264,7 @@ def test_compare_equals_single_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_compare_prints_a_table_and_draws_a_page(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without --json there is a table with one column per run, and a page that is named."""
+    """Without --json a comparison prints a table with one column per run, and the path of its report page."""
     code, out, _ = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "1", "--out", "c")
 
     assert 0 == code
@@ -273,7 +273,7 @@ def test_compare_prints_a_table_and_draws_a_page(capsys: pytest.CaptureFixture[s
 
 
 def test_a_failed_combination_does_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    """Bad input in one combination: the others are kept, the failure is named, and the exit code says so."""
+    """With bad input in one combination the others are kept, the error is printed, and the exit code is 2."""
     code, out, err = outcome(
         capsys, "compare", "device.write_cap=-5,400MB/s", "device=nvme", *QUICK, "-j", "1", "--json"
     )
@@ -284,7 +284,7 @@ def test_a_failed_combination_does_not_stop_the_others(capsys: pytest.CaptureFix
 
 
 def test_multirun_writes_an_index(capsys: pytest.CaptureFixture[str]) -> None:
-    """Hydra's sweep runs through its launcher; runs.parquet has a row per run with choices and numbers."""
+    """Hydra's multirun goes through its launcher; runs.parquet has one row per run with choices and metrics."""
     import pyarrow.parquet as pq
 
     code, out, _ = outcome(
@@ -297,8 +297,8 @@ def test_multirun_writes_an_index(capsys: pytest.CaptureFixture[str]) -> None:
     assert index["ops_per_s"] == [r["summary"]["ops_per_s"] for r in json.loads(out)["runs"]]
 
 
-def test_multirun_keeps_what_ended_well(capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that fails inside a sweep is named, the others are indexed, and the exit code is 1."""
+def test_multirun_keeps_successful_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """A failed run of a sweep is printed, the others are in the index, and the exit code is 1."""
     code, _, err = outcome(
         capsys, "run", "-m", "hydra/launcher=basic", "device.write_cap=-5,400MB/s", *QUICK, "--json", "--out", "sweep"
     )
@@ -309,7 +309,7 @@ def test_multirun_keeps_what_ended_well(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_cfg_prints_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
-    """--cfg job shows what would run, through Hydra itself."""
+    """--cfg job prints the configuration through Hydra itself."""
     code, out, _ = outcome(capsys, "run", "device=sata", "engine.version=7.10", "--cfg", "job")
 
     assert 0 == code
@@ -317,8 +317,8 @@ def test_cfg_prints_the_configuration(capsys: pytest.CaptureFixture[str]) -> Non
     assert "name: sata" in out
 
 
-def test_a_folder_of_ones_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """--config-dir adds entries: they are listed, shown, run and compared like ours."""
+def test_a_users_configuration_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Entries of --config-dir can be listed, shown, run and compared like those of LSMLab."""
     (tmp_path / "mine/device").mkdir(parents=True)
     (tmp_path / "mine/device/slow.yaml").write_text(
         "defaults: [nvme, _self_]\ndescription: a slow drive\nwrite_cap: 20MB/s  # source: me\n"
@@ -334,7 +334,7 @@ def test_a_folder_of_ones_own(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert (0, 0) == (code, swept)
 
 
-# --- when it is wrong --------------------------------------------------------------------------------------------
+# --- wrong input -----------------------------------------------------------------------------------------------
 
 WRONG = {
     "rnu": "did you mean 'lsmlab run'?",
@@ -389,26 +389,26 @@ def test_bad_input_is_one_clear_line(capsys: pytest.CaptureFixture[str], command
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message_part"),
     [
         ("# @package _global_\nworklaod: {num: 5}\n", "worklaod: no such key; did you mean workload?"),
         ("workload: {num: 5}\n", "its first line must be '# @package _global_'"),
     ],
 )
-def test_what_an_experiment_sets_in_vain_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, said: str
+def test_an_experiment_without_effect_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, message_part: str
 ) -> None:
-    """A key beside the groups, or a file that Hydra would put below `experiment`, changes nothing: it must be said."""
+    """A key outside the groups, or a file composed below `experiment`, would have no effect and raises an error."""
     (tmp_path / "mine/experiment").mkdir(parents=True)
     (tmp_path / "mine/experiment/own.yaml").write_text(text)
     code, _, err = outcome(capsys, "run", "experiment=own", "--config-dir", str(tmp_path / "mine"))
 
     assert 2 == code
-    assert said in err
+    assert message_part in err
 
 
 def test_an_unquoted_version_in_yaml_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A version that YAML read as a number is refused, because 7.10 and 7.1 look alike by then."""
+    """A version that YAML parsed as a number is refused, because 7.10 and 7.1 are the same number."""
     (tmp_path / "mine/engine").mkdir(parents=True)
     (tmp_path / "mine/engine/old.yaml").write_text("defaults: [rocksdb, _self_]\nversion: 7.10\n")
     code, _, err = outcome(capsys, "run", "engine=old", "--config-dir", str(tmp_path / "mine"))
@@ -419,7 +419,7 @@ def test_an_unquoted_version_in_yaml_is_refused(capsys: pytest.CaptureFixture[st
 
 @pytest.fixture
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A disk that takes no more files once a run begins to save."""
+    """Make saving a run fail as on a full disk."""
 
     def fail(*_: object, **__: object) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device", "summary.json")
@@ -431,7 +431,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_full_disk_loses_no_earlier_result(
     capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    """The files of an earlier run in the same folder stay as they are, and no half-written ones are left."""
+    """On a full disk the files of an earlier run in the same folder stay unchanged, and no partial files are left."""
     outcome(capsys, "run", *QUICK, "--json", "--out", "place")
     before = {p.name: p.read_bytes() for p in Path("place").iterdir()}
     request.getfixturevalue("full_disk")
@@ -443,8 +443,8 @@ def test_a_full_disk_loses_no_earlier_result(
     assert ["place"] == [p.name for p in Path().iterdir()]
 
 
-def test_ctrl_c_leaves_what_was_finished(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interrupted in its second run, a comparison names the first one, whose files can be read; exit code 130."""
+def test_ctrl_c_keeps_finished_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted in its second run, a comparison keeps the first one with readable files; the exit code is 130."""
     true_simulate, calls = task.simulate_task, []
 
     def interrupted(*arguments: Any) -> float:
@@ -462,16 +462,16 @@ def test_ctrl_c_leaves_what_was_finished(capsys: pytest.CaptureFixture[str], mon
     assert ["nvme"] == [p.name for p in Path("c").iterdir()]
 
 
-def test_a_reader_that_leaves_is_no_error() -> None:
-    """`lsmlab list | head -1` ends quietly."""
+def test_a_closed_pipe_is_no_error() -> None:
+    """`lsmlab list | head -1` prints no error."""
     command = f"{sys.executable} -m lsmlab.sim list devices | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
 
     assert "" == done.stderr
 
 
-def test_a_failing_page_costs_no_result(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """If drawing fails, the run is saved all the same, and the exit code and one line tell of it."""
+def test_a_failing_report_keeps_the_result(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If drawing the report fails, the run is saved, the error is one line, and the exit code is 1."""
 
     def fail(_: Path) -> None:
         raise RuntimeError("no ink")
@@ -502,7 +502,7 @@ LETTERS = "=.,[]{}'\"\\$~+-@:/ \t#%µ0123456789eExkMGiBsnullNaNtrue\x00\x7f"
 
 
 def mutated(random_: random.Random) -> list[str]:
-    """A list of overrides with a few of its characters, values or items changed."""
+    """Return a list of overrides with a few characters, values or items changed."""
     overrides = random_.sample(SEEDS, random_.randint(1, 3))
     for _ in range(random_.randint(1, 3)):
         which = random_.randrange(len(overrides))
@@ -525,11 +525,11 @@ def mutated(random_: random.Random) -> list[str]:
 
 
 def build(composition: Composer, overrides: list[str]) -> str:
-    """What a list of overrides comes to: "" if all models can be built from it, else the message for the user."""
+    """Build all models from overrides. Return "" or the error message for the user."""
     try:
         config = composition(overrides).config
         if not {"engine", "device", "workload"} <= config.keys():
-            return "a group is missing"  # the run says which
+            return "a group is missing"  # the run names the missing group
         make_engine(config["engine"])
         make_device(config["device"])
         make_workload(config["workload"])
@@ -543,7 +543,7 @@ def build(composition: Composer, overrides: list[str]) -> str:
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 8))])
 def test_mutated_overrides_end_in_one_line(part: int) -> None:
-    """1,000 mutated lists of overrides (in 8 parts): each builds, or ends with one clear line."""
+    """Each of 1,000 mutated lists of overrides (in 8 parts) builds, or ends with a one-line message."""
     random_ = random.Random(20_000 + part)
     with composer() as composition:
         messages = [build(composition, mutated(random_)) for _ in range(125)]

@@ -1,4 +1,4 @@
-"""Groups of clients between two changes, and what stops and sleeps do to their writes."""
+"""Groups of clients between two changes of their state, and the effect of stops and sleeps on their writes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SHAPE = WriteShape(
 
 
 def closed(threads: int = 4) -> Group:
-    """Threads that write as fast as they may, a million writes in all."""
+    """Return a closed loop of `threads` writers with a million writes in all."""
     spec = Clients("writers", threads=threads, arrivals=ClosedLoop(), operations=1_000_000)
     return start_group(spec, 10.0, np.random.default_rng(1), SHAPE)
 
 
-def test_a_closed_loop_asks_for_its_capacity_until_it_is_complete() -> None:
-    """100,000 writes a second: a million take ten seconds, and then it wants no more."""
+def test_a_closed_loop_demands_its_capacity_until_complete() -> None:
+    """A million writes at 100,000 per second take ten seconds; then the demand is 0."""
     group = closed()
     group.capacity = group.served_rate = 1e5
     group.times = [[(1.0, 10e-6)]]
@@ -42,8 +42,8 @@ def test_a_closed_loop_asks_for_its_capacity_until_it_is_complete() -> None:
     assert group.demand_per_s == 0.0
 
 
-def test_an_open_loop_has_a_backlog_that_is_served_off() -> None:
-    """10 s of 100 arrivals a second at 50 served leave 500; at 150 they are gone after another ten."""
+def test_an_open_loop_works_off_its_backlog() -> None:
+    """10 s of 100 arrivals and 50 served writes per second leave a backlog of 500; 150 per second clear it in 10 s."""
     spec = Clients("open", arrivals=ConstantRate(100.0))
     group = start_group(spec, 20.0, np.random.default_rng(1), SHAPE)
     group.arrive(0.0)
@@ -59,7 +59,7 @@ def test_an_open_loop_has_a_backlog_that_is_served_off() -> None:
 
 
 def test_unstalled_operations_are_counted_by_their_times() -> None:
-    """A hundred writes, nine in ten of 2 us and one of 1 ms: two classes whose times are right to 2 %."""
+    """Of a hundred writes 90 % take 2 us and 10 % take 1 ms: the tally has two classes with times within 2 %."""
     tally = UnstalledTally()
     tally.add(100.0, [(WRITE, 1.0)], [[(0.9, 2e-6), (0.1, 1e-3)]], 0.0, None)
 
@@ -70,7 +70,7 @@ def test_unstalled_operations_are_counted_by_their_times() -> None:
 
 
 def test_one_write_per_thread_waits_for_the_end_of_a_stop() -> None:
-    """Four threads, 3 s."""
+    """In a stop of 3 s each of four threads waits with one write for 3 s."""
     group = closed(threads=4)
     waits = WriteWaits([group], Host())
 
@@ -82,8 +82,8 @@ def test_one_write_per_thread_waits_for_the_end_of_a_stop() -> None:
     assert waits.longest_s == 3.0
 
 
-def test_what_follows_a_sleep_is_no_stall() -> None:
-    """A writer that sleeps 1 ms and loses 1 ms after it stalls for half of the time that it waits."""
+def test_the_penalty_after_a_sleep_is_not_a_stall() -> None:
+    """If a writer sleeps 1 ms and loses another 1 ms after it, half of its waiting time is a stall."""
     group = closed(threads=1)
     group.served_rate = 1e6
     waits = WriteWaits([group], Host(sleep_penalty=1e-3))

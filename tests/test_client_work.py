@@ -1,4 +1,4 @@
-"""What clients do outside the store takes their time (Clients.client_work)."""
+"""CPU work of clients outside the store takes their time (Clients.client_work)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PUTS = (
 
 
 def test_drawing_keys_by_the_power_law_slows_clients() -> None:
-    """Nothing stalls here, so an operation takes 1 + DRAWING times as long as with uniform keys; latency shows it too."""
+    """Without stalls an operation takes 1 + DRAWING times as long as with uniform keys, also in its latency."""
     plain = simulate(*PUTS, "workload.key_dist_a=0", "workload.key_dist_b=0").summary
     drawn = simulate(*PUTS, "workload.key_dist_a=0.002312", "workload.key_dist_b=0.3467").summary
 

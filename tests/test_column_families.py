@@ -1,4 +1,4 @@
-"""Column families of one database: what they share, and the order in which they are flushed."""
+"""Column families of one database: shared limits, stalls, and the order of flushes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ MIB = 1 << 20
 
 
 def simulate(families: str, loads: str, *more: str, checks: bool = True) -> Result:
-    """Run a small database with these column families."""
+    """Simulate a small database with these column families."""
     config = configuration(*SMALL, f"+engine.families={families}", f"+workload.families={loads}", *more)
     return run({**config, "checks": checks})
 
 
 def flushes(result: Result, family: str) -> dict[str, Any]:
-    """Columns of the flushes of one column family."""
+    """Return the columns of jobs.parquet for the flushes of one column family."""
     jobs = result.jobs
     chosen = (np.asarray(jobs["kind"]) == "flush") & (np.asarray(jobs["column_family"]) == family)
     return {name: np.asarray(values)[chosen] for name, values in jobs.items()}
@@ -43,7 +43,7 @@ def flushes(result: Result, family: str) -> dict[str, Any]:
 
 
 def test_a_seldom_flushed_family_keeps_the_wals_of_others() -> None:
-    """WALs 1 and 2 stay while the data of family 1 begin in WAL 1; the flush of family 1 frees both."""
+    """WALs 1 and 2 stay while the unflushed data of family 1 begin in WAL 1; the flush of family 1 frees both."""
     wals = WalFiles()
     wals.add_family(0)
     wals.add_family(1)
@@ -55,11 +55,11 @@ def test_a_seldom_flushed_family_keeps_the_wals_of_others() -> None:
     assert 30.0 == wals.closed_bytes
     wals.switch_memtable(1, 5.0)
     assert [10.0, 20.0] == wals.delete_before(min(wals.active_since(0), wals.active_since(1)))
-    assert 5.0 == wals.closed_bytes  # family 0 has written to the third one
+    assert 5.0 == wals.closed_bytes  # family 0 has written to the third WAL
 
 
 def test_a_family_without_writes_keeps_no_wal() -> None:
-    """The data of an empty family begin in the current WAL."""
+    """The unflushed data of an empty family begin in the current WAL."""
     wals = WalFiles()
     wals.add_family(0)
     wals.switch_memtable(0, 10.0)
@@ -67,8 +67,8 @@ def test_a_family_without_writes_keeps_no_wal() -> None:
     assert [10.0] == wals.delete_before(min(wals.active_since(0), wals.active_since(1)))
 
 
-def test_the_oldest_wal_is_flushed_for_once() -> None:
-    """max_total_wal_size asks once per oldest WAL (getting_flushed), and again when that one is deleted."""
+def test_the_oldest_wal_causes_one_flush() -> None:
+    """max_total_wal_size requests one flush per oldest WAL (getting_flushed); the next after that WAL is deleted."""
     wals = WalFiles()
     wals.add_family(0)
     wals.switch_memtable(0, 10.0)
@@ -81,7 +81,7 @@ def test_the_oldest_wal_is_flushed_for_once() -> None:
 
 
 def test_max_total_wal_size_flushes_the_family_with_the_oldest_wal() -> None:
-    """A family that takes 1 % of the writes is flushed for the sake of the WAL, the busy one when its memtable is full."""
+    """A family with 1 % of the writes is flushed because of the WAL limit, the busy one when its memtable is full."""
     families, loads = "{default:{},cold:{}}", "{default:{writes:99},cold:{writes:1}}"
     result = simulate(families, loads, "engine.options.max_total_wal_size=6MiB")
     cold = result.summary["column_families"]["cold"]["flush_reasons"]
@@ -94,24 +94,24 @@ def test_max_total_wal_size_flushes_the_family_with_the_oldest_wal() -> None:
 
 
 def test_wals_stay_below_their_limit() -> None:
-    """Between two flushes for the WAL about max_total_wal_size bytes of WAL are written."""
+    """Between two flushes for the WAL limit about max_total_wal_size bytes are written to WALs."""
     result = simulate("{cold:{}}", "{default:{writes:99},cold:{writes:1}}", "engine.options.max_total_wal_size=6MiB")
     cold = flushes(result, "cold")
     wal_bytes_per_write = 131 + 7
     between = np.diff(cold["start_s"]) * result.summary["write_ops_per_s"] * wal_bytes_per_write
 
     assert len(between) >= 2
-    # a flush takes its time, and the WAL that is current at the switch belongs to the next period
+    # a flush takes time, and the WAL that is current at the switch belongs to the next period
     assert 3 * MIB < np.median(between) < 12 * MIB
 
 
 def test_the_default_limit_is_four_times_all_memtables() -> None:
-    """4 x the sum of write_buffer_size x max_write_buffer_number over families: 4 x (2 + 4) MiB here."""
+    """The default is 4 x the sum of write_buffer_size x max_write_buffer_number over families: 4 x (2 + 4) MiB here."""
     result = simulate(
         "{cold:{options:{write_buffer_size:2MiB}}}", "{default:{writes:99},cold:{writes:1}}", "workload.num=500000"
     )
     cold = flushes(result, "cold")
-    written = float(cold["entries_in"][0]) * 100 * (131 + 7)  # it takes one write of 100
+    written = float(cold["entries_in"][0]) * 100 * (131 + 7)  # this family gets one write of 100
 
     assert "WAL Full" == cold["reason"][0]
     assert 24 * MIB == pytest.approx(written, rel=0.1)
@@ -125,17 +125,17 @@ def test_the_default_limit_is_four_times_all_memtables() -> None:
     [(6, 0, False), (7, 0, True), (3, 6, False), (4, 4, True), (4, 3, False), (0, 9, False)],
 )
 def test_the_write_buffer_manager_asks_for_a_flush(active: float, immutable: float, flush: bool) -> None:
-    """Of 8: active memtables at 7, or all at 8 with active ones at 4 or more."""
+    """With a buffer of 8 a flush is due at 7 in active memtables, or at 8 in all with at least 4 in active ones."""
     assert flush is WriteBufferManager(8.0).should_flush(active, immutable)
 
 
 def test_no_bound_asks_for_no_flush() -> None:
-    """db_write_buffer_size = 0 leaves memory unbounded."""
+    """With db_write_buffer_size = 0 memory is unbounded."""
     assert not WriteBufferManager(0.0).should_flush(1e12, 1e12)
 
 
 def test_db_write_buffer_size_flushes_the_oldest_memtable() -> None:
-    """Memtables of 1 MiB never fill where 1 MiB is for three families: each flush is the manager's, of less than 7/8 MiB."""
+    """With 1 MiB for three families no 1 MiB memtable fills: the write buffer manager flushes each below 7/8 MiB."""
     result = simulate(
         "{b:{},c:{}}", "{default:{writes:1},b:{writes:1},c:{writes:1}}", "engine.options.db_write_buffer_size=1MiB",
         "workload.benchmark_write_rate_limit=5MB/s",
@@ -155,8 +155,8 @@ def test_db_write_buffer_size_flushes_the_oldest_memtable() -> None:
 
 
 def test_one_family_is_bounded_by_db_write_buffer_size_too() -> None:
-    """The write buffer manager works with a single column family: flushes at 7/8 of the buffer."""
-    slow = ("workload.benchmark_write_rate_limit=5MB/s",)  # at full speed a flush still runs when the next is due
+    """With a single column family the write buffer manager flushes at 7/8 of db_write_buffer_size."""
+    slow = ("workload.benchmark_write_rate_limit=5MB/s",)  # at full speed flushes would overlap
     result = run(configuration(*SMALL, "engine.options.db_write_buffer_size=512KiB", *slow))
     entries = result.jobs["entries_in"][np.asarray(result.jobs["kind"]) == "flush"]
 
@@ -167,7 +167,7 @@ def test_one_family_is_bounded_by_db_write_buffer_size_too() -> None:
 
 
 def test_atomic_flush_commits_all_families_together() -> None:
-    """Every flush of the small family ends with one of the large family, in one job and at one moment."""
+    """Every flush of the small family is one job with a flush of the large family and ends at the same time."""
     loads = "{default:{writes:9},small:{writes:1}}"
     result = simulate("{small:{}}", loads, "engine.options.atomic_flush=true")
     small, large = flushes(result, "small"), flushes(result, "default")
@@ -183,14 +183,14 @@ def test_atomic_flush_commits_all_families_together() -> None:
 
 
 class Holder:
-    """A column family with a throttle state."""
+    """A column family reduced to its throttle state."""
 
     def __init__(self, throttle: RocksDbThrottle) -> None:
         self.throttle = throttle.initial()
 
 
 def controlled(count: int) -> tuple[WriteController, RocksDbThrottle, list[Holder]]:
-    """A write controller with so many families, all with the default triggers."""
+    """Return a write controller with `count` families, all with the default triggers."""
     throttle = RocksDbThrottle(Version(7, 8))
     holders = [Holder(throttle) for _ in range(count)]
     controller = WriteController(throttle.delayed_write_rate)
@@ -202,7 +202,7 @@ SLOW, STOP, FREE = StallInputs(0, 20, 100), StallInputs(0, 36, 100), StallInputs
 
 
 def test_one_family_stops_all_writers() -> None:
-    """Stopped while any family holds a stop token; the other families' tokens do not matter."""
+    """Writes are stopped while any family has a stop token; the other families' tokens do not matter."""
     controller, throttle, (first, second) = controlled(2)
     controller.recompute(first, throttle, STOP)
     controller.recompute(second, throttle, FREE)
@@ -214,11 +214,11 @@ def test_one_family_stops_all_writers() -> None:
 
 
 def test_the_delayed_rate_belongs_to_the_database() -> None:
-    """A delay of the second family goes on from the rate of the first one's delay and lowers it for both."""
+    """A delay of a second family starts from the rate of the first one's delay and lowers it for both."""
     controller, throttle, (first, second) = controlled(2)
     controller.recompute(first, throttle, SLOW)
     rate = controller.rate_bytes_per_s
-    controller.recompute(second, throttle, StallInputs(0, 20, 100))  # its own debt did not exist before
+    controller.recompute(second, throttle, StallInputs(0, 20, 100))  # its pending bytes were 0 before
     controller.recompute(second, throttle, StallInputs(0, 20, 200))
 
     assert 16 * MIB == rate
@@ -227,7 +227,7 @@ def test_the_delayed_rate_belongs_to_the_database() -> None:
 
 
 def test_a_delay_beside_a_stopped_family_is_near_a_stop() -> None:
-    """SetupDelay penalises by 0.6 while a family is stopped and another one delayed; one family alone never meets that."""
+    """SetupDelay penalises by 0.6 if another family is stopped; with one family this never happens."""
     controller, throttle, (first, second, third) = controlled(3)
     controller.recompute(first, throttle, SLOW)
     controller.recompute(second, throttle, STOP)
@@ -237,7 +237,7 @@ def test_a_delay_beside_a_stopped_family_is_near_a_stop() -> None:
 
 
 def test_recovery_counts_for_the_database() -> None:
-    """A family that is free raises the rate by 1.4 while another one delays, up to the maximum."""
+    """A family without stall raises the rate by 1.4 while another one delays, up to the maximum."""
     controller, throttle, (first, second) = controlled(2)
     controller.recompute(first, throttle, SLOW)
     controller.recompute(first, throttle, SLOW)
@@ -250,7 +250,7 @@ def test_recovery_counts_for_the_database() -> None:
 
 
 def test_an_l0_stop_of_a_small_family_stops_the_database() -> None:
-    """A family with low L0 triggers stops the writers of all, and its stalls bear its name."""
+    """A family with low L0 triggers stops the writers of all families; the stalls carry its name."""
     triggers = ",".join(f"level0_{name}_trigger:2" for name in ("file_num_compaction", "slowdown_writes", "stop_writes"))
     result = simulate(f"{{tight:{{options:{{{triggers}}}}}}}", "{default:{writes:1},tight:{writes:1}}")
     stalls = [s for s in result.stalls if s["cause"].startswith("l0_")]
@@ -259,11 +259,11 @@ def test_an_l0_stop_of_a_small_family_stops_the_database() -> None:
     assert {"tight"} == {s["column_family"] for s in stalls}
 
 
-# --- contract ----------------------------------------------------------------------------------------------------------
+# --- results and entries ---------------------------------------------------------------------------------------------
 
 
-def test_one_family_by_name_equals_none() -> None:
-    """families={default: {}} gives the bytes of a database without families."""
+def test_one_named_family_equals_no_families() -> None:
+    """families={default: {}} gives the same results as a database without families."""
     plain = run(configuration(*SMALL))
     named = simulate("{default:{}}", "{default:{writes:3}}")
 
@@ -272,7 +272,7 @@ def test_one_family_by_name_equals_none() -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
-    """Two runs of three families agree in every number."""
+    """Two runs of three families with one seed agree in every number."""
     arguments = ("{b:{},c:{}}", "{default:{writes:1},b:{writes:2},c:{writes:3,short_lived:true}}")
     one, two = simulate(*arguments), simulate(*arguments)
 
@@ -280,8 +280,8 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert {k: v.tolist() for k, v in one.jobs.items()} == {k: v.tolist() for k, v in two.jobs.items()}
 
 
-def test_short_lived_keys_leave_little() -> None:
-    """A family whose keys are deleted at once, as locks are, flushes tombstones only, and compactions drop them."""
+def test_short_lived_keys_leave_few_bytes() -> None:
+    """A family whose keys are soon deleted, like locks, flushes only tombstones, and compactions drop them."""
     result = simulate("{lock:{}}", "{default:{writes:1},lock:{writes:1,short_lived:true}}")
     lock, default = (result.summary["column_families"][name] for name in ("lock", "default"))
 
@@ -290,7 +290,7 @@ def test_short_lived_keys_leave_little() -> None:
 
 
 def test_reads_and_preloaded_keys_are_shared() -> None:
-    """Families that are read hold the preloaded keys, and point reads cost the mean over families."""
+    """Every family that is read has the preloaded keys, and read amplification is the mean over families."""
     result = simulate("{b:{options:{bloom_bits:10}}}", "{default:{writes:1},b:{writes:1,reads:3}}",
                       "workload=readrandom", "workload.num=100000", "workload.value_size=100")  # fmt: skip
     families = result.summary["column_families"]
@@ -314,7 +314,7 @@ def test_families_work_on_several_shards() -> None:
 )  # fmt: skip
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_entries_are_conserved_per_family(shares: list[int], wal_mib: int, buffer_kib: int, atomic: bool) -> None:
-    """What a family was written was flushed or is in memory, and what was flushed lives or was dropped."""
+    """A family flushes no more entries than were written to it; flushed entries are live or were dropped."""
     names = ["default", "b", "c", "d"][: len(shares)]
     families = "{" + ",".join(f"{n}:{{}}" for n in names) + "}"
     loads = "{" + ",".join(f"{n}:{{writes:{s}}}" for n, s in zip(names, shares, strict=True)) + "}"
@@ -352,8 +352,8 @@ def test_entries_are_conserved_per_family(shares: list[int], wal_mib: int, buffe
         (["engine=leveldb", "+engine.families={lock:{}}"], "engine.families"),
     ],
 )
-def test_what_cannot_be_is_refused(overrides: list[str], message: str) -> None:
-    """Unknown options, options of the whole database, unknown families and engines of one tree name their key."""
+def test_invalid_families_are_refused(overrides: list[str], message: str) -> None:
+    """Unknown options, options of the database, unknown families and other engines give errors with the key."""
     with pytest.raises(InputError) as caught:
         run(configuration("workload.duration=1s", *overrides))
 
@@ -378,7 +378,7 @@ OPTIONS = """[Version]
 
 
 def test_an_options_file_gives_all_families(tmp_path: Path) -> None:
-    """Sections of further families become engine.families with the options in which they differ."""
+    """Sections of other families become engine.families with the options that differ from the default family's."""
     path = tmp_path / "OPTIONS"
     path.write_text(OPTIONS)
     overrides, notes = options_overrides(path, [])
@@ -396,7 +396,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def page_rows() -> list[list[str]]:
-    """Cells of the table on docs/background/column-families.md."""
+    """Return the cells of the table on docs/background/column-families.md."""
     lines = (ROOT / "docs" / "background" / "column-families.md").read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     return [row for row in rows if row[0] != "options"]
@@ -419,11 +419,11 @@ def test_the_page_shows_what_the_experiment_gives(row: list[str]) -> None:
 
 
 def test_the_options_file_of_tikv_has_the_options_of_the_experiment() -> None:
-    """Every option that the OPTIONS file names has the same value in the experiment, family by family."""
+    """Every option of the OPTIONS file has the same value in the experiment, family by family."""
     overrides, _ = options_overrides(ROOT / "validation" / "demo" / "OPTIONS-tikv", [])
     from_file = make_engines(configuration(*overrides, "workload.duration=1s")["engine"])
     experiment = make_engines(configuration("experiment=tikv_transactions")["engine"])
-    ignored = {"cache_size"}  # no OPTIONS file has the capacity of the block cache
+    ignored = {"cache_size"}  # OPTIONS files do not contain the capacity of the block cache
 
     assert list(from_file) == ["default", "write", "lock", "raft"] == list(experiment)
     for name, engine in from_file.items():
