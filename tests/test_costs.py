@@ -17,7 +17,7 @@ from lsmlab.validation.calibrate.solve import Constant, solve
 from lsmlab.validation.calibrate.terms import Row, design, linear
 
 HOST = Host(**{f.name: 1e-6 * (number + 1) for number, f in enumerate(fields(Host)) if f.name != "cores"})
-"""Each constant has another value, and none is 0."""
+"""Each constant has a different value, and none is 0."""
 COSTS = {
     "flush": flush_cpu(HOST, entries_in=1e5, entries_out=8e4, raw_bytes=1e7, compressed_bytes=1e7, file_bytes=9e6),
     "compaction": compaction_cpu(
@@ -34,7 +34,7 @@ COSTS = {
 
 @pytest.mark.parametrize("name", COSTS)
 def test_a_run_and_a_fit_agree(name: str) -> None:
-    """The seconds that a run spends are the counts that a fit sees times the constants."""
+    """The seconds of a cost in a run equal the counts of a fit times the constants."""
     cost = COSTS[name]
     counts = cost.counts()
     from_counts = sum(count * getattr(HOST, key.removeprefix("host.")) for key, count in counts.items())
@@ -46,7 +46,7 @@ def test_a_run_and_a_fit_agree(name: str) -> None:
 
 
 def test_every_constant_of_a_duration_is_in_a_formula() -> None:
-    """What fits estimate is counted by a cost; the others have formulas of their own in the cost model or in sim/clients."""
+    """Every fitted constant appears in one of these costs, except those with formulas of their own elsewhere."""
     counted = {key.removeprefix("host.") for cost in COSTS.values() for key in cost.counts()}
     elsewhere = {"write_serial", "write_spread", "sleep_step", "interrupt_every", "interrupt"}
 
@@ -54,7 +54,7 @@ def test_every_constant_of_a_duration_is_in_a_formula() -> None:
 
 
 def test_requests_add_up() -> None:
-    """Four writes of 1 MiB and two reads of 2 MiB, one after the other, each with its latency; then two fsyncs."""
+    """Four writes of 1 MiB and two reads of 2 MiB, one after the other, take their lone times; two fsyncs are added."""
     cost = writes(4 * 2.0**20, 4) + reads(2 * 2.0**21, 2) + fsyncs(2)
     values = {
         "device.write_bandwidth": 1e9, "device.write_latency": 20e-6, "device.read_bandwidth": 2e9,
@@ -66,8 +66,8 @@ def test_requests_add_up() -> None:
     assert expected == pytest.approx(sum(contribution(key, count, values[key]) for key, count in cost.counts().items()))
 
 
-def test_constants_that_no_fit_estimates_keep_the_value_of_the_machine() -> None:
-    """Checksums of 20 MB at 1 ns per byte are 20 ms that are not there to be explained by other constants."""
+def test_constants_without_fit_keep_the_value_of_the_machine() -> None:
+    """Checksums of 20 MB at 1 ns per byte are a fixed 20 ms, which the fit does not assign to other constants."""
     cost = compaction_cpu(Host(), entries_in=1e5, entries_out=1e5, raw_bytes=1e7, file_bytes=2e7)
 
     columns, fixed_s = design([(cost, Host(checksum_byte=1e-9))])
@@ -76,8 +76,8 @@ def test_constants_that_no_fit_estimates_keep_the_value_of_the_machine() -> None
     assert [0.02] == pytest.approx(fixed_s.tolist())
 
 
-def test_the_share_of_dropped_entries_is_the_machines() -> None:
-    """Of the same compaction, all of whose entries are dropped, one machine counts 22 % and another one half."""
+def test_the_share_of_dropped_entries_belongs_to_the_machine() -> None:
+    """A compaction that drops all entries counts 22 % of them, or one half on a machine with compaction_dropped=0.5."""
     counts = [
         compaction_cpu(host, entries_in=1e5, entries_out=0.0, raw_bytes=1e7).counts()["host.compaction_record"]
         for host in (Host(), Host(compaction_dropped=0.5))
@@ -87,7 +87,7 @@ def test_the_share_of_dropped_entries_is_the_machines() -> None:
 
 
 def test_a_constant_in_a_formula_is_estimated() -> None:
-    """A constant that costs count is part of the equation without being named there, and its value comes back."""
+    """A constant that the costs count is a key of the equation, and its value is recovered."""
     rng = np.random.default_rng(1)
     host, rows = Host(), []
     for number in range(60):
@@ -106,22 +106,22 @@ def test_a_constant_in_a_formula_is_estimated() -> None:
     assert 8e-3 == pytest.approx(solve(constants, [equation]).values["host.cold_start"], rel=0.02)
 
 
-def test_cores_are_shared_and_slow_each_other_down() -> None:
-    """Four threads on two cores have half a core each, and one neighbour; a thread alone has its core."""
+def test_threads_share_cores_and_slow_each_other_down() -> None:
+    """Four threads on two cores get half a core each and one running neighbour; a thread alone gets a whole core."""
     assert 1.1 == pytest.approx(slowdown(4.0, 2.0, 0.1))
     assert 0.5 / 1.1 == pytest.approx(core_share(4.0, 2.0, 0.1))
     assert [1.0, 1.0] == [core_share(1.0, 2.0, 0.1), core_share(0.0, 2.0, 0.1)]
-    assert 1.0 == slowdown(4.0, 0.5, 0.1), "less than one core leaves no neighbour"
+    assert 1.0 == slowdown(4.0, 0.5, 0.1), "with less than one core no other thread runs at the same time"
 
 
 @pytest.mark.parametrize(("writers", "share"), [(1, 1.0), (2, 0.74), (8, 0.74)])
 def test_group_commit_is_as_fast_as_its_serial_part(writers: int, share: float) -> None:
-    """Several writers follow each other after the serial part of a write; a single one after the whole of it."""
+    """Several writers follow each other after the serial part of a write, a single writer after the whole write."""
     assert share == throughput_share(0.74, writers)
 
 
 def test_groups_keep_their_order() -> None:
-    """A run adds in the order of the formula, so its bytes do not depend on who else asks for the cost."""
+    """Terms are added in the order of the formula, so the rounding does not depend on the caller."""
     one, other = Cost(of_host(write_op=0.1)), Cost(of_host(0.3, read_op=0.7))
 
     assert [*one.groups, *other.groups] == [*(one + other).groups]

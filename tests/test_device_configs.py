@@ -1,4 +1,4 @@
-"""The configured devices: every number has a source or a named assumption, and every mistake a clear message."""
+"""The configured devices: every number has a source or a named assumption, every mistake a clear message."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ KEY = re.compile(r"\[([A-Z][0-9]+)\]")
 
 @pytest.mark.parametrize("name", ["nvme", "sata", "hdd", "pmem"])
 def test_class_devices_exist(name: str) -> None:
-    """The four classes that a run may name, each called by its own name in results."""
+    """The four device classes exist under their own names."""
     assert setup(name).device.name == name
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_configuration_is_complete(name: str) -> None:
-    """A file lists every key, so that a typo fails at composing, and says what it is and where its figures come from."""
+    """A configuration has every key (so a typo fails at composing), a description, sources and assumptions."""
     values = mapping(name)
-    made = make_device(values)
-    device = made.device
+    configured = make_device(values)
+    device = configured.device
     expected = {f.name for f in dataclasses.fields(DeviceSettings)} | {"_target_"} | set(METADATA)
     expected |= {f.name for f in dataclasses.fields(device)}  # type: ignore[arg-type]
     assert expected == set(values)
     assert len(values["description"]) > 20
     assert KEY.search(values["source"])
     assert values["assumptions"], "no device here is fully documented"
-    assert made.direct_io
-    assert made.target == values["_target_"]
+    assert configured.direct_io
+    assert configured.target == values["_target_"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_number_has_a_source_or_an_assumption(path: Path) -> None:
-    """Each number but a switched-off 0 names a source that the reference lists or an assumption that the file explains."""
+    """Each number except 0 (switched off) names a source of the reference or an assumption explained in the file."""
     known = set(re.findall(r"^- \[([A-Z][0-9]+)\]", REFERENCE.read_text(), re.MULTILINE))
     text = path.read_text()
     assumptions = set(re.findall(r"^  (\w+):", text, re.MULTILINE))
@@ -64,16 +64,16 @@ def test_every_number_has_a_source_or_an_assumption(path: Path) -> None:
 
 
 def test_page_cache_switch() -> None:
-    """0 is direct I/O; a size is a page cache of that size."""
+    """page_cache=0 means direct I/O; a size is the size of the page cache."""
     assert setup("nvme").direct_io
     cached = setup("nvme", page_cache="16GiB")
     assert (cached.direct_io, cached.page_cache_bytes) == (False, 16 * 2.0**30)
 
 
 def test_caps_and_capacity_are_read() -> None:
-    """Caps in human units wrap the device; capacity and price are handed on."""
-    made = setup("hdd", write_cap="80MiB/s", iops_cap="1k", throttle_slice="20ms", throttle_io="1MiB")
-    device = made.device
+    """Caps with units wrap the device; capacity and price are passed on."""
+    configured = setup("hdd", write_cap="80MiB/s", iops_cap="1k", throttle_slice="20ms", throttle_io="1MiB")
+    device = configured.device
     assert isinstance(device, Throttled)
     assert (
         device.write_cap,
@@ -83,7 +83,7 @@ def test_caps_and_capacity_are_read() -> None:
         device.io_bytes,
     ) == (80 * 2.0**20, None, 1000.0, 0.02, 2.0**20)
     assert device.name == "hdd"
-    assert (made.capacity_bytes, made.settings.price_usd) == (1e12, 47.5)
+    assert (configured.capacity_bytes, configured.settings.price_usd) == (1e12, 47.5)
 
 
 @pytest.mark.parametrize(
@@ -102,20 +102,20 @@ def test_caps_and_capacity_are_read() -> None:
         ({"_target_": "lsmlab.models.devices.base.Load"}, r"is not a device"),
     ],
 )
-def test_mistakes_are_explained(changes: dict[str, Any], message: str) -> None:
-    """Each mistake names the key and what to do."""
+def test_mistakes_name_key_and_remedy(changes: dict[str, Any], message: str) -> None:
+    """Each mistake raises an error that names the key and the remedy."""
     with pytest.raises(InputError, match=message):
         setup("nvme", **changes)
 
 
 def test_sata_cannot_exceed_its_link() -> None:
-    """A SATA drive faster than its interface is refused."""
+    """A SATA drive with more bandwidth than its interface is refused."""
     with pytest.raises(InputError, match=r"device: read_bandwidth: must not exceed interface_bandwidth"):
         setup("sata", read_bandwidth="700MB/s")
 
 
 def test_foreign_devices_need_permission(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A device from another package is built only if that package is allowed."""
+    """A device class of another package is loaded only if that package is allowed."""
     source = (
         "from dataclasses import dataclass\n"
         "@dataclass(frozen=True)\n"
@@ -129,5 +129,5 @@ def test_foreign_devices_need_permission(monkeypatch: pytest.MonkeyPatch, tmp_pa
     values = {"_target_": "foreign_device.Mine", "page_cache": "1GiB"}
     with pytest.raises(InputError, match="outside the allowed packages"):
         make_device(values)
-    made = make_device(values, allowed=("foreign_device",))
-    assert (made.device.name, made.capacity_bytes, made.page_cache_bytes) == ("mine", None, 2.0**30)
+    configured = make_device(values, allowed=("foreign_device",))
+    assert (configured.device.name, configured.capacity_bytes, configured.page_cache_bytes) == ("mine", None, 2.0**30)

@@ -1,4 +1,4 @@
-"""The mechanisms behind the devices, each by its own yardstick."""
+"""The mechanisms of the devices, each against a published or measured value."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ MIB = 2.0**20
 
 
 def flash(name: str, **changes: Any) -> FlashDrive:
-    """A flash drive of the configuration."""
+    """Return a flash drive of the configuration."""
     device = setup(name, **changes).device
     assert isinstance(device, FlashDrive)
     return device
 
 
 @pytest.mark.parametrize("utilisation", [0.3, 0.5, 0.6, 0.7, 0.8, 0.9])
-def test_closed_form_agrees_with_pages(utilisation: float) -> None:
-    """Greedy collection, page by page, amplifies as the closed form says (blocks of 128 pages: within 4 %)."""
+def test_closed_form_agrees_with_a_page_simulation(utilisation: float) -> None:
+    """Greedy garbage collection, simulated with blocks of 128 pages, agrees with the closed form within 4 %."""
     measured = measured_write_amplification(utilisation)
     assert pytest.approx(greedy_write_amplification(utilisation), rel=0.04) == measured
 
 
 def test_closed_form_gives_the_published_value() -> None:
-    """At an over-provisioning factor of 0.3 the paper gives 2.36; an empty drive copies nothing; a full one cannot be."""
+    """With an over-provisioning factor of 0.3 the paper gives 2.36; an empty drive gives 1; a full one is refused."""
     assert pytest.approx(2.36, abs=0.005) == greedy_write_amplification(1 / 1.3)
     assert greedy_write_amplification(0.0) == 1.0
     with pytest.raises(InputError, match="over-provisioning"):
         greedy_write_amplification(1.0)
 
 
-def test_closed_form_is_lambert_s_function() -> None:
-    """The valid share is -W(-a e^-a) / a, at every step of utilisation that drives look up."""
+def test_closed_form_is_lamberts_function() -> None:
+    """The share of valid pages is -W(-a e^-a) / a at every tabulated utilisation."""
     for step in range(5, 500):
         a = 500.0 / step
         valid = -float(lambertw(-a * math.exp(-a)).real) / a
         assert pytest.approx(greedy_write_amplification(step / 500.0), rel=1e-9) == 1.0 / (1.0 - valid)
 
 
-def test_trimmed_pages_count_as_spare_room() -> None:
-    """A drive of which 40 % are trimmed amplifies as one that never held them, in pages and in the closed form."""
+def test_trimmed_pages_count_as_free() -> None:
+    """A drive with 40 % of its pages trimmed has the write amplification of one that never stored them."""
     assert pytest.approx(greedy_write_amplification(0.85 * 0.6), rel=0.04) == measured_write_amplification(
         0.85, trimmed_share=0.4
     )
 
 
 def test_trim_restores_the_write_rate() -> None:
-    """Deleting files speeds writing up on a drive that is told, and does not on one that is not."""
+    """Deleting files speeds up writes on a drive with TRIM, and does not without TRIM."""
     after = {}
     for trim in (True, False):
         device = flash("samsung_970_pro", trim=trim)
@@ -76,8 +76,8 @@ def test_trim_restores_the_write_rate() -> None:
     assert after[False] == 1
 
 
-def test_fresh_drive_collects_nothing_until_it_has_been_filled() -> None:
-    """Without a steady state, amplification is 1 up to the physical capacity and the closed form's beyond."""
+def test_a_new_drive_collects_no_garbage_until_it_has_been_filled() -> None:
+    """With steady_state=false write amplification is 1 up to the physical capacity, then that of the closed form."""
     device = flash("samsung_970_pro", steady_state=False)
     early = device.advance(device.initial(), 1.0, Flow(write_bytes=900e9))
     assert device.facts(early, 900e9).flash_write_amplification == 1
@@ -88,7 +88,7 @@ def test_fresh_drive_collects_nothing_until_it_has_been_filled() -> None:
 
 
 def test_other_data_counts_towards_utilisation() -> None:
-    """A drive that is half full of other data amplifies like one half full of our own."""
+    """A drive half full of other data has the write amplification of one half full of the store's data."""
     mine, theirs = flash("samsung_970_pro"), flash("samsung_970_pro", filled="500GB")
     own = mine.facts(mine.initial(), 500e9).flash_write_amplification
     assert own is not None
@@ -97,7 +97,7 @@ def test_other_data_counts_towards_utilisation() -> None:
 
 
 def test_slc_cache_timeline() -> None:
-    """Writing at the cache's rate until it is full, at the final cells' rate then, and again fast after a rest."""
+    """Writes run at the SLC cache's rate until it is full, then at the final cells' rate; a pause empties the cache."""
     device = flash("samsung_970_evo_plus_2tb", gc_random_share=0.0)
     load = Load(writers=4)
     grant = device.allocate(device.initial(), load)
@@ -106,17 +106,17 @@ def test_slc_cache_timeline() -> None:
     state, _, _ = drive(device, load, grant.valid_for_s)
     slow = device.allocate(state, load)
     assert pytest.approx(1750e6, rel=0.01) == 4 * slow.write_bytes_per_s
-    assert slow.valid_for_s > 600, "saturated, there is no time to drain the cache"
+    assert slow.valid_for_s > 600, "saturated writes leave no time to drain the cache"
     state, flow, _ = drive(device, load, 60.0, state)
     assert pytest.approx(1750e6 * 60, rel=0.01) == flow.write_bytes
-    rest = device.advance(state, 20.0, Flow())  # 35 of 78 GB drained: not yet half
+    rest = device.advance(state, 20.0, Flow())  # 35 of 78 GB drained: less than half
     assert device.allocate(rest, load).write_bytes_per_s == slow.write_bytes_per_s
     rest = device.advance(state, 23.0, Flow())
     assert device.allocate(rest, load).write_bytes_per_s == grant.write_bytes_per_s
 
 
 def test_slc_cache_counts_its_copies_as_wear() -> None:
-    """What goes through the cache is programmed twice, what bypasses it once."""
+    """Bytes written through the SLC cache are programmed twice, bytes that bypass it once."""
     device = flash("samsung_970_evo_plus_2tb", gc_random_share=0.0)
     state = device.advance(device.initial(), 20.0, Flow(write_bytes=60e9))
     assert state.flash_bytes == 120e9
@@ -125,7 +125,7 @@ def test_slc_cache_counts_its_copies_as_wear() -> None:
 
 
 def test_wear() -> None:
-    """A tenth of the rating in a year leaves nine years; nothing written lasts for ever; unrated stays unknown."""
+    """A tenth of the endurance per year leaves nine years, no writes infinitely many; without a rating it is None."""
     year = 365 * 86400.0
     result = wear(1200e12, 120e12, year)
     assert result is not None
@@ -150,14 +150,14 @@ def test_throttle_slice_timeline() -> None:
     assert waiting.write_bytes_per_s <= 1.0
     assert pytest.approx(0.1 - grant.valid_for_s) == waiting.valid_for_s
     half = device.advance(state, waiting.valid_for_s / 2, Flow())
-    assert device.allocate(half, load).write_bytes_per_s <= 1.0, "a pause within the slice earns nothing"
+    assert device.allocate(half, load).write_bytes_per_s <= 1.0, "a pause within the slice adds no allowance"
     after = device.advance(state, waiting.valid_for_s, Flow())
     assert speed == device.allocate(after, load).write_bytes_per_s
     assert device.initial().write == device.advance(state, 10.0, Flow()).write, "a long pause ends the window"
 
 
-def test_throttled_streams_wait_while_the_log_keeps_its_share() -> None:
-    """With the allowance used up writers wait, the log gets its fair share of the cap, readers what the device has left."""
+def test_throttled_streams_wait_while_the_wal_keeps_its_share() -> None:
+    """With the allowance used up writers wait, the WAL gets its fair share of the cap, and reads keep their rate."""
     device = setup("samsung_970_pro", write_cap="100MB/s").device
     assert isinstance(device, Throttled)
     empty = device.initial()._replace(write=Window(age_s=0.05, left_s=0.1, passed_bytes=10e6))
@@ -176,10 +176,10 @@ def test_throttled_streams_wait_while_the_log_keeps_its_share() -> None:
     [(16, 0.0, 204), (16, 0.1, 104), (16, 0.2, 213), (16, 0.4, 214), (40, 0.0, 514), (40, 0.4, 513)],
 )
 def test_bursts_after_pauses_as_measured(burst_mib: int, pause_s: float, expected_ms: float) -> None:
-    """Direct writes under 80 MB/s: a pause of one slice is made up for, one of two is not.
+    """Direct writes under 80 MB/s catch up after a pause of one slice, but not after a pause of two.
 
     Measured on Linux 6.18 (cgroup v1): milliseconds per burst of 1 MiB writes, mean of the second and later bursts. Not
-    modelled: the request that crosses an allowance waits for its excess besides, up to 13 ms here.
+    modelled: the request that exceeds an allowance also waits for its excess, up to 13 ms here.
     """
     env = simpy.Environment()
     station = DeviceStation(
@@ -201,7 +201,7 @@ def test_bursts_after_pauses_as_measured(burst_mib: int, pause_s: float, expecte
 
 
 def test_gp2_burst_timeline() -> None:
-    """3,000 IOPS for 5.4 million / (3,000 - 1,500) seconds, then 1,500, as the provider's formula says."""
+    """gp2 gives 3,000 IOPS for 5.4 million / (3,000 - 1,500) seconds, then 1,500, by the provider's formula."""
     device = setup("aws_gp2").device
     load = Load(client_read_iops=1e5, client_read_depth=64.0)
     grant = device.allocate(device.initial(), load)
@@ -212,14 +212,14 @@ def test_gp2_burst_timeline() -> None:
 
 
 def test_fair_level() -> None:
-    """Small demands are met in full, the others share what is left; if all fits there is no limit."""
+    """Small demands are met in full and the others share the rest; if all demands fit there is no limit."""
     assert fair_level([(1, 0.1), (2, 0.9)], 1.0) == 0.45
     assert fair_level([(1, 0.1), (2, 0.2)], 1.0) == math.inf
     assert fair_level([(4, 1.0)], 1.0) == 0.25
 
 
-def test_reads_and_writes_share_what_they_share() -> None:
-    """SATA's link carries one direction at a time; NVMe without channel contention carries both in full."""
+def test_reads_and_writes_share_a_half_duplex_link() -> None:
+    """SATA's link carries one direction at a time; NVMe without channel contention carries both at full rate."""
     load = Load(readers=4, writers=4, queue_depth=8.0)
     sata = flash("intel_s4500")
     grant = sata.allocate(sata.initial(), load)
@@ -230,8 +230,8 @@ def test_reads_and_writes_share_what_they_share() -> None:
     assert pytest.approx(2700e6, rel=0.01) == 4 * grant.write_bytes_per_s
 
 
-def test_one_stream_is_within_the_rating_and_deeper_queues_come_closer() -> None:
-    """A single reader on the 970 PRO stays below 3500 MB/s, and nearer to it with more requests outstanding."""
+def test_deeper_queues_approach_the_rated_bandwidth() -> None:
+    """A single reader on the 970 PRO stays below 3500 MB/s and comes closer to it with more outstanding requests."""
     device = flash("samsung_970_pro")
     rates = [
         device.allocate(device.initial(), Load(readers=1, queue_depth=d)).read_bytes_per_s for d in (1.0, 2.0, 8.0)
@@ -246,14 +246,17 @@ def test_one_stream_is_within_the_rating_and_deeper_queues_come_closer() -> None
     ("name", "iops"), [("samsung_pm9a3", 49_500), ("samsung_990_pro_2tb", 46_700), ("gcp_network_disk", 2_090)]
 )
 def test_measured_small_writes_at_depth_one(name: str, iops: float) -> None:
-    """One job writing 16 KB at a time reaches what fio measured [M1] (990 PRO: the middle of its range), within 4 %."""
+    """16 KB writes at queue depth 1 reach the IOPS that fio measured [M1], within 4 %.
+
+    For the 990 PRO the measured value is the middle of its range.
+    """
     device = setup(name).device
     grant = device.allocate(device.initial(), Load(writers=1, write_request_bytes=16384.0))
     assert pytest.approx(iops, rel=0.04) == grant.write_bytes_per_s / 16384
 
 
 def test_hard_disk_loses_to_seeks() -> None:
-    """Two streams of 2 MiB requests pay 8.5 + 4.17 ms a turn; smaller requests lose more; client reads always seek."""
+    """Two streams of 2 MiB requests pay 8.5 + 4.17 ms each; smaller requests lose more; client reads always seek."""
     device = setup("st1000dm010").device
     alone = device.allocate(None, Load(readers=1)).read_bytes_per_s
     assert alone == 210e6
@@ -266,7 +269,7 @@ def test_hard_disk_loses_to_seeks() -> None:
 
 
 def test_persistent_memory_falls_with_threads() -> None:
-    """Writing peaks at four to five threads and falls beyond; reading grows to two dozen; points are the measured ones."""
+    """Write bandwidth peaks at four to five threads; read bandwidth grows with threads through the measured points."""
     device = setup("optane_pmm").device
     written = [n * device.allocate(None, Load(writers=n)).write_bytes_per_s for n in range(1, 25)]
     assert written.index(max(written)) + 1 in (4, 5)
@@ -278,8 +281,8 @@ def test_persistent_memory_falls_with_threads() -> None:
     assert 12 * single.allocate(None, Load(writers=12)).write_bytes_per_s < 0.55 * 2.2e9
 
 
-def test_a_machines_persistent_memory_keeps_the_curves_shape() -> None:
-    """A peak of its own scales the curve: twice the peak is twice the bandwidth at every number of threads."""
+def test_peak_bandwidth_scales_the_curve_of_persistent_memory() -> None:
+    """Twice the peak gives twice the bandwidth at every number of threads, up to stream_write_bandwidth per stream."""
     single, other = (setup("optane_pmm_single", **x).device for x in ({}, {"write_bandwidth": 2 * 2.22e9}))
     for writers in (1, 4, 9, 24):
         rates = [d.allocate(None, Load(writers=writers)).write_bytes_per_s for d in (single, other)]
@@ -289,15 +292,15 @@ def test_a_machines_persistent_memory_keeps_the_curves_shape() -> None:
 
 
 @pytest.mark.parametrize("name", ["optane_pmm", "nvme"])
-def test_who_copies_to_persistent_memory_holds_a_core(name: str) -> None:
-    """Below a cap as well; a drive fetches the data itself."""
+def test_copies_to_persistent_memory_use_a_core(name: str) -> None:
+    """The calling thread copies to persistent memory itself, also under a cap; a drive transfers by DMA."""
     devices = setup(name).device, setup(name, write_cap=1e9).device
 
     assert [name == "optane_pmm"] * 2 == [copies_in_caller(d) for d in devices]
 
 
-def test_threads_that_copy_crowd_the_others() -> None:
-    """A second of work takes 1.1 s beside a thread that copies all the while, with 10 % per further thread."""
+def test_copying_threads_cause_core_contention() -> None:
+    """Beside a copying thread one second of work takes 1.1 s, with a contention of 10 % per additional thread."""
     env = simpy.Environment()
     cores = CoreStation(env, 4, core_contention=0.1)
     cores.copying(1)
@@ -309,8 +312,8 @@ def test_threads_that_copy_crowd_the_others() -> None:
     assert [1.1, 1.0] == pytest.approx([alone_from_s, env.now - alone_from_s])
 
 
-def test_a_core_is_taken_where_all_are() -> None:
-    """On two cores a further thread finds one beside a job, in seven of ten cases none beside a job and a client at 70 %."""
+def test_probability_that_no_core_is_free() -> None:
+    """On two cores no core is free with probability 0 beside a job, and 0.7 beside a job and a client at 70 %."""
     env = simpy.Environment()
     cores = CoreStation(env, 2)
     cores.work(1.0)
@@ -323,7 +326,7 @@ def test_a_core_is_taken_where_all_are() -> None:
 
 
 def test_a_cap_on_operations_counts_small_ones() -> None:
-    """Small reads and writes use up a slice's allowance of operations, though they have no bytes."""
+    """Small reads and writes use up the operations of a slice although they have no bytes."""
     device = setup("samsung_970_pro", iops_cap=500).device
     fresh = device.allocate(device.initial(), Load(readers=1, writers=1))
     flow = Flow(read_bytes=4096.0, write_bytes=4096.0, small_reads=49.5, small_writes=49.5)

@@ -1,4 +1,4 @@
-"""One conformance suite that every configured device runs."""
+"""One conformance suite for every configured device."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ LOADS = st.builds(
 )
 every_device = pytest.mark.parametrize("name", NAMES)
 CURVES = {n for n in NAMES if isinstance(setup(n).device, Pmem)}
-"""Their bandwidth is a measured curve, not a parameter."""
+"""Devices whose bandwidth is a measured curve and not a parameter."""
 SOLID_STATE = [n for n in NAMES if isinstance(setup(n).device, FlashDrive | Cloud)]
-"""An arm and persistent memory lose by more streams."""
+"""Devices that do not lose bandwidth with more streams, unlike hard disks and persistent memory."""
 
 
 def unthrottled(name: str) -> Device:
-    """The device without a cap."""
+    """Return the device without a cap."""
     device = setup(name).device
     assert not isinstance(device, Throttled)
     return device
 
 
 def rates(device: Device, state: Any, load: Load) -> tuple[float, float]:
-    """Bytes per second that are read and written under a load."""
+    """Return the bytes per second read and written under a load."""
     grant = device.allocate(state, load)
     read = load.readers * grant.read_bytes_per_s
     read += load.client_read_iops * grant.client_read_share * load.client_read_bytes
@@ -59,12 +59,12 @@ def rates(device: Device, state: Any, load: Load) -> tuple[float, float]:
 
 
 def limits(device: Device) -> tuple[float, float]:
-    """Rated bytes per second of reading and of writing alone."""
+    """Return the rated bytes per second of reads alone and of writes alone."""
     if isinstance(device, Pmem):  # the best point of its curves
         streams = [Load(readers=n, writers=0) for n in range(1, 25)]
         best_read = max(rates(device, None, load)[0] for load in streams)
         best_write = max(rates(device, None, load._replace(readers=0, writers=load.readers))[1] for load in streams)
-        return best_read * 1.02, best_write * 1.02  # best over sizes lies up to 2 % above that at these sizes
+        return best_read * 1.02, best_write * 1.02  # the best over all request sizes is up to 2 % higher
     write = device.write_bandwidth  # type: ignore[attr-defined]
     if isinstance(device, FlashDrive):
         write = max(write, device.slc_write_bandwidth or 0.0)
@@ -74,8 +74,8 @@ def limits(device: Device) -> tuple[float, float]:
 @every_device
 @settings(max_examples=60, deadline=None)
 @given(load=LOADS)
-def test_answers_are_possible(name: str, load: Load) -> None:
-    """Whoever asks gets something, shares are shares, times are positive, and nobody gets more than there is."""
+def test_grants_are_valid(name: str, load: Load) -> None:
+    """Every requester gets a positive rate, shares are at most 1, times are positive, totals are within the ratings."""
     device = unthrottled(name)
     grant = device.allocate(device.initial(), load)
     assert (load.readers > 0) == (grant.read_bytes_per_s > 0)
@@ -89,17 +89,17 @@ def test_answers_are_possible(name: str, load: Load) -> None:
     most_read, most_write = limits(device)
     assert read <= most_read * (1 + 1e-9)
     assert write <= most_write * (1 + 1e-9)
-    assert read / most_read + write / most_write <= 1 + 1e-9, "reads and writes share one medium in every file here"
+    assert read / most_read + write / most_write <= 1 + 1e-9, "reads and writes share one medium in every configured device"
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in CURVES])
 @settings(max_examples=40, deadline=None)
 @given(load=LOADS)
 def test_more_bandwidth_never_grants_less(name: str, load: Load) -> None:
-    """Twice the bandwidth and IOPS leaves no background stream and no client worse off.
+    """Twice the bandwidth and IOPS never lowers the rate of a background stream or of a client.
 
-    Bandwidth alone may: where the number of requests is the limit, a faster transfer lets one asker take more of them.
-    Client reads and streams are looked at apart, since a client that waits longer leaves more to the streams.
+    Twice the bandwidth alone may: where the number of requests is the limit, faster transfers let one requester issue
+    more of them. Client reads and streams are tested separately, since slower clients leave more to the streams.
     """
     device: Any = unthrottled(name)
     keys = (
@@ -126,10 +126,10 @@ def test_more_bandwidth_never_grants_less(name: str, load: Load) -> None:
 @settings(max_examples=40, deadline=None)
 @given(load=LOADS)
 def test_more_streams_never_move_less_on_solid_state(name: str, load: Load) -> None:
-    """A further reader never lowers the bytes read in total, nor a further writer those written."""
+    """One more reader never lowers the total bytes read, nor one more writer the total bytes written."""
     device = unthrottled(name)
     state = device.initial()
-    load = load._replace(client_read_iops=0.0)  # small reads do give way to a large stream
+    load = load._replace(client_read_iops=0.0)  # small reads do yield to a large stream
     read, write = rates(device, state, load)
     more_read, _ = rates(device, state, load._replace(readers=load.readers + 1))
     _, more_write = rates(device, state, load._replace(writers=load.writers + 1))
@@ -140,8 +140,8 @@ def test_more_streams_never_move_less_on_solid_state(name: str, load: Load) -> N
 @every_device
 @settings(max_examples=40, deadline=None)
 @given(load=LOADS)
-def test_a_stretch_may_be_cut_anywhere(name: str, load: Load) -> None:
-    """Advancing by a stretch of constant rates leaves the state that advancing by its two halves does."""
+def test_advancing_in_two_steps_gives_the_same_state(name: str, load: Load) -> None:
+    """Advancing by one step at constant rates gives the same state as advancing by its two halves."""
     device = unthrottled(name)
     state = device.initial()
     grant = device.allocate(state, load)
@@ -169,7 +169,7 @@ def test_a_stretch_may_be_cut_anywhere(name: str, load: Load) -> None:
     ids=["streams", "writers and log", "reads"],
 )
 def test_caps_hold_over_long_times(name: str, load: Load) -> None:
-    """Over a minute no direction moves more than cap x time plus one slice, and a greedy one moves all of its cap."""
+    """In a minute no direction transfers more than cap x time plus one slice; saturating writes use all of it."""
     cap, iops, seconds = 4 * MIB, 30.0, 60.0
     device = setup(name, write_cap="4MiB/s", read_cap="4MiB/s").device
     _, flow, _ = drive(device, load, seconds)
@@ -191,10 +191,10 @@ CAPS = st.none() | st.sampled_from([1e5, 3e6, 2e8, 5e9])
 @every_device
 @settings(max_examples=60, deadline=None)
 @given(load=LOADS, write_cap=CAPS, read_cap=CAPS, iops_cap=st.none() | st.sampled_from([20.0, 5e3]))
-def test_without_credit_nobody_exceeds_a_cap(
+def test_without_allowance_no_direction_exceeds_its_cap(
     name: str, load: Load, write_cap: float | None, read_cap: float | None, iops_cap: float | None
 ) -> None:
-    """With all credit used up, no direction exceeds its caps, and whoever asks still gets something."""
+    """With the allowance used up, no direction exceeds its caps, and every requester still gets a rate above 0."""
     device = Throttled(unthrottled(name), write_cap=write_cap, read_cap=read_cap, iops_cap=iops_cap)
     full = Window(left_s=0.2, passed_bytes=1e15, passed_ios=1e15)
     empty = device.initial()._replace(read=full, write=full)
@@ -212,7 +212,7 @@ def test_without_credit_nobody_exceeds_a_cap(
 
 @every_device
 def test_a_throttle_without_caps_changes_nothing(name: str) -> None:
-    """No cap, no wrapper; a cap far above the device leaves its answers as they are."""
+    """Without caps the device is not wrapped; a cap far above the device leaves its grants unchanged."""
     load = Load(readers=3, writers=2, client_read_iops=50.0, client_write_bytes_per_s=1e5)
     plain, capped = unthrottled(name), setup(name, write_cap="1PB/s", read_cap="1PB/s").device
     assert isinstance(capped, Throttled)
@@ -221,7 +221,7 @@ def test_a_throttle_without_caps_changes_nothing(name: str) -> None:
 
 @every_device
 def test_facts_and_fsync(name: str) -> None:
-    """A cache flush takes some time; amplification is at least 1 where it applies, endurance positive where rated."""
+    """An fsync takes time; write amplification is at least 1 for flash, and rated endurance is positive."""
     device = unthrottled(name)
     state, _, _ = drive(device, Load(writers=2), 10.0)
     assert device.fsync_s(state) > 0

@@ -1,4 +1,4 @@
-"""Reference runs leave the same numbers as ever: summary, jobs and series, to the last bit.
+"""Reference runs give the same summary, jobs and series as before, to the last bit.
 
 `make digests` (LSMLAB_REWRITE=1) writes the digests of the present code; say in the commit which changed and why.
 """
@@ -29,5 +29,5 @@ def test_results_are_those_on_file(name: str, tmp_path: Path) -> None:
 
 
 def test_every_digest_belongs_to_a_run() -> None:
-    """A run that left the list takes its digests with it."""
+    """Every digest file belongs to a reference run, and every run has one."""
     assert sorted(RUNS) == sorted(p.stem for p in FOLDER.glob("*.json")), f"compare with {RUNS_FILE}"

@@ -1,4 +1,4 @@
-"""The examples in docstrings are true."""
+"""The examples in docstrings are correct."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name: str) -> None:
-    """Every example in the module's docstrings gives what it shows."""
+    """Every example in the module's docstrings gives the output that it shows."""
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
 
     assert 0 == result.failed

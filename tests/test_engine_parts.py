@@ -17,19 +17,19 @@ V78 = Version(7, 8)
 
 
 def options_of(**overrides: Any) -> RocksDbOptions:
-    """Options of a 7.8 store."""
+    """Return the options of a 7.8 store."""
     return resolve_options(V78, "library", overrides).options
 
 
 def test_default_options_give_default_pickers() -> None:
-    """The pickers' own defaults are the library's; only the periodic age of universal comes from sanitising."""
+    """The pickers' defaults are the library's; only universal's periodic_compaction_seconds comes from sanitising."""
     universal = tiered_picker(options_of(compaction_style="universal"), V78)
     assert UniversalPicker(V78, periodic_compaction_seconds=30 * 86_400) == universal
     assert FifoPicker(V78) == tiered_picker(options_of(compaction_style="fifo"), V78)
 
 
 def test_overrides_reach_the_picker() -> None:
-    """Members of the style's struct and the options beside it arrive under their own names."""
+    """Members of compaction_options_universal and options outside it reach the picker under their own names."""
     struct = {"size_ratio": 20, "min_merge_width": 3, "stop_style": "kCompactionStopStyleSimilarSize"}
     options = options_of(
         compaction_style="universal",
@@ -49,14 +49,14 @@ def test_overrides_reach_the_picker() -> None:
     assert expected == tiered_picker(options, V78)
 
 
-def test_levelled_style_is_not_made_here() -> None:
-    """The levelled picker has its own maker."""
+def test_leveled_style_is_refused() -> None:
+    """tiered_picker refuses leveled compaction, which has its own factory."""
     with pytest.raises(InputError, match="compaction_style"):
         tiered_picker(options_of(), V78)
 
 
 def test_rate_limiter_from_options() -> None:
-    """No rate, no limiter; otherwise rate, period and half of the maximum at the start of an auto-tuned one."""
+    """Rate 0 makes no limiter; else rate and period apply, and an auto-tuned limiter starts at half of the maximum."""
     assert RocksDbScheduler(options_of(), V78).limiter() is None
     made = RocksDbScheduler(
         options_of(

@@ -1,4 +1,4 @@
-"""events.parquet: replayed from the start, the version edits give the tree of the run."""
+"""events.parquet: replayed from the start, its version edits give the tree of the run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ENGINES = [name for name, overrides in RUNS.items() if any(o.startswith("engine=
 STORES = [name for name in RUNS if name.startswith(("store_", "load_preload", "load_ycsb"))]
 
 
-def finished(config: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Phase]:
-    """A run, and its stores as they were at its end."""
+def run_to_end(config: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Phase]:
+    """Return the result of a run, and its stores as they were at the end."""
     phases: list[Phase] = []
     settle = Phase.settle
 
@@ -30,11 +30,11 @@ def finished(config: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> tupl
         phases.append(phase)
 
     monkeypatch.setattr(Phase, "settle", watched)
-    return run(config), phases[-1]  # a prefill ends first
+    return run(config), phases[-1]  # the phase of a prefill ends first
 
 
 def as_rows(files: Iterable[SortedFile], keys: float) -> list[tuple[float, ...]]:
-    """Number, key range, bytes and entries of files, as the log rounds them."""
+    """Return number, key range, bytes and entries of files, rounded as in events.parquet."""
     return [
         (f.number, float(np.float32(f.lo / keys)), float(np.float32(f.hi / keys)), f.size_bytes, round(f.entries))
         for f in files
@@ -42,14 +42,14 @@ def as_rows(files: Iterable[SortedFile], keys: float) -> list[tuple[float, ...]]
 
 
 def as_states(files: Iterable[FileState]) -> list[tuple[float, ...]]:
-    """The same of replayed files."""
+    """Return the same of replayed files."""
     return [(f.number, f.smallest, f.largest, f.size_bytes, f.entries) for f in files]
 
 
 @pytest.mark.parametrize("name", sorted({*ENGINES, *STORES}))
 def test_edits_give_the_final_tree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every level, frozen file and slice at the end of the run is what the edits say; L0 in its order."""
-    result, phase = finished(configuration(*RUNS[name]), monkeypatch)
+    """Replayed edits give every level, frozen file and slice at the end of the run, and the order of L0."""
+    result, phase = run_to_end(configuration(*RUNS[name]), monkeypatch)
     keys = 2.0 * phase.setup.sample.population
     assert result.events is not None
     for family in phase.families:
@@ -63,8 +63,8 @@ def test_edits_give_the_final_tree(name: str, monkeypatch: pytest.MonkeyPatch) -
         assert slices == {number: [s.number for s in parts] for number, parts in replayed.slices.items()}
 
 
-def test_the_tree_at_the_start_is_logged() -> None:
-    """An initial tree is there at time 0, as files of no job."""
+def test_the_initial_tree_is_in_the_events() -> None:
+    """The files of an initial tree exist at time 0 and belong to no job."""
     tree = "initial_tree=[{level:0,size_bytes:1MiB,files:3},{level:2,size_bytes:2MiB,files:4}]"
     result = run(configuration(*SMALL, tree, "workload.duration=1s"))
     assert result.events is not None
@@ -75,7 +75,7 @@ def test_the_tree_at_the_start_is_logged() -> None:
 
 
 def test_events_can_be_left_out(tmp_path: Path) -> None:
-    """With save.events=false there is no table, and everything else is the same."""
+    """With save.events=false there is no events.parquet, and all other results are the same."""
     overrides = (*SMALL, "workload.duration=1s")
     kept, left_out = run(configuration(*overrides)), run(configuration(*overrides, "save.events=false"))
     left_out.save(tmp_path)
@@ -87,7 +87,7 @@ def test_events_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_events_of_a_switch_and_a_flush() -> None:
-    """Each memtable switch has a row, and each flush creates the file that its job says."""
+    """Each memtable switch has a row, and the files of each flush have the bytes and end time of its job."""
     result = run(configuration(*SMALL, "workload.duration=1s"))
     events, jobs = result.events_frame(), result.jobs_frame()
     flushes = jobs[(jobs.kind == "flush") & (jobs.output_files > 0)]
@@ -98,8 +98,8 @@ def test_events_of_a_switch_and_a_flush() -> None:
     assert sorted(flushes.end_s) == sorted(created.time_s)
 
 
-def test_what_a_row_costs(tmp_path: Path) -> None:
-    """200 bytes of events.parquet for each job at most: 20 MB for 100,000 jobs."""
+def test_events_stay_small(tmp_path: Path) -> None:
+    """events.parquet takes at most 200 bytes per job (20 MB for 100,000 jobs) plus 20 kB."""
     result = run(configuration(*SMALL, "workload.duration=10s", "workload.num=2M"))
     result.save(tmp_path)
 

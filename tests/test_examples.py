@@ -1,4 +1,4 @@
-"""Every example in the README and in docs/ runs, and shows what it says it shows.
+"""Every example in the README and in docs/ runs and prints the output that the page shows.
 
 A YAML block that begins with a comment such as `# jobs.yaml` is a file of that name for the commands below it.
 """
@@ -21,12 +21,12 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """(language, text) of a page's examples; ```sh blocks change the machine and are left alone."""
+    """Return (language, text) of a page's examples; ```sh blocks change the machine and are skipped."""
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
 def commands(text: str) -> list[tuple[str, str]]:
-    """(command, expected output) of a console block; lines that begin with "$ " are commands."""
+    """Return (command, expected output) of a console block; lines that begin with "$ " are commands."""
     found: list[tuple[str, str]] = []
     for line in text.splitlines():
         if line.startswith("$ "):
@@ -38,7 +38,7 @@ def commands(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples_run(page: Path, tmp_path: Path) -> None:
-    """Console examples succeed and print what the page shows ("..." stands for anything); Python examples run."""
+    """Console examples succeed and print what the page shows ("..." matches anything); Python examples run."""
     (tmp_path / "validation").symlink_to(ROOT / "validation")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     python: list[str] = []
@@ -68,8 +68,8 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
         assert 0 == done.returncode, done.stderr
 
 
-def test_links_lead_somewhere() -> None:
-    """Every relative link of a page names a file."""
+def test_links_name_files() -> None:
+    """Every relative link of a page names an existing file."""
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
         for page in PAGES

@@ -18,14 +18,14 @@ NOTHING = DoNothing()
 
 
 def l0_tree(sizes: list[int], created_s: list[float] | None = None) -> Tree:
-    """Build an L0 of overlapping files, sizes and times newest first."""
+    """Return an L0 of overlapping files; sizes and creation times are newest first."""
     times = created_s or [0.0] * len(sizes)
     count = len(sizes)
     return Tree(l0=[SortedFile(count - i, 0, 99, sizes[i], created_s=times[i]) for i in range(count)])
 
 
 def sizes_after_flushes(picker: FifoPicker, flushes: int) -> list[list[int]]:
-    """L0 sizes, newest first, after every flush of size 100 and the jobs that it starts."""
+    """Return the L0 file sizes, newest first, after each flush of 100 bytes and the compactions that it triggers."""
     tree, states = l0_tree([]), []
     for number in range(1, flushes + 1):
         tree.install((), [(0, [SortedFile(number, 0, 99, 100)])])
@@ -36,10 +36,10 @@ def sizes_after_flushes(picker: FifoPicker, flushes: int) -> list[list[int]]:
     return states
 
 
-def test_merged_files_fill_up_to_the_limit_then_the_oldest_goes() -> None:
-    """Four flushes merge into one file; five of those are no excess yet; one flush more drops the oldest.
+def test_compacted_files_fill_the_limit_then_the_oldest_is_deleted() -> None:
+    """Four flushes become one file, five of these files are within the limit, and one more flush deletes the oldest.
 
-    See (behaviour/universal-and-fifo.md, Worked FIFO sequences).
+    Source: (behaviour/universal-and-fifo.md, Worked FIFO sequences).
     """
     picker = FifoPicker(V98, max_table_files_size=2000, allow_compaction=True, write_buffer_size=125)
     states = sizes_after_flushes(picker, 21)
@@ -48,26 +48,26 @@ def test_merged_files_fill_up_to_the_limit_then_the_oldest_goes() -> None:
     assert states[20] == [100] + [400] * 4
 
 
-def test_without_merges_one_file_goes_for_one() -> None:
-    """Twenty files fit, the twenty-first deletes one (behaviour/universal-and-fifo.md, Worked FIFO sequences)."""
+def test_without_compaction_each_flush_deletes_one_file() -> None:
+    """Twenty files fit, and the twenty-first deletes one (behaviour/universal-and-fifo.md, Worked FIFO sequences)."""
     states = sizes_after_flushes(FifoPicker(V98, max_table_files_size=2000), 22)
     assert [len(state) for state in states[19:]] == [20, 20, 20]
 
 
-def test_ttl_takes_the_expired_tail() -> None:
-    """Files of t = 0, 0, 0, 1, 1, 2, ttl 3, at t = 4: those created before 1 go.
+def test_ttl_deletes_expired_files() -> None:
+    """Of files created at 0, 0, 0, 1, 1 and 2 s, ttl=3 deletes at 4 s those created before 1 s.
 
-    See (behaviour/universal-and-fifo.md, Worked FIFO sequences).
+    Source: (behaviour/universal-and-fifo.md, Worked FIFO sequences).
     """
     tree = l0_tree([1] * 6, [2, 1, 1, 0, 0, 0])
     pick = FifoPicker(V98, max_table_files_size=20, ttl=3).pick(tree, (), 4.0)
     assert Drop(((0, tuple(reversed(tree.l0[3:]))),), "FIFOTtl", 3.0) == pick
 
 
-def test_ttl_gives_way_to_size_where_too_much_remains() -> None:
-    """With a limit of 2 the three that remain are too much, so the size rule deletes down to 2.
+def test_size_rule_applies_if_ttl_leaves_too_much() -> None:
+    """With a limit of 2 the three unexpired files are too much, so the size rule deletes down to 2.
 
-    See (behaviour/universal-and-fifo.md, Worked FIFO sequences).
+    Source: (behaviour/universal-and-fifo.md, Worked FIFO sequences).
     """
     tree = l0_tree([1] * 6, [2, 1, 1, 0, 0, 0])
     pick = FifoPicker(V98, max_table_files_size=2, ttl=3).pick(tree, (), 4.0)
@@ -77,20 +77,20 @@ def test_ttl_gives_way_to_size_where_too_much_remains() -> None:
 
 @pytest.mark.parametrize(("version", "score"), [(V78, 2.0), (V98, 1.2)])
 def test_score(version: Version, score: float) -> None:
-    """7.8 takes the largest part; later versions look at the file count only while the size part is below 1."""
+    """7.8 takes the largest part of the score; later versions use the file count only if the size part is below 1."""
     picker = FifoPicker(version, max_table_files_size=5, allow_compaction=True, level0_file_num_compaction_trigger=3)
     assert pytest.approx(score) == picker.scores(l0_tree([1] * 6))[0]
 
 
-def test_score_of_expired_files_queues_the_store() -> None:
-    """The number of expired free files is part of the score once the time is known."""
+def test_expired_files_need_compaction() -> None:
+    """Expired files that are not busy raise the score once the current time is known."""
     tree = l0_tree([1, 1], [5, 0])
     picker = FifoPicker(V98, ttl=3)
     assert [picker.needs_compaction(tree, now_s) for now_s in (0.0, 3.0, 4.0)] == [False, False, True]
 
 
-def test_merge_guard() -> None:
-    """Files of 0.82 memtables merge from the trigger on; files of one whole memtable only twelve at a time."""
+def test_intra_l0_compaction_needs_small_files() -> None:
+    """Files of 0.82 memtables are compacted from the trigger on, files of one whole memtable only twelve at a time."""
     small = FifoPicker(V98, allow_compaction=True, write_buffer_size=100)
     pick = small.pick(l0_tree([82] * 4), (), 0.0)
     assert isinstance(pick, Compaction)
@@ -99,8 +99,8 @@ def test_merge_guard() -> None:
     assert merged == [False, False, True]
 
 
-def test_merge_ends_before_a_merged_a_busy_or_one_file_too_many() -> None:
-    """A merged file raises the work per file, a busy file ends the block, max_compaction_bytes limits it."""
+def test_compaction_inputs_end_at_a_large_busy_or_excess_file() -> None:
+    """A large compacted file or a busy file ends the inputs; max_compaction_bytes limits them."""
     options: dict[str, Any] = {"allow_compaction": True, "write_buffer_size": 100}
     mixed = FifoPicker(V98, **options).pick(l0_tree([10] * 5 + [40, 40]), (), 0.0)
     assert isinstance(mixed, Compaction)
@@ -116,7 +116,7 @@ def test_merge_ends_before_a_merged_a_busy_or_one_file_too_many() -> None:
 
 
 def test_deletions_wait_for_running_jobs() -> None:
-    """While a merge runs an oversized or expired store deletes nothing."""
+    """While a compaction runs, a store that is too large or has expired files deletes nothing."""
     tree = l0_tree([10, 10, 10])
     picker = FifoPicker(V98, max_table_files_size=15, ttl=3)
     assert isinstance(picker.pick(tree, (), 100.0), Drop)
@@ -127,8 +127,8 @@ def test_deletions_wait_for_running_jobs() -> None:
     ("version", "limit", "dropped"),
     [(Version(7, 10), 25, [1]), (Version(7, 10), 30, []), (V78, 30, [1]), (Version(7, 7), 5, [7])],
 )
-def test_multi_level_store_is_drained(version: Version, limit: int, dropped: list[int]) -> None:
-    """From 7.8 on the deepest level goes first, in key order; 7.8 and 7.9 delete a file even without an excess."""
+def test_levels_below_l0_are_deleted_first(version: Version, limit: int, dropped: list[int]) -> None:
+    """Since 7.8 the deepest level is deleted first, in key order; 7.8 and 7.9 delete a file even without an excess."""
     last = [SortedFile(1, 0, 9, 10), SortedFile(2, 10, 19, 10)]
     tree = Tree(l0=[SortedFile(7, 0, 99, 10)], levels=[Level(last if n == 3 else []) for n in range(7)])
     pick = FifoPicker(version, max_table_files_size=limit).pick(tree, (), 0.0)
@@ -136,14 +136,14 @@ def test_multi_level_store_is_drained(version: Version, limit: int, dropped: lis
 
 
 def test_zero_limit_deletes_everything() -> None:
-    """db_bench's default of max_table_files_size 0: whatever is flushed is deleted."""
+    """With db_bench's default max_table_files_size=0 every flushed file is deleted."""
     picker = FifoPicker(V98, max_table_files_size=0, allow_compaction=True)
     assert sizes_after_flushes(picker, 3) == [[], [], []]
     assert not picker.needs_compaction(l0_tree([]), 0.0)
 
 
 @pytest.mark.parametrize("name", ["age_for_warm", "max_data_files_size", "use_kv_ratio_compaction"])
-def test_what_is_not_modelled_is_refused(name: str) -> None:
+def test_options_without_a_model_are_refused(name: str) -> None:
     """Temperatures and separated blobs raise InputError that names the option."""
     options: dict[str, Any] = {name: 1}
     with pytest.raises(InputError, match=name):

@@ -1,6 +1,6 @@
 """Results do not depend on the Python version: the simulator does not add floats with `sum`.
 
-Since Python 3.12 `sum` carries rounding errors along, so the last digits differ from 3.11 (lsmlab.models.sums).
+Since Python 3.12 `sum` compensates rounding errors, so the last digits differ from 3.11 (lsmlab.models.sums).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from running import configuration
 ROOT = Path(__file__).parents[1]
 FOLDERS = tuple(f"{ROOT / name}/" for name in ("models", "sim"))
 RUNS = ("adoc", "ldc", "vlsm_silk", "device_pmem", "load_mixgraph", "load_ycsb", "store_shards", "store_subcompactions")
-"""Reference runs that together pass through most of the code: tuners, slices, caps, several clients and shards."""
+"""Reference runs that together execute most of the code: tuners, slices, caps, several clients and shards."""
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_no_floats_are_added_by_sum(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """No call of `sum` in models or sim adds three floats or more; two give the same result in every order."""
+    """No call of `sum` in models or sim adds three floats or more; two floats give the same result in every order."""
     plain = builtins.sum
     found: set[str] = set()
 

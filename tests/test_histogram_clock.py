@@ -1,4 +1,4 @@
-"""RocksDB's histograms of latencies: whole microseconds, buckets, a straight line inside each."""
+"""RocksDB's latency histograms: a clock of whole microseconds, buckets, and linear interpolation inside each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from lsmlab.sim.clients.latency import QUANTILES, LatencyDistribution, Unstalled
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, printed_percentiles, seen_below
 
 
-def test_a_constant_time_is_seen_as_one_of_two() -> None:
-    """1.3 us is seen as 1 in seven of ten cases, as 2 in three: the median stands at 5/7 of the first bucket."""
+def test_a_constant_time_falls_into_two_buckets() -> None:
+    """1.3 us is measured as 1 us with probability 0.7, as 2 us with 0.3; the median is at 5/7 of the first bucket."""
     seen = seen_below(lambda x: (x >= 1.3).astype(float), [1, 2, 3])
 
     assert [0.7, 1.0, 1.0] == pytest.approx(seen.tolist(), abs=0.02)
@@ -18,8 +18,8 @@ def test_a_constant_time_is_seen_as_one_of_two() -> None:
     assert printed["p85"] == pytest.approx((1.0 + 0.15 / 0.3) * 1e-6, abs=0.05e-6)
 
 
-def test_percentiles_are_those_of_a_clock_and_a_histogram() -> None:
-    """Log-logistic writes and a few sleeps, read by a clock and counted as RocksDB does it: the same percentiles."""
+def test_percentiles_are_those_of_the_measured_histogram() -> None:
+    """Percentiles equal those of log-logistic writes and a few sleeps after RocksDB's clock and buckets."""
     rng = np.random.default_rng(1)
     part = Unstalled(2e6, 1.6e-6, 0.36)
     pieces = np.array([(0.0, 4000.0, 1.0e-3, 1.1e-3)])
@@ -43,6 +43,6 @@ def test_percentiles_are_those_of_a_clock_and_a_histogram() -> None:
         assert found[name] * 1e6 == pytest.approx(min(expected, seen.max()), rel=0.03), name
 
 
-def test_nothing_is_printed_of_nothing() -> None:
+def test_percentiles_without_operations_are_zero() -> None:
     """Without operations percentiles are 0."""
     assert {"p50": 0.0} == printed_percentiles(np.array([1e-6]), np.array([0.0]), 0.0, {"p50": 0.5})

@@ -1,4 +1,4 @@
-"""`lsmlab import`: what it writes can be read, run and looked at."""
+"""`lsmlab import`: its output can be read, simulated and drawn."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the reference data a
 
 @pytest.fixture(scope="module")
 def sample() -> Sample:
-    """What the log holds."""
+    """Return a synthetic LOG with known totals."""
     return Sample().run(40)
 
 
 @pytest.fixture(scope="module")
 def imported(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which that log was imported."""
+    """Return the directory into which that LOG was imported."""
     folder = tmp_path_factory.mktemp("import")
     (folder / "LOG").write_text(sample.text)
     assert 0 == import_log([str(folder / "LOG"), "--out", str(folder / "out")])
     return folder / "out"
 
 
-def test_what_it_writes(imported: Path) -> None:
-    """Tables, a configuration, a trace, a summary and a page; nothing unfinished beside them."""
+def test_files_of_an_import(imported: Path) -> None:
+    """An import writes tables, configurations, a trace, a summary and a page, and leaves no temporary files."""
     assert {
         "jobs.parquet", "stalls.parquet", "series.parquet", "levels.parquet", "statistics.parquet", "compaction_tables.parquet",
         "latency.parquet", "summary.json", "trace.csv", "experiment/imported.yaml", "experiment/imported_full_speed.yaml",
@@ -61,7 +61,7 @@ def test_what_it_writes(imported: Path) -> None:
 
 
 def test_tables_have_the_simulators_columns(imported: Path, sample: Sample) -> None:
-    """The same names mean the same, so sums over a table are the totals of the log."""
+    """Tables of an import have the columns of a run, and their sums are the totals of the LOG."""
     jobs = pq.read_table(imported / "jobs.parquet").to_pandas()
     series = pq.read_table(imported / "series.parquet").to_pandas()
     levels = pq.read_table(imported / "levels.parquet").to_pandas()
@@ -77,8 +77,8 @@ def test_tables_have_the_simulators_columns(imported: Path, sample: Sample) -> N
     assert list(np.arange(1, len(series) + 1)) == list(series.t_s)
 
 
-def test_stalls_wait_for_the_flush(imported: Path, sample: Sample) -> None:
-    """A memtable stop's chain is the flush whose commit ended it."""
+def test_stalls_end_with_a_flush(imported: Path, sample: Sample) -> None:
+    """The chain of a memtable stop is the flush whose commit ended it."""
     stalls = pq.read_table(imported / "stalls.parquet").to_pandas()
     jobs = pq.read_table(imported / "jobs.parquet").to_pandas().set_index("job")
     stops = stalls[stalls.cause == "memtable_stop"]
@@ -90,7 +90,7 @@ def test_stalls_wait_for_the_flush(imported: Path, sample: Sample) -> None:
 
 
 def test_statistics_keep_their_columns(imported: Path) -> None:
-    """Dumps and both kinds of compaction tables are rows, in RocksDB's own column names."""
+    """Statistics dumps and both kinds of compaction tables become rows with RocksDB's own column names."""
     statistics = pq.read_table(imported / "statistics.parquet").to_pandas()
     tables = pq.read_table(imported / "compaction_tables.parquet").to_pandas()
 
@@ -103,7 +103,7 @@ def test_statistics_keep_their_columns(imported: Path) -> None:
 
 
 def test_the_configuration_composes(imported: Path) -> None:
-    """The experiment is one that `lsmlab run` accepts: store, load, and fitted costs with their errors."""
+    """`lsmlab run` accepts the experiment with its store, load, and fitted costs with their errors."""
     config = compose(["experiment=imported"], [imported])
 
     assert "7.8" == config["engine"]["version"]
@@ -116,7 +116,7 @@ def test_the_configuration_composes(imported: Path) -> None:
 
 
 def test_the_configuration_runs(imported: Path, sample: Sample, tmp_path: Path) -> None:
-    """The simulated store does about what the log's did: as many writes, flushes within a tenth."""
+    """The simulated store does as many writes as the LOG's within 5 %, and flushes as many bytes within 10 %."""
     assert 0 == main(
         ["run", "--config-dir", str(imported), "experiment=imported", "--out", str(tmp_path), "--no-report"]
     )
@@ -127,7 +127,7 @@ def test_the_configuration_runs(imported: Path, sample: Sample, tmp_path: Path) 
 
 
 def test_full_speed_runs_the_same_operations(imported: Path, sample: Sample, tmp_path: Path) -> None:
-    """Clients that never wait write as many entries in less time."""
+    """A closed loop writes as many entries in less time."""
     assert 0 == main(
         ["run", "--config-dir", str(imported), "experiment=imported_full_speed", "--out", str(tmp_path), "--no-report"]
     )
@@ -138,7 +138,7 @@ def test_full_speed_runs_the_same_operations(imported: Path, sample: Sample, tmp
 
 
 def test_json_is_the_summary(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """--json prints one document: summary.json, and where the rest lies."""
+    """--json prints summary.json with the output directory and the next command, and writes no page."""
     assert 0 == import_log([str(imported.parent / "LOG"), "--out", str(tmp_path / "out"), "--json"])
     printed = json.loads(capsys.readouterr().out)
     saved = json.loads((tmp_path / "out" / "summary.json").read_text())
@@ -148,8 +148,8 @@ def test_json_is_the_summary(imported: Path, tmp_path: Path, capsys: pytest.Capt
     assert 0 == saved["import"]["unreadable"]
 
 
-def test_the_terminal_says_what_counts(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Totals, load and machine with their errors, whether all was read, and the command to go on with."""
+def test_the_printed_summary(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The output gives totals, load, machine with errors, completeness of the LOG, and the commands to run next."""
     import_log([str(imported.parent / "LOG"), "--out", str(tmp_path / "out"), "--no-report"])
     shown = capsys.readouterr().out
 
@@ -162,7 +162,7 @@ def test_the_terminal_says_what_counts(imported: Path, tmp_path: Path, capsys: p
 
 
 def test_the_page(imported: Path) -> None:
-    """One file, with what happened, what was inferred and the real clock; `lsmlab report` draws it again."""
+    """The page shows jobs, stalls, and the inferred load and machine by real time; `lsmlab report` redraws it."""
     page = (imported / "report.html").read_text()
 
     for part in ("Throughput and write stalls", "Bytes moved by each consumer", "Background jobs",
@@ -175,8 +175,8 @@ def test_the_page(imported: Path) -> None:
     again.unlink()
 
 
-def test_a_damaged_log_says_so(sample: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What could not be read stands in the terminal, in the JSON and on the page."""
+def test_damage_of_a_log_is_reported(sample: Sample, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Unreadable lines are reported on the terminal, in the JSON and on the page."""
     lines = [
         line.replace("flush_finished", "flush_fin\x00shed") if i == 150 else line for i, line in enumerate(sample.lines)
     ]
@@ -191,11 +191,11 @@ def test_a_damaged_log_says_so(sample: Sample, tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_report_gives_the_rate(sample: Sample, tmp_path: Path) -> None:
-    """db_bench's own report takes the place of what memtables tell."""
+    """The rate comes from db_bench's report, not from memtables, if there is a report."""
     (tmp_path / "LOG").write_text(sample.text)
     length_s = 6
-    each = sample.totals["flush_count"] * ENTRIES / length_s
-    rows = [each * (1 + 0.1 * (-1) ** i) for i in range(length_s)]
+    mean_rate = sample.totals["flush_count"] * ENTRIES / length_s
+    rows = [mean_rate * (1 + 0.1 * (-1) ** i) for i in range(length_s)]
     lines = "".join(f"{i + 1},{n}\n" for i, n in enumerate(rows))
     (tmp_path / "report.csv").write_text(f"secs_elapsed,interval_qps\n{lines}")
     reading = read(tmp_path / "LOG", None, tmp_path / "report.csv")
@@ -206,20 +206,21 @@ def test_a_report_gives_the_rate(sample: Sample, tmp_path: Path) -> None:
 
 
 def test_a_report_in_microseconds(sample: Sample, tmp_path: Path) -> None:
-    """Some releases' db_bench writes the clock in microseconds, ten rows per second: the rate is still per second."""
+    """A report with ten rows per second and times in microseconds, as of some releases, gives the rate per second."""
     (tmp_path / "LOG").write_text(sample.text)
-    each = round(sample.totals["flush_count"] * ENTRIES / 60)
-    lines = "".join(f"{1_601_756_502_388_423 + 100_000 * i},{each}\n" for i in range(60))
+    per_row = round(sample.totals["flush_count"] * ENTRIES / 60)
+    lines = "".join(f"{1_601_756_502_388_423 + 100_000 * i},{per_row}\
+" for i in range(60))
     (tmp_path / "report.csv").write_text(f"now_micros,interval_qps\n{lines}")
     found = infer_workload(read(tmp_path / "LOG", None, tmp_path / "report.csv"))
 
     assert 6.0 == pytest.approx(found.until_s)
-    assert [10.0 * each] * 60 == pytest.approx(list(found.rate_per_s))
+    assert [10.0 * per_row] * 60 == pytest.approx(list(found.rate_per_s))
 
 
 @pytest.mark.parametrize("rows", ["1,200000\n2,200000\n3,200000\n", "1,10\n2,10\n3,10\n"])
 def test_a_report_of_another_run_is_not_used(rows: str, sample: Sample, tmp_path: Path) -> None:
-    """Its operations are not those that the log's flushes took: the log's rate counts, and it is said why."""
+    """If the operations of the report differ from those of the flushes, the LOG's rate is used, and a note says why."""
     (tmp_path / "LOG").write_text(sample.text)
     (tmp_path / "report.csv").write_text(f"secs_elapsed,interval_qps\n{rows}")
     reading = read(tmp_path / "LOG", None, tmp_path / "report.csv")
@@ -229,7 +230,7 @@ def test_a_report_of_another_run_is_not_used(rows: str, sample: Sample, tmp_path
 
 
 def test_the_load_of_a_recording() -> None:
-    """Of a recorded fillrandom over a million keys: entries, keys and sizes as db_bench was told."""
+    """Key count and sizes of a recorded fillrandom are those of its db_bench flags."""
     found = infer_workload(read(RECORDING))
     told = json.loads((RECORDING.parent / "meta.json").read_text())["workload"]
 
@@ -241,7 +242,7 @@ def test_the_load_of_a_recording() -> None:
 
 
 def test_keys_from_repetitions() -> None:
-    """Draws from a known number of keys give that number back, within the standard error."""
+    """The number of keys is recovered from repetitions among random draws, within the standard error."""
     rng = np.random.default_rng(5)
     keys, batches = 200_000, [9_000] * 20
     dropped = sum(n - len(np.unique(rng.integers(0, keys, n))) for n in batches)
@@ -250,15 +251,15 @@ def test_keys_from_repetitions() -> None:
 
 
 def test_zipf_from_collisions() -> None:
-    """The constant that is put in comes out of the chance that two draws are equal."""
+    """The zipfian constant is recovered from the probability that two draws are equal."""
     ranks = np.arange(1, 100_001, dtype=float)
     chances = ranks**-0.9 / (ranks**-0.9).sum()
 
     assert 0.9 == pytest.approx(zipf_constant(1 / float((chances**2).sum()), 100_000), abs=0.002)
 
 
-def test_costs_per_entry_and_byte_are_told_apart_where_they_can_be(sample: Sample, tmp_path: Path) -> None:
-    """Entries of one size give one factor, and it is said that they do."""
+def test_entries_of_one_size_scale_costs_per_entry_and_byte(sample: Sample, tmp_path: Path) -> None:
+    """Entries of one size give one common factor for both costs, and the basis says so."""
     (tmp_path / "LOG").write_text(sample.text)
     rates = estimate(Observation(read(tmp_path / "LOG"), entry_bytes=116.0))
     record, byte = rates.get("host.compaction_record"), rates.get("host.compaction_byte")
@@ -275,8 +276,8 @@ def test_costs_per_entry_and_byte_are_told_apart_where_they_can_be(sample: Sampl
     assert cpu == pytest.approx(fitted, rel=1e-6)
 
 
-def test_estimators_get_the_estimates_that_they_name(sample: Sample, tmp_path: Path) -> None:
-    """Each estimator runs after those that it needs, and gives the same result from the named estimates alone, twice."""
+def test_estimators_depend_only_on_the_estimates_they_name(sample: Sample, tmp_path: Path) -> None:
+    """Each estimator runs after those in `needs`, and depends on no other state: two calls give the same estimates."""
     (tmp_path / "LOG").write_text(sample.text)
     observation = Observation(read(tmp_path / "LOG"), entry_bytes=116.0)
     whole = estimate(observation)
@@ -307,7 +308,7 @@ def test_estimators_get_the_estimates_that_they_name(sample: Sample, tmp_path: P
 def test_bad_input_is_one_line(
     arguments: list[str], words: str, sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bad input is named with its remedy, and leaves nothing behind."""
+    """Bad input raises an error with its remedy and leaves no files."""
     monkeypatch.chdir(tmp_path)
     Path("LOG").write_text(sample.text)
     Path("README.md").write_text("# Compaction Stats\n\nwords\n")
@@ -322,7 +323,7 @@ def test_bad_input_is_one_line(
     [("silk/lp_T40_p40_off", 40e6), ("adoc/bw60_wb8_ADOC", 60 * 2**20)],
 )
 def test_a_cap_is_found(run: str, limit_bytes_per_s: float) -> None:
-    """Runs on a device whose writes were capped show the cap: within 5 %, and within two standard errors."""
+    """The write cap of a device is found within 5 % and within two standard errors."""
     reading = read(DATA / "real_engines" / run / "LOG.gz")
     found = estimate(Observation(reading, entry_bytes=1016.0))
     written = found.get("device.write_limit")
@@ -336,7 +337,7 @@ def test_a_cap_is_found(run: str, limit_bytes_per_s: float) -> None:
 
 @needs_data
 def test_idle_clients_are_not_at_full_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An open loop that is stalled for a third of its time still writes at its own rate: the trace is what to run."""
+    """An open loop stalled for a third of its time still writes at its own rate, so the import suggests the trace."""
     log = DATA / "real_engines" / "silk" / "lp_T40_p40_silk2" / "LOG.gz"
     assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
     found = read_parameters("imported", [tmp_path])
@@ -345,8 +346,8 @@ def test_idle_clients_are_not_at_full_speed(tmp_path: Path, capsys: pytest.Captu
     assert "write_op" not in found.host
 
 
-def test_a_rate_limiter_is_told_from_what_it_lets_pass(tmp_path: Path) -> None:
-    """A LOG prints a limiter's address, not its rate: what writes ran against is the rate, and no cap of the device."""
+def test_the_rate_of_a_limiter_is_estimated(tmp_path: Path) -> None:
+    """A LOG gives a rate limiter without its rate; the rate comes from the writes, and no device cap is set."""
     log = ROOT / "validation" / "cases" / "calibration" / "rl60_v200" / "1" / "LOG.xz"
     assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
     config = compose(["experiment=imported"], [tmp_path])
@@ -365,19 +366,19 @@ def test_a_rate_limiter_is_told_from_what_it_lets_pass(tmp_path: Path) -> None:
     ],
 )
 def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float, fsync_s: float, tmp_path: Path) -> None:
-    """Bandwidth and fsync of the device, and a write's cost, are those that the calibrator fits to all of that machine's LOGs."""
+    """Bandwidth, fsync and write cost are those of a fit to all LOGs of that machine."""
     assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
     found = read_parameters("imported", [tmp_path])
     drive = found.devices[base]
 
     assert bandwidth_bytes_per_s == pytest.approx(parse_quantity(drive["write_bandwidth"], "bytes_per_s"), rel=0.05)
-    assert fsync_s == pytest.approx(parse_quantity(drive["fsync_latency"], "seconds"), rel=0.5)  # a quantile, a median
+    assert fsync_s == pytest.approx(parse_quantity(drive["fsync_latency"], "seconds"), rel=0.5)  # quantile, median
     assert 3.0e-6 == pytest.approx(parse_quantity(found.host["write_op"], "seconds"), rel=0.2)
     assert compose(["experiment=imported_full_speed"], [tmp_path])["device"]["write_cap"] is None
 
 
-def test_the_kind_of_drive_is_told(imported: Path, tmp_path: Path) -> None:
-    """The constants that the log tells are those of the drive that the user names."""
+def test_the_user_names_the_kind_of_drive(imported: Path, tmp_path: Path) -> None:
+    """--device sets the model of the drive to which the fitted constants belong."""
     assert 0 == import_log([str(imported.parent / "LOG"), "--device", "sata", "--out", str(tmp_path), "--no-report"])
     config = compose(["experiment=imported"], [tmp_path])
 
@@ -385,8 +386,8 @@ def test_the_kind_of_drive_is_told(imported: Path, tmp_path: Path) -> None:
 
 
 @needs_data
-def test_a_cgroups_cap_is_told_from_a_slow_device(tmp_path: Path) -> None:
-    """Behind a cap of 400 MiB/s short fsyncs are faster than long ones, which no device's are: a cap is set, no bandwidth."""
+def test_a_cgroup_cap_is_not_a_slow_device(tmp_path: Path) -> None:
+    """Under a cap of 400 MiB/s short fsyncs are faster than long ones, unlike on a slow device: a cap is set."""
     log = "list_all_threads_pm_results_bandwidth_20GB_read_after_write_400_NVMeSSD_4CPU_64MB_LOG_284.gz"
     assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
 
@@ -395,7 +396,7 @@ def test_a_cgroups_cap_is_told_from_a_slow_device(tmp_path: Path) -> None:
 
 @needs_data
 def test_db_bench_output_is_a_log_too(tmp_path: Path) -> None:
-    """A file with nothing but db_bench's output gives the numbers of its tables."""
+    """A file with only db_bench's output gives the numbers of its tables."""
     path = DATA / "parser_samples" / "aislsm_dbbench_7.10.0_8KB_stalls.txt"
     assert 0 == import_log([str(path), "--out", str(tmp_path / "out"), "--json"])
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())

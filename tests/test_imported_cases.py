@@ -1,4 +1,4 @@
-"""Reruns and what-ifs from LOGs: what they take from the LOG, and what from the run that they predict."""
+"""Reruns and what-ifs from LOGs: the settings that come from the LOG and those of the run to predict."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ CALIBRATION = OWN_CASES / "calibration"
 
 @pytest.fixture(scope="module")
 def source() -> LogMachine:
-    """A recorded case under a cap of 80 MB/s."""
+    """Return a recorded case with a cap of 80 MB/s."""
     return LogMachine(read_case(CALIBRATION / "bw80_v200"))
 
 
 def test_a_rerun_takes_all_but_the_cores_from_the_log(source: LogMachine) -> None:
-    """Options, load, device and costs are the LOG's; nothing of the case's own parameter set is in it."""
+    """Options, load, device and costs come from the LOG, only the number of cores from the case."""
     again = source.rerun()
     assert again is not None
     config = again.config()
@@ -34,7 +34,7 @@ def test_a_rerun_takes_all_but_the_cores_from_the_log(source: LogMachine) -> Non
 
 
 def test_a_what_if_takes_store_and_load_from_its_target(source: LogMachine) -> None:
-    """Host and device are those of the LOG, all else is the other case's."""
+    """Host and device come from the LOG, all other settings from the target case."""
     target = read_case(OWN_CASES / "test" / "fan4_bw80")
     asked = source.what_if(target)
     own = {"host", "device"}
@@ -45,8 +45,8 @@ def test_a_what_if_takes_store_and_load_from_its_target(source: LogMachine) -> N
     assert target.measured["ops_per_s"] == asked.measured["ops_per_s"]
 
 
-def test_which_runs_are_predicted() -> None:
-    """Writers at full speed are run again; what-ifs stay on one machine; nothing is taken from quarantine."""
+def test_predicted_runs() -> None:
+    """Closed-loop writers are rerun, what-ifs stay on one machine, and quarantined cases are left out."""
     again, asked = [*reruns(CALIBRATION, ABSENT)], [*what_ifs(CALIBRATION, ABSENT)]
 
     assert {"bw80_v200 (rerun)", "cpu_v100 (rerun)", "rl60_v200 (rerun)"} <= _names(again)

@@ -1,4 +1,4 @@
-"""The house's shape: which folder may import which, and what may not be loaded at start."""
+"""Architecture: which package may import which, and which libraries must not be loaded at start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ["models", "sim", "validation", "reports"]
-"""From the ground up: each may import itself and what stands before it. configs is data."""
+"""Folders from the bottom up: each may import itself and earlier ones. configs contains data only."""
 ROOMS = {
     "models": [
         "errors", "sums", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
@@ -39,14 +39,16 @@ ROOMS = {
         "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip
-"""From the ground up, the packages and files of a folder: each may import itself and what stands before it. The contracts
-of policies come before the lineages; the __init__ of sim hands out names of several rooms."""
+"""Packages and files of a folder from the bottom up: each may import itself and earlier ones.
+
+The contracts of policies come before the lineages; the __init__ of sim re-exports names of several packages.
+"""
 FOLDERS = [*LAYERS, "configs"]
 READERS = {
     "models/options/options_file.py": "reads OPTIONS files and LOGs",
     "models/workloads/trace.py": "reads traces",
 }
-"""The files of models that may touch the file system: each reads one input format at the edge."""
+"""The only files of models that may read files: each reads one input format."""
 IO_MODULES = {
     "csv",
     "gzip",
@@ -64,12 +66,12 @@ IO_MODULES = {
 
 
 def modules(folder: str) -> list[Path]:
-    """The Python files of a folder."""
+    """Return the Python files of a folder."""
     return sorted(p for p in (ROOT / folder).rglob("*.py") if "__pycache__" not in p.parts)
 
 
 def imported(path: Path) -> set[str]:
-    """Every module named by an import statement of a file, and every name taken from one; those inside functions too."""
+    """Return every module and every name imported by a file, also inside functions."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -80,7 +82,7 @@ def imported(path: Path) -> set[str]:
 
 
 def loaded_by(statement: str) -> set[str]:
-    """Top-level names and dotted names of all modules that a statement loads in a fresh interpreter."""
+    """Return the names of all modules that a statement loads in a new interpreter."""
     program = f"{statement}\nimport sys\nprint('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
@@ -88,7 +90,7 @@ def loaded_by(statement: str) -> set[str]:
 
 @pytest.mark.parametrize("folder", LAYERS)
 def test_imports_point_one_way(folder: str) -> None:
-    """Layers are reports -> validation -> sim -> models: nothing imports a folder above its own."""
+    """Folders import only folders below them: reports -> validation -> sim -> models."""
     above = LAYERS[LAYERS.index(folder) + 1 :]
     offences = [
         f"{path.relative_to(ROOT)}: {name}"
@@ -101,8 +103,8 @@ def test_imports_point_one_way(folder: str) -> None:
 
 
 @pytest.mark.parametrize(("folder", "room"), [(folder, room) for folder, rooms in ROOMS.items() for room in rooms])
-def test_imports_between_rooms_point_one_way(folder: str, room: str) -> None:
-    """No file of a room imports a room that comes after it in the order above."""
+def test_imports_inside_folders_point_one_way(folder: str, room: str) -> None:
+    """No package or file imports one that comes after it in ROOMS."""
     above = [f"lsmlab.{folder.replace('/', '.')}.{other}" for other in ROOMS[folder][ROOMS[folder].index(room) + 1 :]]
     offences = [
         f"{path.relative_to(ROOT)}: {name}"
@@ -115,15 +117,15 @@ def test_imports_between_rooms_point_one_way(folder: str, room: str) -> None:
 
 
 @pytest.mark.parametrize("folder", ROOMS)
-def test_every_room_has_its_place_in_the_order(folder: str) -> None:
-    """No package or file of an ordered folder stands outside its order."""
+def test_every_package_has_a_place_in_the_order(folder: str) -> None:
+    """Every package and file of an ordered folder is listed in ROOMS."""
     found = {path.relative_to(ROOT / folder).parts[0].removesuffix(".py") for path in modules(folder)}
 
     assert {*ROOMS[folder], "__init__"} == found
 
 
-def test_no_circles() -> None:
-    """No file imports, by whatever way, a file that imports it; not even for the type checker."""
+def test_no_import_cycles() -> None:
+    """No file imports itself through other files, not even for the type checker."""
     paths = {
         "lsmlab." + ".".join(path.relative_to(ROOT).with_suffix("").parts): path
         for folder in FOLDERS
@@ -131,18 +133,18 @@ def test_no_circles() -> None:
     }
     graph = {name: imported(path) & paths.keys() for name, path in paths.items()}
 
-    assert list(TopologicalSorter(graph).static_order())  # else CycleError, which names the circle
+    assert list(TopologicalSorter(graph).static_order())  # raises CycleError, which names the cycle
 
 
 def test_only_sim_imports_simpy() -> None:
-    """Time belongs to sim: no other folder of the package imports SimPy."""
+    """Only sim imports SimPy."""
     users = {path.relative_to(ROOT).parts[0] for f in FOLDERS for path in modules(f) if "simpy" in imported(path)}
 
     assert users <= {"sim"}
 
 
 def test_models_do_no_input_or_output() -> None:
-    """Models are pure: only the readers of input formats import modules that touch files."""
+    """Models do no input or output: only the readers of input formats import modules for files."""
     offences = {
         str(path.relative_to(ROOT)): sorted(touching)
         for path in modules("models")
@@ -152,15 +154,15 @@ def test_models_do_no_input_or_output() -> None:
     assert {} == {name: found for name, found in offences.items() if name not in READERS}
 
 
-def test_models_have_no_randomness_of_their_own() -> None:
-    """Random numbers come in as an argument: no model imports a global generator."""
+def test_models_use_no_global_random_generator() -> None:
+    """Models get random generators as arguments and import no global one."""
     offences = [str(p.relative_to(ROOT)) for p in modules("models") if imported(p) & {"random", "secrets"}]
 
     assert [] == offences
 
 
 def test_every_package_is_listed() -> None:
-    """A folder with an __init__.py that pyproject.toml does not list would be missing from the wheel."""
+    """pyproject.toml lists every folder with an __init__.py; an unlisted one would be missing from the wheel."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     present = [
         "lsmlab." + ".".join(path.parent.relative_to(ROOT).parts)
@@ -171,15 +173,15 @@ def test_every_package_is_listed() -> None:
     assert sorted(present) == sorted(declared)
 
 
-def test_the_simulator_starts_light() -> None:
-    """Importing the simulator loads no drawing, no table and no heavy statistics library."""
+def test_the_simulator_loads_no_heavy_library() -> None:
+    """Importing the simulator loads no library for plots, tables, heavy statistics or configuration."""
     loaded = loaded_by("import lsmlab.sim.simulation")
 
     assert set() == loaded & {"plotly", "pyarrow", "pandas", "scipy.stats", "hydra", "omegaconf"}
 
 
-def test_help_loads_nothing_heavy() -> None:
-    """`lsmlab --help` answers without NumPy, SimPy or Hydra."""
+def test_help_loads_no_heavy_library() -> None:
+    """`lsmlab --help` loads neither NumPy nor SimPy nor Hydra."""
     loaded = loaded_by("from lsmlab.sim.__main__ import main\nmain(['--help'])")
 
     assert set() == loaded & {"numpy", "simpy", "hydra", "omegaconf", "yaml", "argparse"}
@@ -187,7 +189,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("group", ["lsmlab.verbs", "lsmlab.finishers", "lsmlab.comparison_finishers"])
 def test_every_declared_entry_point_exists(group: str) -> None:
-    """Verbs and finishers that pyproject.toml names can be called."""
+    """Verbs and finishers of pyproject.toml are installed and callable."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][group]
     installed = {p.name: p.value for p in entry_points(group=group) if p.value.startswith("lsmlab.")}
 
@@ -201,8 +203,8 @@ PACKAGES = [p.parent for f in ("models", "sim", "validation") for p in sorted((R
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(ROOT)))
-def test_the_maps_of_packages_are_whole(package: Path) -> None:
-    """The docstring of each package of models, sim and validation names each of its files and packages."""
+def test_package_docstrings_name_their_modules(package: Path) -> None:
+    """The docstring of each package of models, sim and validation names each of its modules and packages."""
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
     named = set(re.findall(r"\w+", text))
     held = [path.stem for path in package.glob("*.py") if path.stem != "__init__"]

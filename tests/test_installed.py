@@ -1,4 +1,4 @@
-"""LSMLab as users install it: a wheel built from a copy of the source tree, moved, and installed without that tree.
+"""LSMLab as users install it: a wheel build_wheel from a copy of the source tree and installed without that tree.
 
 Dependencies come from the environment that runs the tests, so that nothing is downloaded.
 """
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS = ("models", "sim", "configs", "validation", "reports")
 TREE_ONLY = ("validation/cases", "validation/demo", "validation/recordings")
-"""What the wheel leaves to the source tree (docs/decisions/0017)."""
+"""Folders of the source tree that the wheel does not contain (docs/decisions/0017)."""
 VERBS = sorted(PROJECT["project"]["entry-points"]["lsmlab.verbs"])
 QUICK = ("workload.num=20k", "workload.value_size=100", "engine.options.write_buffer_size=256KiB")
 
@@ -42,12 +42,12 @@ LACKING = {
     "calibrate": "calibrate: its default is LSMLab's recorded cases",
     "papers --write-docs": "papers: --write-docs renews docs/papers.md of the source tree",
 }
-"""What needs the source tree, and how its message begins."""
+"""Commands that need the source tree, and the beginning of their message."""
 
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment that holds the installed wheel."""
+    """A virtual environment with the installed wheel."""
 
     wheel: Path
     python: Path
@@ -60,7 +60,7 @@ class Installed:
 
 
 def pip(*arguments: str | Path) -> None:
-    """Call pip without a network; its output is part of the error if it fails."""
+    """Call pip without a network; a failure shows its output."""
     done = subprocess.run(
         [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments],
         capture_output=True, text=True, check=False,
@@ -68,36 +68,37 @@ def pip(*arguments: str | Path) -> None:
     assert 0 == done.returncode, f"{done.stdout}{done.stderr}"
 
 
-def built(folder: Path) -> Path:
-    """Build the wheel from a copy of the source tree, move the wheel to another folder and delete the copy."""
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel from a copy of the source tree, move it to another folder and delete the copy."""
     source = folder / "source"
     for name in FOLDERS:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, source)
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder / "built", source)
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder / "dist", source)
     shutil.rmtree(source)
-    (wheel,) = (folder / "built").glob("*.whl")
+    (wheel,) = (folder / "dist").glob("*.whl")
     (folder / "moved").mkdir()
     return Path(shutil.move(wheel, folder / "moved"))
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """The wheel in an environment of its own."""
+    """Install the wheel in a new virtual environment."""
     folder = tmp_path_factory.mktemp("installed")
-    wheel = built(folder)
+    wheel = build_wheel(folder)
     venv.create(folder / "environment")
     python = folder / "environment" / "bin" / "python"
     pip("--python", python, "install", "--no-deps", "--no-index", wheel)
-    # A .pth file adds the folder of the dependencies, but not what that folder's own .pth files add: the source tree.
+    # A .pth file adds the folder of the dependencies, but does not process that folder's own .pth files (the source
+    # tree).
     site = sysconfig.get_path("purelib", vars={"base": str(folder / "environment")})
     (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return Installed(wheel, python)
 
 
-def carried() -> set[str]:
-    """The files that the wheel must hold: all of each folder but what stays in the source tree."""
+def expected_files() -> set[str]:
+    """Return the files that the wheel must contain: all of each folder without TREE_ONLY."""
     found = {
         path.relative_to(ROOT).as_posix()
         for name in FOLDERS
@@ -108,22 +109,22 @@ def carried() -> set[str]:
 
 
 def test_the_wheel_is_complete(installed: Installed) -> None:
-    """The wheel holds every module and data file of every package, and no file of a case, a recording or the demo."""
+    """The wheel contains every module and data file, and no file of a case, a recording or the demo."""
     names = [name for name in zipfile.ZipFile(installed.wheel).namelist() if ".dist-info/" not in name]
 
-    assert {f"lsmlab/{name}" for name in carried()} == set(names)
+    assert {f"lsmlab/{name}" for name in expected_files()} == set(names)
 
 
-def test_the_wheel_is_what_runs(installed: Installed, tmp_path: Path) -> None:
+def test_the_wheel_is_imported(installed: Installed, tmp_path: Path) -> None:
     """The installed command imports LSMLab from the new environment, not from the source tree."""
     asked = [installed.python, "-c", "import lsmlab.sim; print(lsmlab.sim.__file__)"]
-    told = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    location = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
-    assert told.startswith(str(installed.python.parents[1]))
+    assert location.startswith(str(installed.python.parents[1]))
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_itself(installed: Installed, tmp_path: Path, verb: str) -> None:
+def test_every_verb_has_help(installed: Installed, tmp_path: Path, verb: str) -> None:
     """VERB --help works in the installed package."""
     done = installed.lsmlab(verb, "--help", cwd=tmp_path)
 
@@ -132,7 +133,7 @@ def test_every_verb_explains_itself(installed: Installed, tmp_path: Path, verb: 
 
 
 def test_simulating_works(installed: Installed, tmp_path: Path) -> None:
-    """Runs, comparisons, their pages and the catalogue need nothing of the source tree."""
+    """Runs, comparisons, their pages and the catalogue work without the source tree."""
     for arguments in (
         ["run", *QUICK, "--out", "one"],
         ["compare", "device=nvme,sata", *QUICK, "--out", "two", "-j", "1"],
@@ -150,7 +151,7 @@ def test_simulating_works(installed: Installed, tmp_path: Path) -> None:
 
 
 def test_scoring_and_importing_work(installed: Installed, tmp_path: Path) -> None:
-    """A user's own LOG is imported and simulated; own cases are scored and recorded, a claim is checked."""
+    """Importing a LOG, simulating it, scoring and recording own cases, and checking a paper's claim all work."""
     claim = ["--only", "vlsm.load_a.p99_write", "--set", "workload.duration=2s", "--seeds", "1"]
     (tmp_path / "LOG").write_text(Sample().run(8).text, encoding="utf-8")
     (tmp_path / "mine").mkdir()
@@ -171,8 +172,8 @@ def test_scoring_and_importing_work(installed: Installed, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("command", LACKING)
-def test_what_the_wheel_lacks_is_said_in_one_sentence(installed: Installed, tmp_path: Path, command: str) -> None:
-    """A verb that needs the recordings of the source tree ends with exit code 2, one line and the remedy; it writes nothing."""
+def test_commands_that_need_the_source_tree_give_one_line(installed: Installed, tmp_path: Path, command: str) -> None:
+    """A command that needs recordings ends with exit code 2 and one line with the remedy, and writes nothing."""
     done = installed.lsmlab(*command.split(), cwd=tmp_path)
 
     assert (2, "") == (done.returncode, done.stdout)

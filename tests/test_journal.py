@@ -1,4 +1,4 @@
-"""Fsyncs of several files, as ext4's journal orders them."""
+"""Fsyncs of several files through ext4's journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIB = 2.0**20
 
 @dataclass(frozen=True)
 class Plain:
-    """100 MiB/s shared by all writers; a cache flush takes a tenth of a second."""
+    """100 MiB/s shared by all writers; a cache flush takes 0.1 s."""
 
     name: str = "plain"
 
@@ -26,25 +26,25 @@ class Plain:
         """Return no state."""
 
     def allocate(self, state: None, load: Load) -> Grant:
-        """Equal shares."""
+        """Grant equal shares."""
         return Grant(100 * MIB, 100 * MIB / max(1, load.writers))
 
     def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
-        """Nothing to remember."""
+        """Keep no state."""
 
     def fsync_s(self, state: None) -> float:
-        """Time of a cache flush."""
+        """Return the time of a cache flush in s."""
         return 0.1
 
     def facts(self, state: None, live_bytes: float) -> DeviceFacts:
-        """Nothing."""
+        """Return empty facts."""
         return DeviceFacts()
 
 
-def play(
+def run_fsyncs(
     starts: list[tuple[float, Callable[[Journal], Events]]], portion: float = inf, queue: float = inf
 ) -> tuple[list[float], list[tuple[float, bool]]]:
-    """When each of the fsyncs ends, and when the log was locked and released."""
+    """Return the end of each fsync in s, and the times at which the WAL was locked and unlocked."""
     env = simpy.Environment()
     station = DeviceStation(env, Plain(), MIB, MIB, 1.0)
     journal = Journal(env, station, portion, queue)
@@ -64,56 +64,56 @@ def play(
 
 
 def file_of(size: float) -> Callable[[Journal], Events]:
-    """The fsync of a file."""
+    """Return the fsync of a file of `size` bytes."""
     return lambda journal: journal.fsync_file(size, 1)
 
 
 def manifest(journal: Journal) -> Events:
-    """A small fsync."""
+    """Return a small fsync, as of a manifest."""
     return journal.fsync()
 
 
 def test_files_of_one_transaction_end_together() -> None:
-    """A file of 10 MiB is on the device after 0.2 s, but its fsync waits for the 50 MiB handed over beside it: 0.6 s."""
-    ends, _ = play([(0.0, file_of(50 * MIB)), (0.0, file_of(10 * MIB))])
+    """The fsync of a 10 MiB file waits for all 60 MiB of its transaction (0.6 s) and the cache flush (0.1 s)."""
+    ends, _ = run_fsyncs([(0.0, file_of(50 * MIB)), (0.0, file_of(10 * MIB))])
 
     assert [0.7, 0.7] == pytest.approx(ends)
 
 
 def test_a_small_fsync_waits_for_files_of_its_transaction_only() -> None:
-    """Handed over after the file, a manifest waits for it; once that transaction commits, the next manifest does not."""
-    ends, _ = play([(0.0, file_of(50 * MIB)), (0.1, manifest), (0.75, manifest)])
+    """A manifest fsync during a file's transaction waits for that file; the next one, after the commit, does not."""
+    ends, _ = run_fsyncs([(0.0, file_of(50 * MIB)), (0.1, manifest), (0.75, manifest)])
 
     assert [0.6, 0.6, 0.85] == pytest.approx(ends)
 
 
 def test_one_transaction_commits_at_a_time() -> None:
-    """A file handed over while another's commit is under way belongs to the next transaction and waits for its turn."""
-    ends, _ = play([(0.0, file_of(10 * MIB)), (0.05, manifest), (0.12, file_of(10 * MIB))])
+    """A file that is submitted during another transaction's commit belongs to the next transaction and waits for it."""
+    ends, _ = run_fsyncs([(0.0, file_of(10 * MIB)), (0.05, manifest), (0.12, file_of(10 * MIB))])
 
     assert [0.2, 0.2] == pytest.approx(ends[:2])
-    assert 0.4 == pytest.approx(ends[2])  # 0.08 s of the flush in which nothing else is written, 0.1 s, 0.1 s
+    assert 0.4 == pytest.approx(ends[2])  # rest of a flush 0.08 s, write 0.1 s, flush 0.1 s
 
 
-def test_portions_keep_others_from_waiting_for_whole_files_and_lock_the_log() -> None:
-    """With a queue that takes nothing, a manifest waits for the 8 MiB in hand (0.08 s), and the log is locked as long."""
-    ends, locks = play([(0.0, file_of(80 * MIB)), (0.01, manifest)], portion=8 * MIB, queue=0.0)
+def test_portions_limit_the_wait_and_lock_the_wal() -> None:
+    """With an empty queue a manifest waits only for the 8 MiB in progress (0.08 s), and the WAL is locked as long."""
+    ends, locks = run_fsyncs([(0.0, file_of(80 * MIB)), (0.01, manifest)], portion=8 * MIB, queue=0.0)
 
     assert 0.18 == pytest.approx(ends[1])
     assert [0.01, 0.08] == pytest.approx([at_s for at_s, _ in locks[:2]])
     assert [True, False] == [locked for _, locked in locks[:2]]
 
 
-def test_a_queue_with_room_takes_whole_files() -> None:
-    """Two files fit into a queue of 160 MiB, so both belong to one transaction and nothing is locked."""
-    ends, locks = play([(0.0, file_of(50 * MIB)), (0.0, file_of(10 * MIB))], portion=8 * MIB, queue=160 * MIB)
+def test_a_long_queue_holds_whole_files() -> None:
+    """Two files that fit into a queue of 160 MiB belong to one transaction, and the WAL is not locked."""
+    ends, locks = run_fsyncs([(0.0, file_of(50 * MIB)), (0.0, file_of(10 * MIB))], portion=8 * MIB, queue=160 * MIB)
 
     assert [0.7, 0.7] == pytest.approx(ends)
     assert [] == locks
 
 
-def test_nothing_else_is_written_while_the_cache_is_flushed() -> None:
-    """10 MiB handed over at the beginning of a flush of 0.1 s take 0.1 s more."""
-    ends, _ = play([(0.0, manifest), (0.0, file_of(10 * MIB))])
+def test_no_writes_during_a_cache_flush() -> None:
+    """10 MiB submitted at the beginning of a 0.1 s cache flush are written after it, in another 0.1 s."""
+    ends, _ = run_fsyncs([(0.0, manifest), (0.0, file_of(10 * MIB))])
 
     assert 0.3 == pytest.approx(ends[1])
