@@ -1,4 +1,4 @@
-"""Damaged logs: never a traceback, never a total that is silently wrong."""
+"""Damaged LOGs cause no traceback, and no wrong total without a report of the damage."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ TOTALS = (
 
 @functools.cache
 def clean() -> bytes:
-    """The log before it is damaged."""
+    """Return the undamaged LOG."""
     return Sample().run(40).text.encode()
 
 
-def totals_and_troubles(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
-    """What an import says of a log, and what it says could not be read or is missing."""
+def totals_and_damage(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the totals of an import, and its counts of unreadable and missing parts."""
     reading = read(path)
     summary = summarised(reading).summary
-    said = {**reading.log.troubles, **reading.problems}
-    assert sum(said.values()) == sum(
+    damage = {**reading.log.troubles, **reading.problems}
+    assert sum(damage.values()) == sum(
         e["count"] for e in (*summary["import"]["troubles"], *summary["import"]["problems"])
     )
-    return {name: summary[name] for name in TOTALS}, said
+    return {name: summary[name] for name in TOTALS}, damage
 
 
 @pytest.mark.parametrize("mutation", range(len(MUTATIONS)), ids=[m.__name__ for m in MUTATIONS])
-def test_damage_is_survived_and_said(mutation: int, tmp_path: Path) -> None:
-    """Totals that differ from those of the whole log come with a count of what is wrong; the only error is InputError."""
+def test_damage_is_reported(mutation: int, tmp_path: Path) -> None:
+    """Totals that differ from the undamaged LOG's come with a count of damage; the only exception is InputError."""
     path = tmp_path / "LOG"
     path.write_bytes(clean())
-    whole, said = totals_and_troubles(path)
-    assert {} == said
-    silent = []
+    undamaged, damage = totals_and_damage(path)
+    assert {} == damage
+    unreported = []
     for seed in range(mutation, MUTATED_LOGS, len(MUTATIONS)):
         path.write_bytes(mutated(clean(), seed))
         try:
-            totals, said = totals_and_troubles(path)
+            totals, damage = totals_and_damage(path)
         except InputError:
             continue
-        if totals != whole and not said:
-            silent.append((seed, {name: totals[name] for name in TOTALS if totals[name] != whole[name]}))
+        if totals != undamaged and not damage:
+            unreported.append((seed, {name: totals[name] for name in TOTALS if totals[name] != undamaged[name]}))
 
-    assert [] == silent
+    assert [] == unreported
 
 
 @pytest.mark.parametrize("seed", range(len(MUTATIONS)), ids=[m.__name__ for m in MUTATIONS])
-def test_damaged_logs_are_imported_whole(seed: int, tmp_path: Path) -> None:
-    """Tables, configuration and page are written for what is left of a log."""
+def test_damaged_logs_can_be_imported(seed: int, tmp_path: Path) -> None:
+    """An import of a damaged LOG writes tables, configuration and page."""
     path = tmp_path / "LOG"
     path.write_bytes(mutated(clean(), seed))
 
@@ -69,8 +69,8 @@ def test_damaged_logs_are_imported_whole(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("year", ["2923", "1023", "2024"])
 @pytest.mark.parametrize("place", [0, 5, 300, -1])
-def test_a_stamp_that_nothing_confirms_is_not_believed(place: int, year: str, tmp_path: Path) -> None:
-    """One wrong year among the stamps does not make a log of minutes one of centuries."""
+def test_an_isolated_wrong_time_stamp_is_ignored(place: int, year: str, tmp_path: Path) -> None:
+    """One time stamp with a wrong year does not change the duration of the LOG, and is counted as unreadable."""
     lines = list(Sample().run(40).lines)
     at = place if place >= 0 else len(lines) - 1
     assert lines[at].startswith("2023")
@@ -83,8 +83,8 @@ def test_a_stamp_that_nothing_confirms_is_not_believed(place: int, year: str, tm
     assert 1 == reading.log.troubles["unreadable_stamps"]
 
 
-def test_a_pause_of_weeks_is_believed(tmp_path: Path) -> None:
-    """Two stamps that agree, after a long silence, are no error."""
+def test_a_pause_of_weeks_is_no_error(tmp_path: Path) -> None:
+    """Consistent time stamps after a pause of 40 days are no error."""
     first, second = Sample().run(10), Sample()
     second.now_us = first.now_us + 40 * 86_400 * 10**6
     second.run(10)
@@ -98,8 +98,8 @@ def test_a_pause_of_weeks_is_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [512, 4165])
-def test_cut_off_events_lose_no_bytes(limit: int, tmp_path: Path) -> None:
-    """Loggers with short buffers cut the longest events, those of the largest compactions; all totals survive."""
+def test_truncated_events_lose_no_bytes(limit: int, tmp_path: Path) -> None:
+    """If a logger truncates long events (those of large compactions), all totals are still right."""
     sample = Sample().run(40)
     lines = []
     for line in sample.lines:
@@ -113,8 +113,8 @@ def test_cut_off_events_lose_no_bytes(limit: int, tmp_path: Path) -> None:
     assert reading.log.troubles["cut_events"] >= sample.totals["compaction_count"]
 
 
-def test_a_number_that_two_witnesses_tell_is_not_believed_from_the_third(tmp_path: Path) -> None:
-    """A wrong size in an event loses against the line and the files, and is counted."""
+def test_contradicting_numbers_are_outvoted(tmp_path: Path) -> None:
+    """A wrong output size in an event loses against the message line and the file sizes, and is counted."""
     sample = Sample().run(10)
     wrong = [
         line.replace('"total_output_size": ', '"total_output_size": 9', 1) if "compaction_finished" in line else line
@@ -128,8 +128,8 @@ def test_a_number_that_two_witnesses_tell_is_not_believed_from_the_third(tmp_pat
     assert sample.totals["compaction_count"] == reading.problems["contradictions"]
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    """Each thing that a log lacks is counted under its own name."""
+def test_missing_parts_are_counted_by_kind(tmp_path: Path) -> None:
+    """Each kind of missing lines is counted under its own name."""
     lines = Sample().run(40).lines
     first = next(i for i, line in enumerate(lines) if "flush_finished" in line)
     cases = {

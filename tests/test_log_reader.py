@@ -1,4 +1,4 @@
-"""Logs of other versions, platforms and host programs, and the statistics in them."""
+"""LOGs of other versions, platforms and host programs."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ OWN = re.compile(r"(\d{4})/(\d\d)/(\d\d)-(\d\d:\d\d:\d\d)\.(\d{6}) (\S+) (.*)")
 
 
 def ceph(found: re.Match[str]) -> str:
-    """Ceph puts its stamp, thread and subsystem in place of RocksDB's."""
+    """Format a line as Ceph does, with its own time stamp, thread and subsystem."""
     year, month, day, time, micros, thread, message = found.groups()
     return f"{year}-{month}-{day}T{time}.{micros}+0000 7f14e{thread}  4 rocksdb: {message}"
 
 
 def tikv(found: re.Match[str]) -> str:
-    """TiKV writes messages as quoted strings, to the millisecond."""
+    """Format a line as TiKV does: a quoted string with milliseconds."""
     year, month, day, time, micros, _, message = found.groups()
     quoted = message.replace("\\", "\\\\").replace('"', '\\"')
     return f'[{year}/{month}/{day} {time}.{micros[:3]} +08:00] [INFO] [<unknown>] ["{quoted}"]'
 
 
 def cockroach(found: re.Match[str]) -> str:
-    """CockroachDB's stamp has no separators in the date."""
+    """Format a line as CockroachDB does, without separators in the date."""
     year, month, day, time, micros, _, message = found.groups()
     return f"I{year[2:]}{month}{day} {time}.{micros} 97 storage/engine/rocksdb.go:93  [n1] {message}"
 
 
 def java(found: re.Match[str]) -> str:
-    """A Java program's logger."""
+    """Format a line as a Java logger does."""
     year, month, day, time, micros, thread, message = found.groups()
     return f"{year}-{month}-{day} {time},{micros[:3]} INFO  [pool-{thread}] o.r.Logger - {message}"
 
 
 def syslog(found: re.Match[str]) -> str:
-    """A prefix before RocksDB's own stamp, which stays."""
+    """Put a syslog prefix before RocksDB's own time stamp."""
     return f"Nov 14 22:13:20 host mydb[123]: {found[0]}"
 
 
 def write(path: Path, lines: list[str]) -> Path:
-    """A LOG file of these lines."""
+    """Write a LOG file with these lines."""
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
 def assert_totals(sample: Sample, reading: Reading) -> None:
-    """The reading has all that the sample holds, and misses nothing."""
+    """Check that the reading has all totals of the sample and reports nothing missing."""
     assert sample.totals == {name: reading.summary[name] for name in sample.totals}
     assert sample.stalls == {name: n for name, n in reading.summary["stall_count"].items() if n}
     assert {} == dict(reading.problems)
@@ -69,7 +69,7 @@ def assert_totals(sample: Sample, reading: Reading) -> None:
 
 @pytest.mark.parametrize("wrap", [ceph, tikv, cockroach, java, syslog])
 def test_a_host_programs_prefix(wrap: Callable[[re.Match[str]], str], tmp_path: Path) -> None:
-    """Messages inside a host program's own log are found, with their times."""
+    """Messages inside a host program's log are read with their times."""
     sample = Sample().run(20)
     lines = [wrap(found) if (found := OWN.match(line)) else line for line in sample.lines]
     reading = read(write(tmp_path / "host.log", lines))
@@ -82,7 +82,7 @@ def test_a_host_programs_prefix(wrap: Callable[[re.Match[str]], str], tmp_path: 
 
 @pytest.mark.parametrize("thread", ["7f14e0e99700", "4ccc", "140412749195072", "0x70000dc4f000"])
 def test_thread_ids_of_all_platforms(thread: str, tmp_path: Path) -> None:
-    """Thread ids in hex, short hex (Windows) and decimal; source paths with backslashes."""
+    """Thread ids in hex, short hex (Windows) and decimal, and source paths with backslashes, are read."""
     sample = Sample().run(20)
     lines = [
         re.sub(r" (7\d{3}) ", lambda m: f" {thread[:-1]}{m[1][-1]} ", line, count=1).replace(
@@ -96,7 +96,7 @@ def test_thread_ids_of_all_platforms(thread: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hours", [-8, 0, 2, 5])
 def test_local_clocks(hours: int, tmp_path: Path) -> None:
-    """Stamps are local time, events' own times UTC: both end on one clock."""
+    """Time stamps in local time and event times in UTC are converted to one clock."""
     sample = Sample(hours=hours).run(10)
     reading = read(write(tmp_path / "LOG", sample.lines))
     started = next(reading.log.events("flush_started"))
@@ -108,7 +108,7 @@ def test_local_clocks(hours: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hours", [1, -1])
 def test_summer_time(hours: int, tmp_path: Path) -> None:
-    """A clock that is set forward or back leaves no gap and no overlap: events' own times tell."""
+    """A clock change for summer time causes no gap and no overlap, because event times are UTC."""
     sample = Sample(hours=2)
     sample.open()
     sample.fill(20)
@@ -128,8 +128,8 @@ def test_summer_time(hours: int, tmp_path: Path) -> None:
     "pack",
     [gzip.compress, lzma.compress, bz2.compress, lambda raw: gzip.compress(raw[:9000]) + gzip.compress(raw[9000:])],
 )
-def test_packed_logs(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """Packed by gzip (several members too), xz or bzip2: told by their first bytes."""
+def test_compressed_logs(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Files compressed by gzip (also in several members), xz or bzip2 are recognised by their first bytes."""
     sample = Sample().run(20)
     path = tmp_path / "LOG"
     path.write_bytes(pack(sample.text.encode()))
@@ -137,8 +137,8 @@ def test_packed_logs(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     assert_totals(sample, read(path))
 
 
-def test_a_packed_log_that_ends_early(tmp_path: Path) -> None:
-    """What can be unpacked is read, and the loss is said."""
+def test_a_truncated_compressed_log(tmp_path: Path) -> None:
+    """A truncated gzip file is read as far as possible, and the loss is reported."""
     path = tmp_path / "LOG.gz"
     packed = gzip.compress(Sample().run(40).text.encode())
     path.write_bytes(packed[: len(packed) // 2])
@@ -149,7 +149,7 @@ def test_a_packed_log_that_ends_early(tmp_path: Path) -> None:
 
 
 def test_several_opens(tmp_path: Path) -> None:
-    """Job ids and file numbers start again at every open; nothing is mixed up."""
+    """Job ids and file numbers that restart at every open are kept apart."""
     first, second = Sample().run(20), Sample()
     second.now_us = first.now_us + 5_000_000
     second.run(12)
@@ -173,7 +173,7 @@ def test_options_that_change_while_the_store_is_open() -> None:
 
 
 def test_many_column_families(tmp_path: Path) -> None:
-    """Jobs of column families side by side keep their own files per level."""
+    """Interleaved jobs of two column families keep their own files per level."""
     first, second = Sample().run(20), Sample(first_job=1000, file=5000)
     second.open()
     second.fill(12)
@@ -192,14 +192,14 @@ def test_many_column_families(tmp_path: Path) -> None:
 
 
 def test_fewer_levels(tmp_path: Path) -> None:
-    """lsm_state is as long as num_levels."""
+    """lsm_state has as many entries as num_levels."""
     sample = Sample(levels=[{} for _ in range(4)]).run(20)
 
     assert_totals(sample, read(write(tmp_path / "LOG", sample.lines)))
 
 
-def test_later_wordings(tmp_path: Path) -> None:
-    """10.x renames num_entries, names the column family in more events, and words a flush's commit anew."""
+def test_messages_of_10_x(tmp_path: Path) -> None:
+    """Renamed num_entries, added column family names and the changed flush commit message of 10.x are read."""
     sample = Sample(version="10.4.2").run(20)
     lines = [
         line.replace('"num_entries": 8000, "num_deletes"', '"total_num_input_entries": 8000, "num_deletes"')
@@ -214,7 +214,7 @@ def test_later_wordings(tmp_path: Path) -> None:
 
 
 def test_a_stall_lasts_until_the_next_recompute() -> None:
-    """A stop begins with its line and ends at the next commit that prints none."""
+    """A stop begins with its line and ends at the next commit without a stall line."""
     sample = Sample().run(10)
     log = parse_log(sample.lines, "sample")
     lines = [r for r in log.records if isinstance(r, StallLine) and r.text.startswith("Stopping")]
@@ -230,8 +230,8 @@ def test_a_stall_lasts_until_the_next_recompute() -> None:
     ("content", "words"),
     [(b"", "not a RocksDB LOG"), (b"hello\nworld\n", "not a RocksDB LOG"), (b"\x1f\x8b\x08garbage", "cannot be read")],
 )
-def test_what_is_no_log_is_named(content: bytes, words: str, tmp_path: Path) -> None:
-    """Empty files, other texts and broken archives end in one clear line."""
+def test_other_files_are_refused(content: bytes, words: str, tmp_path: Path) -> None:
+    """Empty files, other texts and damaged archives raise an error that names the problem."""
     path = tmp_path / "LOG"
     path.write_bytes(content)
     with pytest.raises(InputError, match=words):
@@ -244,7 +244,7 @@ needs_data = pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"the reference data
 @needs_data
 @pytest.mark.parametrize("table", ["throttled_fillrandom.csv", "rate_limited_and_ablations.csv"])
 def test_public_logs_have_the_published_counts(table: str) -> None:
-    """Flushes, compactions, moves and W-Amp of public runs are those that their table states; nothing is missing."""
+    """Flushes, compactions, moves and W-Amp of public runs equal those of their table, and nothing is missing."""
     with (PUBLIC / "logs_index.csv").open(newline="") as file:
         logs = {row["run_path"]: row["log"] for row in csv.DictReader(file)}
     with (PUBLIC / table).open(newline="") as file:
@@ -252,8 +252,8 @@ def test_public_logs_have_the_published_counts(table: str) -> None:
     assert len(rows) >= 10
     for row in rows[::12]:
         reading = read(PUBLIC / "logs" / logs[row["path"]])
-        merges = [j for j in reading.jobs.jobs if j.kind == "compaction" and j.end_us]
+        compactions = [j for j in reading.jobs.jobs if j.kind == "compaction" and j.end_us]
         assert {} == dict(reading.problems), row["path"]
         assert int(float(row["n_flush"])) == sum(j.kind == "flush" and j.end_us is not None for j in reading.jobs.jobs)
-        assert int(float(row.get("n_compactions") or row["n_comp"])) == len(merges)
+        assert int(float(row.get("n_compactions") or row["n_comp"])) == len(compactions)
         assert int(float(row.get("trivial_moves") or row["n_trivial_move"])) == reading.summary["trivial_move_count"]

@@ -25,7 +25,7 @@ ROWS = {
 
 @pytest.mark.parametrize("version", list(HEADERS))
 def test_tables_are_read_by_header(version: str) -> None:
-    """Seventeen to twenty-one columns, `Size(MB)` or a value with its unit, columns inserted in the middle."""
+    """Tables with 17 to 21 columns are read by header: `Size(MB)` or a value with its unit, and inserted columns."""
     reader = StatsReader()
     lines = ["** Compaction Stats [default] **", HEADERS[version], "-" * 80, ROWS[version]]
     assert [True, True, False, True] == [reader.take(line, i, None, 0) for i, line in enumerate(lines)]
@@ -39,8 +39,8 @@ def test_tables_are_read_by_header(version: str) -> None:
     assert 0 == reader.dumps[0].unreadable
 
 
-def test_a_row_that_does_not_fit_is_counted() -> None:
-    """A row with a cell too few is not read with its cells in the wrong columns."""
+def test_a_row_with_a_missing_cell_is_unreadable() -> None:
+    """A row with a missing cell is counted as unreadable and not shifted into wrong columns."""
     reader = StatsReader()
     for line in ("** Compaction Stats [default] **", HEADERS["7.8"], ROWS["7.8"].replace("1.0", "", 1)):
         reader.take(line, 1, None, 0)
@@ -65,7 +65,7 @@ def test_a_row_that_does_not_fit_is_counted() -> None:
     ids=["Stalls(count)", "Write Stall (count)"],
 )
 def test_stall_counters_of_both_wordings(line: str) -> None:
-    """8.1 changed the names and the order of the counters."""
+    """Stall counters are read in the wordings before and after 8.1, which changed names and order."""
     reader = StatsReader()
     for text in ("** Compaction Stats [default] **", line):
         reader.take(text, 1, None, 0)
@@ -76,7 +76,7 @@ def test_stall_counters_of_both_wordings(line: str) -> None:
 
 
 def test_statistics_cumulative_and_interval() -> None:
-    """Writes, keys, stalls and the log's bytes, since the open and since the last dump, with their units."""
+    """Writes, keys, stalls and WAL bytes are read with their units, cumulative and per interval."""
     reader = StatsReader()
     for text in (
         "** DB Stats **",

@@ -1,4 +1,4 @@
-"""What a LOG tells of summary.json, checked against the statistics that RocksDB printed itself."""
+"""The summary of a LOG agrees with the statistics that RocksDB printed into it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ NAMES = ("static", "dynamic", "parallel")
 
 @functools.cache
 def recorded(name: str) -> RocksDbLog:
-    """One recording's log, read once."""
+    """Return the parsed LOG of a recording, cached."""
     return read_log(RECORDINGS / name / "LOG.xz")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_and_bytes_match_the_last_table(name: str) -> None:
-    """Jobs, bytes written and sizes by level up to a statistics dump are those of the dump's own table.
+    """Jobs, written bytes and sizes by level up to a statistics dump equal those of the dump's table.
 
-    RocksDB counts a job before it commits it, so one may be in the table already.
+    RocksDB counts a job before its commit, so the table may contain one more job.
     """
     log = recorded(name)
     dump = last_dump(log, log.last_us or 0)
@@ -46,7 +46,7 @@ def test_counts_and_bytes_match_the_last_table(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stall_lines_match_the_counters(name: str) -> None:
-    """The stall lines up to a dump are as many, by cause, as RocksDB counted."""
+    """Stall lines up to a dump are as many, by cause, as RocksDB counted."""
     log = recorded(name)
     dump = last_dump(log, log.last_us or 0)
     assert dump is not None
@@ -58,20 +58,20 @@ def test_stall_lines_match_the_counters(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_add_up(name: str) -> None:
-    """Bytes by pair of levels and by output level add up to the totals, and a cut leaves only what was committed before."""
-    whole = summarise_log(recorded(name))
-    half = summarise_log(recorded(name), until_s=whole["duration_s"] / 2)
+    """Bytes by level pair and by output level sum to the totals; `until_s` keeps only jobs committed before it."""
+    summary = summarise_log(recorded(name))
+    half = summarise_log(recorded(name), until_s=summary["duration_s"] / 2)
 
-    assert whole["compaction_write_bytes"] == sum(p["write_bytes"] for p in whole["pairs"])
-    assert whole["compaction_read_bytes"] == sum(r["read_bytes"] for r in whole["levels"])
-    assert whole["compaction_write_bytes"] + whole["flush_bytes"] == sum(r["write_bytes"] for r in whole["levels"])
-    assert 0 < half["flush_count"] < whole["flush_count"]
-    assert whole["write_amplification"] == pytest.approx(1 + whole["compaction_write_bytes"] / whole["flush_bytes"])
+    assert summary["compaction_write_bytes"] == sum(p["write_bytes"] for p in summary["pairs"])
+    assert summary["compaction_read_bytes"] == sum(r["read_bytes"] for r in summary["levels"])
+    assert summary["compaction_write_bytes"] + summary["flush_bytes"] == sum(r["write_bytes"] for r in summary["levels"])
+    assert 0 < half["flush_count"] < summary["flush_count"]
+    assert summary["write_amplification"] == pytest.approx(1 + summary["compaction_write_bytes"] / summary["flush_bytes"])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_whole_logs_have_no_problem(name: str) -> None:
-    """A log that is whole is reported as whole."""
+    """A complete LOG has no damage and no problems."""
     log = recorded(name)
 
     assert {} == dict(log.troubles)

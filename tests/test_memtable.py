@@ -1,4 +1,4 @@
-"""Sizes of puts and the fill of a memtable (behaviour/write-path.md, Bytes of a put; When a memtable is full)."""
+"""Sizes of puts and the capacity of a memtable (behaviour/write-path.md, Bytes of a put; When a memtable is full)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def test_varint_length(value: int, length: int) -> None:
 
 
 def test_put_in_a_write_batch() -> None:
-    """db_bench's default put is 131 bytes of a write batch; the header counts once per batch."""
+    """db_bench's default put takes 131 bytes of a write batch; the header counts once per batch."""
     assert batch_bytes(16, 100) == 131
     assert batch_bytes(16, 100, puts=10) == 12 + 10 * 119
 
 
 def test_entry_in_the_memtable() -> None:
-    """`total_data_size` in the LOG counts 126 B per default put: 56,030 entries made 7,059,780 B in a 7.8.3 LOG."""
+    """`total_data_size` in the LOG counts 126 B per default put: 56,030 entries make 7,059,780 B in a 7.8.3 LOG."""
     assert encoded_entry_bytes(16, 100) == 126
     assert total_data_size(56_030, 16, 100) == 7_059_780
 
 
 def test_node_sizes_and_their_mean() -> None:
-    """Nodes of height 1 and 2 take 144 B, of 3 and 4 take 160 B; the mean over heights is 145.07 B, 138.67 B in 5.7."""
+    """Nodes of height 1 and 2 take 144 B, of 3 and 4 take 160 B; the mean is 145.07 B, and 138.67 B in 5.7."""
     assert [node_bytes(h, 16, 100, version=V7_8) for h in (1, 2, 3, 4)] == [144, 144, 160, 160]
     assert mean_node_bytes(16, 100, version=V7_8) == pytest.approx(145.07, abs=0.005)
     assert mean_node_bytes(16, 100, version=V5_7) == pytest.approx(138.67, abs=0.005)
@@ -50,7 +50,7 @@ def test_node_sizes_and_their_mean() -> None:
     [(V7_8, 64 * MIB, MIB), (V7_8, MIB, 128 * KIB), (V6_11, 64 * MIB, 8 * MIB), (V7_8, 100_000, 16 * KIB)],
 )
 def test_derived_arena_block(version: Version, buffer: int, block: int) -> None:
-    """An eighth of the buffer, whole pages, and at most 1 MiB since 6.18."""
+    """arena_block_size is an eighth of the buffer in whole pages, and at most 1 MiB since 6.18."""
     assert default_arena_block_size(buffer, version) == block
 
 
@@ -64,12 +64,12 @@ def test_derived_arena_block(version: Version, buffer: int, block: int) -> None:
     ],
 )
 def test_capacity(version: Version, buffer: int, capacity: int) -> None:
-    """The worked numbers (behaviour/write-path.md, When a memtable is full)."""
+    """Capacities are those of the examples in (behaviour/write-path.md, When a memtable is full)."""
     assert memtable_capacity(buffer, version=version) == capacity
 
 
-def test_allocator_slack_saves_a_block_of_a_large_buffer() -> None:
-    """With glibc a 1 MiB block counts 4080 B more: without effect on 64 MiB, one block less on 256 MiB."""
+def test_allocator_slack_costs_a_block_of_a_large_buffer() -> None:
+    """With glibc a 1 MiB block counts 4080 B more: no effect on 64 MiB, one block less in 256 MiB."""
     small = [memtable_capacity(64 * MIB, version=V7_8, block_slack_bytes=s) for s in (0, 4080)]
     large = [memtable_capacity(256 * MIB, version=V7_8, block_slack_bytes=s) for s in (0, 4080)]
     assert small[0] - small[1] == 0
@@ -88,10 +88,10 @@ def test_allocator_slack_saves_a_block_of_a_large_buffer() -> None:
     ],
 )
 def test_entries_of_real_memtables(version: Version, buffer: int, key: int, value: int, recorded: int) -> None:
-    """Predicted entries agree with the median of real flush_started events to 0.02 %."""
+    """Predicted entries agree with the median of real flush_started events within 0.02 %."""
     assert memtable_entries(buffer, key, value, version=version) == pytest.approx(recorded, rel=2e-4)
 
 
 def test_entries_larger_than_a_quarter_block() -> None:
-    """Values that get an arena block each fill the memtable when their sum does."""
+    """If each value gets its own arena block, the memtable is full when their sum reaches its capacity."""
     assert memtable_entries(MIB, 16, 100_000, version=V7_8) == 10.0

@@ -7,7 +7,7 @@ from lsmlab.models.workloads.mt19937 import FillRandomKeys, Mt19937x64, fillrand
 
 
 def test_standard_check_value() -> None:
-    """The 10000th output of a default-seeded generator is the value that the C++ standard demands."""
+    """The 10000th output of a default-seeded generator is the value that the C++ standard requires."""
     assert Mt19937x64().take(10_000)[-1] == 9981545732273789042
 
 
@@ -18,7 +18,7 @@ def test_first_outputs_of_the_default_seed() -> None:
 
 
 def test_pieces_join_to_one_sequence() -> None:
-    """Taking in pieces of any size gives the same numbers as taking all at once, across block borders."""
+    """Taking in pieces of any size gives the same numbers as taking all at once, also across block borders."""
     whole = Mt19937x64(7).take(25_000)
     generator = Mt19937x64(7)
     pieces = [generator.take(n) for n in (0, 1, 311, 312, 313, 19_968, 4_095)]
@@ -26,7 +26,7 @@ def test_pieces_join_to_one_sequence() -> None:
 
 
 def test_seed_is_taken_modulo_64_bits() -> None:
-    """A negative seed is what a cast to uint64_t makes of it."""
+    """A negative seed is converted as a cast to uint64_t does."""
     assert Mt19937x64(-1).take(5).tolist() == Mt19937x64(2**64 - 1).take(5).tolist()
 
 
@@ -37,6 +37,6 @@ def test_fillrandom_takes_every_second_number() -> None:
 
 
 def test_fillrandom_continues() -> None:
-    """A writer's keys do not depend on how many are asked for at a time."""
+    """A writer's keys do not depend on the number of keys per call."""
     keys = FillRandomKeys(1, 1, 10**6)
     assert [*keys.take(3).tolist(), *keys.take(7).tolist()] == fillrandom_keys(1, 1, 10, 10**6).tolist()

@@ -1,4 +1,4 @@
-"""Old configuration keys and targets: accepted for one release, with a notice."""
+"""Old configuration keys and targets are accepted for one release, with a notice."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ TARGETS_OF_0_1 = [
 
 
 @pytest.fixture(autouse=True)
-def _told_again() -> None:
-    """Each test sees the notices of its own."""
+def _notices_per_test() -> None:
+    """Give each test its own notices, which are otherwise printed once per process."""
     old_names._tell.cache_clear()
 
 
-def test_every_new_name_is_a_key() -> None:
-    """No alias leads to a key that does not exist."""
+def test_every_new_name_is_a_configuration_key() -> None:
+    """Every new name is an existing configuration key."""
     config = compose(["engine=triad", "prefill=fillrandom"])
     for name in old_names.RENAMED.values():
         group: object = config
@@ -44,19 +44,19 @@ def test_every_new_name_is_a_key() -> None:
 
 
 def test_an_override_by_an_old_name_sets_the_new_key(capsys: pytest.CaptureFixture[str]) -> None:
-    """The value arrives, the old key does not, and one line tells the new name."""
+    """An override by an old name sets the new key only, and one line per key gives the new name."""
     config = compose(["workload.regions=3", "host.crowding=0.1", "workload.num=1000"])
 
     assert (3, 0.1) == (config["workload"]["shards"], config["host"]["core_contention"])
     assert "regions" not in config["workload"]
-    told = capsys.readouterr().err.splitlines()
+    notices = capsys.readouterr().err.splitlines()
     assert ["workload.regions is called workload.shards", "host.crowding is called host.core_contention"] == [
-        line.removeprefix("lsmlab: ").partition(" now")[0] for line in told
+        line.removeprefix("lsmlab: ").partition(" now")[0] for line in notices
     ]
 
 
 def test_an_experiment_with_an_old_name_sets_the_new_key(tmp_path: Path) -> None:
-    """Entries of a user's own folder may keep old keys too."""
+    """An experiment of a user's folder may use old keys."""
     folder = tmp_path / "experiment"
     folder.mkdir()
     (folder / "mine.yaml").write_text("# @package _global_\nworkload: {regions: 2}\nhost: {log_op: 1us}\n")
@@ -67,7 +67,7 @@ def test_an_experiment_with_an_old_name_sets_the_new_key(tmp_path: Path) -> None
 
 
 def test_a_parameter_set_with_an_old_name_is_read(tmp_path: Path) -> None:
-    """So may parameter sets, in their constants and in the standard errors of these."""
+    """A parameter set may use old names in its constants and their standard errors."""
     (tmp_path / "parameters").mkdir()
     text = "version: 1\nhost: {crowding: 0.2}\nstandard_errors: {host: {crowding: 0.1}}\n"
     (tmp_path / "parameters" / "mine.yaml").write_text(text)
@@ -76,8 +76,8 @@ def test_a_parameter_set_with_an_old_name_is_read(tmp_path: Path) -> None:
     assert ({"core_contention": 0.2}, {"host.core_contention": 0.1}) == (found.host, found.standard_errors)
 
 
-def test_the_old_word_for_key_ranges_is_refused() -> None:
-    """`shards` meant key ranges once: a silent change of meaning would be worse than an error."""
+def test_insert_keys_sharded_is_refused() -> None:
+    """insert_keys=sharded, the old name of key ranges, raises an error with the new name, as its meaning changed."""
     with pytest.raises(InputError, match="insert_ranges"):
         compose(["workload=constant", "workload.insert_keys=sharded"])
 
@@ -91,13 +91,13 @@ def test_every_old_target_resolves(target: str, capsys: pytest.CaptureFixture[st
     assert f"lsmlab: {target} is called {new} now" in capsys.readouterr().err
 
 
-def test_every_moved_module_has_an_old_target() -> None:
-    """No entry of the table is without a test, and none is missing."""
+def test_every_moved_module_is_tested() -> None:
+    """The table of moved modules and the targets of this test contain the same modules."""
     assert set(old_names.MOVED) == {target.rpartition(".")[0] for target in TARGETS_OF_0_1}
 
 
 def test_an_entry_with_an_old_target_composes(tmp_path: Path) -> None:
-    """Entries of a user's own folder may name classes by their modules of 0.1.0."""
+    """An entry of a user's folder may name a class by its module of 0.1.0."""
     folder = tmp_path / "engine" / "scheduler"
     folder.mkdir(parents=True)
     (folder / "mine.yaml").write_text("_target_: lsmlab.models.policies.silk.Silk\ntotal_bandwidth: 100MB/s\n")

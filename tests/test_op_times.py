@@ -1,4 +1,4 @@
-"""What client operations take on busy cores: parts that are far apart, around the mean that the cores' share gives."""
+"""Times of client operations on busy cores: a few classes around the mean that the shared cores give."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHAPE = WriteShape(
 
 
 def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> Group:
-    """One writing thread."""
+    """Return a group with one writing thread."""
     spec = Clients("writer", arrivals=ClosedLoop(limit_ops_per_s=limit_ops_per_s))
     group = start_group(spec, 10.0, np.random.default_rng(1), SHAPE)
     group.capacity, group.runnable = 5e5, runnable
@@ -33,7 +33,7 @@ def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> Grou
 
 
 def times_of(wanted: float, host: Host = HOST) -> OpTimes:
-    """On two cores that `wanted` threads want."""
+    """Return the operation times on two cores with `wanted` runnable threads."""
     slowdown = 1.0 + host.core_contention * (min(wanted, 2.0) - 1.0)
     cores = SimpleNamespace(
         wanted=wanted, background=int(wanted), cores=2.0, slowdown=lambda n: 1.0 + host.core_contention * (min(n, 2.0) - 1.0),
@@ -45,13 +45,13 @@ def times_of(wanted: float, host: Host = HOST) -> OpTimes:
 
 
 def mean_of(parts: Parts) -> float:
-    """Mean over all parts."""
+    """Return the mean over all classes."""
     return sum(share * time_s for share, time_s in parts)
 
 
 @pytest.mark.parametrize("wanted", [1.0, 1.5, 2.0, 3.0, 5.0])
-def test_the_mean_is_what_the_cores_give(wanted: float) -> None:
-    """However an operation's time is spread, the throughput of a closed loop stays what the shared cores allow."""
+def test_the_mean_depends_on_the_cores_only(wanted: float) -> None:
+    """The classes' mean is the mean time on the shared cores, so a closed loop keeps its throughput."""
     times = times_of(wanted)
 
     parts = times.parts(0, a_group())
@@ -61,16 +61,16 @@ def test_the_mean_is_what_the_cores_give(wanted: float) -> None:
     assert times.mean_s(0) == pytest.approx(2e-6 * max(1.0, wanted / 2.0) * (1.0 + 0.5 * (min(wanted, 2.0) - 1.0)))
 
 
-def test_with_cores_to_spare_nobody_waits() -> None:
-    """Two threads on two cores: writes take 3 us each (core_contention), one in 667 is interrupted for 50 us."""
+def test_with_a_core_per_thread_no_write_waits() -> None:
+    """With two threads on two cores a write takes 3 us (core contention), and one in 667 is interrupted for 50 us."""
     parts = times_of(2.0).parts(0, a_group())
 
     assert [1.0 - 0.0015, 0.0015] == pytest.approx([share for share, _ in parts])
     assert parts[1][1] - parts[0][1] == pytest.approx(50e-6)
 
 
-def test_who_finds_no_core_waits_for_up_to_a_slice() -> None:
-    """Three threads on two cores: as many writes wait 1.5 ms on average as makes the mean half longer; five wait longer."""
+def test_without_a_free_core_a_write_waits_up_to_a_time_slice() -> None:
+    """With three threads on two cores some writes wait 1.5 ms and the mean rises by half; with six they wait longer."""
     unstalled, _, waiting = times_of(3.0).parts(0, a_group())
     _, _, crowded = times_of(6.0).parts(0, a_group())
 
@@ -80,29 +80,29 @@ def test_who_finds_no_core_waits_for_up_to_a_slice() -> None:
 
 
 def test_a_limited_client_runs_in_bursts() -> None:
-    """A client that needs a tenth of a core runs as a whole thread after each refill of its limit: beside two jobs it waits."""
+    """A rate-limited client at 10 % of a core runs in bursts after each refill, so it waits ten times as often."""
     limited = times_of(2.1).parts(0, a_group(limit_ops_per_s=5e4, runnable=0.1))
     delayed = times_of(2.1).parts(0, a_group(runnable=0.1))
 
     assert limited[2][0] == pytest.approx(10.0 * delayed[2][0], rel=0.01)
 
 
-def test_writers_wait_for_one_that_leads_without_a_core() -> None:
-    """Four writers, one job, two cores: a third of the time the leader has none. Without a job, or as one writer, it has."""
+def test_writers_wait_for_a_leader_without_a_core() -> None:
+    """With four writers and a job on two cores the group leader sometimes has no core, which lowers the capacity."""
 
-    def follows(wanted: float, threads: int) -> float:
+    def relative_capacity(wanted: float, threads: int) -> float:
         group = a_group()
         group.spec = replace(group.spec, threads=threads)
         times = times_of(wanted)
         return times.mean_s(0) * times.capacity(group) * (HOST.write_serial if threads > 1 else 1.0)
 
-    assert follows(1.0, 4) == pytest.approx(1.0 / (1.0 + (1.0 / 0.74 - 1.0)))
-    assert [1.0, 1.0] == pytest.approx([follows(0.5, 4), follows(1.0, 1)])
+    assert relative_capacity(1.0, 4) == pytest.approx(1.0 / (1.0 + (1.0 / 0.74 - 1.0)))
+    assert [1.0, 1.0] == pytest.approx([relative_capacity(0.5, 4), relative_capacity(1.0, 1)])
 
 
 @pytest.mark.parametrize(("mib", "doublings"), [(8, 0.0), (64, 0.0), (128, 1.0), (512, 3.0)])
 def test_writes_into_large_memtables_take_longer(mib: int, doublings: float) -> None:
-    """By the same for each doubling beyond 64 MiB of keys and values; reads do not change."""
+    """Each doubling beyond 64 MiB of keys and values adds write_depth to the CPU time of a write."""
     times = times_of(0.5, replace(HOST, write_depth=3e-7))
     times._filling = SimpleNamespace(entries=mib * 2**20 / SHAPE.user_bytes)  # type: ignore[assignment]
 
@@ -110,7 +110,7 @@ def test_writes_into_large_memtables_take_longer(mib: int, doublings: float) -> 
 
 
 def test_statistics_cost_every_write() -> None:
-    """A store that counts its writes takes 1 us longer for each."""
+    """With statistics each write takes statistics_op longer."""
     times = times_of(1.0, replace(HOST, statistics_op=1e-6))
     counted = OpTimes(times._machine, replace(SHAPE, statistics=True), times._filling, None, 0.0)
 
@@ -118,7 +118,7 @@ def test_statistics_cost_every_write() -> None:
 
 
 def test_long_operations_are_not_split() -> None:
-    """An operation that computes for many slices is interrupted for certain: it takes its mean."""
+    """An operation longer than many time slices has one class with the mean time."""
     host = Host(cores=2, write_op=20e-3, switch=0.0, time_slice=3e-3)
 
     ((share, time_s),) = times_of(3.0, host).parts(0, a_group())

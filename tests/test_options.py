@@ -1,4 +1,4 @@
-"""Options of RocksDB: defaults by version, presets, sanitising, refusals (behaviour/options.md, Options)."""
+"""Options of RocksDB: defaults by version, presets, sanitising, errors (behaviour/options.md, Options)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ V57, V75, V78, V88, V118 = (Version(5, 7), Version(7, 5), Version(7, 8), Version
 
 
 def value_of(version: Version, name: str, preset: Any = "library", **overrides: Any) -> Any:
-    """Give one option of a store that `version` opens with `overrides`."""
+    """Return one option of a store opened by `version` with `overrides`."""
     return getattr(resolve_options(version, preset, overrides).options, name)
 
 
 def test_class_defaults_are_those_of_the_library_in_7_8() -> None:
-    """`RocksDbOptions()` and a 7.8 store opened with nothing set are the same thing, and nothing was changed."""
+    """`RocksDbOptions()` equals the options of a 7.8 store opened without overrides, with no notes."""
     resolved = resolve_options(V78, "library", {})
     assert RocksDbOptions() == resolved.options
     assert resolved.notes == []
@@ -53,14 +53,14 @@ def test_class_defaults_are_those_of_the_library_in_7_8() -> None:
     ],
 )  # fmt: skip
 def test_library_defaults_by_version(name: str, by_version: dict[str, Any]) -> None:
-    """Defaults follow the table (behaviour/options.md, Defaults) and its "since" marks."""
+    """Defaults and the versions of their changes are those of the table (behaviour/options.md, Defaults)."""
     assert by_version == {v: value_of(Version.parse(v), name) for v in by_version}
 
 
 def test_db_bench_preset() -> None:
-    """db_bench's own defaults hold in every version, static levels even in 11.8.
+    """db_bench's own defaults apply in every version, static levels even in 11.8.
 
-    See (behaviour/options.md, Defaults of db_bench).
+    Source: (behaviour/options.md, Defaults of db_bench).
     """
     for version in (V57, V78, V118):
         options = resolve_options(version, "db_bench", {}).options
@@ -93,9 +93,9 @@ def test_db_bench_preset() -> None:
     ],
 )
 def test_sanitising_is_done_and_noted(overrides: dict[str, Any], name: str, sanitised: Any) -> None:
-    """What RocksDB changes at open is changed, and one note names the option and the new value.
+    """Values that RocksDB changes at open are changed, and one note names the option and the new value.
 
-    See (behaviour/options.md, Changes at open).
+    Source: (behaviour/options.md, Changes at open).
     """
     resolved = resolve_options(V78, "library", overrides)
     assert sanitised == getattr(resolved.options, name)
@@ -103,12 +103,12 @@ def test_sanitising_is_done_and_noted(overrides: dict[str, Any], name: str, sani
 
 
 def test_both_pending_limits_off_stay_off() -> None:
-    """A soft limit of 0 survives only where the hard limit is 0 too."""
+    """A soft limit of 0 stays 0 only if the hard limit is 0 too."""
     off = {"soft_pending_compaction_bytes_limit": 0, "hard_pending_compaction_bytes_limit": 0}
     assert value_of(V78, "soft_pending_compaction_bytes_limit", **off) == 0
 
 
-def test_derived_values_follow_what_they_derive_from() -> None:
+def test_derived_values_follow_overrides() -> None:
     """arena_block_size and max_compaction_bytes are derived from the overridden sizes, without a note."""
     resolved = resolve_options(V78, "library", {"write_buffer_size": "1MiB", "target_file_size_base": "2MiB"})
     assert (resolved.options.arena_block_size, resolved.options.max_compaction_bytes) == (128 << 10, 50 * MIB)
@@ -126,25 +126,25 @@ def test_derived_values_follow_what_they_derive_from() -> None:
     ],
 )
 def test_fifo_ttl(version: str, overrides: dict[str, Any], expected: int) -> None:
-    """FIFO's ttl is the stricter of both ages up to 8.4; its automatic value is 30 days."""
+    """Up to 8.4 FIFO's ttl is the shorter of ttl and periodic_compaction_seconds; its automatic value is 30 days."""
     fifo = {"compaction_style": "fifo", **overrides}
     assert expected == value_of(Version.parse(version), "ttl", **fifo)
 
 
 def test_fifo_has_no_l0_stall_and_one_level_before_7_8() -> None:
-    """FIFO's slowdown and stop triggers are infinite, and versions before 7.8 keep a single level."""
+    """FIFO's slowdown and stop triggers are infinite, and versions before 7.8 have one level."""
     options = resolve_options(V75, "library", {"compaction_style": "fifo"}).options
     assert (options.level0_slowdown_writes_trigger, options.level0_stop_writes_trigger) == (2**31 - 1, 2**31 - 1)
     assert (options.num_levels, value_of(V78, "num_levels", compaction_style="fifo")) == (1, 7)
 
 
 def test_universal_uses_ttl_as_its_period() -> None:
-    """Universal: the stricter of ttl and periodic_compaction_seconds is used as periodic."""
+    """Universal compaction uses the shorter of ttl and periodic_compaction_seconds as its period."""
     assert value_of(V78, "periodic_compaction_seconds", compaction_style="universal") == MONTH_S
 
 
 def test_spellings_of_values() -> None:
-    """Nested structs and dotted names, RocksDB's, the LOG's and db_bench's spellings mean the same."""
+    """Nested structs and dotted names, and the spellings of RocksDB, of the LOG and of db_bench, are equivalent."""
     nested = {
         "compaction_style": 1,
         "compression": "zstd",
@@ -190,7 +190,7 @@ def test_spellings_of_values() -> None:
     ],
 )
 def test_bad_options_are_refused_by_name(version: Version, overrides: dict[str, Any], words: list[str]) -> None:
-    """A wrong name, value or combination raises InputError: one line that names the option."""
+    """A wrong name, value or combination raises InputError with one line that names the option."""
     with pytest.raises(InputError) as caught:
         resolve_options(version, "library", overrides)
     message = str(caught.value)
@@ -198,7 +198,7 @@ def test_bad_options_are_refused_by_name(version: Version, overrides: dict[str, 
     assert len(message.splitlines()) == 1
 
 
-def test_option_that_the_version_lacks_may_repeat_its_behaviour() -> None:
-    """An OPTIONS file of 8.8 can be run as 9.8: options that became fixed are accepted at their fixed value."""
+def test_removed_options_are_accepted_at_their_fixed_value() -> None:
+    """Options that became fixed are accepted at their fixed value, so an OPTIONS file of 8.8 can be run as 9.8."""
     removed = {"level_compaction_dynamic_file_size": True, "ignore_max_compaction_bytes_for_input": True}
     assert resolve_options(Version(9, 8), "library", {}) == resolve_options(Version(9, 8), "library", removed)

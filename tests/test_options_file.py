@@ -87,7 +87,7 @@ LOG = """2020/11/27-21:19:20.453423 4ccc RocksDB version: 6.11.4
 
 
 def test_options_file() -> None:
-    """Every kind of value is read: numbers with a suffix, 64-bit marks, lists, structs in structs, a filter's bits."""
+    """All kinds of values are read: numbers with suffix, 64-bit sentinels, lists, nested structs, bloom filter bits."""
     read = read_options(OPTIONS)
     assert Version(8, 8) == read.version
     expected = {
@@ -112,7 +112,7 @@ def test_options_file() -> None:
 
 
 def test_other_column_family() -> None:
-    """The named column family is read together with the options of the store; one that is absent is refused."""
+    """A named column family is read with the options of the database; a missing one is an error."""
     read = read_options(OPTIONS, column_family="other")
     wanted = ("max_background_jobs", "write_buffer_size", "cache_size", "block_size")
     assert [read.overrides.get(n) for n in wanted] == [6, 1 << 20, 0, None]
@@ -121,7 +121,7 @@ def test_other_column_family() -> None:
 
 
 def test_log_header(tmp_path: Path) -> None:
-    """A LOG's header gives the same names, the cache's capacity, and only the first open of the file counts."""
+    """A LOG's header gives the same names and the cache capacity; only the first open in the file counts."""
     path = tmp_path / "LOG.gz"
     path.write_bytes(gzip.compress(LOG.encode()))
     read = read_options(path)
@@ -159,14 +159,14 @@ def test_log_header(tmp_path: Path) -> None:
     ],
 )
 def test_bad_lines_are_named(old: str, new: str, message: str) -> None:
-    """A line that cannot be read raises InputError with its file, number and option."""
+    """A line that cannot be parsed raises InputError with file, line number and option."""
     with pytest.raises(InputError) as caught:
         read_options(OPTIONS.replace(old, new, 1))
     assert message == str(caught.value)[: len(message)]
 
 
-def test_files_that_are_something_else(tmp_path: Path) -> None:
-    """An absent file, a folder, another text, an empty file and a cut gzip give one line each that names the file."""
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    """A missing file, a folder, other text, an empty file and a truncated gzip give one line that names the file."""
     texts = {
         "text": b"hello\nworld\n",
         "empty": b"",
@@ -185,7 +185,7 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
 @pytest.mark.skipif(not REAL_FILES, reason="needs ../shared/data")
 @pytest.mark.parametrize("path", REAL_FILES, ids=lambda p: f"{p.parent.name}/{p.name}"[-70:])
 def test_real_files_resolve(path: Path) -> None:
-    """Every real file is read and its options, sanitised by RocksDB already, are changed by nothing here."""
+    """Every real file is read; RocksDB has sanitised its options already, so resolving changes none."""
     read = read_options(path)
     assert read.version is not None
     resolved = resolve_options(read.version, "library", read.overrides)

@@ -1,4 +1,4 @@
-"""Damaged OPTIONS files: whatever the damage, the answer is options or one line."""
+"""Damaged OPTIONS files give options or a one-line error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NUMBERS = ["0", "-1", "1", "-2147483649", "4294967296", "18446744073709551614", 
 
 
 def whole_file() -> str:
-    """Write an OPTIONS file that sets every option to its default, with unknown keys in between."""
+    """Return an OPTIONS file that sets every option to its default, with unknown keys in between."""
     options = RocksDbOptions()
     lines = ["[Version]", "  rocksdb_version=7.8.3", "[DBOptions]", "  db_host_id=__hostname__", "  bytes_per_sync=1k"]
     lines += ['[CFOptions "default"]', "  comparator=leveldb.BytewiseComparator"]
@@ -25,14 +25,14 @@ def whole_file() -> str:
             lines.append(f"  {name}={str(getattr(value, 'value', value)).lower() if value != () else '1:1'}")
     for struct in STRUCTS:
         members = [n.partition(".")[2] for n in option_types() if n.startswith(struct)]
-        held = getattr(options, struct)
-        lines.append(f"  {struct}={{" + "".join(f"{m}={getattr(held, m)};" for m in members if m != "stop_style") + "}")
+        struct_options = getattr(options, struct)
+        lines.append(f"  {struct}={{" + "".join(f"{m}={getattr(struct_options, m)};" for m in members if m != "stop_style") + "}")
     lines += ['[TableOptions/BlockBasedTable "default"]', "  filter_policy=bloomfilter:10:false", ""]
     return "\n".join(line for line in lines if "compression_per_level" not in line)
 
 
 def damage(text: str, rng: random.Random) -> str:
-    """One to four random changes: a character, a cut, a line moved or doubled, a number."""
+    """Make one to four random changes: a character, a cut, a line moved or doubled, a number."""
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(text)) if text else 0
         lines = text.split("\n")
@@ -58,7 +58,7 @@ def damage(text: str, rng: random.Random) -> str:
 
 
 def outcome(text: str) -> ResolvedOptions | str:
-    """Options, or the message of the InputError."""
+    """Return the options, or the message of the InputError."""
     try:
         read = read_options(text + "\n")
         return resolve_options(read.version or Version(7, 8), "library", read.overrides)
@@ -67,7 +67,7 @@ def outcome(text: str) -> ResolvedOptions | str:
 
 
 def test_damaged_files_give_options_or_one_line() -> None:
-    """1000 damaged files raise nothing but InputError with a one-line message; some of both answers occur."""
+    """1000 damaged files give options or an InputError with a one-line message, and both results occur."""
     rng = random.Random(20_240_601)
     whole = whole_file()
     outcomes = [outcome(damage(whole, rng)) for _ in range(FILES)]
@@ -77,7 +77,7 @@ def test_damaged_files_give_options_or_one_line() -> None:
 
 
 def test_whole_file_resolves() -> None:
-    """The undamaged file is good, so that the messages above come from the damage."""
+    """The undamaged file resolves, so the errors above come from the damage."""
     resolved = outcome(whole_file())
     assert isinstance(resolved, ResolvedOptions), resolved
     assert resolved.options.bytes_per_sync == 1024

@@ -1,4 +1,4 @@
-"""The papers' suite: verdicts, shared runs, the command, its page and document, on two tiny settings."""
+"""The suite of papers' figures on two small settings: verdicts, shared runs, the command, its page and document."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAST = Setting("fast", (*TINY[:3], "device.write_cap=80MB/s"))
 
 
 def claim(name: str, *runs: Setting, **changes: Any) -> Claim:
-    """A claim about how much faster a faster device is."""
+    """Return a claim on the speed-up by a faster device."""
 
     def measure(outcomes: dict[str, Outcome]) -> float:
         written = [o.summary["device_bytes_written"] for o in outcomes.values()]
@@ -49,12 +49,12 @@ def claim(name: str, *runs: Setting, **changes: Any) -> Claim:
 
 
 def papers(*claims: Claim) -> list[Paper]:
-    """A paper of these claims."""
+    """Return one paper with these claims."""
     return [Paper("ldc", "A paper", claims)]
 
 
-def test_settings_that_claims_share_run_once(tmp_path: Path) -> None:
-    """Equal overrides are one run per seed, whatever the claims call them; each claim sees it by its own name."""
+def test_shared_settings_run_once(tmp_path: Path) -> None:
+    """Equal overrides are simulated one_seed per seed under any names; each claim reads the run by its own name."""
     other = Setting("same", PLAIN.overrides)
     mine = papers(claim("ldc.a", PLAIN, FAST), claim("ldc.b", other, measure=lambda o: o["same"].summary["seed"]))
 
@@ -68,23 +68,23 @@ def test_settings_that_claims_share_run_once(tmp_path: Path) -> None:
 
 
 def test_long_settings_may_have_fewer_seeds(tmp_path: Path) -> None:
-    """A claim has the seeds that all of its settings have; two claims that share a setting get the more of it."""
-    once = Setting("plain", PLAIN.overrides, seeds=1)
-    mine = papers(claim("ldc.a", FAST, once))
+    """A claim uses the seeds that all its settings have; a shared setting gets the largest number of seeds."""
+    one_seed = Setting("plain", PLAIN.overrides, seeds=1)
+    mine = papers(claim("ldc.a", FAST, one_seed))
 
     (found,) = judge(mine, run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path))
 
     assert 1 == len(found.values)
     assert 3 == len(list(tmp_path.rglob("summary.json")))
-    assert [2] == [s.seeds for _, s in settings_of(papers(claim("ldc.a", once), claim("ldc.b", replace(once, seeds=2))))]
+    assert [2] == [s.seeds for _, s in settings_of(papers(claim("ldc.a", one_seed), claim("ldc.b", replace(one_seed, seeds=2))))]
 
 
 def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
-    """A run that the store holds is not simulated again; another configuration is, and so is every run on demand."""
+    """A run in the store is not simulated again, unless its configuration changed or fresh=True."""
     mine = settings_of(papers(claim("ldc.a", PLAIN, FAST)))
 
     def files(**more: Any) -> set[tuple[int, int]]:
-        """Hard links of the store's files; a file system may give the number of a deleted file to a new one."""
+        """Return inode and mtime of the store's files, as a new file may get the inode of a deleted one."""
         run_settings(mine, seeds=1, processes=1, directory=tmp_path, **more)
         stats = [path.stat() for path in tmp_path.rglob("summary.json")]
         return {(found.st_ino, found.st_mtime_ns) for found in stats}
@@ -98,7 +98,7 @@ def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
 
 
 def test_texts_state_numbers_of_the_runs(tmp_path: Path) -> None:
-    """A note takes the mean over the seeds of each run that it names; what was not simulated is called so."""
+    """A number in a text is the mean over the seeds of the named run; a missing run is marked "(not simulated)"."""
     mine = papers(claim("ldc.a", PLAIN, FAST, mechanism="{fast.k_ops:.3f} K/s", note="{plain.stalled_s:.2f} s, {lost.k_ops:.0f}"))
     runs = run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path)
 
@@ -113,8 +113,8 @@ def test_texts_state_numbers_of_the_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_claims_are_data_and_runs(name: str) -> None:
-    """Each claim of the data has its runs in Python, and each number in its texts is one of a run of that paper."""
+def test_claims_have_runs_and_numbers(name: str) -> None:
+    """Each described claim has runs, and each number in its texts is one of a run of that paper."""
     (paper,) = read_papers([name])
     runs = {setting.name for one in paper.claims for setting in one.runs}
     places = [found for one in paper.claims for found in PLACE.findall(f"{one.mechanism} {one.note}")]
@@ -124,8 +124,8 @@ def test_claims_are_data_and_runs(name: str) -> None:
     assert [] == [one.id for one in paper.claims if "{" in PLACE.sub("", one.mechanism + one.note)]
 
 
-def test_a_failure_costs_its_own_claims_only(tmp_path: Path) -> None:
-    """A setting that cannot be composed, a measure that stumbles: those claims fail with the reason, others do not."""
+def test_a_failure_affects_only_its_own_claims(tmp_path: Path) -> None:
+    """A setting that cannot be composed or a failing measure fails its claims with the reason, and no others."""
     bad = Setting("bad", ("engine=nope",))
     mine = papers(
         claim("ldc.a", PLAIN, bad), claim("ldc.b", PLAIN, measure=lambda o: o["plain"].jobs["no_such_column"]),
@@ -153,7 +153,7 @@ def test_a_failure_costs_its_own_claims_only(tmp_path: Path) -> None:
 def test_verdicts(
     tmp_path: Path, values: tuple[float, ...], accepted: tuple[float, float], verdict: str, simulated: float
 ) -> None:
-    """The mean of the seeds decides; figures that are no numbers have no interval and break nothing."""
+    """The mean over seeds gives the verdict; a single value has no interval, and NaN and infinity cause no error."""
     numbers = iter(values)
     mine = papers(claim("ldc.a", PLAIN, accepted=accepted, measure=lambda _: next(numbers)))
 
@@ -167,8 +167,8 @@ def test_verdicts(
 @pytest.mark.parametrize(
     ("above", "below", "verdict"), [(4.0, 2.0, "reproduced"), (4.0, 0.0, "direction only"), (0.0, 0.0, "not reproduced")]
 )
-def test_nothing_by_nothing_is_no_ratio(tmp_path: Path, above: float, below: float, verdict: str) -> None:
-    """Two runs without a stall say nothing about stalls; one with and one without do."""
+def test_zero_by_zero_is_no_ratio(tmp_path: Path, above: float, below: float, verdict: str) -> None:
+    """Two runs without stalls give no verdict on a stall ratio; one run with stalls does."""
     stalls = {"plain": above, "fast": below}
 
     def measure(_runs: Any) -> float:
@@ -184,7 +184,7 @@ def test_nothing_by_nothing_is_no_ratio(tmp_path: Path, above: float, below: flo
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It writes runs, JSON and a page; --json prints what the issue asks for, and a failed claim is exit code 2."""
+    """The command writes runs, JSON and a page; a failed claim gives exit code 2."""
     everything = papers(claim("ldc.a", PLAIN, FAST), claim("ldc.b", Setting("bad", ("engine=nope",))))
 
     def chosen(_names: list[str], only: str | None) -> list[Paper]:
@@ -192,11 +192,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
     monkeypatch.setattr("lsmlab.validation.papers.verb.read_papers", chosen)
     assert 0 == main(["papers", "--only", "ldc.a", "--seeds", "2", "-j", "1", "--out", str(tmp_path)])
-    told = capsys.readouterr().out
+    printed_text = capsys.readouterr().out
     assert 2 == main(["papers", "--seeds", "1", "-j", "1", "--json", "--only", "ldc.b"])
     printed = capsys.readouterr()
 
-    assert "ldc.a: reproduced" in told
+    assert "ldc.a: reproduced" in printed_text
     page = (tmp_path / "report.html").read_text()
     assert all(text in page for text in ("a tiny store", "twice the bandwidth", "reproduced"))
     (row,) = json.loads(printed.out)["claims"]
@@ -206,7 +206,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 
 def test_papers_are_chosen_by_name_and_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unknown paper and a pattern that matches nothing are told with the remedy."""
+    """An unknown paper and a pattern without a match raise errors with the remedy."""
     with pytest.raises(InputError, match="silkworm: no such paper; choose from vlsm, silk, adoc, ldc"):
         read_papers(["silkworm"])
     monkeypatch.setattr(suite, "_exists", lambda name: name == "ldc")
@@ -218,7 +218,7 @@ def test_papers_are_chosen_by_name_and_pattern(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_claims_are_well_formed(name: str) -> None:
-    """Ids are unique and begin with the paper; settings are told apart by name; ranges hold together."""
+    """Ids are unique and begin with the paper, equal setting names have equal overrides, and ranges are ordered."""
     if not suite._exists(name):
         pytest.skip(f"no claims of {name} yet")
     (paper,) = read_papers([name])
@@ -231,19 +231,19 @@ def test_claims_are_well_formed(name: str) -> None:
         assert one.accepted[0] <= one.accepted[1], one.id
         assert all((one.setting, one.mechanism, one.runs)), one.id
         if isinstance(one.published, float):
-            assert one.accepted[0] <= one.published <= one.accepted[1], f"{one.id}: the figure itself is not accepted"
+            assert one.accepted[0] <= one.published <= one.accepted[1], f"{one.id}: published value not accepted"
         for run in one.runs:
             assert overrides.setdefault(run.name, run.overrides) == run.overrides, f"{one.id}: two settings {run.name}"
 
 
 @pytest.mark.skipif(not document.FILE.is_file(), reason="docs/papers.md has not been written yet")
-def test_the_document_is_made_from_what_is_here() -> None:
-    """Claims, engines' entries, experiments and parameter sets are those from which docs/papers.md was written."""
+def test_the_document_is_up_to_date() -> None:
+    """docs/papers.md was written from the present claims, engines, experiments and parameter sets."""
     assert document.digest() == document.document_digest(), "run 'lsmlab papers --write-docs' and commit docs/papers.md"
 
 
 def test_the_document_has_three_columns() -> None:
-    """Paper, released code, simulation, with verdict, mechanism and the range's origin."""
+    """A row has paper, released code, simulation and verdict; the text gives the mechanism and the range's origin."""
     one = claim("ldc.a", PLAIN, tolerance_from="the text says up to 2.4", note="Half of it is overhead")
     found = Found("ldc", one, (1.5, 1.7), "reproduced")
 
@@ -254,8 +254,8 @@ def test_the_document_has_three_columns() -> None:
     assert "twice the bandwidth. Half of it is overhead. Accepted range: the text says up to 2.4." in text
 
 
-def test_effects_are_placed_between_none_and_published() -> None:
-    """0 is no effect and 1 the published one, ratios by their logarithms; "no difference" has no place."""
+def test_effects_are_relative_to_the_published_one() -> None:
+    """On the scale 0 is no effect and 1 the published one (logarithmic for ratios); "no difference" has no position."""
     row = {"published": 4.0, "accepted": [2.0, None], "neutral": 1.0, "simulated": 2.0, "low": 1.0, "high": 1e9}
 
     place = placed(row)
@@ -268,8 +268,8 @@ def test_effects_are_placed_between_none_and_published() -> None:
 
 
 @pytest.mark.skipif(not (ROOT / DATA).is_dir(), reason="the recorded engines are not there")
-def test_released_code_is_measured_by_the_same_formula() -> None:
-    """A counterpart's figure is taken from both sides alike: the recorded ADOC gains what its README says."""
+def test_released_code_and_simulation_use_one_formula() -> None:
+    """Recorded and simulated runs use the same formula: the recorded ADOC gains what its README says."""
     cases = [c for c in real_engine_cases(ROOT / DATA) if isinstance(c, Case) and c.name.startswith("adoc/")]
     real = {c.name: real_run(c, c.config()) for c in cases}
     runs = [
@@ -284,7 +284,7 @@ def test_released_code_is_measured_by_the_same_formula() -> None:
 
 
 def test_a_percentile_of_all_operations() -> None:
-    """LDC's tail: of a thousand operations of two kinds, the last but one."""
+    """p99.9 of a thousand operations of two kinds is the last but one of all."""
     table = {
         "op": np.array(["write"] * 2 + ["read"] * 2), "upper_s": np.array([1e-6, 1e-3, 1e-5, 2e-4]),
         "count": np.array([499.0, 1.0, 498.0, 2.0]),

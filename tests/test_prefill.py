@@ -1,4 +1,4 @@
-"""Stores with a past: a workload that ran before and settled, or a table of files."""
+"""Stores with data before the run: from an earlier workload (prefill) or a table of files (initial tree)."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_entries_are_conserved(name: str) -> None:
-    """What was there and what flushes wrote equals what lives and what merges removed; invariants are checked."""
+    """Preloaded plus flushed entries equal live entries plus those that compactions dropped."""
     result = simulate(*CASES[name])
     jobs, summary = result.jobs, result.summary
     kind = np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"]))
     flushed = jobs["entries_out"][kind == "flush"].sum()
-    removed = (jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum()
+    dropped = (jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum()
 
     assert summary["preloaded_entries"] > 0
-    assert flushed + summary["preloaded_entries"] == pytest.approx(summary["live_entries"] + removed, rel=1e-9)
+    assert flushed + summary["preloaded_entries"] == pytest.approx(summary["live_entries"] + dropped, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["filled", "table"])
 def test_same_seed_same_run(name: str) -> None:
-    """A past is part of what the seed decides: the same seed gives the same summary, another one does not."""
+    """The seed also decides the prefill: equal seeds give equal summaries, different seeds different ones."""
     again = run(configuration(*CASES[name])).summary
 
     assert simulate(*CASES[name]).summary == again
@@ -51,7 +51,7 @@ def test_same_seed_same_run(name: str) -> None:
 
 
 def test_counters_begin_with_the_measured_workload() -> None:
-    """Flushes, jobs, bytes and time of the prefill are not in the summary; facts about it stand apart."""
+    """The summary excludes flushes, jobs, bytes and time of the prefill, which has its own section."""
     few = simulate(*FILLED, "workload.num=1000")
     summary = few.summary
 
@@ -64,7 +64,7 @@ def test_counters_begin_with_the_measured_workload() -> None:
 
 
 def test_a_prefill_settles() -> None:
-    """Before the measured workload starts no compaction is due: L0 is below its trigger, levels within targets."""
+    """When the measured workload starts, no compaction is due: L0 is below its trigger and all scores are below 1."""
     levels = simulate(*FILLED, "workload.num=1000").summary["levels"]
 
     assert levels[0]["files"] < 4
@@ -72,7 +72,7 @@ def test_a_prefill_settles() -> None:
 
 
 def test_a_prefill_agrees_with_a_loaded_store() -> None:
-    """A store that filluniquerandom filled is written to as fast, and with as much W-Amp, as one that holds all keys."""
+    """After filluniquerandom, write rate and W-Amp are those of a store preloaded with all keys, within 10 %."""
     work = ("workload.num=1M", "workload.duration=20s", "device.write_cap=40MiB/s")
     loaded = [run(configuration("workload=overwrite", *SMALL, *work, f"seed={s}")).summary for s in (1, 2, 3)]
     filled = [
@@ -85,16 +85,16 @@ def test_a_prefill_agrees_with_a_loaded_store() -> None:
         assert np.mean([s[name] for s in filled]) == pytest.approx(expected, rel=0.1)
 
 
-def test_a_row_may_stand_for_several_files() -> None:
-    """Ten files of L1 share a range of keys without overlap; four of L0 each span all keys."""
+def test_a_row_may_describe_several_files() -> None:
+    """Ten files of L1 divide a key range without overlap; four files of L0 each span all keys."""
     rows = "initial_tree=[{level:0,size_bytes:1MiB,files:4},{level:1,size_bytes:1MiB,files:10,smallest:0,largest:99999}]"
     tree = [row["files"] for row in simulate(*SMALL, rows, "workload.writes=1").summary["levels"]]
 
     assert [4, 10] == tree[:2]
 
 
-def test_a_table_of_files_is_what_the_store_starts_with(tmp_path: Path) -> None:
-    """Sizes and levels of the table are those of the store before the first write; a CSV file says the same."""
+def test_a_table_of_files_is_the_initial_tree(tmp_path: Path) -> None:
+    """The store has the files of the table before the first write, from the configuration or a CSV file."""
     (tmp_path / "tree.csv").write_text("level,size_bytes\n0,1MiB\n1,2MiB\n1,2MiB\n2,8MiB\n")
 
     def levels(result: Result) -> list[tuple[int, int]]:
@@ -130,8 +130,8 @@ def test_a_table_of_files_is_what_the_store_starts_with(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(overrides: tuple[str, ...], words: str) -> None:
-    """A past that does not go with the run is refused with its key."""
+def test_invalid_prefills_are_refused(overrides: tuple[str, ...], words: str) -> None:
+    """A prefill or initial tree that does not fit the run raises an error with the key."""
     with pytest.raises(InputError, match=words):
         run(configuration(*overrides))
 
@@ -145,8 +145,8 @@ def test_what_cannot_be_is_refused(overrides: tuple[str, ...], words: str) -> No
         ("engine=pebblesdb", {6}),
     ],
 )
-def test_a_store_begins_full_as_its_engine_leaves_it(engine: str, levels: set[int]) -> None:
-    """Records that a workload takes for granted lie where the engine's own targets put them, and nothing is due."""
+def test_preloaded_records_follow_the_engines_levels(engine: str, levels: set[int]) -> None:
+    """Preloaded records lie on the levels that the engine's targets give them, and no compaction is due."""
     result = run(
         configuration(
             engine, *(o for o in SMALL if not o.startswith("workload.num")), "workload=ycsb_c",

@@ -1,4 +1,4 @@
-"""The public runs of real RocksDB as cases, where the data are at hand; `lsmlab validate` scores all of them."""
+"""Public runs of real RocksDB as cases, if their data are present; `lsmlab validate` scores all of them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the public runs are not 
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
-    """All public runs by name."""
+    """Return all public cases by name."""
     return {case.name: case for case in public_cases(FOLDER)}
 
 
 @HERE
 def test_every_kind_of_row_is_a_case(cases: dict[str, Case]) -> None:
-    """No row is lost: repeats of one configuration are one case, all others a case each."""
+    """No row is lost: repeats of one configuration are one case, every other row is its own case."""
     kinds = Counter(name.partition("/")[0] for name in cases)
 
     assert {
@@ -37,7 +37,7 @@ def test_every_kind_of_row_is_a_case(cases: dict[str, Case]) -> None:
 
 @HERE
 def test_every_case_has_a_configuration_and_a_measurement(cases: dict[str, Case]) -> None:
-    """One case of each kind composes, and every case measures something."""
+    """One case of each kind composes, and every case has measurements."""
     first = {name.partition("/")[0]: case for name, case in reversed(cases.items())}
 
     assert all(case.config()["engine"] for case in first.values())
@@ -46,13 +46,13 @@ def test_every_case_has_a_configuration_and_a_measurement(cases: dict[str, Case]
 
 @HERE
 def test_calibration_runs_are_marked(cases: dict[str, Case]) -> None:
-    """Runs whose job records the constants were fitted to are calibration, all others test."""
+    """Runs to which the constants were fitted are in the calibration part, all others in the test part."""
     assert {name for name in cases if is_calibration(name)} == {n for n, c in cases.items() if c.part == "calibration"}
     assert all("/400-" not in name for name in cases if is_calibration(name))  # no run under a binding cap
 
 
 @HERE
-def test_repeats_tell_the_noise(cases: dict[str, Case]) -> None:
+def test_repeats_give_the_noise(cases: dict[str, Case]) -> None:
     """Two runs of one hour at 15 MB/s on the NVMe drive differ by 0.3 % in compactions."""
     noise = cases["rate-limited/3600s-100B-15MBps-nvme"].noise
 
@@ -60,8 +60,8 @@ def test_repeats_tell_the_noise(cases: dict[str, Case]) -> None:
 
 
 @HERE
-def test_the_defaults_of_the_desktop_are_repeats(cases: dict[str, Case]) -> None:
-    """The default of each option that was changed is the same run again; its range is the noise of its neighbours."""
+def test_runs_with_default_options_are_repeats(cases: dict[str, Case]) -> None:
+    """Ablation rows with the default value are repeats of one run; their range is the noise of the other ablations."""
     noise = {n: c.noise["write_amplification"] for n, c in cases.items() if n.startswith("ablations/io_option") and "sata" in n}
 
     assert "ablations/io_option_advance-defaults-sata" in noise
@@ -69,8 +69,11 @@ def test_the_defaults_of_the_desktop_are_repeats(cases: dict[str, Case]) -> None
 
 
 @HERE
-def test_the_overwrites_w_amp_leaves_the_log_out() -> None:
-    """benchmark.sh counts the log: 1 + written / ingested, within 0.07 in all rows; the log and the wait are taken out."""
+def test_w_amp_of_overwrite_runs_excludes_the_wal() -> None:
+    """benchmark.sh counts the WAL in W-Amp; a case leaves out the WAL and the waiting time.
+
+    The printed W-Amp is 1 + written / ingested, within 0.07 in all 25 rows.
+    """
     table = list(rows(FOLDER / "overwrite_one_machine.csv"))
     printed = {(r["file"], r["version"]): float(r["w_amp"]) for r in table}
     ingested = {(r["file"], r["version"]): float(r["ops_sec"]) * 1800 * (12 + 1 + 1 + 20 + 2 + 400) for r in table}
@@ -80,12 +83,12 @@ def test_the_overwrites_w_amp_leaves_the_log_out() -> None:
     assert printed == {key: pytest.approx(value, abs=0.07) for key, value in counted.items()}
     for mapping in runs_of("overwrite", FOLDER):
         row = next(r for r in table if r["version"] in mapping["source"] and r["file"] in mapping["source"])
-        without_log = (float(row["w_amp"]) - 1) * 1800 / float(row["uptime"])
-        assert 0.98 * without_log < mapping["measured"]["write_amplification"] < 1.03 * without_log
+        without_wal = (float(row["w_amp"]) - 1) * 1800 / float(row["uptime"])
+        assert 0.98 * without_wal < mapping["measured"]["write_amplification"] < 1.03 * without_wal
 
 
-def test_merging_takes_means_and_ranges() -> None:
-    """Measurements of repeats become their mean, and the range relative to it; LOGs of all are kept."""
+def test_repeats_become_means_and_ranges() -> None:
+    """Measurements of repeats become their mean and the range relative to the mean; all LOGs are kept."""
     one: dict[str, Any] = {"name": "a", "measured": {"ops_per_s": 90.0}, "log": "x"}
     two: dict[str, Any] = {"name": "a", "measured": {"ops_per_s": 110.0}, "log": "y"}
     (found,) = merged(iter([one, two]))
@@ -95,8 +98,8 @@ def test_merging_takes_means_and_ranges() -> None:
     assert ["x", "y"] == found["log"]
 
 
-def test_sessions_are_told_by_the_path() -> None:
-    """A run's session follows from where its authors keep it; a run of another machine has none."""
+def test_sessions_follow_from_the_path() -> None:
+    """A run's session follows from its path in its authors' repository; other sources have no session."""
     assert "20GB, 15 March 2022" == session_of(
         {"source": "supermt/quicksand_results disk_type_influence/x/LOG_1.gz: text"}
     )
@@ -104,7 +107,7 @@ def test_sessions_are_told_by_the_path() -> None:
 
 
 def test_output_of_db_bench() -> None:
-    """The write histogram is that of the writing benchmark, and the table's total is in GiB."""
+    """The histogram is that of the writing benchmark, and the table's total is in GiB."""
     output = (
         "head\nfillrandom   : 5 micros/op\n(       2,       3 ]  7278205  36.391%\n\nDB path: x\n[  0,  1 ] 43  0.1%\n"
     )
@@ -114,7 +117,7 @@ def test_output_of_db_bench() -> None:
 
 
 def test_missing_data_and_unknown_sets_end_in_one_line(tmp_path: Path) -> None:
-    """A folder without the data is named, an unknown set too, each with the remedy."""
+    """A folder without the data and an unknown set raise errors with the remedy."""
     with pytest.raises(InputError, match="no such file"):
         next(public_cases(tmp_path, ("throttled",)))
     with pytest.raises(InputError, match="choose from throttled"):
@@ -143,12 +146,12 @@ ROW = {"path": "2022/nvme/LOG", "device": "NVMeSSD", "num": "20000000", "rate": 
     ],
 )
 def test_descriptions_of_values(description: Any, value: Any) -> None:
-    """Texts, arithmetic, alternatives and maps give the value that docs/how-to/add-public-runs.md says, or none."""
+    """Texts, arithmetic, alternatives and maps give the value that docs/how-to/add-public-runs.md defines, or none."""
     assert value_of(description, ROW) == value
 
 
 def test_keys_without_a_value_are_left_out() -> None:
-    """A mapping keeps its order, fills keys that name columns, and leaves out what an empty column would give."""
+    """A filled mapping keeps its order, fills column names in keys, and leaves out keys with an empty column."""
     template = {"a.{device}.b": "= num", "cap": "{empty}MiB/s", "store": {"base": "{device}", "none": None}}
 
     assert {"a.NVMeSSD.b": 20_000_000, "store": {"base": "NVMeSSD", "none": None}} == filled(template, ROW)
@@ -165,13 +168,13 @@ def test_keys_without_a_value_are_left_out() -> None:
     ],
 )
 def test_wrong_descriptions_are_refused(description: Any, words: str) -> None:
-    """A cell that no map has, text in arithmetic, and anything but arithmetic end in one clear line."""
+    """A cell that no map contains, text in arithmetic, and anything but arithmetic raise an error."""
     with pytest.raises(InputError, match=words):
         value_of(description, ROW)
 
 
 def test_a_described_table_gives_runs(tmp_path: Path) -> None:
-    """Rows of one run are grouped, rows of other kinds are left out; a bad cell names the table and its description."""
+    """Rows of one run form one case; a bad cell raises an error with the table and its description."""
     head = "variant,num_keys,phase_file,level,size"
     (tmp_path / "tree_shape.csv").write_text(
         f"{head}\nf10,1000000,range1,L0,1.00KB\nf10,1000000,range1,L1,2.00MB\nf10,1000000,nobloom,L2,3GB\n"
@@ -189,7 +192,7 @@ def test_a_described_table_gives_runs(tmp_path: Path) -> None:
 @HERE
 @pytest.mark.parametrize("name", ["1200s-100B-5MBps-nvme", "1200s-100B-5MBps-hdd", "600s-1000B-15MBps-sata"])
 def test_rate_limited_runs_within_a_few_percent(cases: dict[str, Case], name: str) -> None:
-    """Write amplification within 4 %, flushes within 1 %, compactions within 6 % of the measured run."""
+    """Write amplification is within 4 %, flushes within 1 % and compactions within 6 % of the measured run."""
     case = cases[f"rate-limited/{name}"]
     summary = run(case.config()).summary
 
@@ -199,8 +202,8 @@ def test_rate_limited_runs_within_a_few_percent(cases: dict[str, Case], name: st
 
 
 @HERE
-def test_exact_keys_repeat_a_run_to_the_job(cases: dict[str, Case]) -> None:
-    """With db_bench's own key sequence, 10 minutes at 5 MB/s are met to the job: 47 flushes, 43 compactions, 9 moves."""
+def test_exact_keys_reproduce_every_job_count(cases: dict[str, Case]) -> None:
+    """With db_bench's own key sequence 10 minutes at 5 MB/s have the measured flushes, compactions and moves."""
     case = cases["rate-limited/600s-1000B-5MBps-nvme"]
     summary = run(case.config(["keys=exact"])).summary
     names = ("flush_count", "compaction_count", "trivial_move_count")
@@ -214,7 +217,7 @@ def test_exact_keys_repeat_a_run_to_the_job(cases: dict[str, Case]) -> None:
     "name", ["400-20M-2-nvme", "400-20M-4-nvme", "400-20M-12-nvme", "none-20M-12-nvme", "none-20M-12-sata"]
 )
 def test_throttled_runs_within_the_worst_case_bounds(cases: dict[str, Case], name: str) -> None:
-    """Test runs with and without a cap: throughput within 10 %, W-Amp within 8 % of the measured run."""
+    """With and without a cap throughput is within 10 % and W-Amp within 8 % of the measured run."""
     case = cases[f"throttled/{name}"]
     summary = run(case.config()).summary
 
@@ -223,10 +226,10 @@ def test_throttled_runs_within_the_worst_case_bounds(cases: dict[str, Case], nam
 
 
 @HERE
-def test_more_jobs_raise_write_amplification_and_past_a_few_lower_throughput(cases: dict[str, Case]) -> None:
-    """The signature at 400 MiB/s: 12 jobs amplify more than 4, 4 more than 2, and write less per second than 4.
+def test_more_jobs_raise_w_amp_and_finally_lower_throughput(cases: dict[str, Case]) -> None:
+    """At 400 MiB/s W-Amp grows from 2 to 4 to 12 jobs, and 12 jobs write less per second than 4.
 
-    With 12 jobs memtables alone stop writers; with 2 jobs L0 slows them down as well.
+    With 12 jobs only memtables stop writes; with 2 jobs L0 also slows them down.
     """
     found = {jobs: run(cases[f"throttled/400-20M-{jobs}-nvme"].config()).summary for jobs in (2, 4, 12)}
     amplification = [found[jobs]["write_amplification"] for jobs in (2, 4, 12)]

@@ -1,4 +1,4 @@
-"""Stations and latency arithmetic against closed forms of queueing theory."""
+"""Stations and latency distributions agree with closed forms of queueing theory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lsmlab.sim.machine.sojourn import mean_sojourn_s
 @pytest.mark.parametrize("service", ["exponential", "constant"])
 @pytest.mark.parametrize("load", [0.5, 0.8])
 def test_shared_core_has_the_mean_of_processor_sharing(service: str, load: float) -> None:
-    """Mean time in M/M/1-PS and M/D/1-PS is 1/(1 - load), whatever the service's distribution; 99 % interval."""
+    """The mean time in M/M/1-PS and M/D/1-PS is 1/(1 - load) for both service distributions (99 % interval)."""
     means = [mean_sojourn_s(service, load, 6000, seed) for seed in range(10)]
     half_width = 3.25 * np.std(means, ddof=1) / math.sqrt(len(means))  # t(9), 99 %
 
@@ -32,7 +32,7 @@ def test_shared_core_has_the_mean_of_processor_sharing(service: str, load: float
 
 
 def test_erlang_c() -> None:
-    """One server: the utilisation. Two at 75 %: 9/14 by hand."""
+    """Erlang C of one server is the utilisation; of two servers at 75 % it is 9/14."""
     assert erlang_c(1, 0.37) == pytest.approx(0.37)
     assert erlang_c(2, 0.75) == pytest.approx(9 / 14)
 
@@ -41,8 +41,8 @@ def test_erlang_c() -> None:
     ("spread", "variation", "name"), [(0.0, 0.0, "M/D/1"), (0.67294, 1.0, "M/G/1 with the variation of M/M/1")]
 )
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.9])
-def test_open_loop_waits_as_pollaczek_and_khinchine_say(load: float, spread: float, variation: float, name: str) -> None:
-    """Mean wait of one thread is load·(1 + cv²)/(2(1 - load)) services."""
+def test_open_loop_waits_follow_pollaczek_khinchine(load: float, spread: float, variation: float, name: str) -> None:
+    """The mean wait of one thread is load·(1 + cv²)/(2(1 - load)) service times."""
     _, rows = waiting_mixture(Unstalled(1e6, 1e-3, spread), load, 1)
     mean_wait_s = float((rows[:, 1] * rows[:, 2:].mean(axis=1)).sum()) / 1e6
 
@@ -52,7 +52,7 @@ def test_open_loop_waits_as_pollaczek_and_khinchine_say(load: float, spread: flo
 
 @pytest.mark.parametrize("load", [0.2, 0.6])
 def test_short_operations_wait_behind_long_ones(load: float) -> None:
-    """One thread, half of the operations of 2 us, half of 140: both wait alike, as Lindley's recursion says."""
+    """With half of the operations at 2 us and half at 140 us, all wait as Lindley's recursion gives."""
     rng = np.random.default_rng(1)
     service = np.where(rng.random(400_000) < 0.5, 2e-6, 140e-6)
     mean_s, square = 71e-6, (2e-6**2 + 140e-6**2) / 2.0
@@ -70,8 +70,8 @@ def test_short_operations_wait_behind_long_ones(load: float) -> None:
 
 
 @pytest.mark.parametrize(("busy_s", "load"), [(0.01, 0.95), (0.05, 0.95), (0.1, 0.8), (30.0, 0.6)])
-def test_a_line_needs_time_to_grow(busy_s: float, load: float) -> None:
-    """Short busy times between quiet ones of 90 ms at a load of 0.2: the mean wait of who comes in the busy ones."""
+def test_a_queue_needs_time_to_grow(busy_s: float, load: float) -> None:
+    """In short busy periods between quiet ones the mean wait is that of a simulated queue, within 25 %."""
     service_s, quiet_s, rng = 140e-6, 0.09, np.random.default_rng(2)
     waits: list[float] = []
     now_s = left_s = 0.0
@@ -82,20 +82,20 @@ def test_a_line_needs_time_to_grow(busy_s: float, load: float) -> None:
         if now_s % (busy_s + quiet_s) < busy_s:
             waits.append(left_s)
         left_s += service_s
-    line, mean_s, steps = ArrivalQueue(), 0.0, 50
+    queue, mean_s, steps = ArrivalQueue(), 0.0, 50
     for _ in range(3):
         mean_s = 0.0
         for _ in range(steps):
-            busy = line.advance(busy_s / steps, load, service_s / 2.0)
+            busy = queue.advance(busy_s / steps, load, service_s / 2.0)
             mean_s += busy / (1.0 - busy) * service_s / 2.0 / steps
-        line.advance(quiet_s, 0.2, service_s / 2.0)
+        queue.advance(quiet_s, 0.2, service_s / 2.0)
 
     assert mean_s == pytest.approx(float(np.mean(waits)), rel=0.25)
     assert mean_s < 1.01 * load / (1.0 - load) * service_s / 2.0
 
 
-def test_a_line_in_equilibrium_stays() -> None:
-    """After a long time, in one step or in many, it is as Pollaczek and Khinchine say, from above as from below."""
+def test_a_queue_reaches_equilibrium() -> None:
+    """After a long time, in one step or many, from above or below, the queue has Pollaczek-Khinchine's length."""
     for before_s in (0.0, 1.0):
         once, often = ArrivalQueue(), ArrivalQueue()
         once.work_s = often.work_s = before_s
@@ -109,7 +109,7 @@ def test_a_line_in_equilibrium_stays() -> None:
 
 @pytest.mark.parametrize("spread", [0.1, 0.36])
 def test_unstalled_times_are_log_logistic(spread: float) -> None:
-    """A sample of the logistic distribution's logarithms has the mean, the spread, the variation and the quantiles."""
+    """Unstalled times have the mean, spread, variation and quantiles of log-logistic samples."""
     part = Unstalled(1.0, 2e-6, spread)
     uniform = (np.arange(2_000_000) + 0.5) / 2_000_000
     times = np.array([part.quantile(0.5)]) * np.exp(spread * math.sqrt(3.0) / math.pi * np.log(uniform / (1.0 - uniform)))
@@ -123,7 +123,7 @@ def test_unstalled_times_are_log_logistic(spread: float) -> None:
 
 
 def test_delay_of_a_stop_under_constant_arrivals() -> None:
-    """100 op/s, a stop of 2 s, then 300 op/s: delays fall from 2 s to 0 over the 300 operations that waited."""
+    """With 100 op/s and a stop of 2 s, then 300 op/s, delays fall from 2 s to 0 over the 300 waiting operations."""
     times = np.array([0.0, 5.0, 7.0, 8.0, 10.0])
     arrived = np.array([0.0, 500.0, 700.0, 800.0, 1000.0])
     served = np.array([0.0, 500.0, 500.0, 800.0, 1000.0])
@@ -142,7 +142,7 @@ def test_delay_of_a_stop_under_constant_arrivals() -> None:
     st.floats(1e-7, 1e-2),
 )
 def test_pieces_count_like_their_definition(rows: list[tuple[float, float, float]], shift: float) -> None:
-    """The sorted arithmetic equals the sum over pieces of their uniform distribution functions."""
+    """The sorted computation equals the sum of the pieces' uniform distribution functions."""
     pieces = np.array([(0.0, n, low, high) for n, low, high in rows])
     x = np.linspace(0.0, 12.0, 301)
     expected = np.zeros_like(x)
@@ -163,7 +163,7 @@ def test_pieces_count_like_their_definition(rows: list[tuple[float, float, float
 def test_percentiles_are_ordered(
     count: float, mean_s: float, spread: float, delayed: list[tuple[float, float]]
 ) -> None:
-    """Whatever the mix of operations, percentiles rise and end at the maximum."""
+    """For any mix of operations percentiles increase and end at the maximum."""
     pieces = np.array([(0.0, n, d, d) for n, d in delayed]).reshape(-1, 4)
     summary = LatencyDistribution([Unstalled(count, mean_s, spread)], pieces).summary()
     values = [summary[p] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")]

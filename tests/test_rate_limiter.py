@@ -11,13 +11,13 @@ from lsmlab.models.version import Version
 
 OLD, NEW = Version(7, 8), Version(8, 3)
 USUAL = (0.5, 0.5)
-"""Coins that keep the usual order USER, HIGH, MID, LOW."""
+"""Random numbers that keep the usual order USER, HIGH, MID, LOW."""
 MB = 1_000_000
 LOW, MID, HIGH, USER = Priority.LOW, Priority.MID, Priority.HIGH, Priority.USER
 
 
 def drive(limiter: RateLimiter, until_s: float, writers: dict[str, tuple[Priority, int]]) -> dict[str, int]:
-    """Let each writer ask for its step again as soon as it has it, and sum up what each is granted by `until_s`."""
+    """Let each writer request its step again as soon as it is granted; return the bytes granted until `until_s`."""
     done = dict.fromkeys(writers, 0)
     rng = random.Random(7)
 
@@ -39,21 +39,21 @@ def drive(limiter: RateLimiter, until_s: float, writers: dict[str, tuple[Priorit
 @pytest.mark.parametrize("version", [OLD, NEW])
 @pytest.mark.parametrize("step_bytes", [4096, 300_000, 1 << 20, 7 * MB])
 def test_long_run_rate(version: Version, step_bytes: int) -> None:
-    """Writers that always want more get the rate, one refill more at most, whatever they ask for at a time."""
+    """Saturating writers get the rate, plus at most one refill, for any size of their requests."""
     limiter = RateLimiter(version, 20 * MB)
     drive(limiter, 60.0, {"a": (LOW, step_bytes), "b": (LOW, step_bytes), "c": (HIGH, step_bytes)})
     assert 1200 * MB - 2 * limiter.refill_bytes <= sum(limiter.granted_bytes) <= 1200 * MB + limiter.refill_bytes
 
 
 def test_equal_writers_share_equally() -> None:
-    """Writers of one priority are served in turn by pieces, also when one asks for much more at a time."""
+    """Writers of one priority alternate by pieces, also if one of them requests much more at a time."""
     limiter = RateLimiter(NEW, 20 * MB)
     done = drive(limiter, 60.0, {"a": (LOW, 1 << 20), "b": (LOW, 40 << 20)})
     assert pytest.approx(1.0, abs=0.1) == done["a"] / done["b"]
 
 
 def test_priority_order_of_a_refill() -> None:
-    """USER goes first, then HIGH, MID, LOW; the piece that does not fit is granted in part and keeps its place."""
+    """USER goes first, then HIGH, MID, LOW; a piece that does not fit is granted in part and keeps its place."""
     limiter = RateLimiter(NEW, 10 * MB)
     for priority in Priority:
         assert not limiter.request(0.0, 400_000, priority, priority.name)
@@ -62,8 +62,8 @@ def test_priority_order_of_a_refill() -> None:
     assert limiter.refill(0.1, USUAL) == ["MID", "LOW"]
 
 
-def test_fairness_coins_turn_the_order() -> None:
-    """The first coin puts HIGH behind MID and LOW, the second puts MID behind LOW; each with probability 1/fairness."""
+def test_fairness_changes_the_order() -> None:
+    """The first random number puts HIGH behind MID and LOW, the second MID behind LOW, each with chance 1/fairness."""
     orders = {}
     for coins in ((0.05, 0.5), (0.5, 0.05), (0.05, 0.05), (0.1, 0.1)):
         limiter = RateLimiter(NEW, 4 * MB)
@@ -75,7 +75,7 @@ def test_fairness_coins_turn_the_order() -> None:
 
 
 def test_priority_decides_only_the_queued_pieces() -> None:
-    """A refill of ten pieces is not all HIGH's: once each writer has its piece, they come back in turn."""
+    """Priority orders only queued pieces: after one piece each, HIGH and LOW alternate in a refill of ten pieces."""
     limiter = RateLimiter(NEW, 100 * MB, buffer_bytes=MB)
     limiter.request(0.0, 50 * MB, HIGH, "flush")
     limiter.request(0.0, 50 * MB, LOW, "compaction")
@@ -97,8 +97,8 @@ def test_idle_credit_is_one_period() -> None:
     assert limiter.refill(1000.1, USUAL) == ["last"]
 
 
-def test_request_that_finds_too_little_takes_it_from_8_3_on() -> None:
-    """From 8.3 on a request takes what is there and waits for the rest; before, it leaves it to smaller requests."""
+def test_a_request_takes_a_partial_grant_since_8_3() -> None:
+    """Since 8.3 a request takes the available bytes and waits for the rest; before, smaller requests get them."""
     granted = {}
     for version in (OLD, NEW):
         limiter = RateLimiter(version, 10 * MB)
@@ -109,8 +109,8 @@ def test_request_that_finds_too_little_takes_it_from_8_3_on() -> None:
     assert granted == {OLD: (600_000, 400_000), NEW: (MB, 0)}
 
 
-def test_old_refill_adds_to_what_is_left() -> None:
-    """Before 8.3 a refill is added to a rest that is smaller than a refill."""
+def test_old_refill_adds_to_the_remainder() -> None:
+    """Before 8.3 a refill is added to a remainder that is smaller than a refill."""
     limiter = RateLimiter(OLD, 10 * MB)
     limiter.request(0.0, 600_000, LOW, "first")
     limiter.refill(0.0, USUAL)
@@ -120,7 +120,7 @@ def test_old_refill_adds_to_what_is_left() -> None:
 
 
 def test_drains_count_the_waits_for_a_refill() -> None:
-    """One drain per refill that is waited for; a refill that can be done at once is none."""
+    """Each refill with a waiting request counts as a drain; a refill at the time of the request does not."""
     limiter = RateLimiter(NEW, 10 * MB)
     limiter.request(0.0, 3 * MB, LOW, "a")
     assert limiter.drains == 0
@@ -133,7 +133,7 @@ def test_drains_count_the_waits_for_a_refill() -> None:
     [(0, 5 * MB), (49, 47_619_047), (50, 50 * MB), (90, 50 * MB), (91, 52_500_000), (100, 52_500_000)],
 )
 def test_auto_tune(drains: int, rate: int) -> None:
-    """Auto-tuned: starts at half the maximum; after 100 periods the share of drained ones moves the rate."""
+    """Auto-tuning starts at half the maximum and changes the rate every 100 periods by the share of drained ones."""
     limiter = RateLimiter(NEW, 100 * MB, auto_tuned=True)
     assert limiter.rate_bytes_per_s == 50 * MB
     limiter.drains = drains
@@ -144,7 +144,7 @@ def test_auto_tune(drains: int, rate: int) -> None:
 
 
 def test_auto_tune_stays_within_its_range() -> None:
-    """Under endless demand the rate climbs to its maximum; one request per tuning later it is at a twentieth."""
+    """Under saturation the rate rises to its maximum; with single requests it falls to a twentieth."""
     limiter = RateLimiter(NEW, 100 * MB, auto_tuned=True)
     drive(limiter, 300.0, {"a": (LOW, MB)})
     assert limiter.rate_bytes_per_s == 100 * MB
@@ -154,7 +154,7 @@ def test_auto_tune_stays_within_its_range() -> None:
 
 
 def test_refill_before_its_time_does_nothing() -> None:
-    """A refill that is not due, or for which nobody waits, gives nothing."""
+    """A refill that is not due, or without a waiting request, grants nothing."""
     limiter = RateLimiter(NEW, 10 * MB)
     assert limiter.refill(0.0, USUAL) == []
     limiter.request(0.0, 2 * MB, LOW, "a")
@@ -163,7 +163,7 @@ def test_refill_before_its_time_does_nothing() -> None:
     assert limiter.granted_bytes[LOW] == MB
 
 
-def test_a_rate_of_nothing_is_refused() -> None:
-    """A limiter needs a positive rate."""
+def test_a_rate_of_zero_is_refused() -> None:
+    """A rate of 0 raises InputError."""
     with pytest.raises(InputError, match="must be positive"):
         RateLimiter(NEW, 0)

@@ -1,4 +1,4 @@
-"""Costs of reads: filters, cache, files probed, scans."""
+"""Costs of reads: filters, cache, probed files, scans."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from lsmlab.models.workloads.skewed import RankedKeys
 
 
 def simulated_lru(blocks: list[int], capacity: int) -> float:
-    """Hit rate of a real LRU over the second half of the accesses."""
+    """Return the hit rate of an LRU cache over the second half of the accesses."""
     cache: OrderedDict[int, None] = OrderedDict()
     hits = 0
     for i, block in enumerate(blocks):
@@ -59,10 +59,10 @@ CHOOSERS = {
 @pytest.mark.parametrize("name", CHOOSERS)
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.6])
 def test_che_agrees_with_a_simulated_lru(name: str, share: float) -> None:
-    """The hit rate computed from the distribution is that of an LRU fed with the chooser's own reads, within 0.015.
+    """The computed hit rate is that of an LRU cache with the chooser's own reads, within 0.015.
 
-    Half of 200 000 accesses are measured: a standard error of at most 0.0016; the rest is Che's approximation and the
-    luck of which ranks share a block.
+    Half of 200 000 accesses are measured, with a standard error of at most 0.0016; the rest is Che's approximation and
+    the random assignment of ranks to blocks.
     """
     chooser: Chooser = CHOOSERS[name]
     keys, per_block = 40_000, 8
@@ -74,7 +74,7 @@ def test_che_agrees_with_a_simulated_lru(name: str, share: float) -> None:
 
 
 def test_uniform_hit_rate_is_the_cached_share() -> None:
-    """A quarter of alike blocks in the cache: a quarter of the accesses hit."""
+    """With a quarter of equally popular blocks in the cache a quarter of the accesses hit."""
     popularity = UniformKeys().popularity(1_000_000, 10.0)
     assert lru_hit_rate(popularity, 25_000) == pytest.approx(0.25)
     assert lru_hit_rate(popularity, 0) == 0.0
@@ -83,7 +83,7 @@ def test_uniform_hit_rate_is_the_cached_share() -> None:
 
 @given(st.floats(0.3, 3.0), st.integers(1, 10**9), st.floats(1, 300), st.booleans())
 def test_popularity_is_a_distribution(constant: float, n: int, per_block: float, scattered: bool) -> None:
-    """Accesses sum to 1 over as many blocks as there are, and the hit rate grows with the cache from 0 to 1."""
+    """Probabilities sum to 1 over the right number of blocks, and the hit rate grows with the cache from 0 to 1."""
     popularity = (scattered_blocks if scattered else adjacent_blocks)(Zipf(constant), n, per_block)
     blocks = max(1.0, n / per_block)
     assert float(np.sum(popularity.probability * popularity.blocks)) == pytest.approx(1.0, abs=1e-6)
@@ -94,7 +94,7 @@ def test_popularity_is_a_distribution(constant: float, n: int, per_block: float,
 
 
 def test_sampled_blocks_agree_with_all_blocks() -> None:
-    """Above 2^17 blocks the popularity is sampled: the hit rates continue those of the largest store that is not."""
+    """Above 2^17 blocks popularity is sampled; hit rates agree with those of the largest unsampled store."""
     law = Zipf(0.99, 10**10)
     all_blocks = scattered_blocks(law, 4 * (1 << 17), 4.0)
     sampled = scattered_blocks(law, 4 * (1 << 17) + 400, 4.0)
@@ -103,8 +103,8 @@ def test_sampled_blocks_agree_with_all_blocks() -> None:
         assert one == pytest.approx(other, abs=0.005)
 
 
-def test_two_block_cache_by_hand() -> None:
-    """One block in the cache: the hit rate of Che's T solves e^(-p T) + e^(-q T) = 1; with p = q it is a half."""
+def test_two_block_cache_in_closed_form() -> None:
+    """With one cached block Che's T solves e^(-p T) + e^(-q T) = 1; with p = q the hit rate is one half."""
     assert lru_hit_rate(Popularity(np.array([0.5]), np.array([2.0])), 1) == pytest.approx(0.5)
     p = 0.8
     rate = lru_hit_rate(Popularity(np.array([p, 1 - p]), np.array([1.0, 1.0])), 1)
@@ -125,59 +125,59 @@ def test_two_block_cache_by_hand() -> None:
     ],
 )
 def test_false_positive_rates(bits: float, kind: Filter, rate: float) -> None:
-    """10 bits per key: 0.84 % in a standard filter, 0.95 % in RocksDB's (behaviour/reads.md, Filters); none: always."""
+    """10 bits per key pass 0.84 % in a standard filter and 0.95 % in RocksDB's (behaviour/reads.md, Filters)."""
     assert false_positive_rate(bits, kind) == pytest.approx(rate, rel=1e-3)
 
 
 @given(st.floats(0.5, 100), st.floats(1.05, 2.0), st.sampled_from(Filter))
 def test_more_bits_never_pass_more(bits: float, factor: float, kind: Filter) -> None:
-    """A filter with more bits per key lets fewer absent keys pass, up to the steps of the number of probes."""
+    """A filter with more bits per key passes fewer absent keys, up to the steps in the number of probes."""
     assert false_positive_rate(bits * factor, kind) <= 1.02 * false_positive_rate(bits, kind)
 
 
 def test_negative_bits_are_refused() -> None:
-    """A filter cannot have fewer than no bits."""
+    """Negative bits per key raise InputError."""
     with pytest.raises(InputError):
         false_positive_rate(-1.0)
 
 
 def test_block_reads_of_a_get() -> None:
-    """A key at level 3, below 4 L0 files and levels 1 and 2: 1 block and 6 false positives; 7 blocks without a filter."""
+    """A key at L3 below 4 L0 files, L1 and L2 costs 1 block and 6 false positives, or 7 blocks without a filter."""
     found, files = [0.0, 0.0, 0.0, 1.0], [4.0, 1.0, 1.0, 1.0]
     assert expected_block_reads(found, files, 0.01) == pytest.approx(1.06)
     assert expected_block_reads(found, files, 1.0) == pytest.approx(7.0)
 
 
 def test_block_reads_of_a_miss() -> None:
-    """A key that does not exist costs a false positive in every candidate; one in the memtable costs nothing."""
+    """An absent key costs a false positive in every candidate file; one in the memtable costs nothing."""
     assert expected_block_reads([0.0, 0.0], [4.0, 1.0], 0.01) == pytest.approx(0.05)
     assert expected_block_reads([0.0, 0.0], [4.0, 1.0], 0.01, in_memory=1.0) == 0.0
 
 
 def test_block_reads_within_l0() -> None:
-    """A key in one of 5 L0 files: on average two newer ones come first."""
+    """Before a key in one of 5 L0 files two newer files are read on average."""
     assert expected_block_reads([1.0], [5.0], 1.0) == pytest.approx(3.0)
 
 
 def test_last_level_without_filter() -> None:
-    """optimize_filters_for_hits: a missing key always costs the last level's block."""
+    """With optimize_filters_for_hits an absent key always costs the last level's block."""
     assert expected_block_reads([0.0, 0.0], [1.0, 1.0], [0.01, 1.0]) == pytest.approx(1.01)
 
 
-def test_chances_above_one_are_refused() -> None:
-    """A key cannot be in two places."""
+def test_probabilities_above_one_are_refused() -> None:
+    """Probabilities of finding a key that sum to more than 1 raise an error."""
     with pytest.raises(ValueError, match="sum to at most 1"):
         expected_block_reads([0.8, 0.8], [1.0, 1.0], 0.01)
 
 
 def test_scans() -> None:
-    """A scan of 41 entries, 4 in a block, over 6 sorted runs: 6 blocks to begin with, then 10 more."""
+    """A scan of 41 entries, 4 per block, over 6 sorted runs reads 6 blocks first and then 10 more."""
     assert scan_block_reads(6, 41, 4.0) == 16.0
     assert scan_block_reads(6, 1, 4.0) == 6.0
 
 
 def test_a_scan_reads_each_run_ahead() -> None:
-    """Ten blocks of a large run and one each of two small ones: six requests, not twelve; nothing of runs without bytes."""
+    """A scan reads ahead per sorted run: ten blocks of a large run take few requests, an empty run none."""
     runs = [(9e9, 1.0), (0.5, 2.0), (0.0, 1.0)]
     requests, size = scan_device_reads(runs, 41.0, 4.0, lambda blocks: readahead(blocks, 4096.0))
     large, ahead = readahead(11, 4096.0)
@@ -188,7 +188,7 @@ def test_a_scan_reads_each_run_ahead() -> None:
 
 
 def test_readahead_doubles() -> None:
-    """Blocks 1 and 2 singly; then 4 KiB + 8, 16, 32 … KiB, at most 256 KiB, per request."""
+    """Blocks 1 and 2 are read singly, then 4 KiB + 8, 16, 32 … KiB per request, up to 256 KiB."""
     kib = 1024.0
     assert readahead(2, 4 * kib) == (2.0, 8 * kib)
     assert readahead(3, 4 * kib) == (3.0, 8 * kib + 12 * kib)
@@ -199,15 +199,15 @@ def test_readahead_doubles() -> None:
 
 
 @given(st.floats(0, 2000))
-def test_readahead_reads_at_least_what_is_wanted(blocks: float) -> None:
-    """Never fewer bytes than the blocks have, nor more requests than blocks (rounded up)."""
+def test_readahead_covers_the_blocks(blocks: float) -> None:
+    """Readahead reads at least the bytes of the blocks, in at most as many requests as blocks."""
     requests, size = readahead(blocks, 4096.0)
     assert size >= blocks * 4096 - 1e-6
     assert requests <= math.ceil(blocks)
 
 
 def test_a_fault_in_a_mapped_file_reads_around() -> None:
-    """128 KiB around a block; the next 128 from 32 KiB on, and always one window ahead from then on."""
+    """A page fault reads 128 KiB around a block; from 32 KiB on the kernel keeps one more window of 128 KiB ahead."""
     kib = 1024.0
     assert read_around(4 * kib) == (1.0, 128 * kib)
     assert read_around(33 * kib) == (1.0, 256 * kib)
@@ -216,7 +216,7 @@ def test_a_fault_in_a_mapped_file_reads_around() -> None:
 
 
 def test_the_kernel_reads_on_demand() -> None:
-    """A block in its two pages; then windows of 4, 8, 16, 32, 32 … pages, one of them always on its way."""
+    """The kernel reads the block's two pages, then windows of 4, 8, 16, 32, 32 … pages, always one ahead."""
     page = 4096.0
     assert read_on_demand(page) == (1.0, 2 * page)
     assert read_on_demand(2 * page) == (2.0, (2 + 4 + 8) * page)
@@ -226,8 +226,8 @@ def test_the_kernel_reads_on_demand() -> None:
     assert size == pytest.approx((10_000 + 32) * page, abs=33 * page)
 
 
-def test_tables_are_opened_when_there_are_more_than_may_be_open() -> None:
-    """Nothing while all fit; with one run of alike tables the share that does not fit; hot small runs stay open."""
+def test_tables_are_opened_beyond_max_open_files() -> None:
+    """No table is reopened if all fit; in one run the share that does not fit is; tables of small runs stay open."""
     assert table_opens([Searched(900.0, 1.0), Searched(90.0, 1.0)], 990.0) == 0.0
     assert table_opens([Searched(5000.0, 1.0)], math.inf) == 0.0
     assert table_opens([], 990.0) == 0.0
@@ -236,7 +236,7 @@ def test_tables_are_opened_when_there_are_more_than_may_be_open() -> None:
 
 
 def test_opens_agree_with_a_simulated_table_cache() -> None:
-    """LevelDB's 990 tables under lookups that search one table of each of four levels: opens per lookup within 0.02."""
+    """With LevelDB's 990 open tables and lookups in four levels, opens per lookup agree within 0.02."""
     rng = np.random.default_rng(7)
     levels = (5, 50, 500, 4500)
     searched = np.column_stack([rng.integers(n, size=20_000) + 10_000 * i for i, n in enumerate(levels)]).ravel()

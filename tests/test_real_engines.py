@@ -26,7 +26,7 @@ LOG = """\
 
 
 def test_leveldb_log_is_counted_up_to_a_moment() -> None:
-    """Flushes, compactions and moves that ended within the measured seconds; later ones do not count."""
+    """Only flushes, compactions and moves that ended within the measured seconds count."""
     values = leveldb_values(LOG, 3.0)
 
     assert is_leveldb_log(LOG)
@@ -38,7 +38,7 @@ def test_leveldb_log_is_counted_up_to_a_moment() -> None:
 
 
 def test_a_rocksdb_log_is_no_leveldb_log() -> None:
-    """RocksDB's lines of the same beginning carry events beside them."""
+    """RocksDB's LOG has similar lines, but also event lines."""
     text = "2026/11/20-19:45:06.4 7f EVENT_LOG_v1 {}\n2026/11/20-19:45:06.4 7f Level-0 table #5: 4106325 bytes OK\n"
 
     assert not is_leveldb_log(text)
@@ -46,13 +46,13 @@ def test_a_rocksdb_log_is_no_leveldb_log() -> None:
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
-    """The recorded runs that this version has engines for, by name."""
+    """Return the recorded runs of engines that this version has, by name."""
     return {case.name: case for case in real_engine_cases(FOLDER) if isinstance(case, Case)}
 
 
 @HERE
-def test_every_run_is_a_case_or_says_why_not() -> None:
-    """Nothing is lost: each configuration is a case, or names the engine that is missing."""
+def test_every_run_is_a_case_or_names_its_missing_engine() -> None:
+    """Each recorded configuration is a case or names the missing engine."""
     found = list(real_engine_cases(FOLDER))
     names = {case.name if isinstance(case, Case) else case[0] for case in found}
 
@@ -64,8 +64,8 @@ def test_every_run_is_a_case_or_says_why_not() -> None:
 
 
 @HERE
-def test_the_tunerless_run_is_read_as_its_readme_says(cases: dict[str, Case]) -> None:
-    """Throughput, stall share and W-Amp of the first row of the table; the command's flags are the store's options."""
+def test_the_run_without_tuner_agrees_with_its_readme(cases: dict[str, Case]) -> None:
+    """Throughput, stall share and W-Amp are those of the README's first row; the flags are the store's options."""
     case = cases["adoc/bw60_wb8_base"]
     real = real_run(case, case.config())
 
@@ -79,8 +79,8 @@ def test_the_tunerless_run_is_read_as_its_readme_says(cases: dict[str, Case]) ->
 
 
 @HERE
-def test_the_unscheduled_silk_run_starts_from_its_store(cases: dict[str, Case]) -> None:
-    """Five, 46 and 305 files, arrivals as measured, no stall."""
+def test_the_silk_run_without_scheduler_has_its_initial_tree(cases: dict[str, Case]) -> None:
+    """The case has 5, 46 and 305 files in L1 to L3, the measured arrival rate, and no stall."""
     case = cases["silk/lp_T40_p40_off"]
     config = case.config()
 
@@ -94,7 +94,7 @@ def test_the_unscheduled_silk_run_starts_from_its_store(cases: dict[str, Case]) 
 
 @HERE
 def test_repeats_of_leveldb_are_one_case(cases: dict[str, Case]) -> None:
-    """Two runs of one command: their mean, and what lies between them."""
+    """Two runs of one command form one case with their mean."""
     if "leveldb/fr_T40_wb4" not in cases:
         pytest.skip("this version has no leveldb")
     case = cases["leveldb/fr_T40_wb4"]

@@ -1,4 +1,4 @@
-"""Recording a real store: command lines, limits, what one run leaves, and that nothing stays behind."""
+"""Recording a real store: command lines, limits, the files of a run, and cleaning up."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ print("Cumulative stall: 00:00:0.500 H:M:S, 25.0 percent")
 
 @pytest.fixture(autouse=True)
 def steady_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The computation that tells the machine's speed takes seconds; here it always took the same."""
+    """Replace the measurement of the machine's speed, which takes seconds, by a constant."""
     monkeypatch.setattr("lsmlab.validation.recorder.verb.measure_speed", lambda: Speed(0.1, 0.12, 5.0, 0.0))
 
 
 def fake_tool(folder: Path, sleep_s: float = 0.0) -> Path:
-    """A db_bench that writes what the real one would, at once or after a while."""
+    """Write a fake db_bench that leaves the files and output of the real one after `sleep_s`."""
     tool = folder / "db_bench"
     tool.write_text(FAKE.format(python=sys.executable, sleep=sleep_s))
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
@@ -65,20 +65,20 @@ def fake_tool(folder: Path, sleep_s: float = 0.0) -> Path:
 
 
 def a_case(folder: Path, text: str = CASE) -> Path:
-    """A case folder."""
+    """Write a case folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "case.yaml").write_text(text)
     return folder
 
 
 def plan_of(text: str) -> BenchPlan:
-    """The command lines of a case."""
+    """Return the command lines of a case."""
     config = case_from_mapping(yaml.safe_load(text), Path()).config()
     return bench_plan(config, config.get("prefill"), Path("report.csv"))
 
 
 def test_a_case_becomes_flags() -> None:
-    """Options and workload are db_bench's flags in plain numbers; what is not said is left to db_bench."""
+    """Options and workload become db_bench flags in plain numbers; unset ones are left to db_bench."""
     flags = dict(f[2:].split("=", 1) for f in plan_of(CASE).measured)
     assert flags["benchmarks"] == "fillrandom,stats"
     assert flags["write_buffer_size"] == str(4 << 20)
@@ -90,13 +90,13 @@ def test_a_case_becomes_flags() -> None:
 
 
 def test_a_rate_is_a_whole_number() -> None:
-    """16.4 million is not exact in binary, and db_bench takes whole numbers only."""
+    """16.4 million, inexact in binary, becomes a whole number, as db_bench requires."""
     flags = dict(f[2:].split("=", 1) for f in plan_of(CASE.replace("5MB/s", "16.4MB/s")).measured)
     assert flags["benchmark_write_rate_limit"] == "16400000"
 
 
 def test_a_prefill_runs_before_and_settles() -> None:
-    """The store is filled without limits and settled, then opened again for the measured workload."""
+    """The prefill runs without limits and settles; the measured workload opens the store again."""
     plan = plan_of(CASE.replace("base: fillrandom", "base: overwrite") + "prefill: {base: fillrandom, num: 5000, seed: 3}\n")
     (filling,) = plan.prefill
     assert "--benchmarks=fillrandom,flush,waitforcompaction" in filling
@@ -113,14 +113,14 @@ def test_a_prefill_runs_before_and_settles() -> None:
         (("base: fillrandom, num: 1000, value_size: 200, seed: 1, benchmark_write_rate_limit: 5MB/s", "base: ycsb_a"), "Ycsb"),
     ],
 )
-def test_what_db_bench_cannot_do_is_refused(change: tuple[str, str], words: str) -> None:
-    """A case that no flag can say is one error that names the key."""
+def test_cases_without_db_bench_flags_are_refused(change: tuple[str, str], words: str) -> None:
+    """A case that db_bench's flags cannot express raises an error with the key."""
     with pytest.raises(InputError, match=words):
         plan_of(CASE.replace(*change))
 
 
 def test_limits_of_cgroup_v1(tmp_path: Path) -> None:
-    """Caps go into the throttle's files, by device number; counters come back by direction."""
+    """Caps are written to the throttle files by device number; counters are read by direction."""
     group = Group(tmp_path, 1, "254:0")
     group.limit(Limits(write_bytes_per_s=80_000_000, ios_per_s=500))
     assert (tmp_path / "blkio.throttle.write_bps_device").read_text() == "254:0 80000000"
@@ -132,7 +132,7 @@ def test_limits_of_cgroup_v1(tmp_path: Path) -> None:
 
 
 def test_limits_of_cgroup_v2(tmp_path: Path) -> None:
-    """The same in io.max and io.stat."""
+    """Caps are written to io.max and counters are read from io.stat."""
     group = Group(tmp_path, 2, "254:0")
     group.limit(Limits(write_bytes_per_s=80_000_000, read_bytes_per_s=60_000_000))
     assert (tmp_path / "io.max").read_text() == "254:0 wbps=80000000 rbps=60000000"
@@ -142,19 +142,19 @@ def test_limits_of_cgroup_v2(tmp_path: Path) -> None:
 
 
 def test_a_place_without_a_disk_is_refused(tmp_path: Path) -> None:
-    """Caps need a block device: an overlay or memory file system is an error with the remedy."""
+    """Caps need a block device: an overlay or memory file system raises an error with the remedy."""
     with pytest.raises(InputError, match="--scratch"):
         disk_of(tmp_path, block_devices=tmp_path)
 
 
 def test_space_is_checked_first(tmp_path: Path) -> None:
-    """A recording that the disk cannot hold does not begin."""
+    """A recording that does not fit on the disk does not start."""
     with pytest.raises(InputError, match="--max-disk"):
         check_space(tmp_path, 10**18)
 
 
 def test_recording_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two repeats leave compressed files and a block with means and ranges; the hand-written part stays as it is."""
+    """Two repeats leave compressed files and a block of means and ranges after the hand-written part of case.yaml."""
     folder = a_case(tmp_path / "tiny")
     tool, scratch = fake_tool(tmp_path), tmp_path / "scratch"
     scratch.mkdir()
@@ -168,10 +168,10 @@ def test_recording_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert case.measured["write_latency_s.p99"] == pytest.approx(6e-6)
     assert case.noise["ops_per_s"] == 0
     assert len(case.series) == len(case.logs) == 2
-    told = yaml.safe_load(text)["record"]["speed"]
-    assert [{"alone_s": 0.1, "crowded_s": 0.12, "drift": 0.0, "stolen": 0.0}] * 2 == told
+    speeds = yaml.safe_load(text)["record"]["speed"]
+    assert [{"alone_s": 0.1, "crowded_s": 0.12, "drift": 0.0, "stolen": 0.0}] * 2 == speeds
     assert "finished" not in lzma.decompress((folder / "1" / "stdout.txt.xz").read_bytes()).decode()
-    assert list(scratch.iterdir()) == [], "no database stays behind"
+    assert list(scratch.iterdir()) == [], "no database is left"
     capsys.readouterr()
     assert record(arguments) == 0
     assert "--again" in capsys.readouterr().out
@@ -180,7 +180,7 @@ def test_recording_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_another_release_is_refused(tmp_path: Path) -> None:
-    """The tool must be of the case's release: rules and defaults differ."""
+    """A db_bench of another release than the case's is refused, because rules and defaults differ."""
     folder = a_case(tmp_path / "tiny", CASE.replace('"7.8"', '"8.11"'))
     with pytest.raises(InputError, match=r"7\.8\.3.*8\.11"):
         record([str(folder), "--db-bench", str(fake_tool(tmp_path)), "--scratch", str(tmp_path), "--max-disk", "1MB"])
@@ -188,7 +188,7 @@ def test_another_release_is_refused(tmp_path: Path) -> None:
 
 
 def test_one_case_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Cases are recorded one after the other; the failed one is named, and the exit code says that there was one."""
+    """If one case fails, the others are recorded, the error is printed, and the exit code is 2."""
     failing = a_case(tmp_path / "cases" / "a", CASE.replace('"7.8"', '"8.11"'))
     good = a_case(tmp_path / "cases" / "b")
     arguments = ["--db-bench", str(fake_tool(tmp_path)), "--scratch", str(tmp_path), "--max-disk", "1MB", "--repeats", "1"]
@@ -198,13 +198,13 @@ def test_one_case_that_fails_does_not_stop_the_others(tmp_path: Path, capsys: py
 
 
 def test_a_missing_tool_is_refused(tmp_path: Path) -> None:
-    """Without db_bench there is one error that says where to get it."""
+    """Without db_bench the error names --db-bench."""
     with pytest.raises(InputError, match="--db-bench"):
         record([str(a_case(tmp_path / "tiny")), "--db-bench", str(tmp_path / "no"), "--scratch", str(tmp_path)])
 
 
-def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    """A run over its time is killed, and its database removed."""
+def test_a_run_over_its_time_is_killed(tmp_path: Path) -> None:
+    """A run longer than --max-time is killed, and its database is removed."""
     database, out = tmp_path / "db", tmp_path / "out"
     plan = BenchPlan((), ("--report_file=" + str(out / "report.csv"),))
     began_s = time.monotonic()
@@ -215,7 +215,7 @@ def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 
 def test_interruption_cleans_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Ctrl-C or SIGTERM ends db_bench, removes the database, and exits with 130."""
+    """SIGTERM ends db_bench, removes the database and exits with 130."""
     folder = a_case(tmp_path / "tiny")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -239,20 +239,20 @@ def test_interruption_cleans_up(tmp_path: Path, capfd: pytest.CaptureFixture[str
 
 
 def test_dry_run_shows_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """--dry-run prints the command lines and needs no tool."""
+    """--dry-run prints the command lines and needs no db_bench."""
     assert record([str(a_case(tmp_path / "tiny")), "--dry-run"]) == 0
     assert "db_bench --batch_size=1" in capsys.readouterr().out
 
 
 def test_means_and_ranges() -> None:
-    """Numbers are averaged, ranges are shares of the mean, and what one repeat lacks is left out."""
+    """Numbers become means, ranges are relative to the mean, and keys that one repeat lacks are left out."""
     means, noise = combine([{"a": 9.0, "b": {"p": 2.0}, "c": 1}, {"a": 11.0, "b": {"p": 2.0}}])
     assert means == {"a": 10, "b": {"p": 2}}
     assert noise == {"a": 0.2, "b": {"p": 0.0}}
 
 
-def test_the_machine_s_speed_is_timed() -> None:
-    """Busy cores are not much faster than one alone, and what the host stole is what it had stolen by then less before."""
+def test_the_machines_speed_is_measured() -> None:
+    """All busy cores are at most twice as fast as one; stolen time is the difference of two readings per second."""
     speed = measure_speed()
     assert 0.0 < speed.alone_s < 2.0 * speed.crowded_s
     assert speed_facts(Speed(0.1, 0.2, 3.0, 40.0), Speed(0.12, 0.2, 9.0, 100.0)) == {
@@ -260,8 +260,8 @@ def test_the_machine_s_speed_is_timed() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("alone_s", "stolen", "said"), [(0.101, 0.0, False), (0.12, 0.0, True), (0.1, 0.3, True)])
-def test_a_machine_that_changes_is_said(alone_s: float, stolen: float, said: bool) -> None:
-    """Repeats beside which the same computation took longer, or from which the host took time, are named."""
+@pytest.mark.parametrize(("alone_s", "stolen", "reported"), [(0.101, 0.0, False), (0.12, 0.0, True), (0.1, 0.3, True)])
+def test_a_change_of_machine_speed_is_reported(alone_s: float, stolen: float, reported: bool) -> None:
+    """Repeats with a slower reference computation or with stolen CPU time are reported."""
     repeats = [{"alone_s": 0.1, "crowded_s": 0.2, "stolen": 0.0}, {"alone_s": alone_s, "crowded_s": 0.2, "stolen": stolen}]
-    assert said == bool(speeds_differ(repeats))
+    assert reported == bool(speeds_differ(repeats))
