@@ -1,4 +1,4 @@
-"""LSMLab as users install it: a wheel build_wheel from a copy of the source tree and installed without that tree.
+"""LSMLab as users install it: a wheel built from a copy of the source tree and installed without that tree.
 
 Dependencies come from the environment that runs the tests, so that nothing is downloaded.
 """

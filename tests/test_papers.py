@@ -54,7 +54,7 @@ def papers(*claims: Claim) -> list[Paper]:
 
 
 def test_shared_settings_run_once(tmp_path: Path) -> None:
-    """Equal overrides are simulated one_seed per seed under any names; each claim reads the run by its own name."""
+    """Equal overrides are simulated once per seed under any names; each claim reads the run by its own name."""
     other = Setting("same", PLAIN.overrides)
     mine = papers(claim("ldc.a", PLAIN, FAST), claim("ldc.b", other, measure=lambda o: o["same"].summary["seed"]))
 

@@ -1,4 +1,4 @@
-"""Recorded runs of RocksDB 7.8.3, replayed: the model's policies must give the answers that the store gave."""
+"""Replays of recorded RocksDB 7.8.3 runs: the model's policies must make the recorded decisions."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ NAMES = ("static", "dynamic", "parallel")
 
 @functools.cache
 def recording(name: str) -> Recording:
-    """One recording, read once."""
+    """Return a recording, cached."""
     return load_recording(RECORDINGS / name)
 
 
 @functools.cache
 def result(name: str) -> ReplayResult:
-    """Its replay, run once."""
+    """Return the replay of a recording, cached."""
     return replay(recording(name))
 
 
 @pytest.mark.parametrize("check", [PENDING, LINES, STATE, IMMUTABLES, PICKS, MOVES, IDLE, FLUSHES, OUTPUTS, INDEXES])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_answer_is_rocksdbs(name: str, check: str) -> None:
-    """Debt, stall lines with their rates, picks with their scores, file contents and cuts are all as recorded."""
+def test_every_decision_equals_rocksdbs(name: str, check: str) -> None:
+    """Pending bytes, stall lines with rates, picks with scores, file contents and cuts are as recorded."""
     found = result(name).checks[check]
     assert found.mismatches == []
     assert found.matched == found.total
     assert found.total >= 10
 
 
-def test_recordings_hold_every_kind_of_stall() -> None:
-    """The recordings together contain each stop and each slowdown, so that the replay exercises all of them."""
+def test_recordings_contain_every_kind_of_stall() -> None:
+    """The recordings together contain every stop, slowdown and increase of compaction threads."""
     lines = [r.text for name in NAMES for r in recording(name).log.records if isinstance(r, StallLine)]
     kinds = Counter(
         (text.split()[0], "memtable" if "immutable" in text else "l0" if "level-0" in text else "pending")
@@ -68,8 +68,8 @@ def test_recordings_hold_every_kind_of_stall() -> None:
     assert set(kinds) == expected
 
 
-def test_recordings_hold_several_jobs_at_once() -> None:
-    """In the parallel recording at least four compactions run at the same time, so that conflicts are exercised."""
+def test_a_recording_contains_parallel_compactions() -> None:
+    """In the parallel recording at least four compactions run at the same time, so conflicts are tested."""
     player = Replay(recording("parallel"))
     most = 0
     take = player._take
@@ -93,16 +93,16 @@ def test_recordings_hold_several_jobs_at_once() -> None:
         ("max_bytes_for_level_base", 5 << 20, PICKS),
     ],
 )
-def test_another_option_gives_other_answers(option: str, value: float, check: str) -> None:
-    """The replay notices a model that is set up wrongly, and explains the first differences."""
+def test_a_wrong_option_causes_mismatches(option: str, value: float, check: str) -> None:
+    """The replay detects a model with a wrong option, and explains the first mismatches."""
     wrong = dataclasses.replace(recording("static"), options={**recording("static").options, option: value})
     found = replay(wrong).checks[check]
     assert found.matched < found.total
     assert 0 < len(found.mismatches) <= 5
 
 
-def test_without_a_workload_contents_are_not_asked(tmp_path: Path) -> None:
-    """A directory without meta.json is replayed as far as LOG and MANIFEST go."""
+def test_without_a_workload_contents_are_not_checked(tmp_path: Path) -> None:
+    """A directory without meta.json is replayed without the check of compaction outputs."""
     for path in (RECORDINGS / "static").glob("*.xz"):
         shutil.copy(path, tmp_path)
     checks = replay(load_recording(tmp_path)).checks
@@ -111,7 +111,7 @@ def test_without_a_workload_contents_are_not_asked(tmp_path: Path) -> None:
 
 
 def test_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The command prints one line per check and tells right (0) from unusable input (2)."""
+    """The command prints one line per check; its exit code is 0 for matches and 2 for unusable input."""
     assert main([str(RECORDINGS / "static")]) == 0
     printed = capsys.readouterr().out
     assert "stall lines" in printed
@@ -121,8 +121,8 @@ def test_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     assert main([]) == 2
 
 
-def test_cut_off_json_is_recovered() -> None:
-    """Of JSON that the logger cut off all whole fields are kept, a broken number or list is not."""
+def test_truncated_json_is_recovered() -> None:
+    """Complete fields of truncated JSON are kept; an incomplete number, text or list is not."""
     text = '{"time_micros": 17, "job": 5, "event": "compaction_finished", "lsm_state": [1, 2], "total_output_size": 12'
     assert parse_event(text) == (
         {"time_micros": 17, "job": 5, "event": "compaction_finished", "lsm_state": [1, 2]},
@@ -134,7 +134,7 @@ def test_cut_off_json_is_recovered() -> None:
 
 
 def test_records_are_ordered_by_their_original_time() -> None:
-    """Lines that were buffered, and events in UTC, sort by when they happened on the clock of the lines."""
+    """Delayed lines and events in UTC are sorted by their original time on the clock of the lines."""
     log = parse_log(
         [
             "2026/01/01-02:00:00.000900 1 [WARN] [cf.cc:1] [default] Stopping writes because we have 8 level-0 files",
@@ -145,12 +145,12 @@ def test_records_are_ordered_by_their_original_time() -> None:
         ],
         "text",
     )
-    start = 1767232800000000  # 02:00 on the line's clock; the event's own clock is one hour behind
+    start = 1767232800000000  # 02:00 on the lines' clock; the event's clock is one hour behind
     assert [r.time_us - start for r in log.records] == [99, 900, 960]
 
 
 def test_stall_line_values() -> None:
-    """A stall line gives its debt and its rate, where it prints them."""
+    """A stall line gives pending bytes and rate if it prints them."""
     line = StallLine(0, "1", 1, "Stalling writes because of estimated pending compaction bytes 12 rate 34")
     assert (line.pending_bytes, line.rate_bytes_per_s) == (12, 34)
     line = StallLine(0, "1", 1, "Stopping writes because we have 8 level-0 files")
@@ -158,7 +158,7 @@ def test_stall_line_values() -> None:
 
 
 def test_manifest_edits() -> None:
-    """An edit lists files put in and taken out; a file that only changes level is a move."""
+    """A version edit lists added and deleted files; a file that is both, with another level, is moved."""
     edits = parse_manifest(
         "VersionEdit {\n  LastSeq: 9\n  DeleteFile: 1 20\n"
         "  AddFile: 2 20 1055 '00FF' seq:3, type:1 .. '01AA' seq:4, type:1 oldest_ancester_time:1\n}\n"
@@ -174,8 +174,8 @@ def test_manifest_edits() -> None:
     assert not edits[1].changes_files
 
 
-def test_not_a_log(tmp_path: Path) -> None:
-    """A file that is no LOG, is damaged or is absent is refused with its name."""
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    """Another text, a damaged file and a missing file raise an error with the file name."""
     (tmp_path / "LOG").write_text("hello\n")
     with pytest.raises(InputError, match="LOG: not a RocksDB LOG"):
         read_log(tmp_path / "LOG")
@@ -202,21 +202,21 @@ def test_logs_of_other_versions(name: str, version: str, events: int) -> None:
     assert len(list(log.events())) == events
 
 
-def test_fifo_throws_files_away_between_two_picks() -> None:
-    """FIFO's deletions have no event of their own, only lines: what it merges next is picked without these files."""
+def test_fifo_deletes_files_between_two_picks() -> None:
+    """FIFO's deletions have no events, only lines; the replay takes them into account before the next pick."""
     found = replay(load_recording(ROOT / "validation" / "cases" / "test" / "fifo_bw80" / "1"))
     assert found.checks[PICKS].mismatches == []
     assert found.checks[PICKS].total == 37
     assert found.checks[STATE].matched == found.checks[STATE].total
 
 
-def test_tombstones_weigh_in_a_store_that_is_older_than_its_log() -> None:
-    """Of the files that were there before, the LOG says nothing: picks are RocksDB's, scores within one in a hundred."""
+def test_picks_with_tombstones_and_files_older_than_the_log() -> None:
+    """Files older than the LOG have unknown tombstones: picks equal RocksDB's, scores agree within 1 %."""
     found = replay(load_recording(ROOT / "validation" / "cases" / "test" / "deletes_bw80" / "1"))
     picks = found.checks[PICKS]
     assert picks.matched > 0.8 * picks.total
     for line in picks.mismatches:
-        told, ours = line.removeprefix("job ").split("; ")[:2]
-        assert told.split(": log ")[1].rpartition(", score ")[0] == ours.removeprefix("model merges ").rpartition(", score ")[0]
-        scores = [float(text.rpartition("score ")[2]) for text in (told, ours)]
+        theirs, ours = line.removeprefix("job ").split("; ")[:2]
+        assert theirs.split(": log ")[1].rpartition(", score ")[0] == ours.removeprefix("model merges ").rpartition(", score ")[0]
+        scores = [float(text.rpartition("score ")[2]) for text in (theirs, ours)]
         assert scores[1] == pytest.approx(scores[0], rel=0.01)

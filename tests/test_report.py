@@ -1,4 +1,4 @@
-"""The pages of runs and comparisons: complete, offline, true to the run's numbers, and without errors in a browser."""
+"""Pages of runs and comparisons: complete, offline, with the run's numbers, and without errors in a browser."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ FIGURES = (
 )  # fmt: skip
 COMPARED = ("throughput", "latency-over-time", "latency-distribution", "stalls", "amplification")
 MOST_BYTES = 8_000_000
-"""What a page may weigh, Plotly (4.8 MB) included."""
+"""Limit in bytes for a page, including Plotly (4.8 MB)."""
 
 
 def page_of(directory: Path) -> str:
-    """Text of a run's page, freshly drawn."""
+    """Draw a run's page; return its text."""
     path = finish(directory)
     assert path is not None
     return path.read_text(encoding="utf-8")
 
 
 def own_part(page: str) -> str:
-    """Page without the Plotly library."""
+    """Return the page without the Plotly library."""
     return "".join(part for part in re.split(r"(?=<script)", page) if "plotly.js v" not in part[:200])
 
 
 def figures_of(page: str) -> dict[str, dict[str, object]]:
-    """Figure data by id."""
+    """Return figure data by id."""
     found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     return {figure["id"]: figure for figure in json.loads(found.group(1))}
@@ -63,12 +63,12 @@ def figures_of(page: str) -> dict[str, dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run with reads, stalls and jobs."""
+    """Write a run with reads, stalls and jobs."""
     return write_run(tmp_path_factory.mktemp("runs") / "whole")
 
 
 def test_page_is_one_file(run: Path) -> None:
-    """Nothing on the page comes from elsewhere, and the page forbids its browser to look."""
+    """The page loads nothing from elsewhere, and forbids the browser to do so."""
     page = page_of(run)
 
     own = own_part(page)
@@ -77,8 +77,8 @@ def test_page_is_one_file(run: Path) -> None:
     assert [p.name for p in run.iterdir() if p.suffix in (".js", ".css")] == []
 
 
-def test_page_holds_every_figure(run: Path) -> None:
-    """Each figure has data and a place, and the configuration is there."""
+def test_page_has_every_figure(run: Path) -> None:
+    """Each figure has data and a place on the page, and the page has the configuration."""
     page = page_of(run)
 
     figures = figures_of(page)
@@ -89,7 +89,7 @@ def test_page_holds_every_figure(run: Path) -> None:
 
 
 def test_page_states_the_headline_numbers(run: Path) -> None:
-    """Throughput, latencies, stalls, amplification, device and endurance stand on the page as the summary has them."""
+    """Throughput, latencies, stalls, amplification, device use and endurance on the page are those of the summary."""
     page, summary = page_of(run), json.loads((run / "summary.json").read_text())
 
     write = summary["write_latency_s"]
@@ -102,8 +102,8 @@ def test_page_states_the_headline_numbers(run: Path) -> None:
     assert expected == [re.sub(r"<.*?>", "", text) for text in re.findall(r"<b>(.*?)</b>", own_part(page))]
 
 
-def test_story_names_what_dominated(run: Path) -> None:
-    """The sentence on stalls names the share, the longest cause and the longest stop."""
+def test_story_names_the_dominant_stall(run: Path) -> None:
+    """The sentence on stalls gives their share, the dominant cause and the longest stop."""
     data = load_run(run)
 
     sentence = next(text for text in story(data) if text.startswith("Writes were stalled"))
@@ -114,8 +114,8 @@ def test_story_names_what_dominated(run: Path) -> None:
     assert f"the longest stop lasted {numbers.seconds(longest)}" in sentence
 
 
-def test_stalls_are_offered_longest_first(run: Path) -> None:
-    """The selector lists stops, then slowdowns, by length, each with its chain and inside its window."""
+def test_stall_selector_lists_longest_first(run: Path) -> None:
+    """The selector lists stops, then slowdowns, longest first, each with its chain and inside its time window."""
     data = load_run(run)
 
     offered = figures_of(page_of(run))["jobs"]["extra"]["stalls"]  # type: ignore[index]
@@ -138,8 +138,8 @@ def test_stalls_are_offered_longest_first(run: Path) -> None:
     ],
     ids=["no reads", "no stalls", "no jobs", "writes only", "one second"],
 )  # fmt: skip
-def test_page_of_a_run_that_lacks_something(tmp_path: Path, parts: dict[str, int], text: str) -> None:
-    """A run without reads, stalls or jobs has all its sections, and says what is missing."""
+def test_page_of_a_run_without_some_data(tmp_path: Path, parts: dict[str, int], text: str) -> None:
+    """The page of a run without reads, stalls or jobs has all sections, and says what is missing."""
     page = page_of(write_run(tmp_path / "run", **parts))
 
     assert text in page
@@ -151,7 +151,7 @@ def test_page_of_a_run_that_lacks_something(tmp_path: Path, parts: dict[str, int
 
 
 def test_page_of_a_day_stays_small(tmp_path: Path) -> None:
-    """24 hours with 100,000 jobs and 20,000 stalls: lines are thinned, the longest stalls keep their chains."""
+    """For 24 hours with 100,000 jobs and 20,000 stalls lines are thinned, and the longest stalls keep their chains."""
     page = page_of(write_run(tmp_path / "day", seconds=86_400, stalls=20_000, jobs=100_000))
 
     figures = figures_of(page)
@@ -174,8 +174,8 @@ def test_thinned_lines_keep_extremes() -> None:
     assert pytest.approx(7.0 / timeline.rows_per_point) == timeline.mean(values).max()
 
 
-def test_a_second_between_two_gaps_is_a_dot() -> None:
-    """A line shows nothing of a point without neighbours, and a store that stops has many such seconds."""
+def test_an_isolated_second_is_drawn_as_a_dot() -> None:
+    """A point without neighbours is drawn as a dot, as lines do not show it; stores with stops have many of them."""
     gap = math.nan
     drawn = line([1, 2, 3, 4, 5], [gap, 1.0, gap, 2.0, 3.0], "P99", "#000000")
     sizes = np.frombuffer(base64.b64decode(drawn["marker"]["size"]["bdata"]), dtype="<f4")
@@ -183,8 +183,8 @@ def test_a_second_between_two_gaps_is_a_dot() -> None:
     assert "lines" == line([1, 2], [1.0, 2.0], "P99", "#000000")["mode"]
 
 
-def test_jobs_of_shards_keep_apart(tmp_path: Path) -> None:
-    """Jobs are numbered within a shard: a stall's chain means the jobs of its own shard only."""
+def test_jobs_of_shards_are_kept_apart(tmp_path: Path) -> None:
+    """Job numbers are unique per shard: a stall's chain refers to jobs of its own shard only."""
     directory = write_run(tmp_path / "run", stalls=1, jobs=20)
     for name in ("jobs", "stalls"):
         table = pq.read_table(directory / f"{name}.parquet")
@@ -201,7 +201,7 @@ def test_jobs_of_shards_keep_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("covered_s", "rate"), [(0.5, 200.0), (1.0, 100.0)])
 def test_last_partial_second_is_a_rate(tmp_path: Path, covered_s: float, rate: float) -> None:
-    """A run that ends within a second does not seem to slow down at its end."""
+    """The rate of a partial last second is relative to its length."""
     directory = write_run(tmp_path / "run", seconds=10, stalls=0, jobs=0)
     summary = json.loads((directory / "summary.json").read_text())
     summary["duration_s"] = 9.0 + covered_s
@@ -214,7 +214,7 @@ def test_last_partial_second_is_a_rate(tmp_path: Path, covered_s: float, rate: f
 
 
 def test_same_run_same_page(run: Path) -> None:
-    """Drawing a run again gives the same bytes."""
+    """Drawing a run twice gives the same bytes."""
     assert page_of(run) == page_of(run)
 
 
@@ -228,8 +228,8 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     assert "<img" not in page_of(directory)
 
 
-def test_report_of_a_run_elsewhere(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`lsmlab report DIR --out FILE` writes the page there and prints where."""
+def test_report_into_another_file(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`lsmlab report DIR --out FILE` writes the page to FILE and prints its path."""
     out = tmp_path / "page.html"
 
     assert report([str(run), "--out", str(out)]) == 0
@@ -238,7 +238,7 @@ def test_report_of_a_run_elsewhere(run: Path, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_report_of_several_runs(tmp_path: Path) -> None:
-    """A directory with several runs becomes one comparison page with a column per run."""
+    """A directory with several runs gives one comparison page with a column per run."""
     for name, speed in (("fast", 1.0), ("slow", 0.5)):
         write_run(tmp_path / name, speed=speed, jobs=40)
 
@@ -250,7 +250,7 @@ def test_report_of_several_runs(tmp_path: Path) -> None:
 
 
 def test_comparison_marks_the_best(tmp_path: Path) -> None:
-    """The faster run's throughput is marked, the slower one's is not; what is neither good nor bad has no mark."""
+    """The higher throughput is marked and the lower one is not; a metric that is neither good nor bad has no mark."""
     runs = [write_run(tmp_path / name, speed=speed) for name, speed in (("fast", 1.0), ("slow", 0.5))]
 
     page = finish_compare(tmp_path, runs).read_text(encoding="utf-8")
@@ -272,14 +272,14 @@ def test_comparison_of_more_runs_than_colours(tmp_path: Path) -> None:
 
 
 def local_links(page: Path) -> list[str]:
-    """Targets of a page's links that are files, as the page names them; scripts have been left out."""
+    """Return the targets of a page's links to files, without scripts."""
     text = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     found = re.findall(r"""href=["']([^"'#]+)""", text)
     return [target for target in found if "://" not in target]
 
 
 def test_links_of_a_comparison_lead_to_its_runs(tmp_path: Path) -> None:
-    """`compare` draws the page of each run that its page shows; every link of every page is a file that is there."""
+    """`compare` draws the pages of the shown runs, and every link on every page leads to a file."""
     names = [f"run {i} & more, 100 % #" for i in range(10)]
     runs = [write_run(tmp_path / name, seconds=5, stalls=1, jobs=2, seed=i) for i, name in enumerate(names)]
 
@@ -292,7 +292,7 @@ def test_links_of_a_comparison_lead_to_its_runs(tmp_path: Path) -> None:
 
 
 def test_a_comparison_without_the_runs_pages_has_no_links(tmp_path: Path) -> None:
-    """`lsmlab report` writes one page; where the runs have none of their own, it neither links to them nor says so."""
+    """`lsmlab report` writes one page, which links only to run pages that exist."""
     for name in ("a", "b"):
         write_run(tmp_path / name, seconds=5, stalls=1, jobs=2)
 
@@ -318,7 +318,7 @@ def test_a_comparison_without_the_runs_pages_has_no_links(tmp_path: Path) -> Non
     ids=["nothing", "empty", "one run inside", "no jobs file", "broken table", "broken summary"],
 )
 def test_directory_without_a_run(tmp_path: Path, make: object, message: str) -> None:
-    """What cannot be drawn is one clear line that names the place and the remedy."""
+    """A directory that cannot be drawn gives one line with the place and the remedy."""
     directory = tmp_path / "place"
     make(directory)  # type: ignore[operator]
 
@@ -329,14 +329,14 @@ def test_directory_without_a_run(tmp_path: Path, make: object, message: str) -> 
 
 
 def browser() -> str | None:
-    """Chromium to look with, if there is one."""
+    """Return the path of Chromium, if installed."""
     return next(
         (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
     )
 
 
-def seen(page: Path, profile: Path) -> tuple[str, str]:
-    """Root element of a page after its script ran, and what the browser logged; without a network."""
+def page_in_browser(page: Path, profile: Path) -> tuple[str, str]:
+    """Return the root element of a page after its script ran, and the browser's log; without a network."""
     command = [
         str(browser()), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
         "--window-size=1280,2400",
@@ -354,14 +354,14 @@ def seen(page: Path, profile: Path) -> tuple[str, str]:
 @pytest.mark.skipif(browser() is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize("kind", ["whole", "writes only", "comparison"])
 def test_page_opens_without_errors(tmp_path: Path, kind: str) -> None:
-    """The page's script reaches its end in a browser without a network, and nothing is logged as an error."""
+    """In a browser without a network the page's script runs to its end, and no error is logged."""
     if kind == "comparison":
         page = finish_compare(tmp_path, [write_run(tmp_path / name, seed=i) for i, name in enumerate(("a", "b"))])
     else:
         some = {} if kind == "whole" else {"stalls": 0, "jobs": 0, "reads": False}
         page = finish(write_run(tmp_path / "run", **some)) or tmp_path
 
-    root, log = seen(page, tmp_path / "profile")
+    root, log = page_in_browser(page, tmp_path / "profile")
 
     assert 'data-ready="true"' in root
     assert "data-error" not in root

@@ -1,4 +1,4 @@
-"""The results contract: one schema of tables for writer, reader, page, importer and documents."""
+"""The results contract: one schema of tables for writer, reader, report pages, importer and documents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVERY = {id(table): table for table in (*RUN_TABLES, *LOG_TABLES)}.values()
 
 
 def test_the_reference_page_is_the_schema() -> None:
-    """docs/reference/tables.md is what the schema says; `make tables` writes it."""
+    """docs/reference/tables.md is generated from the schema; `make tables` writes it."""
     if os.environ.get(REWRITE):
         TABLES_PAGE.write_text(tables_page(), encoding="utf-8")
 
@@ -38,8 +38,8 @@ def test_the_reference_page_is_the_schema() -> None:
 
 
 @pytest.mark.parametrize("table", RUN_TABLES, ids=lambda table: table.name)
-def test_a_run_writes_what_the_schema_says(table: TableSchema, tmp_path: Path) -> None:
-    """Names, types, units, the table's name and the version of the contract stand in the file."""
+def test_a_run_writes_tables_of_the_schema(table: TableSchema, tmp_path: Path) -> None:
+    """Each file has the names, types, units and table name of the schema, and the version of the contract."""
     simulate(*SMALL, "workload.duration=2s").save(tmp_path)
     written = pq.read_schema(tmp_path / f"{table.name}.parquet")
     about = json.loads(written.metadata[b"lsmlab"])
@@ -54,12 +54,12 @@ def test_a_run_writes_what_the_schema_says(table: TableSchema, tmp_path: Path) -
 
 
 def test_a_job_record_has_the_columns_of_the_schema() -> None:
-    """Fields of a job's record and columns of jobs.parquet are the same, in the same order."""
+    """The fields of a job record are the columns of jobs.parquet, in the same order."""
     assert [f.name for f in fields(JobRecord)] == [c.name for c in JOBS.columns if not c.optional]
 
 
 def test_empty_tables_have_their_columns(tmp_path: Path) -> None:
-    """A run without jobs and stalls leaves tables, and frames, with all columns in their types."""
+    """A run without jobs and stalls writes tables and frames with all columns and their types."""
     result = simulate(*SMALL, "workload.duration=1ms")
     result.save(tmp_path)
 
@@ -76,7 +76,7 @@ def test_empty_tables_have_their_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", EVERY, ids=lambda table: table.name)
 def test_each_column_has_one_definition(table: TableSchema) -> None:
-    """No two columns of a table share a name, and each has a meaning."""
+    """Column names of a table are unique, and each column has a meaning."""
     names = [c.name for c in table.columns]
 
     assert sorted(set(names)) == sorted(names)
@@ -84,8 +84,8 @@ def test_each_column_has_one_definition(table: TableSchema) -> None:
     assert all(c.since <= FORMAT for c in table.columns)
 
 
-def test_the_writer_refuses_what_the_schema_lacks(tmp_path: Path) -> None:
-    """A column that nobody declared, or that is missing, is an error of the program."""
+def test_the_writer_refuses_columns_outside_the_schema(tmp_path: Path) -> None:
+    """An undeclared or missing column raises ValueError."""
     with pytest.raises(ValueError, match="latency: the results contract has no column 'colour'"):
         write_table(tmp_path, LATENCY, {**LATENCY.empty(), "colour": np.empty(0)}, {})
     with pytest.raises(ValueError, match="latency: columns upper_s, count are missing"):
@@ -96,14 +96,14 @@ def test_the_writer_refuses_what_the_schema_lacks(tmp_path: Path) -> None:
     "overrides", [("workload.duration=1s",), ("workload=readwhilewriting", "workload.duration=1s", "prefill=fillrandom")]
 )
 def test_the_keys_of_the_summary_are_declared(overrides: tuple[str, ...]) -> None:
-    """summary.json has every key of the contract that a run must have, and no other."""
+    """summary.json has every required key of the contract, and no key outside it."""
     keys = set(simulate(*SMALL, *overrides, *(["prefill.num=100k"] if len(overrides) > 2 else [])).summary)
 
     assert set() == keys - {key.name for key in SUMMARY_KEYS}
     assert set() == {key.name for key in SUMMARY_KEYS if not key.optional} - keys
 
 
-def stamped(path: Path, version: object) -> None:
+def set_version(path: Path, version: object) -> None:
     """Change the version of the contract in a table or in summary.json."""
     if path.suffix == ".json":
         summary = json.loads(path.read_text(encoding="utf-8"))
@@ -117,9 +117,9 @@ def stamped(path: Path, version: object) -> None:
 @pytest.mark.parametrize("name", ["summary.json", "series.parquet", "jobs.parquet", "stalls.parquet", "latency.parquet"])
 @pytest.mark.parametrize("version", [FORMAT + 1, "2", None, -1])
 def test_a_file_of_another_version_is_refused(name: str, version: object, tmp_path: Path) -> None:
-    """One message names the file, both versions, who wrote it and the remedy."""
+    """The error names the file, both versions, the release that wrote it, and the remedy."""
     path = write_run(tmp_path) / name
-    stamped(path, version)
+    set_version(path, version)
 
     with pytest.raises(InputError) as caught:
         load_run(tmp_path)
@@ -130,7 +130,7 @@ def test_a_file_of_another_version_is_refused(name: str, version: object, tmp_pa
 
 
 def test_a_run_of_0_1_0_still_opens(tmp_path: Path) -> None:
-    """Version 0: no number, region for shard, no marks of unfinished jobs and stalls."""
+    """Version 0 has no version number, `region` instead of `shard`, and no `unfinished` column, and can be read."""
     new = load_run(write_run(tmp_path / "new"))
     old = write_run(tmp_path / "old")
     for name in ("series", "jobs", "stalls", "latency"):
@@ -151,8 +151,8 @@ def test_a_run_of_0_1_0_still_opens(tmp_path: Path) -> None:
     assert list(read.chain_keys) == list(new.chain_keys)
 
 
-def test_columns_that_nobody_wants_are_not_read(tmp_path: Path) -> None:
-    """A table is read by the columns that are asked for."""
+def test_only_requested_columns_are_read(tmp_path: Path) -> None:
+    """Reading a table loads only the requested columns."""
     path = write_run(tmp_path) / "jobs.parquet"
     table: pa.Table = read_table(path, {"job", "unfinished"}.__contains__)
 

@@ -1,6 +1,6 @@
-"""Where RocksDB cuts outputs and splits jobs, against key-by-key walks of its rules.
+"""RocksDB's cuts of outputs and subcompactions agree with key-by-key versions of its rules.
 
-See (behaviour/compaction-jobs.md, Output cutting) and (behaviour/compaction-jobs.md, Subcompactions).
+Sources: (behaviour/compaction-jobs.md, Output cutting) and (behaviour/compaction-jobs.md, Subcompactions).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ V57, V75, V77, V78, V98 = (Version.parse(v) for v in ("5.7", "7.5", "7.7", "7.8"
 
 
 def stream(n: int, entry_bytes: float = 10.0, gap: int = 1) -> MergedStream:
-    """Keys 0, gap, 2 gap … of equal size."""
+    """Return keys 0, gap, 2 gap … with entries of equal size."""
     return MergedStream(np.arange(n, dtype=np.int64) * gap, np.arange(n + 1) * entry_bytes)
 
 
 def context(
     files: list[tuple[int, int, int]], target: int = 100, most: int = 10_000, split_key: int | None = None, level: int = 2
 ) -> CutContext:
-    """A job with these grandparent files (lo, hi, size)."""
+    """Return the context of a job with these grandparent files (lo, hi, size)."""
     lo, hi, size = (np.array([f[i] for f in files], dtype=np.int64) for i in range(3))
     return CutContext(level, target, most, not files, lo, hi, size, split_key)
 
 
 def test_without_grandparents_all_files_have_the_target_size() -> None:
-    """At the bottom a file ends as soon as it has the target size, in every version."""
+    """Without grandparents a file ends as soon as it has the target size, in every version."""
     for version in (V57, V75, V78, V98):
         assert RocksDbCutter(version).cuts(stream(40), context([])) == [10, 20, 30]
 
@@ -44,24 +44,24 @@ def test_no_cut_in_l0() -> None:
     assert RocksDbCutter(V78).cuts(stream(40), context([], level=0)) == []
 
 
-def test_first_boundary_at_55_percent() -> None:
-    """The first boundary passed ends a file from 55 % of the target on; each adds 5 %, up to 90 %.
+def test_grandparent_boundaries_lower_the_limit() -> None:
+    """The first passed boundary ends a file from 55 % of the target on; each further one adds 5 %, up to 90 %.
 
-    See (behaviour/compaction-jobs.md, Output cutting).
+    Source: (behaviour/compaction-jobs.md, Output cutting).
 
-    Two boundaries are passed at once where one grandparent file follows another.
+    Between adjacent grandparent files two boundaries are passed at once.
     """
     cutter = RocksDbCutter(V78)
     assert cutter.cuts(stream(12), context([(6, 50, 1)])) == [6]
     assert cutter.cuts(stream(12), context([(5, 50, 1)])) == []
     assert cutter.cuts(stream(12), context([(0, 5, 1), (6, 50, 1)])) == [6]
     assert cutter.cuts(stream(12), context([(0, 4, 1), (5, 50, 1)])) == []
-    many = [(i, i, 1) for i in range(8)]  # nine boundaries passed before key 8 and with it: 90 %
+    many = [(i, i, 1) for i in range(8)]  # nine boundaries are passed up to and including key 8: 90 %
     assert cutter.cuts(stream(12), context([*many, (9, 50, 1)])) == [9]
 
 
 def test_twice_the_target_at_most() -> None:
-    """With grandparents, and no boundary in reach, a file grows to twice the target; up to 7.7 never."""
+    """With grandparents and no boundary in reach a file grows to twice the target; up to 7.7 to the target only."""
     far = context([(0, 1000, 1)])
     assert RocksDbCutter(V78).cuts(stream(50), far) == [20, 40]
     assert RocksDbCutter(V77).cuts(stream(50), far) == [10, 20, 30, 40]
@@ -69,22 +69,22 @@ def test_twice_the_target_at_most() -> None:
 
 
 def test_skipped_grandparent_file() -> None:
-    """A step over a whole grandparent file of more than an eighth of the target ends the output, however small."""
+    """Skipping a grandparent file of more than an eighth of the target ends the output at any size."""
     cutter = RocksDbCutter(V78)
     keys = np.array([0, 1, 100, 101], dtype=np.int64)
     merged = MergedStream(keys, np.arange(5) * 10.0)
     assert cutter.cuts(merged, context([(50, 60, 13)])) == [2]  # from gap to gap: two boundaries
     assert cutter.cuts(merged, context([(50, 60, 12)])) == []
     assert cutter.cuts(merged, context([(0, 10, 1), (50, 60, 13), (90, 200, 1)])) == [2]
-    assert cutter.cuts(merged, context([(0, 10, 1), (90, 200, 13)])) == []  # nothing skipped: only two
+    assert cutter.cuts(merged, context([(0, 10, 1), (90, 200, 13)])) == []  # nothing skipped: only two boundaries
 
 
 def test_overlap_limit() -> None:
-    """A file ends where it and the grandparent files it touches exceed max_compaction_bytes."""
+    """A file ends when its size and that of the grandparent files it overlaps exceed max_compaction_bytes."""
     files = [(i * 3, i * 3 + 2, 400) for i in range(4)]
     assert RocksDbCutter(V78).cuts(stream(12), context(files, target=10_000, most=800)) == [3, 6, 9]
     assert RocksDbCutter(V78).cuts(stream(12), context(files, target=10_000, most=1200))[:1] == [6]
-    # Up to 7.7 only files that have been passed count, and 5.7 looks between their ends as well.
+    # Up to 7.7 only passed files count, and 5.7 also checks at keys between their ends.
     assert RocksDbCutter(V75).cuts(stream(12), context(files, target=10_000, most=860)) == [9]
     assert RocksDbCutter(V57).cuts(stream(12), context(files, target=10_000, most=860)) == [7]
 
@@ -96,7 +96,7 @@ def test_round_robin_split() -> None:
 
 
 def walk_aligned(merged: MergedStream, job: CutContext, aligned: bool) -> list[int]:
-    """7.8+ key by key: UpdateGrandparentBoundaryInfo and ShouldStopBefore."""
+    """Cut key by key as UpdateGrandparentBoundaryInfo and ShouldStopBefore do since 7.8."""
     keys, cumulative = merged.keys, merged.cumulative_bytes
     count, target = len(job.grandparent_size), job.target_bytes
     most = target if job.bottommost or count == 0 or not aligned else 2 * target
@@ -128,7 +128,7 @@ def walk_aligned(merged: MergedStream, job: CutContext, aligned: bool) -> list[i
 
 
 def walk_overlap(merged: MergedStream, job: CutContext, every_key: bool) -> list[int]:
-    """Up to 7.7 key by key: close at the target size, else ShouldStopBefore."""
+    """Cut key by key as up to 7.7: at the target size, else by ShouldStopBefore."""
     keys, cumulative = merged.keys, merged.cumulative_bytes
     at, overlap, start, seen = 0, 0, 0, False
     cuts: list[int] = []
@@ -152,7 +152,7 @@ def walk_overlap(merged: MergedStream, job: CutContext, every_key: bool) -> list
 
 
 def random_job(seed: int) -> tuple[MergedStream, CutContext]:
-    """Random keys and sizes over random grandparent files."""
+    """Return random keys and sizes over random grandparent files."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 250))
     count, target = int(rng.integers(0, n)), int(rng.integers(100, 4000))
@@ -166,7 +166,7 @@ def random_job(seed: int) -> tuple[MergedStream, CutContext]:
 
 @given(st.integers(0, 100_000))
 def test_cuts_equal_the_walk(seed: int) -> None:
-    """The vectorised cutter of every version cuts where the walk over all keys does."""
+    """The vectorised cutter of every version cuts at the same keys as the key-by-key walk."""
     merged, job = random_job(seed)
     assert walk_aligned(merged, job, aligned=True) == list(RocksDbCutter(V78).cuts(merged, job))
     plain = RocksDbCutter(V78, level_compaction_dynamic_file_size=False)
@@ -177,82 +177,85 @@ def test_cuts_equal_the_walk(seed: int) -> None:
 
 @given(st.integers(0, 100_000))
 def test_sizes_stay_in_bounds(seed: int) -> None:
-    """With grandparents no file exceeds twice the target by more than an entry; without them the target itself."""
+    """No file exceeds twice the target (without grandparents the target) by more than one entry."""
     merged, job = random_job(seed)
     cuts = [0, *RocksDbCutter(V98).cuts(merged, job), len(merged.keys)]
     sizes = np.diff(merged.cumulative_bytes[cuts])
     assert sizes.max() < job.target_bytes * (1 if job.bottommost else 2) + 60
 
 
-def finished(entries: int, block_entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Blocks of equal entries of 10 bytes: finished when the entry behind the next one's first arrives."""
+def finished_blocks(entries: int, block_entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the keys at which blocks of equal 10-byte entries are finished, and the bytes up to there.
+
+    A block is finished when the second entry of the next block arrives.
+    """
     ends = np.arange(block_entries, entries, block_entries)
     return ends + 1, ends * 10
 
 
 def test_cuts_by_blocks() -> None:
-    """What counts is the finished blocks of the file itself: blocks begin anew at each cut."""
+    """Cuts depend on the finished blocks of the current file; a new file starts a new block."""
     n, cutter = 60, RocksDbCutter(V78)
 
-    def grown(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        first, size = finished(n - start, 4)
+    def finished_from(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        first, size = finished_blocks(n - start, 4)
         return first + start, size
 
-    # Without grandparents: three blocks of 40 bytes reach 100 bytes; they are finished before entry 13 of the file.
-    assert cutter.cuts_by_blocks(stream(n).keys, context([]), grown) == [13, 26, 39, 52]
-    # A boundary at 9 finds two finished blocks, 80 bytes and so beyond 55 %; one at 8 finds one.
-    assert cutter.cuts_by_blocks(stream(20).keys, context([(9, 500, 1)]), grown) == [9]
-    assert cutter.cuts_by_blocks(stream(24).keys, context([(8, 500, 1)]), grown) == [21]
+    # Without grandparents three blocks of 40 bytes exceed 100 bytes; they are finished before entry 13 of the file.
+    assert cutter.cuts_by_blocks(stream(n).keys, context([]), finished_from) == [13, 26, 39, 52]
+    # At a boundary at 9 two blocks are finished (80 bytes, above 55 %); at one at 8 one block is.
+    assert cutter.cuts_by_blocks(stream(20).keys, context([(9, 500, 1)]), finished_from) == [9]
+    assert cutter.cuts_by_blocks(stream(24).keys, context([(8, 500, 1)]), finished_from) == [21]
 
 
 # ---- subcompactions ----
 
 
-def keyed(number: int, lo: int, hi: int, size: int, n: int = 400) -> SortedFile:
-    """A file that carries n evenly spread keys."""
+def file_with_keys(number: int, lo: int, hi: int, size: int, n: int = 400) -> SortedFile:
+    """Return a file with n evenly spaced keys."""
     keys = np.unique(np.linspace(lo, hi, n).astype(np.int64))
     return SortedFile(number, lo, hi, size, entries=n, keys=keys)
 
 
 INPUTS = (
-    (0, tuple(keyed(10 - i, 0, 99_999, 25_000) for i in range(4))),
-    (1, tuple(keyed(20 + i, i * 10_000, i * 10_000 + 9_999, 10_000) for i in range(10))),
+    (0, tuple(file_with_keys(10 - i, 0, 99_999, 25_000) for i in range(4))),
+    (1, tuple(file_with_keys(20 + i, i * 10_000, i * 10_000 + 9_999, 10_000) for i in range(10))),
 )
-"""100 kB at L0 over 100 kB at L1, all spread evenly over keys 0 to 99,999."""
+"""100 kB in L0 over 100 kB in L1, spread evenly over keys 0 to 99,999."""
 KEYS = np.arange(0, 100_000, 10, dtype=np.int64)
 
 
 @pytest.mark.parametrize("version", ["7.6", "8.4", "9.8"])
 def test_parts_of_equal_size(version: str) -> None:
-    """7.6+: four parts of evenly spread data hold a quarter of the keys each, but for the grain of the anchors."""
+    """Since 7.6 four subcompactions of evenly spread data get about a quarter of the keys each."""
     cuts = subcompaction_cuts(INPUTS, KEYS, 4, 10_000, Version.parse(version))
     assert pytest.approx([2500, 5000, 7500], abs=100) == cuts
 
 
 @pytest.mark.parametrize("version", ["5.7", "6.4", "7.5"])
 def test_parts_of_whole_ranges(version: str) -> None:
-    """Up to 7.5: ten ranges of 20 kB between file bounds are taken together until they pass the mean of 50 kB."""
+    """Up to 7.5 ten ranges of 20 kB between file bounds are joined until each part exceeds the mean of 50 kB."""
     assert subcompaction_cuts(INPUTS, KEYS, 4, 10_000, Version.parse(version)) == [3000, 6000, 9000]
 
 
 def test_two_parts_run_as_one() -> None:
-    """7.6 to 8.3 run a plan with a single boundary as one part (behaviour/compaction-jobs.md, Subcompactions)."""
+    """7.6 to 8.3 run a plan with one boundary as one part (behaviour/compaction-jobs.md, Subcompactions)."""
     for version, parts in (("7.5", 2), ("7.6", 1), ("7.8", 1), ("8.3", 1), ("8.4", 2)):
         assert parts - 1 == len(subcompaction_cuts(INPUTS, KEYS, 2, 10_000, Version.parse(version)))
 
 
 def test_parts_are_bounded_by_the_target_size() -> None:
-    """A part is at least one target file (7.6+); before, parts are at most as many as files filled to four fifths.
+    """Since 7.6 a part has at least one target file; before, parts are at most as many as files filled to 80 %.
 
-    200 kB make seven such files of 40 kB: a mean of 28.6 kB, which two ranges of 20 kB pass.
+    200 kB make seven such files of 40 kB: the mean of 28.6 kB is exceeded by two ranges of 20 kB.
     """
     assert len(subcompaction_keys(INPUTS, 20, 40_000, V98)) + 1 == 5
     assert len(subcompaction_keys(INPUTS, 20, 200_000, V98)) + 1 == 1
     assert subcompaction_keys(INPUTS, 20, 40_000, V75) == [20_000, 40_000, 60_000, 80_000]
 
 
-def test_which_jobs_are_split() -> None:
-    """Only jobs from L0; before 7.5 only with files of the output level; one part is no split."""
+def test_only_jobs_from_l0_are_split() -> None:
+    """Only jobs from L0 are split, before 7.5 only with files of the output level; one part is no split."""
     assert subcompaction_keys(INPUTS[1:], 4, 10_000, V98) == []
     assert subcompaction_keys(INPUTS, 1, 10_000, V98) == []
     alone = INPUTS[:1]
@@ -261,7 +264,7 @@ def test_which_jobs_are_split() -> None:
 
 
 def test_files_without_keys() -> None:
-    """Files of which only the bounds are known count as evenly filled."""
+    """Files without known keys count as evenly filled between their bounds."""
     bare = tuple((level, tuple(SortedFile(f.number, f.lo, f.hi, f.size_bytes) for f in files)) for level, files in INPUTS)
     for version in (V75, V98):
         with_keys = subcompaction_keys(INPUTS, 4, 10_000, version)

@@ -1,6 +1,6 @@
-"""RocksDB's levelled picker: readable examples of each rule, and speed-independent properties.
+"""RocksDB's leveled picker: readable examples of each rule, and properties on random trees.
 
-See (behaviour/leveled-compaction.md, Leveled compaction).
+Source: (behaviour/leveled-compaction.md, Leveled compaction).
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ GOLDENS = sorted((Path(__file__).parent / "testdata" / "compaction").glob("rocks
 VERSIONS = [Version.parse(v) for v in ("5.7", "6.4", "7.5", "7.8", "8.3", "9.8", "11.8")]
 
 
-def rocksdb(asked: Arguments) -> Picker:
-    """A levelled picker from the words of a golden text."""
+def rocksdb(arguments: Arguments) -> Picker:
+    """Return a leveled picker for the arguments of a golden text."""
     rules = LevelRules(
-        Version.parse(asked.pop("version")),
-        max_bytes_for_level_base=int(asked.pop("base", "1000")),
-        max_bytes_for_level_multiplier=float(asked.pop("multiplier", "10")),
-        level_compaction_dynamic_level_bytes=asked.pop("dynamic", "no") == "yes",
-        level0_file_num_compaction_trigger=int(asked.pop("trigger", "4")),
-        num_levels=int(asked.pop("num_levels", "7")),
+        Version.parse(arguments.pop("version")),
+        max_bytes_for_level_base=int(arguments.pop("base", "1000")),
+        max_bytes_for_level_multiplier=float(arguments.pop("multiplier", "10")),
+        level_compaction_dynamic_level_bytes=arguments.pop("dynamic", "no") == "yes",
+        level0_file_num_compaction_trigger=int(arguments.pop("trigger", "4")),
+        num_levels=int(arguments.pop("num_levels", "7")),
     )
     picker = LeveledPicker(
         rules,
-        max_compaction_bytes=int(asked.pop("max_compaction_bytes", "2500")),
-        compaction_pri=CompactionPri(asked.pop("pri", "kMinOverlappingRatio")),
-        ignore_max_compaction_bytes_for_input=asked.pop("ignore_max_compaction_bytes_for_input", "yes") == "yes",
-        compression_per_level=tuple(asked.pop("compression_per_level", "").split(",")) if asked.get(
+        max_compaction_bytes=int(arguments.pop("max_compaction_bytes", "2500")),
+        compaction_pri=CompactionPri(arguments.pop("pri", "kMinOverlappingRatio")),
+        ignore_max_compaction_bytes_for_input=arguments.pop("ignore_max_compaction_bytes_for_input", "yes") == "yes",
+        compression_per_level=tuple(arguments.pop("compression_per_level", "").split(",")) if arguments.get(
             "compression_per_level"
         ) else (),
     )
-    assert not asked, f"unknown options {asked}"
+    assert not arguments, f"unknown options {arguments}"
     return picker
 
 
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda p: p.stem)
 def test_golden(path: Path) -> None:
-    """Every answer in the golden texts is what the picker answers."""
+    """The picker gives every answer of the golden texts."""
     run_golden(path, PickerSession({"rocksdb": rocksdb}).commands())
 
 
 def random_tree(seed: int, counts: tuple[int, ...] = (3, 6, 40, 120)) -> Tree:
-    """A tree of disjoint files of random sizes, some of them held by jobs."""
+    """Return a tree of disjoint files of random sizes, some of them busy."""
     rng = np.random.default_rng(seed)
     tree, number = Tree(), 0
     for level, count in enumerate(counts):
@@ -77,8 +77,8 @@ def random_tree(seed: int, counts: tuple[int, ...] = (3, 6, 40, 120)) -> Tree:
 
 
 @given(st.integers(0, 10_000), st.sampled_from(VERSIONS), st.booleans(), st.sampled_from(list(CompactionPri)))
-def test_picks_respect_what_runs(seed: int, version: Version, dynamic: bool, pri: CompactionPri) -> None:
-    """Whatever is picked shares no file with a running job, and its output overlaps none of the same level."""
+def test_picks_do_not_conflict_with_running_jobs(seed: int, version: Version, dynamic: bool, pri: CompactionPri) -> None:
+    """A pick shares no file with a running job, and its output overlaps no running output of the same level."""
     tree = random_tree(seed)
     rules = LevelRules(version, max_bytes_for_level_base=300, level_compaction_dynamic_level_bytes=dynamic)
     picker = LeveledPicker(rules, max_compaction_bytes=2000, compaction_pri=pri)
@@ -98,8 +98,8 @@ def test_picks_respect_what_runs(seed: int, version: Version, dynamic: bool, pri
 
 
 @given(st.integers(0, 10_000), st.sampled_from(VERSIONS), st.booleans())
-def test_merge_takes_all_that_overlaps(seed: int, version: Version, dynamic: bool) -> None:
-    """A merge leaves no file of the output level that overlaps its inputs, nor an L0 file that overlaps its L0 inputs."""
+def test_compaction_takes_all_overlapping_files(seed: int, version: Version, dynamic: bool) -> None:
+    """A compaction takes every file of the output level, and every L0 file, that overlaps its inputs."""
     tree = random_tree(seed)
     rules = LevelRules(version, max_bytes_for_level_base=300, level_compaction_dynamic_level_bytes=dynamic)
     pick = LeveledPicker(rules, max_compaction_bytes=2000).pick(tree, [], 0.0)
@@ -113,7 +113,7 @@ def test_merge_takes_all_that_overlaps(seed: int, version: Version, dynamic: boo
 
 
 def slow_overlaps(level: Level, below: Level) -> list[int]:
-    """The walk over both levels, file by file (SortFileByOverlappingRatio, internal keys in which newer comes first)."""
+    """Walk over both levels file by file as SortFileByOverlappingRatio does; of equal user keys the newer is first."""
     found, at, files = [], 0, below.files
     for file in level:
         total = 0
@@ -137,7 +137,7 @@ def test_overlaps_equal_the_walk(seed: int) -> None:
 
 @pytest.mark.parametrize("pri", [p for p in CompactionPri if p is not CompactionPri.ROUND_ROBIN])
 def test_order_is_a_full_sort(pri: CompactionPri) -> None:
-    """The positions sorted at once and those sorted late form one permutation in the order of the sort key."""
+    """The positions sorted at first and those sorted later form one permutation in the order of the sort key."""
     tree = random_tree(1)
     for file in tree.levels[3]:
         file.smallest_seqno, file.largest_seqno = file.size_bytes, file.hi % 997
@@ -150,13 +150,13 @@ def test_order_is_a_full_sort(pri: CompactionPri) -> None:
         CompactionPri.BY_COMPENSATED_SIZE: [-f.compensated_bytes for f in files],
         CompactionPri.OLDEST_LARGEST_SEQ_FIRST: [f.largest_seqno for f in files],
         CompactionPri.OLDEST_SMALLEST_SEQ_FIRST: [f.smallest_seqno for f in files],
-        CompactionPri.MIN_OVERLAPPING_RATIO: [f.lo for f in files],  # nothing below: all ratios are 0
+        CompactionPri.MIN_OVERLAPPING_RATIO: [f.lo for f in files],  # no level below: all ratios are 0
     }[pri]
     assert sorted(keys) == keys
 
 
 def test_memo_follows_content() -> None:
-    """A change of either level gives a new order; the same content gives the same one."""
+    """A change of either level gives a new order; the same content gives the cached one."""
     tree = random_tree(2)
     lists = PriorityLists(CompactionPri.MIN_OVERLAPPING_RATIO, Version(7, 8))
     before = lists.of(tree, 2)
@@ -170,7 +170,7 @@ def test_memo_follows_content() -> None:
 
 
 def test_disabled() -> None:
-    """With disable_auto_compactions nothing is ever due."""
+    """With disable_auto_compactions no compaction is ever due."""
     tree = random_tree(3)
     rules = LevelRules(Version(7, 8), max_bytes_for_level_base=300)
     assert LeveledPicker(rules).needs_compaction(tree, 0.0)

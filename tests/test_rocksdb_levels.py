@@ -1,6 +1,6 @@
-"""RocksDB's targets, scores and debt: worked numbers and properties.
+"""RocksDB's level targets, scores and pending bytes: worked numbers and properties.
 
-See (behaviour/leveled-compaction.md, Leveled compaction).
+Source: (behaviour/leveled-compaction.md, Leveled compaction).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ V78 = Version(7, 8)
 
 
 def tree_of(*level_bytes: int, l0: int = 0, l0_bytes: int = 0) -> Tree:
-    """A tree with one file per level (L1 first) and `l0` files at L0."""
+    """Return a tree with one file per level (L1 first) and `l0` files in L0."""
     tree = Tree()
     tree.l0 = [SortedFile(100 - i, 0, 9, l0_bytes) for i in range(l0)]
     for level, size in enumerate(level_bytes, 1):
@@ -40,22 +40,22 @@ def tree_of(*level_bytes: int, l0: int = 0, l0_bytes: int = 0) -> Tree:
 
 
 def test_static_targets_of_the_defaults() -> None:
-    """256 MiB times ten per level, and no target for L0 (behaviour/leveled-compaction.md, Static targets)."""
+    """The default targets grow from 256 MiB tenfold per level (behaviour/leveled-compaction.md, Static targets)."""
     targets = LevelRules(V78).targets(Tree())
     assert targets.base_level == 1
     assert [math.inf, *(256 * MIB * 10**i for i in range(6))] == list(targets.size_bytes)
 
 
 def test_additional_multipliers() -> None:
-    """target[i] also takes multiplier_additional[i - 1]; a missing entry counts as 1."""
+    """target[i] is also multiplied by multiplier_additional[i - 1]; a missing entry counts as 1."""
     rules = LevelRules(V78, max_bytes_for_level_base=100, max_bytes_for_level_multiplier_additional=(7, 3, 2))
     assert list(rules.targets(Tree()).size_bytes[1:5]) == [100, 3000, 60_000, 600_000]
 
 
 def test_worked_l0_numbers() -> None:
-    """L0 files of 53.5 MiB start L0 -> L1 at four files (about 214 MiB), not earlier.
+    """L0 files of 53.5 MiB trigger L0 -> L1 at four files (about 214 MiB), not earlier.
 
-    See (behaviour/write-stalls.md, Delayed write rate).
+    Source: (behaviour/write-stalls.md, Delayed write rate).
     """
     rules = LevelRules(V78)
     size = int(53.5 * MIB)
@@ -65,8 +65,8 @@ def test_worked_l0_numbers() -> None:
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=6, max_size=6), st.sampled_from([2.0, 7.5, 8.0, 10.0]))
-def test_dynamic_targets_are_sane(sizes: list[int], multiplier: float) -> None:
-    """No level above the base holds data, targets ascend from at least max_bytes_for_level_base, none above the base."""
+def test_dynamic_targets_are_valid(sizes: list[int], multiplier: float) -> None:
+    """Levels above the base level are empty and without target; targets ascend from at least 10^6 bytes."""
     tree = tree_of(*sizes)
     for version in (Version(5, 7), Version(6, 4), V78, Version(9, 8)):
         rules = LevelRules(
@@ -86,33 +86,33 @@ def test_dynamic_targets_are_sane(sizes: list[int], multiplier: float) -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [("5.7", 8), ("6.4", 2), ("7.8", 2), ("11.8", 2)])
 def test_target_file_size(version: str, expected: int) -> None:
-    """Sizes grow from L2 on; with dynamic levels they count from the base level, in 5.7 from L0 all the same."""
+    """Target file sizes grow from L2 on; with dynamic levels from the base level on, in 5.7 still from L0."""
     rules = LevelRules(Version.parse(version), target_file_size_base=1, target_file_size_multiplier=2)
     assert [rules.target_file_size(level, 1) for level in range(7)] == [1, 1, 2, 4, 8, 16, 32]
     dynamic = replace(rules, level_compaction_dynamic_level_bytes=True)
     assert expected == dynamic.target_file_size(4, base_level=2)
 
 
-def test_running_jobs_lower_the_score_and_not_the_debt() -> None:
-    """Busy files count for the debt and not for the score.
+def test_running_jobs_lower_the_score_but_not_pending_bytes() -> None:
+    """Busy files count for pending bytes and not for the score.
 
-    See (behaviour/leveled-compaction.md, Pending compaction bytes) and (behaviour/leveled-compaction.md, Scores).
+    Sources: (behaviour/leveled-compaction.md, Pending compaction bytes) and (behaviour/leveled-compaction.md, Scores).
     """
     tree = tree_of(500 * MIB, 3000 * MIB, l0=4, l0_bytes=60 * MIB)
     rules = LevelRules(V78)
     targets = rules.targets(tree)
-    debt = rules.pending_bytes(tree, targets)
+    pending = rules.pending_bytes(tree, targets)
     assert rules.scores(tree, targets) == [1.0, 500 / 256, 3000 / 2560, 0, 0, 0]
     tree.mark(0, tree.l0[:2], busy=True)
     tree.mark(1, tree.levels[1].files, busy=True)
     assert rules.scores(tree, targets) == [0.5, 0, 3000 / 2560, 0, 0, 0]
-    assert debt == rules.pending_bytes(tree, targets)
+    assert pending == rules.pending_bytes(tree, targets)
 
 
-def test_debt_by_hand() -> None:
-    """L0 and L1 in full when L0 is due, then each level's overflow times one more than its fan-out.
+def test_pending_bytes_by_hand() -> None:
+    """Pending bytes are L0 and L1 in full if L0 is due, then each level's excess times its fan-out plus one.
 
-    See (behaviour/leveled-compaction.md, Pending compaction bytes).
+    Source: (behaviour/leveled-compaction.md, Pending compaction bytes).
     """
     rules = LevelRules(V78, max_bytes_for_level_base=1000)
     tree = tree_of(1500, 12_000, 40_000, l0=4, l0_bytes=300)
@@ -121,28 +121,28 @@ def test_debt_by_hand() -> None:
     assert 1200 + 1500 + l1 + l2 == rules.pending_bytes(tree, rules.targets(tree))
 
 
-def test_debt_carries_over_an_empty_level() -> None:
-    """Below an overfull level an empty one adds nothing, but what overflows it goes on."""
+def test_pending_bytes_carry_over_an_empty_level() -> None:
+    """Below a level above its target an empty level adds nothing, but the excess is passed on."""
     rules = LevelRules(V78, max_bytes_for_level_base=1000)
     tree = tree_of(15_000, 0, 200_000)
     assert int(4000 * (200_000 / 14_000 + 1)) == rules.pending_bytes(tree, rules.targets(tree))
 
 
 def test_exchange_sort() -> None:
-    """Descending; equal scores keep the smaller level first unless a swap moved it behind."""
+    """Scores are sorted in descending order; equal ones keep the smaller level first unless a swap moved it."""
     assert order_by_score([1.0, 1.0, 0.5, 0.5]) == [0, 1, 2, 3]
     assert order_by_score([1.0, 1.0, 5.0, 0.0]) == [2, 1, 0, 3]
 
 
 def test_multiply() -> None:
-    """Truncates; does not pass 2^64; nothing times anything is nothing."""
+    """The product is truncated and does not exceed 2^64; a factor of 0 or less gives 0."""
     assert [multiply(5, 2.5), multiply(2**60, 17.0), multiply(0, 3.0), multiply(5, -1.0)] == [12, 2**60, 0, 0]
 
 
 def test_compensated_size() -> None:
-    """Tombstones weigh two values each beyond half of the entries.
+    """Beyond half of the entries each tombstone counts as two values.
 
-    See (behaviour/leveled-compaction.md, Compensated size).
+    Source: (behaviour/leveled-compaction.md, Compensated size).
     """
     assert [compensated_size(1000, 100, d, 50) for d in (49, 50, 51)] == [1000, 1000, 1000 + 2 * 50 * 2]
     assert compensated_size(1000, 100, 100, 50) == 1000 + 100 * 50 * 2
@@ -151,7 +151,7 @@ def test_compensated_size() -> None:
 
 
 def slow_bottommost(tree: Tree) -> int:
-    """Sum over all files with nothing below, one by one (GenerateBottommostFiles)."""
+    """Sum over all files without overlap below, one by one, as GenerateBottommostFiles does."""
     total = 0
     for number in range(1, tree.num_levels):
         for file in tree.levels[number]:
@@ -164,7 +164,7 @@ def slow_bottommost(tree: Tree) -> int:
 
 @given(st.lists(st.lists(st.integers(0, 200), max_size=12, unique=True), min_size=6, max_size=6), st.integers(0, 3))
 def test_bottommost_bytes(cuts: list[list[int]], l0: int) -> None:
-    """The vectorised sum equals the one file by file; of L0 only the oldest file counts, and only if it is all."""
+    """The vectorised sum equals the one file by file; in a store with only L0 the oldest file counts."""
     tree = Tree()
     tree.l0 = [SortedFile(100 - i, 0, 9, 1 + i) for i in range(l0)]
     for number, keys in enumerate(cuts, 1):
@@ -176,15 +176,15 @@ def test_bottommost_bytes(cuts: list[list[int]], l0: int) -> None:
 
 @pytest.mark.parametrize(("jobs", "expected"), [(1, (1, 1)), (2, (1, 1)), (4, (1, 3)), (8, (2, 6)), (16, (4, 12))])
 def test_slots(jobs: int, expected: tuple[int, int]) -> None:
-    """A quarter of the jobs for flushes; one compaction at a time unless the throttle asks for more.
+    """A quarter of the jobs are for flushes; one compaction runs at a time unless speedup is requested.
 
-    See (behaviour/jobs-and-threads.md, Slots).
+    Source: (behaviour/jobs-and-threads.md, Slots).
     """
     assert expected == slots(jobs, speedup=True)
     assert (expected[0], 1) == slots(jobs, speedup=False)
 
 
 def test_slots_from_the_old_options() -> None:
-    """Either of the old options replaces both numbers; what is left at -1 counts as 1."""
+    """Either of the old options replaces both numbers; one left at -1 counts as 1."""
     assert slots(2, -1, 6, speedup=True) == (1, 6)
     assert slots(8, 3, -1, speedup=True) == (3, 1)

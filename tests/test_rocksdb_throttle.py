@@ -1,4 +1,4 @@
-"""RocksDB's stall ladder, delayed write rate and delay bucket (behaviour/write-stalls.md, Write stalls)."""
+"""RocksDB's stall conditions, delayed write rate and delay bucket (behaviour/write-stalls.md, Write stalls)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ LOGGED = RocksDbThrottle(
     hard_pending_compaction_bytes_limit=2 * 10**8,
     delayed_write_rate=8 << 20,
 )
-"""The options of the run whose stall lines are listed (behaviour/log-and-statistics.md, Stall lines)."""
+"""Options of the run with the listed stall lines (behaviour/log-and-statistics.md, Stall lines)."""
 
 
 def delayed(rate: int, previous: int = 10**8) -> ThrottleState:
-    """A state in which writers are delayed."""
+    """Return a state in which writes are delayed."""
     return ThrottleState(StallCause.PENDING_SLOWDOWN, rate, previous, pressure=False)
 
 
 def test_excerpt_of_a_real_log() -> None:
-    """The recorded stall lines in their order: entry from a stop, recovery, memtable delay, a flush, a switch.
+    """The recorded stall lines follow in their order: after a stop, recovery, memtable delay, a flush, a switch.
 
-    See (behaviour/log-and-statistics.md, Stall lines).
+    Source: (behaviour/log-and-statistics.md, Stall lines).
     """
     state = ThrottleState(StallCause.PENDING_STOP, 8_388_608, 200_000_000, pressure=False)
     lines = []
@@ -94,10 +94,10 @@ def test_excerpt_of_a_real_log() -> None:
         (StallInputs(3, 7, 24_999_999), None, None),
     ],
 )
-def test_ladder(inputs: StallInputs, cause: StallCause | None, line: str | None) -> None:
-    """The first condition that holds wins, stops before slowdowns, and prints RocksDB's line.
+def test_stall_conditions(inputs: StallInputs, cause: StallCause | None, line: str | None) -> None:
+    """The first true condition applies, stops before slowdowns, and its line is RocksDB's.
 
-    See (behaviour/write-stalls.md, Stall conditions) and (behaviour/log-and-statistics.md, Stall lines).
+    Sources: (behaviour/write-stalls.md, Stall conditions) and (behaviour/log-and-statistics.md, Stall lines).
     """
     state = LOGGED.recompute(LOGGED.initial(), inputs)
     assert (cause, line) == (state.cause, state.line)
@@ -106,22 +106,22 @@ def test_ladder(inputs: StallInputs, cause: StallCause | None, line: str | None)
 
 
 def test_memtable_delay_needs_more_than_three_buffers() -> None:
-    """With two or three buffers there is a stop and never a delay."""
+    """With two or three buffers there are memtable stops but no memtable slowdowns."""
     for buffers in (2, 3):
         throttle = replace(LOGGED, max_write_buffer_number=buffers)
         causes = [throttle.cause(StallInputs(n, 0, 0)) for n in range(buffers + 1)]
         assert [None] * buffers + [StallCause.MEMTABLE_STOP] == causes
 
 
-def test_memtable_delay_leaves_merging_alone() -> None:
-    """Memtables that wait to be merged into one flush cause no delay, except in 5.7."""
+def test_memtables_waiting_to_be_merged_cause_no_delay() -> None:
+    """Memtables that wait for min_write_buffer_number_to_merge cause no delay, except in 5.7."""
     merging = replace(LOGGED, min_write_buffer_number_to_merge=4)
     assert merging.cause(StallInputs(4, 0, 0)) is None
     assert replace(merging, version=V57).cause(StallInputs(4, 0, 0)) == StallCause.MEMTABLE_SLOWDOWN
 
 
 def test_disabled_compactions() -> None:
-    """Without automatic compactions only memtables hold writers back, and at the full rate."""
+    """With disable_auto_compactions only memtables stall writes, and the rate is the maximum."""
     throttle = replace(LOGGED, disable_auto_compactions=True)
     assert throttle.cause(StallInputs(0, 99, 10**12)) is None
     assert throttle.recompute(delayed(10**6), StallInputs(4, 0, 10**9)).rate_bytes_per_s == 8 << 20
@@ -130,26 +130,26 @@ def test_disabled_compactions() -> None:
 @pytest.mark.parametrize(
     ("state", "inputs", "rate"),
     [
-        (delayed(1_407_372, 150_000_000), StallInputs(1, 0, 144_003_440), 1_759_215),  # recorded: the debt fell
-        (delayed(10**6), StallInputs(1, 0, 10**8), 800_000),  # equal debt slows down too
-        (delayed(10**6, 0), StallInputs(1, 25, 0), 10**6),  # no debt at all: the rate stays
+        (delayed(1_407_372, 150_000_000), StallInputs(1, 0, 144_003_440), 1_759_215),  # recorded: pending bytes fell
+        (delayed(10**6), StallInputs(1, 0, 10**8), 800_000),  # equal pending bytes slow down too
+        (delayed(10**6, 0), StallInputs(1, 25, 0), 10**6),  # no pending bytes: the rate stays
         (delayed(10**6), StallInputs(1, 0, 175_000_001), 600_000),  # beyond three quarters of the way to the stop
         (delayed(10**6), StallInputs(1, 0, 175_000_000), 800_000),
         (delayed(10**6), StallInputs(1, 34, 99_000_000), 600_000),  # two L0 files before the stop
         (delayed(10**6), StallInputs(1, 33, 99_000_000), 1_250_000),
-        (delayed(8_000_000), StallInputs(1, 0, 10**8 - 1), 8 << 20),  # normal again: times 1.4, at most the maximum
+        (delayed(8_000_000), StallInputs(1, 0, 10**8 - 1), 8 << 20),  # no stall: times 1.4, at most the maximum
         (delayed(10**6), StallInputs(1, 0, 10**8 - 1), 1_400_000),
         (delayed(1 << 20, 2 * 10**8), StallInputs(1, 0, 10**8), 1_310_720),
         (delayed(17_000), StallInputs(1, 0, 10**8), MIN_RATE),  # the floor
         (ThrottleState(StallCause.PENDING_STOP, 2_758_442, 2 * 10**8, False), StallInputs(1, 0, 10**8), 2_758_442),
         (ThrottleState(StallCause.PENDING_STOP, 2_758_442, 2 * 10**8, False), StallInputs(1, 0, 0), 2_758_442),
-        (ThrottleState(None, 2_758_442, 0, False), StallInputs(1, 0, 10**8), 2_758_442),  # entry keeps the old rate
+        (ThrottleState(None, 2_758_442, 0, False), StallInputs(1, 0, 10**8), 2_758_442),  # a new delay keeps the rate
     ],
 )
 def test_rates(state: ThrottleState, inputs: StallInputs, rate: int) -> None:
-    """Each step of SetupDelay, and that stops and first delays leave the rate alone.
+    """Each step of SetupDelay changes the rate as in RocksDB; stops and first delays do not change it.
 
-    See (behaviour/write-stalls.md, Delayed write rate).
+    Source: (behaviour/write-stalls.md, Delayed write rate).
     """
     after = LOGGED.recompute(state, inputs)
     assert rate == after.rate_bytes_per_s
@@ -157,9 +157,9 @@ def test_rates(state: ThrottleState, inputs: StallInputs, rate: int) -> None:
 
 
 def test_worked_decay() -> None:
-    """Ten memtables filled while delayed bring 16 MiB/s to 1.7 MiB/s; the floor comes after 32 steps.
+    """Ten memtables filled during a delay lower 16 MiB/s to 1.7 MiB/s; the floor is reached after 32 steps.
 
-    See (behaviour/write-stalls.md, Delayed write rate).
+    Source: (behaviour/write-stalls.md, Delayed write rate).
     """
     throttle = RocksDbThrottle(V78)
     state, rates = throttle.initial(), []
@@ -174,7 +174,7 @@ def test_worked_decay() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40), st.integers(0, 3 * 10**8)), max_size=60))
 def test_rate_stays_in_bounds(steps: list[tuple[int, int, int]]) -> None:
-    """Whatever happens the rate stays between the floor and the maximum, and stops never change it."""
+    """The rate always stays between floor and maximum, and stops never change it."""
     state = LOGGED.initial()
     for immutables, l0_files, pending in steps:
         before = state
@@ -188,7 +188,7 @@ def test_rate_stays_in_bounds(steps: list[tuple[int, int, int]]) -> None:
     [
         ("7.8", 4 << 30, 16 << 30),
         ("8.9", 4 << 30, 16 << 30),
-        ("8.10", 4 << 30, 512 << 20),  # an eighth of what lies at the bottom
+        ("8.10", 4 << 30, 512 << 20),  # an eighth of the bytes at the bottom
         ("8.10", 1 << 30, 128 << 20),
         ("9.7", 1 << 30, 128 << 20),
         ("9.8", 1 << 30, 512 << 20),  # at least twice max_bytes_for_level_base
@@ -197,12 +197,12 @@ def test_rate_stays_in_bounds(steps: list[tuple[int, int, int]]) -> None:
     ],
 )
 def test_pressure_threshold(version: str, bottommost: int, expected: int) -> None:
-    """From which debt compactions run in parallel, by version (behaviour/write-stalls.md, Pressure)."""
+    """Pending bytes from which compactions run in parallel, by version (behaviour/write-stalls.md, Pressure)."""
     assert expected == RocksDbThrottle(Version.parse(version)).pressure_pending_bytes(bottommost)
 
 
 def test_pressure_without_a_soft_limit() -> None:
-    """A soft limit of 0 asks for parallel compactions at all times, without a line; files marked for compaction since 9.0."""
+    """With a soft limit of 0 compactions always run in parallel, without a line; since 9.0 also for marked files."""
     throttle = replace(LOGGED, soft_pending_compaction_bytes_limit=0, hard_pending_compaction_bytes_limit=0)
     state = throttle.recompute(throttle.initial(), StallInputs(0, 0, 0))
     assert (state.pressure, state.line) == (True, None)
@@ -214,7 +214,7 @@ def test_pressure_without_a_soft_limit() -> None:
 
 @pytest.mark.parametrize(("trigger", "slowdown", "expected"), [(4, 20, 8), (4, 12, 6), (2, 40, 4), (8, 8, 8)])
 def test_pressure_files(trigger: int, slowdown: int, expected: int) -> None:
-    """L0 files from which compactions run in parallel (behaviour/write-stalls.md, Pressure)."""
+    """Number of L0 files from which compactions run in parallel (behaviour/write-stalls.md, Pressure)."""
     throttle = replace(LOGGED, level0_file_num_compaction_trigger=trigger, level0_slowdown_writes_trigger=slowdown)
     assert expected == throttle.pressure_l0_files
 
@@ -223,9 +223,9 @@ def test_pressure_files(trigger: int, slowdown: int, expected: int) -> None:
 
 
 def test_bucket_by_hand() -> None:
-    """1 MB/s: the first group finds one millisecond's credit, later ones wait for theirs, at least 1 ms.
+    """At 1 MB/s the first group gets one millisecond's credit; later ones wait for theirs, at least 1 ms.
 
-    See (behaviour/write-stalls.md, Delay bucket).
+    Source: (behaviour/write-stalls.md, Delay bucket).
     """
     rate, now = 1_000_000, 10_000
     bucket, sleep = get_delay(DelayBucket(), 400, now, rate, V78)
@@ -241,14 +241,14 @@ def test_bucket_by_hand() -> None:
 
 
 def test_old_bucket_by_hand() -> None:
-    """5.7: a group that fits into one interval's refill sleeps 1024 us, a larger one its size by the rate.
+    """In 5.7 a group within one interval's refill sleeps 1024 us, a larger one its size divided by the rate.
 
-    See (behaviour/write-stalls.md, Delay bucket).
+    Source: (behaviour/write-stalls.md, Delay bucket).
     """
     rate, now = 1_000_000, 10_000
     bucket, sleep = get_delay(DelayBucket(), 400, now, rate, V57)
     assert (DelayBucket(624, 11_024), 1024) == (bucket, sleep)
-    bucket, sleep = get_delay(bucket, 5000, now, rate, V57)  # on top of the sleep that is still running
+    bucket, sleep = get_delay(bucket, 5000, now, rate, V57)  # in addition to the unfinished sleep
     assert (DelayBucket(624, 16_024), 6024) == (bucket, sleep)
     bucket, sleep = get_delay(bucket, 2000, 18_024, rate, V57)  # 2 ms idle: 2000 more bytes, enough at once
     assert (DelayBucket(624, 18_024), 0) == (bucket, sleep)
@@ -257,7 +257,7 @@ def test_old_bucket_by_hand() -> None:
 @pytest.mark.parametrize("version", [V57, V78])
 @pytest.mark.parametrize(("group", "rate"), [(131, 16 << 20), (1131, 2_199_021), (100_000, 300_000), (5000, 50_000_000)])
 def test_bucket_keeps_the_rate(version: Version, group: int, rate: int) -> None:
-    """A writer that never idles long passes the delayed rate in the long run, in both forms."""
+    """A writer without long idle times gets the delayed rate on average, in both versions of the bucket."""
     bucket, begin = DelayBucket(), 1_000_000
     now, groups = begin, 5000
     for _ in range(groups):
@@ -266,8 +266,8 @@ def test_bucket_keeps_the_rate(version: Version, group: int, rate: int) -> None:
     assert groups * group / rate == pytest.approx((now - begin) / 1e6, rel=0.03)
 
 
-def test_when_the_bucket_is_emptied() -> None:
-    """6.19 on: at the start of a delay only; before, at each recompute that ends in a delay."""
+def test_reset_of_the_bucket() -> None:
+    """Since 6.19 the bucket is emptied at the start of a delay, before at each recompute that ends in a delay."""
     full = DelayBucket(500, 9000)
     assert full == on_delay(full, was_delayed=True, version=V78)
     assert DelayBucket() == on_delay(full, was_delayed=False, version=V78)
@@ -282,10 +282,10 @@ def test_sleep_steps() -> None:
 
 
 def test_delayed_writers_sleep_in_steps() -> None:
-    """Small batches at a high rate sleep one step, now and then; large ones at a low rate two steps, always.
+    """Small batches at a high rate sometimes sleep one step; large ones at a low rate always sleep two.
 
-    The sleeps make the rate: groups per second times their bytes is the delayed rate
-    (behaviour/write-stalls.md, Delay bucket).
+    The sleeps determine the rate: groups per second times their bytes is the delayed rate (behaviour/write-stalls.md,
+    Delay bucket).
     """
     small = sleep_shares(8 << 20, 231, 2e-6, 1.06e-3, Version(7, 8))
     assert [1] == [steps for steps, _ in small]

@@ -1,4 +1,4 @@
-"""The run store and the executors: keys, folders that appear whole, resumed commands, killed drivers and workers."""
+"""The run store and the executors: keys, atomic folders, resumed commands, killed drivers and workers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from run_work import doubled, killed, killed_at_first
 
 QUICK = ["workload.num=20k", "workload.duration=2s"]
 WAIT_S = 120.0
-"""The longest that a test waits for a process; a busy machine takes its time."""
+"""Longest time in s that a test waits for a process."""
 linux = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc")
 
 
@@ -39,8 +39,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # --- keys --------------------------------------------------------------------------------------------------------
 
 
-def test_a_key_follows_what_decides_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seed, values, the content of a named file and the code change the key; what is printed does not."""
+def test_a_key_depends_on_all_inputs_of_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seed, settings, the content of a named file and the code change the key; output options do not."""
     path = tmp_path / "trace.csv"
     path.write_text("a")
     config = {**compose(QUICK), "initial_tree": str(path)}
@@ -56,7 +56,7 @@ def test_a_key_follows_what_decides_results(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_code_of_a_trusted_package_is_part_of_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine of one's own that changes gives other results: its sources count."""
+    """The source code of a user's engine package is part of the key."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "mine_own").mkdir()
     source = tmp_path / "mine_own" / "__init__.py"
@@ -73,15 +73,15 @@ def test_code_of_a_trusted_package_is_part_of_the_key(tmp_path: Path, monkeypatc
 
 
 def stored(seed: int = 1) -> tuple[RunStore, Task]:
-    """A store with one run."""
+    """Return a store with one run, and its task."""
     config = {**compose(QUICK), "seed": seed}
     task = Task(run_key(config), config, default_store().root)
     simulate_task(task)
     return default_store(), task
 
 
-def test_two_that_finish_the_same_run_both_succeed() -> None:
-    """The first publishes, the second finds the place taken: no error, one run, nothing left over."""
+def test_two_processes_may_finish_the_same_run() -> None:
+    """The second process that finishes a run finds it in the store: no error, one run, no staging files."""
     store, task = stored()
     simulate_task(task)
 
@@ -89,8 +89,8 @@ def test_two_that_finish_the_same_run_both_succeed() -> None:
     assert [] == list((store.root / "staging").iterdir())
 
 
-def test_a_damaged_run_is_no_run() -> None:
-    """A file that is missing or has another size: the run is done again, and whole afterwards."""
+def test_a_damaged_run_is_repeated() -> None:
+    """A run with a missing file or a file of another size is not found, and is complete after the next simulation."""
     store, task = stored()
     place = store.root / task.key
     (place / "series.parquet").unlink()
@@ -106,7 +106,7 @@ def test_a_damaged_run_is_no_run() -> None:
 
 
 def test_results_are_complete_without_the_store(tmp_path: Path) -> None:
-    """A folder of results holds all files of the run; removing the store takes none of them away."""
+    """A results folder has all files of its run, also after the store is removed."""
     import shutil
 
     store, task = stored()
@@ -119,7 +119,7 @@ def test_results_are_complete_without_the_store(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_dead_processes_are_removed() -> None:
-    """Staging folders of a process that has gone are removed; those of a living one stay."""
+    """Staging folders of a dead process are removed; those of a living one stay."""
     import socket
 
     store = default_store()
@@ -133,8 +133,8 @@ def test_leftovers_of_dead_processes_are_removed() -> None:
     assert [alive] == list((store.root / "staging").iterdir())
 
 
-def test_failures_are_kept_apart_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failed run leaves error.txt beside the results, in store and directory; the next command tries it again."""
+def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failed run leaves error.txt beside the results, in store and folder; the next command runs it again."""
     config = compose(["device.write_cap=-5", *QUICK])
     job = Job("bad", config, Path("out/bad"))
     for _ in range(2):
@@ -147,11 +147,11 @@ def test_failures_are_kept_apart_and_tried_again(monkeypatch: pytest.MonkeyPatch
     assert Path("out/failed/bad/error.txt").is_file()
     assert not Path("out/bad").exists()
 
-    def well(task: Task, _progress: object) -> float:
+    def succeed(task: Task, _progress: object) -> float:
         good = Task(task.key, compose(QUICK), task.root)
         return simulate_task(good)
 
-    monkeypatch.setattr("lsmlab.sim.runs.task.simulate_task", well)
+    monkeypatch.setattr("lsmlab.sim.runs.task.simulate_task", succeed)
     (found,) = in_order([job], Settings(1, quiet=True))
     assert found.error is None
     assert not list(Path("out").rglob("error.txt"))
@@ -162,7 +162,7 @@ def test_failures_are_kept_apart_and_tried_again(monkeypatch: pytest.MonkeyPatch
 
 
 def mtimes(store: RunStore) -> dict[str, int]:
-    """When each run of a store was made."""
+    """Return the modification time of each run of a store."""
     return {k: (store.root / k / "summary.json").stat().st_mtime_ns for k in store.finished()}
 
 
@@ -173,8 +173,8 @@ def mtimes(store: RunStore) -> dict[str, int]:
         ["run", "-m", "hydra/launcher=basic", "device=nvme,sata"],
     ],
 )  # fmt: skip
-def test_a_second_run_computes_only_what_is_missing(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
-    """The same command again takes all runs from the store and prints the same; --fresh simulates them again."""
+def test_a_repeated_command_simulates_only_missing_runs(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    """A repeated command takes all runs from the store and prints the same; --fresh simulates them again."""
     line = [*command, *QUICK, "-j", "1", "--json", "--out"]
     printed = []
     for out in ("a", "a", "b"):
@@ -192,8 +192,8 @@ def test_a_second_run_computes_only_what_is_missing(capsys: pytest.CaptureFixtur
     assert printed[0] == capsys.readouterr().out
 
 
-def test_one_more_value_costs_one_more_run() -> None:
-    """Commands share the store: what `compare` has simulated, a sweep takes."""
+def test_one_more_value_simulates_one_more_run() -> None:
+    """Commands share the store: a sweep takes the runs of `compare`."""
     main(["compare", "device=nvme,sata", *QUICK, "-j", "1", "--json"])
     before = mtimes(default_store())
     main(["run", "-m", "device=nvme,sata,hdd", *QUICK, "-j", "1", "--json", "--out", "sweep"])
@@ -204,7 +204,7 @@ def test_one_more_value_costs_one_more_run() -> None:
 
 
 def test_parameters_have_types(capsys: pytest.CaptureFixture[str]) -> None:
-    """Columns of the index: numbers in base units, booleans, text; `lsmlab runs rebuild` writes the same file again."""
+    """Columns of the index are numbers in base units, booleans and text; `lsmlab runs rebuild` writes the same file."""
     line = ["workload.value_size=100,1KB", "checks=true,false", "engine.version='7.8','8.2'", "device=nvme"]
     assert 0 == main(["run", "-m", *line, *QUICK, "-j", "1", "--json", "--out", "sweep"])
     table = pq.read_table("sweep/runs.parquet")
@@ -219,7 +219,7 @@ def test_parameters_have_types(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_store_lists_and_indexes_all_values(capsys: pytest.CaptureFixture[str]) -> None:
-    """The store's own index has every value of the configurations, typed."""
+    """The store's index has every setting of the configurations with its type."""
     store, task = stored()
     main(["runs", "list", "--json"])
     listed = json.loads(capsys.readouterr().out)
@@ -233,7 +233,7 @@ def test_a_store_lists_and_indexes_all_values(capsys: pytest.CaptureFixture[str]
 
 
 def test_joblib_runs_the_same() -> None:
-    """A launcher of Hydra's gives the runs that our own processes give."""
+    """Hydra's joblib launcher gives the same runs as LSMLab's own processes."""
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     for name, more in (("own", []), ("joblib", ["hydra/launcher=joblib"])):
         assert 0 == main(["run", "-m", *more, "device=nvme,sata", *QUICK, "--json", "--fresh", "--out", name])
@@ -242,8 +242,8 @@ def test_joblib_runs_the_same() -> None:
     assert own == joblib
 
 
-def test_progress_tells_the_time_left_before_a_run_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first line comes at once, the estimate with the first share that is worth one, then a line every ten seconds."""
+def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first line is immediate, the estimate starts with the first usable share, then a line comes every 10 s."""
     now = [0.0]
     progress = RunProgress(4, 1, quiet=False, clock=lambda: now[0])
     for seconds, share in ((1.0, 0.001), (2.0, 0.1), (5.0, 0.3), (13.0, 0.6)):
@@ -261,8 +261,8 @@ def test_progress_tells_the_time_left_before_a_run_ends(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("executor", [InProcess(), LocalProcesses(2)])
-def test_executors_do_every_task(executor: Executor) -> None:
-    """Results and exceptions of all tasks, and how far they are, whatever does them."""
+def test_executors_run_every_task(executor: Executor) -> None:
+    """Each executor returns the results and exceptions of all tasks, and their progress."""
     shares: list[tuple[int, float]] = []
     found = {e.task: e.found for e in executor.each(doubled, [1, 13, 2], lambda i, s: shares.append((i, s)))}
 
@@ -270,8 +270,8 @@ def test_executors_do_every_task(executor: Executor) -> None:
     assert "thirteen" == str(found[13])
 
 
-def test_a_worker_that_dies_costs_its_own_task(tmp_path: Path) -> None:
-    """A task whose worker was killed is tried once more; if that dies too, the task has failed and the others have not."""
+def test_a_dead_worker_affects_only_its_own_task(tmp_path: Path) -> None:
+    """A task whose worker died is tried once more; if that worker dies too, only this task fails."""
     again = list(LocalProcesses(2).each(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
     found = {e.task: e.found for e in LocalProcesses(2).each(killed, [0, 1, 2, 3], lambda _i, _s: None)}
 
@@ -284,32 +284,32 @@ def test_a_worker_that_dies_costs_its_own_task(tmp_path: Path) -> None:
 # --- kills -------------------------------------------------------------------------------------------------------
 
 SLOW = ["seed=1,2,3,4,5,6", "workload.num=1M", "workload.duration=40s", "workload.value_size=400"]
-"""Six runs of a second or so."""
+"""Six runs of about a second each."""
 COMMAND = ["compare", *SLOW, "-j", "2", "--json", "--no-report", "--out"]
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition."""
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until a condition is true."""
     end = time.monotonic() + WAIT_S
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.01)
 
 
-def started() -> subprocess.Popen[str]:
-    """The command in a process of its own, when it has finished a run and is at the next ones."""
+def start_command() -> subprocess.Popen[str]:
+    """Start the command in another process; return when one run is finished and others are running."""
     driver = subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *COMMAND, "disturbed"],
+        [sys.executable, "-m", "lsmlab.sim", *COMMAND, "interrupted"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    until(lambda: len(list(default_store().finished())) >= 1 and len(children(driver.pid)) >= 2)
+    wait_for(lambda: len(list(default_store().finished())) >= 1 and len(children(driver.pid)) >= 2)
     return driver
 
 
 def children(pid: int) -> list[int]:
-    """Processes that a process has started, and theirs."""
+    """Return the ids of a process's descendants."""
     try:
         direct = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except FileNotFoundError:
@@ -318,43 +318,43 @@ def children(pid: int) -> list[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process lives; one that has ended and waits for its parent does not."""
+    """Return whether a process is running and not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except (FileNotFoundError, ProcessLookupError):
         return False
 
 
-def resumed_equals_undisturbed(monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Go on with the command, and do all of it in an empty store: the same table."""
+def resumed_equals_uninterrupted(monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Resume the command, repeat it with an empty store, and return whether both tables are equal."""
     kept = mtimes(default_store())
-    assert 0 == main([*COMMAND, "disturbed"])
+    assert 0 == main([*COMMAND, "interrupted"])
     assert kept.items() <= mtimes(default_store()).items(), "finished runs are not simulated again"
     assert not list((default_store().root / "staging").iterdir())
     monkeypatch.setenv("LSMLAB_RUNS", "another")
-    assert 0 == main([*COMMAND, "undisturbed"])
-    tables = [pq.read_table(f"{name}/runs.parquet") for name in ("disturbed", "undisturbed")]
+    assert 0 == main([*COMMAND, "uninterrupted"])
+    tables = [pq.read_table(f"{name}/runs.parquet") for name in ("interrupted", "uninterrupted")]
     return bool(tables[0].equals(tables[1]))
 
 
 @linux
-def test_a_killed_driver_leaves_no_worker_and_loses_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After kill -9 of the driver its workers end by themselves; the same command ends with the table of a calm run."""
-    driver = started()
+def test_a_killed_driver_leaves_no_workers_and_keeps_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After kill -9 of the driver its workers end; the resumed command gives the table of an uninterrupted one."""
+    driver = start_command()
     workers = children(driver.pid)
     driver.kill()
     driver.wait()
 
-    until(lambda: not any(is_running(pid) for pid in workers))
-    assert 1 <= len(list(default_store().finished())) < 6, "the kill came in the middle"
-    assert resumed_equals_undisturbed(monkeypatch)
+    wait_for(lambda: not any(is_running(pid) for pid in workers))
+    assert 1 <= len(list(default_store().finished())) < 6, "killed while runs were left"
+    assert resumed_equals_uninterrupted(monkeypatch)
 
 
 @linux
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_keeps_what_is_finished(number: signal.Signals) -> None:
-    """SIGTERM acts like Ctrl-C: exit code 130, one line on how to go on, no workers, no half-written run."""
-    driver = started()
+def test_a_signal_keeps_finished_runs(number: signal.Signals) -> None:
+    """SIGTERM and Ctrl-C end with code 130 and one line on resuming; no workers and no partial runs are left."""
+    driver = start_command()
     workers = children(driver.pid)
     driver.send_signal(number)
     out, err = driver.communicate(timeout=WAIT_S)
@@ -362,18 +362,18 @@ def test_a_stop_keeps_what_is_finished(number: signal.Signals) -> None:
     assert (130, "") == (driver.returncode, out)
     assert "the same command computes only the rest" in err
     assert 1 == len(err.strip().splitlines())
-    until(lambda: not any(is_running(pid) for pid in workers))
+    wait_for(lambda: not any(is_running(pid) for pid in workers))
     assert not list((default_store().root / "staging").iterdir())
-    assert not list(Path("disturbed").glob(".*"))
+    assert not list(Path("interrupted").glob(".*"))
 
 
 @linux
 def test_a_killed_worker_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill -9 of a worker: its run is done by another one, and the table is that of a calm run."""
-    driver = started()
+    """After kill -9 of a worker another one repeats its run, and the table is that of an uninterrupted command."""
+    driver = start_command()
     busy = max(children(driver.pid))
     os.kill(busy, signal.SIGKILL)
     _, err = driver.communicate(timeout=WAIT_S)
 
     assert (0, "") == (driver.returncode, err)
-    assert resumed_equals_undisturbed(monkeypatch)
+    assert resumed_equals_uninterrupted(monkeypatch)

@@ -1,4 +1,4 @@
-"""The scorecard: distances, errors, intervals, totals, and the command on tiny cases."""
+"""The scorecard: errors, intervals, totals, and the command on small cases."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TINY: dict[str, Any] = {
 
 @lru_cache(maxsize=1)
 def truth() -> tuple[dict[str, float], list[float]]:
-    """Values and per-second operations of a run of the tiny case with a seed that no scoring uses."""
+    """Return the values and per-second operations of a run of the small case with a seed that scoring does not use."""
     folder = Path("unused")
     from lsmlab.validation.casefiles.case import case_from_mapping
 
@@ -61,7 +61,7 @@ def truth() -> tuple[dict[str, float], list[float]]:
 
 
 def write_case(folder: Path, name: str = "tiny", **changes: Any) -> Path:
-    """A case folder whose measured values are those of the simulator itself, changed."""
+    """Write a case folder with the simulator's own values as measurements, changed by `changes`."""
     values, series = truth()
     names = ("ops_per_s", "write_amplification", "flush_count", "stall_fraction", "device_bytes_written")
     measured = {n: values[n] for n in names} | {"write_latency_s": {"p99": values["write_latency_s.p99"]}}
@@ -74,17 +74,18 @@ def write_case(folder: Path, name: str = "tiny", **changes: Any) -> Path:
 
 
 def validate(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Exit code and output of `lsmlab validate`."""
+    """Return exit code, stdout and stderr of `lsmlab validate`."""
     code = main(["validate", *map(str, arguments)])
     out, err = capsys.readouterr()
     return code, out, err
 
 
-# --- distances and errors ---------------------------------------------------------------------------------------------
+# --- errors
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_buckets_are_rocksdbs() -> None:
-    """Bounds as HistogramBucketMapper makes them: 109 of them, cut to two digits; a value at a bound belongs to it."""
+    """The 109 bounds are those of HistogramBucketMapper with two digits; a value at a bound belongs to its bucket."""
     bounds = bucket_bounds()
 
     assert (1, 2, 3, 4, 6, 10, 15, 22, 34, 51, 76, 110, 170, 250, 380, 580, 870, 1300, 1900, 2900) == bounds[:20]
@@ -93,7 +94,7 @@ def test_buckets_are_rocksdbs() -> None:
 
 
 def test_errors_by_kind() -> None:
-    """Relative errors are fractions, the stall fraction is a difference, percentiles count buckets, maxima ratios."""
+    """Errors are relative, differences for the stall fraction, buckets for percentiles, and ratios for maxima."""
     found = {
         name: metric.kind.error(simulated, real)
         for name, simulated, real in (
@@ -108,8 +109,8 @@ def test_errors_by_kind() -> None:
     assert (5.0, 2.0) == (found["write_latency_s.p99"], found["write_latency_s.max"])
 
 
-def test_series_are_read_whatever_their_head(tmp_path: Path) -> None:
-    """A header and db_bench's row at second 0 stand for nothing; missing seconds had no operation; bad lines are named."""
+def test_series_are_read_with_any_header(tmp_path: Path) -> None:
+    """A header or a row at second 0 is skipped, missing seconds count 0 operations, and errors name the line."""
     path = tmp_path / "report.csv"
     path.write_text("secs_elapsed,interval_qps\n1,10\n2,20\n4,40\n5,50\n")
     assert [10, 20, 0, 40, 50] == read_series(path).tolist()
@@ -121,7 +122,7 @@ def test_series_are_read_whatever_their_head(tmp_path: Path) -> None:
 
 
 def test_repeats_become_means_and_ranges() -> None:
-    """A number's noise is its range by its mean; names that only some repeats have keep what there is."""
+    """The noise of a metric is its range divided by its mean; a metric of some repeats only has no noise."""
     assert ({"a": 10.0, "b": 1.0}, {"a": 0.2}) == means_and_ranges([{"a": 9.0}, {"a": 11.0, "b": 1.0}])
 
 
@@ -129,22 +130,22 @@ def test_repeats_become_means_and_ranges() -> None:
 
 
 @pytest.mark.parametrize(("count", "repeats"), [(3, 1), (5, 1), (5, 2)])
-def test_intervals_hold_nine_of_ten(count: int, repeats: int) -> None:
-    """If real and simulated runs have one distribution, 90 % intervals hold about 90 % of real values."""
+def test_intervals_contain_nine_of_ten(count: int, repeats: int) -> None:
+    """If real and simulated runs have one distribution, 90 % intervals contain about 90 % of the real values."""
     rng = np.random.default_rng(1)
-    held = 0
+    inside = 0
     for _ in range(4000):
         low, high = prediction(rng.normal(100.0, 3.0, count).tolist(), RELATIVE, Uncertainty(None, repeats)) or (
             0.0,
             0.0,
         )
-        held += low <= rng.normal(100.0, 3.0, repeats).mean() <= high
+        inside += low <= rng.normal(100.0, 3.0, repeats).mean() <= high
 
-    assert 0.88 <= held / 4000 <= 0.93
+    assert 0.88 <= inside / 4000 <= 0.93
 
 
-def test_intervals_know_what_seeds_do_not() -> None:
-    """Noise of the real run and the model's own error widen an interval; shares stay within 0 and 1; one run has none."""
+def test_intervals_include_noise_and_model_error() -> None:
+    """Noise and model error widen an interval; shares stay within 0 and 1; a single run has no interval."""
     values = [100.0, 100.2, 99.8]
     widths = [
         high - low
@@ -170,7 +171,7 @@ def test_intervals_know_what_seeds_do_not() -> None:
 
 
 def test_a_run_of_the_simulator_itself_scores_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON has the issue's form, and a case made by the simulator is met within the spread of its seeds."""
+    """A case made by the simulator is met within the spread of its seeds, and the JSON has the specified keys."""
     write_case(tmp_path)
     code, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 3, "-j", 1)
     document = json.loads(out)
@@ -188,7 +189,7 @@ def test_a_run_of_the_simulator_itself_scores_well(tmp_path: Path, capsys: pytes
 
 
 def test_a_bad_case_does_not_lose_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Cases that cannot be read, composed or simulated are reported with their reasons; exit code 2; the rest is scored."""
+    """Cases that fail are reported with reasons and exit code 2; all others are scored."""
     write_case(tmp_path, "good")
     write_case(tmp_path, "typo", workload={**TINY["workload"], "numb": 3})
     write_case(tmp_path, "unreadable", part="nowhere")
@@ -208,10 +209,10 @@ def test_a_bad_case_does_not_lose_the_others(tmp_path: Path, capsys: pytest.Capt
     assert "Traceback" not in err
 
 
-def test_quarantine_is_for_releases_and_calibration_is_apart(
+def test_quarantine_needs_release_and_calibration_is_separate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Quarantined cases are looked at only with --release; calibration cases never enter the metrics."""
+    """Quarantined cases are scored only with --release; calibration cases never enter the metrics."""
     for part in ("test", "calibration", "quarantine"):
         write_case(tmp_path, part, part=part)
     _, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1)
@@ -227,7 +228,7 @@ def test_quarantine_is_for_releases_and_calibration_is_apart(
 
 
 def test_overrides_reach_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Keys are overridden as on the command line, with or without --set; what is no override is refused."""
+    """Overrides apply to every case, with or without --set; other arguments are refused."""
     write_case(tmp_path)
     _, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1)
     _, slower, _ = validate(
@@ -240,8 +241,8 @@ def test_overrides_reach_every_case(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--cases" in capsys.readouterr().err
 
 
-def test_the_table_can_be_read_and_the_page_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Terminal and page name every metric, its target, the worst case, and where things are."""
+def test_the_table_and_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Terminal output and page show every metric, its target, the worst case and the output paths."""
     write_case(tmp_path / "cases", measured={"ops_per_s": 1000.0, "stall_fraction": 0.2})
     code, out, _ = validate(capsys, "--cases", tmp_path / "cases", "--seeds", 2, "-j", 1, "--out", tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
@@ -255,16 +256,16 @@ def test_the_table_can_be_read_and_the_page_is_drawn(tmp_path: Path, capsys: pyt
     assert {"scorecard.json", "curves.json", "report.html"} == {p.name for p in (tmp_path / "out").iterdir()}
 
 
-def test_processes_change_nothing(tmp_path: Path) -> None:
-    """One process or two: the same numbers."""
+def test_process_count_does_not_change_results(tmp_path: Path) -> None:
+    """One process and two processes give the same numbers."""
     case = read_case(write_case(tmp_path))
     alone, together = (run_cases([(TEST, case)], 2, processes) for processes in (1, 2))
 
     assert [r.values for r in alone[0].replications] == [r.values for r in together[0].replications]
 
 
-def test_a_log_tells_what_is_not_measured(tmp_path: Path) -> None:
-    """Counts, bytes by level pair and stalls come from the LOG, up to the end of the interval; `measured` wins."""
+def test_a_log_gives_unmeasured_values(tmp_path: Path) -> None:
+    """Counts, bytes by level pair and stalls come from the LOG up to the interval's end; `measured` wins."""
     shutil.copy(RECORDING / "LOG.xz", tmp_path)
     (tmp_path / "case.yaml").write_text(
         yaml.safe_dump({**TINY, "log": "LOG.xz", "measured": {"duration_s": 6.942, "flush_count": 7}})
@@ -280,8 +281,8 @@ def test_a_log_tells_what_is_not_measured(tmp_path: Path) -> None:
     assert 0.0 < real.values["stall_fraction"] < 1.0
 
 
-def test_repeats_that_differ_about_the_dominant_cause_have_none() -> None:
-    """Where one repeat stalled for L0 most and another for memtables, no prediction of the cause is right or wrong."""
+def test_repeats_with_different_dominant_causes_have_none() -> None:
+    """If the dominant stall cause differs between repeats, the case has none to predict."""
     l0 = {"duration_s": 10.0, "stall_seconds.l0_slowdown": 4.0, "stall_seconds.memtable_stop": 3.0}
     memtables = {**l0, "stall_seconds.memtable_stop": 4.5}
     means = {"stall_share.l0_slowdown": 0.4, "stall_share.memtable_stop": 0.375}
@@ -289,8 +290,8 @@ def test_repeats_that_differ_about_the_dominant_cause_have_none() -> None:
     assert agreed_cause(means, [l0, memtables]) is None
 
 
-def test_replays_count_answers_and_note_what_cannot_be_replayed(tmp_path: Path) -> None:
-    """A recording's matches are on the card; a folder that is none costs a note and nothing else."""
+def test_replays_count_matches_and_note_unusable_folders(tmp_path: Path) -> None:
+    """The card contains the matches of a recording; a folder without a recording only adds a note."""
     card = Scorecard()
     replays(card, [RECORDING, tmp_path])
 
@@ -302,8 +303,8 @@ def test_replays_count_answers_and_note_what_cannot_be_replayed(tmp_path: Path) 
 # --- totals -----------------------------------------------------------------------------------------------------------
 
 
-def made_up(tmp_path: Path, name: str, set_name: str, factor: float, part: str | None = None) -> CaseRun:
-    """A case whose real values are `factor` times what was simulated."""
+def synthetic_run(tmp_path: Path, name: str, set_name: str, factor: float, part: str | None = None) -> CaseRun:
+    """Return a case whose real values are `factor` times the simulated ones."""
     part = part or ("calibration" if set_name == CALIBRATION else "test")
     case = replace(read_case(write_case(tmp_path, name)), part=part)
     values, series = truth()
@@ -317,8 +318,8 @@ def made_up(tmp_path: Path, name: str, set_name: str, factor: float, part: str |
 
 
 def test_background_work_of_a_few_flushes_is_not_scored(tmp_path: Path) -> None:
-    """With two flushes a single merge more is a W-Amp of 3 instead of 1; throughput counts as ever."""
-    run = made_up(tmp_path, "few", TEST, 1.0)
+    """With a few flushes one more compaction changes W-Amp a lot, so only throughput and the like are scored."""
+    run = synthetic_run(tmp_path, "few", TEST, 1.0)
     assert run.real is not None
     before = {row.metric for row in rows_of(run)}
     run.real.values["flush_count"] = 9.0
@@ -329,8 +330,8 @@ def test_background_work_of_a_few_flushes_is_not_scored(tmp_path: Path) -> None:
 
 
 def test_totals_are_those_of_the_errors(tmp_path: Path) -> None:
-    """Median, P90, worst and bias over cases; the share inside twice the noise; targets met and missed."""
-    runs = [made_up(tmp_path, f"case{i}", TEST, f) for i, f in enumerate((1.0, 1.02, 1.04))]
+    """Totals are the median, P90, worst and bias over cases, the share within twice the noise, and targets."""
+    runs = [synthetic_run(tmp_path, f"case{i}", TEST, f) for i, f in enumerate((1.0, 1.02, 1.04))]
     found = totals(row for run in runs for row in rows_of(run))["ops_per_s"]
     errors = [1.0 - 1 / 1.0, 1.0 - 1 / 1.02, 1.0 - 1 / 1.04]
 
@@ -341,26 +342,26 @@ def test_totals_are_those_of_the_errors(tmp_path: Path) -> None:
     assert pytest.approx(1.0) == found.within_noise
 
 
-def test_the_models_own_error_is_learnt_from_calibration_alone(tmp_path: Path) -> None:
-    """Calibration runs that are 5 % off widen the intervals until they hold them; test runs do not count."""
-    calibration = [made_up(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.05 * (-1) ** i) for i in range(8)]
-    test = [made_up(tmp_path, f"t{i}", TEST, 2.0) for i in range(8)]
-    learnt = fit_model_errors([*calibration, *test])
+def test_the_model_error_is_fitted_to_calibration_runs(tmp_path: Path) -> None:
+    """Calibration runs with 5 % error widen the intervals until they contain real values; test runs do not count."""
+    calibration = [synthetic_run(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.05 * (-1) ** i) for i in range(8)]
+    test = [synthetic_run(tmp_path, f"t{i}", TEST, 2.0) for i in range(8)]
+    errors_by_metric = fit_model_errors([*calibration, *test])
 
-    assert learnt == fit_model_errors(calibration)
-    assert 0.02 < learnt["ops_per_s"] < 0.05
+    assert errors_by_metric == fit_model_errors(calibration)
+    assert 0.02 < errors_by_metric["ops_per_s"] < 0.05
     for run in calibration:
-        run.model_errors = learnt
-    held = coverage(row for run in calibration for row in rows_of(run))
-    assert held is not None
-    assert held[0] >= 0.9
+        run.model_errors = errors_by_metric
+    inside = coverage(row for run in calibration for row in rows_of(run))
+    assert inside is not None
+    assert inside[0] >= 0.9
 
 
-def test_what_one_log_tells_has_an_error_of_its_own(tmp_path: Path) -> None:
-    """Learnt from reruns of calibration runs, used for reruns and what-ifs; runs with fitted constants keep theirs."""
-    fitted = [made_up(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.02 * (-1) ** i) for i in range(8)]
-    again = [made_up(tmp_path, f"r{i}", RERUNS, 1.0 + 0.08 * (-1) ** i, "calibration") for i in range(8)]
-    others = [made_up(tmp_path, f"t{i}", RERUNS, 3.0) for i in range(8)]
+def test_reruns_have_their_own_model_error(tmp_path: Path) -> None:
+    """Reruns of calibration runs give the model error of reruns and what-ifs; other runs keep theirs."""
+    fitted = [synthetic_run(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.02 * (-1) ** i) for i in range(8)]
+    again = [synthetic_run(tmp_path, f"r{i}", RERUNS, 1.0 + 0.08 * (-1) ** i, "calibration") for i in range(8)]
+    others = [synthetic_run(tmp_path, f"t{i}", RERUNS, 3.0) for i in range(8)]
     path = tmp_path / "model_errors.json"
     write_model_errors([*fitted, *again, *others], path)
 
@@ -370,9 +371,9 @@ def test_what_one_log_tells_has_an_error_of_its_own(tmp_path: Path) -> None:
     assert read_model_errors(TEST, tmp_path / "none.json") == {}
 
 
-def test_a_document_says_what_the_card_says(tmp_path: Path) -> None:
-    """docs/validation.md has targets, misses, every case, replays, theory and what was left out."""
-    card = Scorecard(runs=[made_up(tmp_path, "off", TEST, 1.3)], seeds=3, skipped=["public runs: not there"])
+def test_the_document_has_all_parts_of_the_card(tmp_path: Path) -> None:
+    """docs/validation.md has targets, misses, every case, replays, theory and skipped parts."""
+    card = Scorecard(runs=[synthetic_run(tmp_path, "off", TEST, 1.3)], seeds=3, skipped=["public runs: not there"])
     card.theory = [TheoryCheck("a law", 1.0, 1.5, 0.1, "a book")]
     text = document_text(card)
 
@@ -382,11 +383,11 @@ def test_a_document_says_what_the_card_says(tmp_path: Path) -> None:
     assert "**missed**" in text
 
 
-# --- staleness --------------------------------------------------------------------------------------------------------
+# --- outdated documents -----------------------------------------------------------------------------------------------
 
 
 def test_a_changed_case_changes_the_digest(tmp_path: Path) -> None:
-    """The digest covers case files, what was measured, parameter sets and findings, and nothing else."""
+    """The digest covers case files, measurements, parameter sets and findings, and no code."""
     for path in (
         "validation/cases/test/a/case.yaml",
         "configs/parameters/p.yaml",
@@ -404,8 +405,8 @@ def test_a_changed_case_changes_the_digest(tmp_path: Path) -> None:
     assert same != digest(tmp_path)
 
 
-def test_a_median_that_worsens_by_more_than_its_noise_is_seen() -> None:
-    """Worse and changed are told apart; a metric that has gone is worse."""
+def test_a_regression_beyond_the_noise_is_reported() -> None:
+    """Worse and changed medians are reported apart; a missing metric counts as worse."""
     before = {"metrics": {n: {"median": 0.03, "noise": 0.01} for n in ("a", "b", "c", "d")}}
     now = {"a": {"median": 0.031}, "b": {"median": 0.05}, "c": {"median": 0.01}}
     found = {c.metric: (c.worse, c.changed) for c in compare(before, now)}
@@ -414,7 +415,7 @@ def test_a_median_that_worsens_by_more_than_its_noise_is_seen() -> None:
 
 
 def test_findings_can_be_read() -> None:
-    """Every finding names a metric that exists, and says what is suspected and what would decide."""
+    """Every finding names an existing metric, a suspected mechanism and a deciding experiment."""
     for finding in read_findings():
         assert any(m.startswith(finding.metric) for m in names_of_metrics())
         assert finding.mechanism
@@ -422,20 +423,20 @@ def test_findings_can_be_read() -> None:
 
 
 def names_of_metrics() -> list[str]:
-    """All metrics."""
+    """Return the names of all metrics."""
     from lsmlab.validation.scorecard.metrics import METRICS
 
     return [m.name for m in METRICS]
 
 
-def test_merging_everything_in_closed_form() -> None:
-    """By hand: 4 flushes of distinct keys, merged at 2 and 4 (trigger 2): 2 and 4 rewritten, W-Amp 1 + 6/4."""
+def test_full_compaction_in_closed_form() -> None:
+    """4 flushes of distinct keys, compacted in full at 2 and 4 (trigger 2), rewrite 2 + 4: W-Amp 1 + 6/4."""
     assert 2.5 == merged_all(4, 2, 2)
     assert math.isclose(merged_all(5, 1, 3), 1 + (3 + 4 + 5) / 5)
 
 
-def test_trends_are_pairs_that_differ_in_one_key(tmp_path: Path) -> None:
-    """A change of one key counts if the real store moved; the simulation has to move the same way."""
+def test_trends_are_pairs_with_one_different_key(tmp_path: Path) -> None:
+    """A change of one key counts if it changed the real store; the simulation must change in the same direction."""
     metric = metric_of("ops_per_s")
     assert metric is not None
     numbers = {"a": (100.0, 100.0), "b": (120.0, 110.0), "c": (50.0, 140.0), "d": (101.0, 90.0)}

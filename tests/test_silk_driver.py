@@ -1,4 +1,4 @@
-"""What the driver of SILK's released code asked for, from its output or from its constants."""
+"""Offered rates and block reads of the driver in SILK's released code, from its output or its constants."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ LATSEC,9.000,0,0,13000,862,8463,15736,13600,733,7617,13532
 """
 
 
-def test_what_was_asked_for_is_what_left_the_queues_and_what_they_grew_by() -> None:
-    """2000 in valleys; 9000, 9000 and twice 9100 in peaks, whether served or not. A second with a change does not count."""
+def test_offered_rate_is_served_plus_queued() -> None:
+    """The offered rate is operations served plus the growth of the queues; seconds with a change do not count."""
     valley, peak = offered_rates(OUTPUT, SLEEPS)
 
     assert 2000 == pytest.approx(valley)
     assert (9000 + 9000 + 9100) / 3 == pytest.approx(peak)
 
 
-def test_without_a_word_about_it_the_generators_take_their_time() -> None:
-    """Five generators that sleep 2435 and 435 us: as in the recorded run without stalls."""
+def test_offered_rates_from_the_generators_sleeps() -> None:
+    """Without output the rates follow from five generators that sleep 2435 and 435 us, as in the run without stalls."""
     valley, peak = offered_rates("Starting LongPeakTest test\n", SLEEPS)
 
     assert (1949, 9134) == (pytest.approx(valley, abs=1), pytest.approx(peak, abs=1))
@@ -44,12 +44,12 @@ PEAK = "LATSEC,6.000,0,9400,4000,0,0,0,4000,0,0,0\nMicroseconds per read 1 :\nCo
 COUNTERS = "t,read_bytes,write_bytes,read_ios\n" + "".join(f"{t}.0,0,0,{700 + 800 * t}\n" for t in range(1, 8))
 
 
-def test_a_block_takes_what_reads_take_beyond_writes_in_quiet_seconds() -> None:
-    """400 us per read, of which eight in ten read the device; the peak does not count."""
+def test_a_block_read_is_the_extra_time_of_reads() -> None:
+    """In quiet seconds reads take 400 us longer than writes, and 80 % of them read a block: 500 us per block."""
     assert 500e-6 == pytest.approx(block_read_s(QUIET + PEAK, COUNTERS))
 
 
-def test_without_enough_reads_nothing_is_said_of_blocks() -> None:
-    """A run that begins with a peak, or an output without histograms."""
+def test_without_quiet_reads_block_time_is_unknown() -> None:
+    """A run that begins with a peak, or output without histograms, gives no block time."""
     assert block_read_s(PEAK + QUIET, COUNTERS) is None
     assert block_read_s(OUTPUT, COUNTERS) is None

@@ -1,4 +1,4 @@
-"""Whole runs: what any run must obey, and the cell of the public data that no device model can help or hurt."""
+"""Whole runs: invariants of every run, and the public runs that do not depend on the device model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RATE_LIMITED = (
 
 @pytest.mark.parametrize("device", ["nvme", "sata", "hdd", "pmem"])
 def test_rate_limited_run_of_611_is_reproduced_on_every_device(device: str) -> None:
-    """With db_bench's own keys: 47 flushes, 43 compactions, 9 moves, W-Amp 5.294, files 0/4/40 once L0 is compacted."""
+    """With db_bench's own keys there are 47 flushes, 43 compactions, 9 moves, W-Amp 5.294 and files 3/4/40."""
     summary = simulate(*RATE_LIMITED, "keys=exact", f"device={device}").summary
 
     assert (47, 43, 9) == (summary["flush_count"], summary["compaction_count"], summary["trivial_move_count"])
@@ -33,10 +33,10 @@ def test_rate_limited_run_of_611_is_reproduced_on_every_device(device: str) -> N
     ("device", "slept"),
     [(("device=nvme",), True), (("device=pmem",), False), (("device=pmem", "device.write_cap=400MiB/s"), True)],
 )
-def test_merges_are_cold_after_the_fsyncs_they_slept_through(device: tuple[str, ...], slept: bool) -> None:
-    """10 ms more CPU per output file through the page cache, but not where the merge copies to the device itself.
+def test_compactions_pay_cold_start_after_sleeping_fsyncs(device: tuple[str, ...], slept: bool) -> None:
+    """cold_start costs 10 ms of CPU per output file after a sleeping fsync, but not if the compaction itself copies.
 
-    What waits for a cap is copied by a thread of the kernel (blk-throttle's worker), so the merge sleeps there too.
+    Behind a cap a kernel thread copies (blk-throttle's worker), so the compaction sleeps also on persistent memory.
     """
     jobs = [
         simulate(*RATE_LIMITED, *device, "device.page_cache=100GiB", f"host.cold_start={cold}").jobs
@@ -58,8 +58,8 @@ def test_sampled_keys_agree_with_exact_ones() -> None:
     assert np.mean([s["write_amplification"] for s in runs]) == pytest.approx(5.3, abs=0.06)
 
 
-def test_sampled_keys_agree_with_exact_ones_where_outputs_align() -> None:
-    """7.8 ends outputs at the boundaries of the files below; a sample must keep that alignment: W-Amp within 2 %."""
+def test_sampled_keys_keep_the_alignment_of_outputs() -> None:
+    """7.8 ends outputs at boundaries of the files below; a sample keeps that alignment, with W-Amp within 2 %."""
     common = (
         "engine.version=7.8", "workload.value_size=1000", "workload.num=10M", "workload.duration=400s",
         "workload.benchmark_write_rate_limit=25MB/s", "keys.samples_per_file=400",
@@ -85,7 +85,7 @@ CASES = {
 
 
 def case(name: str) -> Result:
-    """The run of a named case on the small store."""
+    """Return the run of a named case on the small store."""
     extra = CASES[name]
     base = [o for o in SMALL if not (name == "mixed" and o.startswith("workload."))]
     return simulate(*base, *extra)
@@ -93,23 +93,23 @@ def case(name: str) -> Result:
 
 @pytest.mark.parametrize("name", CASES)
 def test_entries_are_conserved(name: str) -> None:
-    """What flushes wrote equals what lives in the tree plus what merges and drops removed."""
+    """Flushed and preloaded entries equal live entries plus those that compactions and deletions dropped."""
     result = case(name)
     jobs = result.jobs
     kind = np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"]))
     flushed = jobs["entries_out"][kind == "flush"].sum()
-    removed = (jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum()
+    merged_away = (jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum()
     live = result.summary["live_entries"]
 
     assert flushed > 0
     assert flushed + result.summary["preloaded_entries"] == pytest.approx(
-        live + removed + result.summary["dropped_entries"], rel=1e-9
+        live + merged_away + result.summary["dropped_entries"], rel=1e-9
     )
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_no_more_is_used_than_there_is(name: str) -> None:
-    """Device time and cores within what exists, space amplification at least 1, percentiles in order."""
+def test_resources_are_within_their_limits(name: str) -> None:
+    """Device time and cores are within their limits, space amplification is at least 1, percentiles are ordered."""
     summary = case(name).summary
 
     assert 0.0 <= summary["device"]["utilisation"] <= 1.0 + 1e-9
@@ -124,7 +124,7 @@ def test_no_more_is_used_than_there_is(name: str) -> None:
 
 
 def test_a_cap_is_kept_and_used() -> None:
-    """A saturated capped device moves its cap, give or take a slice, and never more."""
+    """A saturated device transfers its cap, within a slice, and never more."""
     result = case("capped")
 
     assert result.summary["device"]["write_bytes_per_s"] <= 40 * 2**20 * 1.02
@@ -132,8 +132,8 @@ def test_a_cap_is_kept_and_used() -> None:
     assert result.summary["stall_fraction"] > 0.5
 
 
-def test_stalls_have_chains_of_jobs_that_exist() -> None:
-    """Each chain names jobs of the run, in time order, the last of which ended when or before the stall did."""
+def test_stall_chains_name_existing_jobs() -> None:
+    """A stall's chain names jobs in time order, and its last job ends during the stall."""
     result = case("capped")
     ends = dict(zip(result.jobs["job"].tolist(), result.jobs["end_s"].tolist(), strict=True))
     chained = [s for s in result.stalls if s["chain_jobs"]]
@@ -167,11 +167,11 @@ def test_series_add_up_to_the_summary() -> None:
     stalled = sum(series[f"stall_{cause}_s"].sum() for cause in summary["stall_seconds"])
     assert stalled == pytest.approx(sum(summary["stall_seconds"].values()), rel=1e-6)
     written = sum(series[f"write_bytes_{c}_per_s"].sum() for c in ("client", "flush", "l0", "deeper"))
-    assert written == pytest.approx(summary["device_bytes_written"], rel=0.02)  # transfers cut off by the end
+    assert written == pytest.approx(summary["device_bytes_written"], rel=0.02)  # transfers in progress at the end
 
 
 def test_percentiles_of_each_second_are_ordered() -> None:
-    """Per second as over the run: P50 <= P90 <= ... <= P99.99 <= maximum, and the slowest second holds the maximum."""
+    """In each second P50 <= P90 <= ... <= P99.99 <= maximum, and the slowest second has the run's maximum."""
     result = case("capped")
     columns = [result.series[f"write_{p}_s"] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")]
 
@@ -181,7 +181,7 @@ def test_percentiles_of_each_second_are_ordered() -> None:
 
 
 def test_same_configuration_and_seed_give_the_same_bytes(tmp_path: Path) -> None:
-    """Two runs leave files that are equal byte for byte; another seed does not."""
+    """Two runs write equal files, byte for byte; a run with another seed differs."""
     config = configuration(*SMALL, "workload.duration=3s")
     for name in ("a", "b"):
         run(config).save(tmp_path / name)
@@ -193,7 +193,7 @@ def test_same_configuration_and_seed_give_the_same_bytes(tmp_path: Path) -> None
 
 
 def test_more_bandwidth_does_not_lower_throughput() -> None:
-    """Over seeds, mean throughput rises with the cap."""
+    """Over seeds mean throughput rises with the cap."""
     means = []
     for cap in (20, 40, 80):
         runs = [
@@ -206,7 +206,7 @@ def test_more_bandwidth_does_not_lower_throughput() -> None:
 
 
 def test_progress_does_not_change_results() -> None:
-    """A run with a progress callback ends in the same state as one without."""
+    """A progress callback does not change the results."""
     config = configuration(*SMALL, "workload.duration=3s")
     seen: list[tuple[float, float]] = []
 

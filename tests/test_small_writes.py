@@ -1,4 +1,4 @@
-"""An fsync's own write behind a cap: it passes while there is an allowance, and waits for the next slice when there is none."""
+"""The small write of an fsync behind a cap passes while there is an allowance, else waits for the next slice."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from device_catalogue import setup
 MB = 1e6
 
 
-def a_machine(env: simpy.Environment, **caps: object) -> Machine:
-    """Direct I/O on a drive behind 80 MB/s, or other caps."""
+def machine_with(env: simpy.Environment, **caps: object) -> Machine:
+    """Return a machine with direct I/O on a drive with a write cap of 80 MB/s, or with other caps."""
     device = setup("samsung_970_pro", **(caps or {"write_cap": "80MB/s"})).device
     station = DeviceStation(env, device, read_request_bytes=2.0**21, write_request_bytes=2.0**20, queue_depth=1.0)
     style = IoStyle(overlap_writes=False, whole_files=False, overlap_reads=False, readahead_bytes=2.0**21, burst_bytes=8 * MB)
@@ -32,10 +32,10 @@ def a_machine(env: simpy.Environment, **caps: object) -> Machine:
 
 
 @pytest.mark.parametrize(("beside_mb", "expected_s"), [(0.0, 0.05), (4.0, 0.05), (12.0, 0.1)])
-def test_a_commit_waits_with_the_writes_that_wait(beside_mb: float, expected_s: float) -> None:
-    """Beside a write that has used up the slice's 8 MB, a commit begun at 50 ms ends with the next slice; else at once."""
+def test_a_commit_waits_if_the_allowance_is_used_up(beside_mb: float, expected_s: float) -> None:
+    """A commit at 50 ms ends with the next slice if another write used up the slice's 8 MB, else immediately."""
     env = simpy.Environment()
-    machine = a_machine(env)
+    machine = machine_with(env)
     ended: list[float] = []
 
     def job() -> Events:
@@ -53,9 +53,9 @@ def test_a_commit_waits_with_the_writes_that_wait(beside_mb: float, expected_s: 
 
 
 def test_every_output_file_has_an_fsync() -> None:
-    """A job of two files writes a page more for each, and one for their directory."""
+    """A job with two files writes one more page for each file and one for their directory."""
     env = simpy.Environment()
-    machine = a_machine(env)
+    machine = machine_with(env)
     steps = with_file_ends([Step(0.0, 0.0, 0.5 * MB)] * 4, [1.2 * MB, 0.8 * MB])
 
     def job() -> Events:
@@ -69,9 +69,9 @@ def test_every_output_file_has_an_fsync() -> None:
 
 
 def test_a_cap_on_operations_counts_fsyncs_and_deletions() -> None:
-    """100 operations a second, 10 in a slice: three commits of three and a deletion of two use them up; the next waits."""
+    """Three commits (3 operations each) and a deletion (2) use up a slice's 10 operations; the next commit waits."""
     env = simpy.Environment()
-    machine = a_machine(env, iops_cap=100, file_discards=2)
+    machine = machine_with(env, iops_cap=100, file_discards=2)
     ended: list[float] = []
     file = SortedFile(1, 1, 1, 1000)
 
@@ -90,9 +90,9 @@ def test_a_cap_on_operations_counts_fsyncs_and_deletions() -> None:
 
 
 def test_flushes_under_a_cap_on_operations() -> None:
-    """A flush of 4 MiB takes 8 writes of 512 KiB, 3 for its file and 6 for directory and manifest: 500 a second, 29 flushes."""
+    """A flush of 4 MiB has 8 writes of 512 KiB, 3 for its file and 6 for directory and manifest: 29 per second."""
     env = simpy.Environment()
-    machine = a_machine(env, iops_cap=500)
+    machine = machine_with(env, iops_cap=500)
     flushes = 0
 
     def jobs() -> Events:
@@ -111,7 +111,7 @@ def test_flushes_under_a_cap_on_operations() -> None:
 
 
 def test_file_ends_are_marked_in_the_step_that_writes_them() -> None:
-    """Of four steps of 0.5 MB, a file of 1.2 MB ends in the third, one of 0.8 MB in the fourth; a flush ends with its last."""
+    """Of four steps of 0.5 MB, a 1.2 MB file ends in the third and a 0.8 MB file in the fourth; a flush in its last."""
     ends = [step.ends_file for step in with_file_ends([Step(0.0, 0.0, 0.5 * MB)] * 4, [1.2 * MB, 0.8 * MB])]
     flush = [step.ends_file for step in with_file_ends(flush_steps(1.0, 3 * MB, MB), [3 * MB])]
 

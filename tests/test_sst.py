@@ -1,4 +1,4 @@
-"""Block packing and file sizes (behaviour/tables.md, Data blocks)."""
+"""Data blocks and file sizes (behaviour/tables.md, Data blocks)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from lsmlab.models.tree.sst import (
 
 
 def random_ids(population: int, count: int, seed: int = 1) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Distinct ids in ascending order."""
+    """Return distinct ids in ascending order."""
     return np.unique(np.random.default_rng(seed).integers(0, population, count))
 
 
 def pack_one_by_one(
     ids: Sequence[int], key_size: int, values: Sequence[int], form: BlockFormat
 ) -> list[tuple[int, int]]:
-    """(entries, bytes on disk) of each block, as BlockBuilder and FlushBlockBySizePolicy go about it, key by key."""
+    """Return (entries, bytes on disk) of each block, packed as by BlockBuilder and FlushBlockBySizePolicy."""
     early = -(-form.block_size * (100 - form.deviation_percent) // 100)
     blocks: list[tuple[int, int]] = []
     size, since_restart, count, last = 8, 0, 0, b""
@@ -54,7 +54,7 @@ def pack_one_by_one(
 
 
 def blocks_of(layout: BlockLayout, start: int, end: int) -> list[tuple[int, int]]:
-    """The same from a layout."""
+    """Return (entries, bytes on disk) of each block of a layout."""
     begins = layout.starts(start, end)
     ends = np.append(begins[1:], end)
     return list(zip((ends - begins).tolist(), layout.block_bytes(begins, ends).tolist(), strict=True))
@@ -68,7 +68,7 @@ def blocks_of(layout: BlockLayout, start: int, end: int) -> list[tuple[int, int]
     start=st.integers(0, 50),
 )
 def test_blocks_of_equal_values(ids: set[int], key_size: int, value: int, form: BlockFormat, start: int) -> None:
-    """Any file cut from a run is packed as the block builder packs it key by key."""
+    """Any file cut from a sorted run has the blocks of the key-by-key block builder."""
     run = sorted(ids)
     start = min(start, len(run) - 1)
     layout = BlockLayout(np.array(run), key_size, value, form)
@@ -79,14 +79,14 @@ def test_blocks_of_equal_values(ids: set[int], key_size: int, value: int, form: 
 
 @given(values=st.lists(st.one_of(st.integers(0, 40), st.integers(0, 5000)), min_size=1, max_size=300))
 def test_blocks_of_mixed_values(values: list[int]) -> None:
-    """The same where each entry has a value size of its own."""
+    """With a different value size per entry the blocks are those of the key-by-key block builder."""
     run = [7 * i for i in range(len(values))]
     layout = BlockLayout(np.array(run), 16, np.array(values))
     assert blocks_of(layout, 0, len(run)) == pack_one_by_one(run, 16, values, BlockFormat())
 
 
 def test_finished_blocks_count_one_entry_later() -> None:
-    """A growing file has written a block only when the entry behind the next block's first arrives, and never its last."""
+    """A growing file has written a block when the second entry of the next block arrives, and never its last block."""
     layout = BlockLayout(np.arange(100), 16, 1000)
     first, size = layout.finished(10)
     blocks = blocks_of(layout, 10, 100)
@@ -96,7 +96,7 @@ def test_finished_blocks_count_one_entry_later() -> None:
 
 
 def test_finished_blocks_up_to_a_limit() -> None:
-    """With a limit the answer reaches it and is a beginning of the whole answer."""
+    """With a limit the result covers the limit and is a prefix of the result without limit."""
     layout = BlockLayout(random_ids(10**6, 50_000), 16, 100)
     whole_first, whole_size = layout.finished(5)
     first, size = layout.finished(5, 1 << 20)
@@ -107,19 +107,19 @@ def test_finished_blocks_up_to_a_limit() -> None:
 
 
 def test_empty_run() -> None:
-    """A run without entries has no blocks."""
+    """A sorted run without entries has no blocks."""
     layout = BlockLayout(np.empty(0, dtype=np.int64), 16, 100)
     assert (len(layout), layout.data_bytes(0, 0)) == (0, 0)
 
 
 def test_shared_prefix() -> None:
-    """Ids that differ in their low byte share seven bytes of eight, those that differ above share less."""
+    """Ids that differ in the low byte share seven of eight bytes; ids that differ above it share fewer."""
     assert shared_prefix_bytes(np.array([1, 2, 0x1_00, 0x1_00_00, 2**40]), 16).tolist() == [0, 7, 6, 5, 2]
     assert shared_prefix_bytes(np.array([1, 2, 0x1_00]), 4).tolist() == [0, 3, 2]
 
 
 def test_specified_entry_size() -> None:
-    """16 B keys and 100 B values: 33 entries per 4 KiB block, 121.3 B per entry (spec); 1000 B values 1026 B."""
+    """16 B keys and 100 B values give 33 entries per 4 KiB block, 121.3 B per entry; 1000 B values give 1026 B."""
     assert expected_entries_per_block(16, 100, population=10**6, entries=5 * 10**5) == pytest.approx(33.0, abs=0.1)
     assert expected_entry_bytes(16, 100, population=10**6, entries=5 * 10**5) == pytest.approx(121.3, abs=0.1)
     assert expected_entry_bytes(16, 1000, population=10**6, entries=5 * 10**5) == pytest.approx(1026.0, abs=0.1)
@@ -131,7 +131,7 @@ def test_specified_entry_size() -> None:
      (130, 1000, 10**5, 90_000)],
 )  # fmt: skip
 def test_expected_sizes_agree_with_exact_ones(key_size: int, value_size: int, population: int, count: int) -> None:
-    """For random keys the expected entry and file sizes are the exact ones within 0.02 %."""
+    """For random keys expected entry and file sizes equal the exact ones within 0.02 %."""
     ids = random_ids(population, count)
     n = len(ids)
     layout = BlockLayout(ids, key_size, value_size)
@@ -143,7 +143,7 @@ def test_expected_sizes_agree_with_exact_ones(key_size: int, value_size: int, po
 
 
 def test_file_of_a_recorded_flush() -> None:
-    """A 7.8.3 LOG: 55,655 of four million keys with 100 B values made 1687 blocks and 6,797,004 B."""
+    """As in a 7.8.3 LOG, 55,655 of four million keys with 100 B values make 1687 blocks and 6,797,004 B."""
     size = expected_file_bytes(55_655, 16, 100, population=4 * 10**6, entries=55_655)
     per_block = expected_entries_per_block(16, 100, population=4 * 10**6, entries=55_655)
     assert size == pytest.approx(6_797_004, rel=1e-5)
@@ -151,7 +151,7 @@ def test_file_of_a_recorded_flush() -> None:
 
 
 def test_recorded_filter_sizes() -> None:
-    """filter_size in real LOGs: 77,893 B for 62,234 keys (6.4, legacy filter), 611,397 B for 489,059 (6.10)."""
+    """As in real LOGs, filter_size is 77,893 B for 62,234 keys (6.4, legacy) and 611,397 B for 489,059 (6.10)."""
     assert bloom_filter_bytes(62_234, 10, format_version=2) == 77_893
     assert bloom_filter_bytes(489_059, 10, format_version=2) == 611_397
     assert bloom_filter_bytes(1000, 10) == 20 * 64 + 5
@@ -159,7 +159,7 @@ def test_recorded_filter_sizes() -> None:
 
 
 def test_index_of_older_formats_is_larger() -> None:
-    """Before format 3 index keys carry eight more bytes, before 4 index values a length; the last key may be one byte."""
+    """Before format 3 index keys have 8 more bytes, before 4 index values have a length; the last key may be 1 byte."""
     ids = random_ids(10**6, 5000)
     layout = BlockLayout(ids, 16, 100)
     blocks = len(layout.starts(0, len(ids)))

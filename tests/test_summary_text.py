@@ -1,4 +1,4 @@
-"""What the terminal shows, from made-up summaries."""
+"""Printed summaries and comparisons, from synthetic values."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ SUMMARY: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_summary_tells_the_headlines() -> None:
-    """Engine, device, throughput, percentiles, stalls by cause (longest first), amplification and device use."""
+def test_summary_has_the_main_numbers() -> None:
+    """The summary has engine, device, throughput, percentiles, stalls by cause (longest first) and amplification."""
     lines = summary_text(SUMMARY).splitlines()
 
     assert "rocksdb 7.8 on sata, fillrandom, 600 s simulated, seed 3" == lines[0]
@@ -47,8 +47,8 @@ def test_summary_tells_the_headlines() -> None:
     assert "device          93 % busy, read 200.0 MB/s, write 300.0 MB/s" == lines[7]
 
 
-def test_rocksdbs_table_in_its_own_words() -> None:
-    """The Compaction Stats table has RocksDB's columns, units and roundings."""
+def test_compaction_stats_have_rocksdbs_format() -> None:
+    """The Compaction Stats table has RocksDB's columns, units and rounding."""
     text = summary_text(SUMMARY)
     header, _, row = text[text.index("Level") :].splitlines()[:3]
 
@@ -59,7 +59,7 @@ def test_rocksdbs_table_in_its_own_words() -> None:
 
 
 def test_lines_fit_a_terminal() -> None:
-    """Everything but the table stays within 120 columns."""
+    """All lines except the table have at most 120 columns."""
     text = summary_text(SUMMARY)
     before, after = text[: text.index("** Compaction")], text[text.index("note:") :]
 
@@ -72,8 +72,8 @@ def test_any_part_may_be_missing(key: str) -> None:
     assert summary_text({k: v for k, v in SUMMARY.items() if k != key}).endswith("\n")
 
 
-def test_comparison_stands_side_by_side() -> None:
-    """Few runs are columns; metrics that none has are left out; "-" marks what one does not have."""
+def test_comparison_has_a_column_per_run() -> None:
+    """Few runs are columns; a metric that no run has is left out, one that a run lacks is "-"."""
     other = {**SUMMARY, "ops_per_s": 100.0, "stall_fraction": 0.0, "stall_seconds": {}}
     text = comparison_text([("nvme", SUMMARY), ("sata", other)])
 
@@ -84,15 +84,15 @@ def test_comparison_stands_side_by_side() -> None:
 
 
 def test_many_runs_become_rows() -> None:
-    """Runs that do not fit side by side are listed one per line, within 120 columns."""
+    """Runs that do not fit as columns are rows, within 120 columns of text."""
     text = comparison_text([(f"device {i}", SUMMARY) for i in range(30)])
 
     assert 32 == len(text.splitlines())
     assert max(len(line) for line in text.splitlines()) <= 120
 
 
-def test_interval_is_students() -> None:
-    """Three values 9, 10, 11: mean 10, half width 2.92 · 1/√3 (t of two degrees of freedom at 95 %)."""
+def test_interval_is_students_t() -> None:
+    """For 9, 10 and 11 the mean is 10 and the half width 2.92 · 1/√3 (t of two degrees of freedom)."""
     found = interval([9.0, 10.0, 11.0])
 
     assert 10.0 == found["mean"]
@@ -100,8 +100,8 @@ def test_interval_is_students() -> None:
     assert pytest.approx(20.0) == (found["low"] or 0.0) + (found["high"] or 0.0)
 
 
-def test_replications_keep_the_first_and_add_intervals() -> None:
-    """Values are the first seed's; nested numbers have intervals of their own; texts and missing values have none."""
+def test_replications_keep_the_first_seed_and_add_intervals() -> None:
+    """Values are those of the first seed; every nested number has an interval, texts and missing values have none."""
     other = {**SUMMARY, "ops_per_s": 24600.3, "seed": 4, "write_latency_s": {"p50": 2.3e-6, "p99": 1e-3, "max": 0.5}}
     combined = combine([SUMMARY, other])
 
@@ -112,7 +112,7 @@ def test_replications_keep_the_first_and_add_intervals() -> None:
 
 
 def test_progress_changes_nothing(tmp_path: Path) -> None:
-    """A run that is watched gives the same summary as one that is not, and time only goes forward."""
+    """A progress callback does not change the summary, and its times never decrease."""
     config = compose(["workload.num=200k", "workload.duration=20s", "device.write_cap=20MB/s"])
     seen: list[float] = []
     watched = simulate(config, tmp_path / "a", lambda now_s, _: seen.append(now_s))
@@ -123,7 +123,7 @@ def test_progress_changes_nothing(tmp_path: Path) -> None:
 
 
 def names(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Keys on all levels, but not those that are data themselves: options, reasons, causes, counts."""
+    """Yield keys of all levels, but not those that are data themselves: options, reasons, causes, counts."""
     for key, value in summary.items():
         yield key
         if isinstance(value, Mapping) and key not in ("options", "job_reasons", "distribution"):
@@ -131,7 +131,7 @@ def names(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def test_the_reference_defines_every_number() -> None:
-    """Each key of summary.json, on every level, stands on docs/reference/summary.md."""
+    """docs/reference/summary.md contains each key of summary.json, on every level."""
     page = (Path(__file__).parents[1] / "docs" / "reference" / "summary.md").read_text(encoding="utf-8")
     summary = simulated(
         *SMALL, "workload=readwhilewriting", "workload.duration=1s", "prefill=fillrandom", "prefill.num=100k"

@@ -1,4 +1,4 @@
-"""Client reads beside streams that keep a drive busy, against a device that takes turns, request by request."""
+"""Client reads beside background streams, against a simulated drive that serves requests in turn."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ DRIVE = Service(
     stream_read_bandwidth=530e6, stream_write_bandwidth=430e6, interleave_bytes=PIECE_BYTES,
 )  # fmt: skip
 READ_BYTES = 5936.0
-"""Costs 11.2 us of the drive: 89,000 reads per second."""
+"""A read takes 11.2 us of the drive: 89,000 reads per second."""
 
 
 def reads_per_s(readers: int, writers: int, threads: int, thinking_s: float, until_s: float = 2.0) -> float:
-    """Reads of `threads` that think at random in between; each piece and each read in the order of asking."""
+    """Return the reads per second of `threads` with random pauses; pieces and reads are served in order of arrival."""
     rng = np.random.default_rng(1)
     waiting = deque([PIECE_BYTES / 530e6] * readers + [PIECE_BYTES / 430e6] * writers)
     client_s = READ_BYTES / 530e6
@@ -37,7 +37,7 @@ def reads_per_s(readers: int, writers: int, threads: int, thinking_s: float, unt
             done += 1
             heapq.heappush(coming, now_s + DRIVE.client_read_latency_s + thinking_s * float(rng.exponential()))
             continue
-        while coming and coming[0] <= now_s:  # who came while the piece was served stands before the stream's next one
+        while coming and coming[0] <= now_s:  # reads that arrive meanwhile go before the stream's next piece
             heapq.heappop(coming)
             waiting.append(client_s)
         waiting.append(served_s)
@@ -45,7 +45,7 @@ def reads_per_s(readers: int, writers: int, threads: int, thinking_s: float, unt
 
 
 def granted_per_s(readers: int, writers: int, threads: int, thinking_s: float) -> float:
-    """Reads of such threads at the latency that the device grants, found as the clients find it: by asking again."""
+    """Return the reads per second at the latency that the device grants, by fixed-point iteration."""
     reads = threads / (DRIVE.client_read_latency_s + thinking_s)
     for _ in range(200):
         load = Load(
@@ -58,8 +58,8 @@ def granted_per_s(readers: int, writers: int, threads: int, thinking_s: float) -
 
 @pytest.mark.parametrize("thinking_s", [0.0, 30e-6, 150e-6])
 @pytest.mark.parametrize(("readers", "writers"), [(1, 0), (0, 1), (1, 1), (0, 3), (3, 0), (3, 3), (5, 5)])
-def test_reads_wait_for_one_piece_of_every_stream(readers: int, writers: int, thinking_s: float) -> None:
-    """Eight threads beside streams that never pause: the piece in progress is half done when a read comes, on average."""
+def test_reads_wait_for_a_piece_of_every_stream(readers: int, writers: int, thinking_s: float) -> None:
+    """Each read of eight threads waits for one piece of every stream and on average half of the piece in progress."""
     turns = reads_per_s(readers, writers, 8, thinking_s)
 
     assert granted_per_s(readers, writers, 8, thinking_s) == pytest.approx(turns, rel=0.13)

@@ -1,4 +1,4 @@
-"""Jobs that still run when the run ends: rows of their own, and the stalls that they hold."""
+"""Jobs still running at the end of the run: their rows, and the stalls that they cause."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ END_S = 3.0
 
 
 def stopped() -> Result:
-    """A run that ends while writers are stopped."""
+    """Return a run that ends while writes are stopped."""
     return simulate(*SMALL, "device.write_cap=4MiB/s", f"workload.duration={END_S}s")
 
 
 def record(job: int, kind: str, start_level: int, start_s: float, **changes: object) -> JobRecord:
-    """A job that is unfinished at 10 s."""
+    """Return a job that is unfinished at 10 s."""
     values = {c.name: "" if c.dtype == "string" else 0 for c in JOBS.columns if not c.optional}
     values |= {"job": job, "kind": kind, "start_level": start_level, "output_level": start_level + 1, "start_s": start_s}
     return JobRecord(**{**values, "parent": -1, "end_s": 10.0, "unfinished": True, **changes})  # type: ignore[arg-type]
 
 
 def test_jobs_that_run_at_the_end_are_in_the_table() -> None:
-    """They last to the end of the run, have done part of their work and installed nothing."""
+    """Unfinished jobs end with the run, have done part of their work and have no output files."""
     result = stopped()
     jobs = result.jobs_frame()
     running = jobs[jobs.unfinished]
@@ -38,8 +38,8 @@ def test_jobs_that_run_at_the_end_are_in_the_table() -> None:
     assert int(result.series["running_compactions"][-1]) == (running.kind == "compaction").sum()
 
 
-def test_their_bytes_are_those_so_far() -> None:
-    """The job of the same seed that is left to finish writes more than it had written at the end of the shorter run."""
+def test_bytes_of_unfinished_jobs_are_partial() -> None:
+    """In a longer run with the same seed the same job finishes and writes more bytes."""
     longer = simulate(*SMALL, "device.write_cap=4MiB/s", f"workload.duration={END_S + 10}s").jobs_frame().set_index("job")
     jobs = stopped().jobs_frame()
 
@@ -50,8 +50,8 @@ def test_their_bytes_are_those_so_far() -> None:
         assert job.write_bytes < done.write_bytes
 
 
-def test_counters_of_the_summary_are_of_finished_jobs() -> None:
-    """Unfinished jobs have no part in counts and bytes, as in RocksDB's own tables."""
+def test_summary_counts_finished_jobs_only() -> None:
+    """Counts and bytes of the summary exclude unfinished jobs, as RocksDB's own tables do."""
     result = stopped()
     jobs = result.jobs_frame()
     done = jobs[~jobs.unfinished]
@@ -61,8 +61,8 @@ def test_counters_of_the_summary_are_of_finished_jobs() -> None:
     assert result.summary["flush_bytes"] == done[done.kind == "flush"].write_bytes.sum()
 
 
-def test_a_stall_that_lasts_to_the_end_ends_with_the_job_that_holds_it() -> None:
-    """The last job of its chain is unfinished; stalls that ended point to finished jobs only."""
+def test_an_unfinished_stall_ends_with_an_unfinished_job() -> None:
+    """The chain of an unfinished stall ends with an unfinished job; other chains contain finished jobs only."""
     result = stopped()
     stalls, jobs = result.stalls_frame(), result.jobs_frame().set_index("job")
     last = stalls[stalls.unfinished]
@@ -74,7 +74,7 @@ def test_a_stall_that_lasts_to_the_end_ends_with_the_job_that_holds_it() -> None
 
 
 def test_events_name_the_inputs_of_unfinished_compactions() -> None:
-    """Rows of kind input at the end of the run: as many files as the job took."""
+    """At the end of the run an event of kind input names each input file of an unfinished compaction."""
     result = stopped()
     events, jobs = result.events_frame(), result.jobs_frame()
     running = jobs[jobs.unfinished & (jobs.kind == "compaction")]
@@ -96,13 +96,13 @@ def test_events_name_the_inputs_of_unfinished_compactions() -> None:
         (StallCause.L0_STOP, [record(2, "flush", -1, 0.0)], -1),
     ],
 )  # fmt: skip
-def test_which_job_holds_a_stall(cause: StallCause, running: list[JobRecord], expected: int) -> None:
-    """Full memtables wait for the oldest flush, a full L0 for a compaction out of it, pending bytes for the oldest one."""
+def test_the_job_that_a_stall_waits_for(cause: StallCause, running: list[JobRecord], expected: int) -> None:
+    """Memtable stops wait for the oldest flush, L0 stalls for a compaction from L0, others for the oldest one."""
     assert expected == holding_job(cause, running)
 
 
 def test_the_chain_goes_back_from_the_unfinished_job() -> None:
-    """Parents that ended within the stall belong to the chain, those that ended before do not."""
+    """Parents that ended during the stall belong to the chain; parents that ended before do not."""
     jobs = {
         1: record(1, "compaction", 1, 0.0, end_s=2.0, unfinished=False, write_bytes=10),
         2: record(2, "compaction", 1, 2.0, end_s=6.0, unfinished=False, write_bytes=20, parent=1),

@@ -34,35 +34,35 @@ def blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
 
 
 def without_rules(only: str | None) -> dict[str, Any]:
-    """Options that leave a single check able to fire; a run number that is never reached stands for no N.
+    """Return options with which only one check can trigger; a trigger that is never reached replaces N.
 
-    See (behaviour/universal-and-fifo.md, Order of universal checks).
+    Source: (behaviour/universal-and-fifo.md, Order of universal checks).
     """
     return {None: {}, "A": {"max_merge_width": 1}, "R": {"max_size_amplification_percent": 2**31}}[only]
 
 
 def build_tree(num_levels: int, l0: list[int], levels: dict[int, int] | None = None) -> Tree:
-    """Build a tree of files that all overlap: L0 sizes newest first, one file per level below."""
+    """Return a tree of files that all overlap: L0 sizes newest first, one file per level below."""
     files = [SortedFile(100 + len(l0) - i, 0, 99, size) for i, size in enumerate(l0)]
     below = {n: [SortedFile(n, 0, 99, size)] for n, size in (levels or {}).items()}
     return Tree(num_levels=num_levels, l0=files, levels=[Level(below.get(n, ())) for n in range(num_levels)])
 
 
 def apply(tree: Tree, pick: Compaction, number: int) -> None:
-    """Replace the inputs by one file."""
+    """Replace the inputs of a compaction by one file."""
     size = sum(f.size_bytes for _, group in pick.inputs for f in group)
     tree.install(pick.inputs, [(pick.output_level, [SortedFile(number, 0, 99, size)])])
 
 
 def run_states(picker: UniversalPicker, wanted: int, only: str | None) -> list[str]:
-    """States after each merge of the sequential model."""
+    """Return the sorted runs after each compaction of the sequential model."""
     tree, states, number = build_tree(picker.num_levels, []), [], 0
     while len(states) < wanted and number < 10_000:
         number += 1
         tree.install((), [(0, [SortedFile(number, 0, 99, 1)])])
         while len(states) < wanted and isinstance(pick := picker.pick(tree, (), 0.0), Compaction):
             if only not in (None, LETTER[pick.reason]):
-                break  # run number: not part of the example
+                break  # sorted-run limit: not part of the example
             number += 1
             apply(tree, pick, number)
             states.append(" ".join([LETTER[pick.reason], *(str(r.size_bytes) for r in sorted_runs(tree))]))
@@ -71,7 +71,7 @@ def run_states(picker: UniversalPicker, wanted: int, only: str | None) -> list[s
 
 @pytest.mark.parametrize("name", blocks())
 def test_worked_sequences(name: str) -> None:
-    """Every merge of the specification's worked sequences, in order, with its reason and the runs that it leaves."""
+    """Every compaction of the specification's worked sequences has its reason and leaves its sorted runs."""
     options, states = blocks()[name]
     version, only = Version.parse(options.pop("version")), options.pop("only", None)
     values: dict[str, Any] = {key: int(value) for key, value in options.items()} | without_rules(only)
@@ -83,9 +83,9 @@ def test_worked_sequences(name: str) -> None:
     [([1, 2, 3], 4), ([0, 1, 2], 3), ([0, 1], 0), ([0, 1, 2, 3, 4], 5), ([3, 4], 5), ([2, 3], 4)],
 )
 def test_placement(merged: list[int], output: int) -> None:
-    """A job goes to the deepest level that keeps the order of age: runs f2 f1 f0, L4, L5 of six levels.
+    """A compaction writes to the deepest level that keeps the age order of runs f2 f1 f0, L4, L5 of six levels.
 
-    See (behaviour/universal-and-fifo.md, Worked universal sequences).
+    Source: (behaviour/universal-and-fifo.md, Worked universal sequences).
     """
     picker = UniversalPicker(V78, num_levels=6)
     runs = sorted_runs(build_tree(6, [1, 1, 1], {4: 10, 5: 100}))
@@ -93,7 +93,7 @@ def test_placement(merged: list[int], output: int) -> None:
 
 
 def test_output_above_an_occupied_first_level_is_l0() -> None:
-    """When level 1 is occupied, merges of newer runs pile up in level 0, as one file of unlimited size."""
+    """If L1 is occupied, compactions of newer runs write one file of unlimited size to L0."""
     tree = build_tree(3, [1, 1, 1, 1], {1: 1000, 2: 100_000})
     pick = UniversalPicker(V78, num_levels=3).pick(tree, (), 0.0)
     assert isinstance(pick, Compaction)
@@ -101,8 +101,8 @@ def test_output_above_an_occupied_first_level_is_l0() -> None:
     assert pick.inputs == ((0, tuple(tree.l0)),)
 
 
-def test_full_merge_lists_every_level_once() -> None:
-    """The inputs of a size amplification job: all of L0 newest first, then each level; the output is the last level."""
+def test_full_compaction_lists_every_level_once() -> None:
+    """The inputs of a size amplification job are L0, newest first, and each level; the output is the last level."""
     tree = build_tree(7, [3, 3, 3], {5: 5, 6: 6})
     pick = UniversalPicker(V78).pick(tree, (), 0.0)
     assert isinstance(pick, Compaction)
@@ -115,10 +115,10 @@ def test_full_merge_lists_every_level_once() -> None:
     )
 
 
-def test_score_counts_free_runs_and_stalls_count_all() -> None:
-    """Queueing looks at free runs, the pick at all runs, stalls at L0 files plus non-empty levels.
+def test_score_counts_free_runs_and_stalls_count_all_runs() -> None:
+    """The score counts runs that are not busy, the pick all runs, stalls L0 files plus non-empty levels.
 
-    See (behaviour/universal-and-fifo.md, When a universal compaction is tried; Stalls under universal compaction).
+    Source: (behaviour/universal-and-fifo.md, When a universal compaction is tried; Stalls under universal compaction).
     """
     tree = build_tree(7, [1, 1, 100], {6: 1000})
     picker = UniversalPicker(V78)
@@ -134,8 +134,8 @@ def test_score_counts_free_runs_and_stalls_count_all() -> None:
     assert (len(pick.inputs[0][1]), pick.output_level, picker.pending_bytes(tree)) == (2, 0, 0)
 
 
-def test_merge_beside_a_busy_run_ends_before_it() -> None:
-    """While a job holds the level below, merges of newer runs go to the level above it."""
+def test_compaction_beside_a_busy_run_writes_above_it() -> None:
+    """While the last level is busy, compactions of newer runs write to the level above it."""
     tree = build_tree(7, [1, 1, 1, 1], {6: 100})
     tree.mark(6, tree.levels[6].files, busy=True)
     pick = UniversalPicker(V78).pick(tree, (RunningJob(0, 6, 0, 99),), 0.0)
@@ -147,7 +147,7 @@ def test_merge_beside_a_busy_run_ends_before_it() -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [(V78, None), (V87, 2)])
 def test_busy_run_in_front_of_the_oldest(version: Version, expected: int | None) -> None:
-    """Size amplification: 7.8 gives up at a busy run behind a free one, newer versions take the block behind it."""
+    """At a busy run in front of the oldest, 7.8 gives up size amplification; since 8.7 it takes the runs behind."""
     tree = build_tree(7, [100, 100, 1, 300], {6: 10})
     tree.mark(0, [tree.l0[2]], busy=True)
     picker = UniversalPicker(version, max_merge_width=1)
@@ -156,7 +156,7 @@ def test_busy_run_in_front_of_the_oldest(version: Version, expected: int | None)
 
 
 def test_run_limit_of_max_read_amp() -> None:
-    """max_read_amp: automatic (256 MiB memtables, ratio 10, 20 GiB run -> 8), a number, and -1 = the trigger."""
+    """max_read_amp is automatic (256 MiB memtables, ratio 10, 20 GiB -> 8), a number, or -1 for the trigger."""
     mib = 1 << 20
     size = {"write_buffer_size": 256 * mib, "size_ratio": 10}
     limits = [
@@ -166,8 +166,8 @@ def test_run_limit_of_max_read_amp() -> None:
     assert limits == [8, 6, 4, 4]
 
 
-def test_periodic_takes_all_free_runs_to_the_last_level() -> None:
-    """An old file makes the free runs behind the last busy one go to the last level, also below the trigger."""
+def test_periodic_compaction_writes_to_the_last_level() -> None:
+    """An old file causes a compaction of all runs behind the last busy one to the last level, below the trigger too."""
     tree = build_tree(7, [1, 1], {6: 10})
     picker = UniversalPicker(V78, periodic_compaction_seconds=100)
     assert (False, DoNothing()) == (picker.needs_compaction(tree, 100.0), picker.pick(tree, (), 100.0))
@@ -179,7 +179,7 @@ def test_periodic_takes_all_free_runs_to_the_last_level() -> None:
 
 
 def test_trivial_move_of_disjoint_runs() -> None:
-    """With allow_trivial_move, disjoint inputs change their level; files on the output level stay; overlap merges."""
+    """With allow_trivial_move disjoint inputs are moved without rewriting; overlapping ones are compacted."""
     l0 = [SortedFile(9 - i, 100 * i, 100 * i + 50, 10) for i in range(4)]
     last = SortedFile(1, 1000, 1050, 10)
     tree = Tree(l0=l0, levels=[Level([last] if n == 6 else []) for n in range(7)])
@@ -192,9 +192,9 @@ def test_trivial_move_of_disjoint_runs() -> None:
 
 
 def test_compression_size_percent() -> None:
-    """Outputs of ratio and number jobs are left uncompressed when enough of the store is older than they.
+    """Outputs of ratio and run number jobs stay uncompressed if a large enough share of the store is older.
 
-    See (behaviour/universal-and-fifo.md, Compression of universal outputs).
+    Source: (behaviour/universal-and-fifo.md, Compression of universal outputs).
     """
     tree = build_tree(7, [1, 1, 1, 1], {6: 96})
     answers = []
@@ -209,7 +209,7 @@ def test_compression_size_percent() -> None:
 @pytest.mark.parametrize(
     "options", [{"incremental": True}, {"max_read_amp": 3}, {"level0_file_num_compaction_trigger": 0}]
 )
-def test_what_is_not_modelled_is_refused(options: dict[str, Any]) -> None:
+def test_options_without_a_model_are_refused(options: dict[str, Any]) -> None:
     """Incremental mode and impossible limits raise InputError."""
     with pytest.raises(InputError, match=next(iter(options))):
         UniversalPicker(Version(9, 8), **options)

@@ -1,4 +1,4 @@
-"""CI's part of the scorecard: the documents are those of the present simulator, and no median has become worse."""
+"""The scorecard in CI: the documents belong to the present simulator, and no median is worse."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ needs_baseline = pytest.mark.skipif(
 
 
 @lru_cache(maxsize=1)
-def compared() -> list[baseline.Comparison]:
-    """The subset's medians, then and now."""
+def comparisons() -> list[baseline.Comparison]:
+    """Return the medians of a subset of cases, stored and present."""
     before: dict[str, Any] = baseline.read_baseline()
     return baseline.compare(before, baseline.subset_medians(before["cases"], before["seeds"]))
 
 
 @needs_baseline
-def test_documents_are_made_from_what_is_here() -> None:
-    """Cases, measurements, parameter sets and findings are those from which the documents were written."""
+def test_documents_are_up_to_date() -> None:
+    """The documents were written from the present cases, measurements, parameter sets and findings."""
     assert baseline.digest() == baseline.read_baseline()["digest"], REMEDY
     assert baseline.digest() == document.document_digest(), REMEDY
 
 
 @needs_baseline
-def test_no_median_has_become_worse() -> None:
-    """The subset's medians are not above those written down by more than their noise."""
-    worse = [f"{c.metric}: {c.before:.4g} -> {c.now:.4g} (noise {c.noise:.4g})" for c in compared() if c.worse]
+def test_no_median_is_worse() -> None:
+    """No median of the subset is above the stored one by more than its noise."""
+    worse = [f"{c.metric}: {c.before:.4g} -> {c.now:.4g} (noise {c.noise:.4g})" for c in comparisons() if c.worse]
 
     assert [] == worse
 
 
 @needs_baseline
 def test_documents_show_present_results() -> None:
-    """The subset's medians are still those that the documents were written with."""
-    changed = [f"{c.metric}: {c.before:.4g} -> {c.now:.4g}" for c in compared() if c.changed]
+    """The medians of the subset are those of the documents."""
+    changed = [f"{c.metric}: {c.before:.4g} -> {c.now:.4g}" for c in comparisons() if c.changed]
 
     assert [] == changed, REMEDY

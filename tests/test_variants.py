@@ -1,4 +1,4 @@
-"""Comparisons of variants: the file, the runs, the page and what it says."""
+"""Comparisons of variants: the file, the runs, the page and its text."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ FILE = {
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file of variants."""
+    """Write a file of variants."""
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(FILE, sort_keys=False))
     return path
 
 
 def test_every_variant_runs_in_every_setting(file: Path) -> None:
-    """Values of the setting fill a variant's overrides, comma lists multiply, and the command line wins."""
+    """A setting's values fill the variants' overrides, comma-separated values are combined, the command line wins."""
     found = combinations(["seed=1,2", "workload.duration=3s"], read_variants(str(file)))
 
     assert 12 == len(found)
@@ -59,8 +59,8 @@ def test_every_variant_runs_in_every_setting(file: Path) -> None:
         ({"variant": {}}, "must be a mapping with the keys"),
     ],
 )
-def test_a_bad_file_is_told_with_the_key(tmp_path: Path, change: dict[str, object], message: str) -> None:
-    """File, key and remedy."""
+def test_a_bad_file_is_refused_with_its_key(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    """An error in a file of variants names the key and the remedy."""
     path = tmp_path / "bad.yaml"
     path.write_text(yaml.safe_dump(FILE | change))
 
@@ -68,15 +68,15 @@ def test_a_bad_file_is_told_with_the_key(tmp_path: Path, change: dict[str, objec
         combinations([], read_variants(str(path)))
 
 
-def test_unknown_names_are_refused_with_the_known_ones() -> None:
-    """No such file and no such entry; `run` does not take variants."""
+def test_unknown_names_are_refused_with_the_entries() -> None:
+    """An unknown file or entry raises an error with the known entries; `run` does not accept --variants."""
     with pytest.raises(InputError, match=r"known entries: .*novel_combinations"):
         read_variants("nothing")
     assert 2 == main(["run", "--variants", "novel_combinations"])
 
 
 def test_the_command_draws_its_own_page(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Runs, JSON and a page with a panel per setting; a later plain comparison in the same folder gets its usual page."""
+    """Variants give runs, JSON and a page with a panel per setting; a later plain comparison gets its usual page."""
     out = tmp_path / "out"
     assert 0 == main(["compare", "--variants", str(file), "seed=1,2", "--out", str(out), "-j", "1"])
     page = (out / "report.html").read_text()
@@ -91,11 +91,11 @@ def test_the_command_draws_its_own_page(file: Path, tmp_path: Path, capsys: pyte
     capsys.readouterr()
 
 
-def made(both: tuple[float, float, float], seeds: int = 3) -> Variants:
-    """A comparison in which only the write P99 differs: of the parents, 1 ms and 2 ms give or take 10 %."""
+def compared(both: tuple[float, float, float], seeds: int = 3) -> Variants:
+    """Return a comparison that differs only in write P99; the parents have 1 ms and 2 ms, give or take 10 %."""
     values = {"a": Number(1e-3, 0.9e-3, 1.1e-3), "b": Number(2e-3, 1.8e-3, 2.2e-3), "both": Number(*both)}
     numbers = {(name, "here", "write P99"): number for name, number in values.items()}
-    return Variants("made up", ("a", "b", "both"), {"both": ("a", "b")}, ("here",), numbers, seeds)
+    return Variants("synthetic", ("a", "b", "both"), {"both": ("a", "b")}, ("here",), numbers, seeds)
 
 
 @pytest.mark.parametrize(
@@ -108,30 +108,30 @@ def made(both: tuple[float, float, float], seeds: int = 3) -> Variants:
     ],
 )
 def test_better_means_beyond_both_parents_and_the_intervals(both: tuple[float, float, float], relation: int) -> None:
-    """A combination between its parents, or within the noise of one, is neither better nor worse."""
-    found = against_parents(made(both), "both", "here", MEASURES[0])
+    """A combination between its parents, or within the intervals of one, is neither better nor worse."""
+    found = against_parents(compared(both), "both", "here", MEASURES[0])
 
     assert found is not None
     assert relation == found[0]
 
 
-def test_what_the_numbers_say() -> None:
-    """One line per combination, parent by parent, with the values; without a difference it says so; gaps are named."""
+def test_readings_of_a_comparison() -> None:
+    """Each combination has one line with its values against each parent; equal values and missing runs are stated."""
     assert [
         "both: compared with a, write P99 better in 1 of 1 settings (here: 500 µs against 1 ms). Compared with b, write "
         "P99 better in 1 of 1 settings (here: 500 µs against 2 ms)."
-    ] == [text.replace("1.00 ms", "1 ms").replace("2.00 ms", "2 ms") for text in readings(made((0.5e-3, 0.4e-3, 0.6e-3)))]
+    ] == [text.replace("1.00 ms", "1 ms").replace("2.00 ms", "2 ms") for text in readings(compared((0.5e-3, 0.4e-3, 0.6e-3)))]
     assert ["both: compared with a, no difference. Compared with b, no difference."] == readings(
-        made((1.5e-3, 0.9e-3, 2.1e-3))
+        compared((1.5e-3, 0.9e-3, 2.1e-3))
     )
-    missing = made((1.0, 1.0, 1.0))
-    gone = Variants("x", missing.names, missing.parents, ("here", "there"), missing.numbers, 1)
-    assert "it did not run on there" in readings(gone)[0]
-    assert "did not run" in variants_page(gone)
+    missing = compared((1.0, 1.0, 1.0))
+    incomplete = Variants("x", missing.names, missing.parents, ("here", "there"), missing.numbers, 1)
+    assert "it did not run on there" in readings(incomplete)[0]
+    assert "did not run" in variants_page(incomplete)
 
 
-def test_the_published_combinations_compose() -> None:
-    """Every variant of configs/comparison/novel_combinations.yaml whose engines are here has a configuration."""
+def test_the_documented_combinations_compose() -> None:
+    """Every variant of novel_combinations.yaml whose engines exist has a configuration."""
     engines = {entry.name for entry in entries("engine")}
     found = combinations([], read_variants("novel_combinations"))
     named = [next(o.partition("=")[2] for o in one.overrides if o.startswith("engine=")) for one in found]

@@ -1,4 +1,4 @@
-"""Workloads: configurations, builders, arrivals, values, and what a memtable is filled with."""
+"""Workloads: configurations, builders, arrivals, values, and the keys of memtables."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ RNG = np.random.default_rng
 
 
 def configuration(name: str, **changes: Any) -> dict[str, Any]:
-    """The mapping of configs/workload/NAME.yaml with some keys changed; a trace gets a file."""
+    """Return the mapping of configs/workload/NAME.yaml with some keys changed; a trace gets a file."""
     mapping: dict[str, Any] = yaml.safe_load(CONFIGS[name].read_text(encoding="utf-8"))
     if name == "trace":
         mapping["file"] = str(ROOT / "tests" / "testdata" / "arrivals.csv")
     return mapping | changes
 
 
-def test_all_workloads_are_there() -> None:
-    """The db_bench family, YCSB, a closed loop of any mix, and the open-loop schedules."""
+def test_all_workloads_exist() -> None:
+    """There are the db_bench family, YCSB, a closed loop of any mix, and the open-loop schedules."""
     wanted = (
         "fillrandom fillseq overwrite readrandom readwhilewriting readrandomwriterandom seekrandom updaterandom mixgraph "
         "ycsb_load ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f full_speed constant peaks_valleys on_off diurnal trace"
@@ -47,7 +47,7 @@ def test_all_workloads_are_there() -> None:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_configuration_lists_every_key_and_builds(name: str) -> None:
-    """A file lists exactly its class's fields, so that a typo fails when the configuration is composed; it builds."""
+    """A configuration has exactly its class's fields, so that a typo fails at composing, and builds a workload."""
     mapping = configuration(name)
     module, _, cls = mapping["_target_"].rpartition(".")
     fields = {f.name for f in dataclasses.fields(getattr(importlib.import_module(module), cls))}
@@ -59,7 +59,7 @@ def test_configuration_lists_every_key_and_builds(name: str) -> None:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_workload_takes_a_duration_and_shards(name: str) -> None:
-    """`duration` and `shards` reach the workload; each shard has its share of the keys."""
+    """`duration` and `shards` apply to every workload; each shard has its share of the keys."""
     workload = make_workload(configuration(name, duration="90s", shards=4))
     assert workload.duration_s == 90.0
     assert workload.shard().population == math.ceil(workload.population / 4)
@@ -67,7 +67,7 @@ def test_every_workload_takes_a_duration_and_shards(name: str) -> None:
 
 
 def test_fillrandom_flags() -> None:
-    """The flags of the published rate-limited runs, with units."""
+    """The flags of the published rate-limited runs are read with their units."""
     workload = make_workload(
         configuration(
             "fillrandom", duration="600s", num=48318382, benchmark_write_rate_limit="5MB/s", threads=1, key_size=16,
@@ -83,7 +83,7 @@ def test_fillrandom_flags() -> None:
 
 
 def test_operations_are_per_thread_in_db_bench() -> None:
-    """`num`, `writes` and `reads` count for every thread; a duration takes their place, except in fillseq."""
+    """`num`, `writes` and `reads` count per thread; a duration replaces them, except in fillseq."""
     assert make_workload(configuration("fillrandom", threads=4)).clients[0].operations == 4_000_000
     assert make_workload(configuration("overwrite", threads=2, writes="10k")).clients[0].operations == 20_000
     assert make_workload(configuration("overwrite", duration=5)).clients[0].operations is None
@@ -93,7 +93,7 @@ def test_operations_are_per_thread_in_db_bench() -> None:
 
 
 def test_fillseq_threads_write_the_same_keys() -> None:
-    """Four threads make four times the operations on the same keys."""
+    """Four threads of fillseq do four times the operations on the same keys."""
     workload = make_workload(configuration("fillseq", threads=4, num=1000))
     sample = workload.sample(1000, 400, exact=True)
     keys, _ = workload.clients[0].start(sample, workload.cursor()).fill(4000, RNG(1))
@@ -101,7 +101,7 @@ def test_fillseq_threads_write_the_same_keys() -> None:
 
 
 def test_readwhilewriting_has_a_background_writer() -> None:
-    """One writer beside the readers, under the write limit, not counted and without an end of its own."""
+    """Besides the readers one background writer under the write limit runs until the end and is not counted."""
     readers, writer = make_workload(
         configuration("readwhilewriting", threads=8, benchmark_write_rate_limit="2MB/s")
     ).clients
@@ -129,7 +129,7 @@ def test_ycsb_matches_the_core_definitions(letter: str) -> None:
 
 
 def test_ycsb_choosers() -> None:
-    """A to C and F prefer scrambled Zipfian keys, D the latest; D and E insert behind a million records."""
+    """A to C and F use scrambled Zipfian keys, D the latest; D and E insert after a million records."""
     assert isinstance(make_workload(configuration("ycsb_a")).clients[0].write_keys, RankedKeys)
     latest = make_workload(configuration("ycsb_d"))
     assert isinstance(latest.clients[0].read_keys, RecentKeys)
@@ -141,7 +141,7 @@ def test_ycsb_choosers() -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_ycsb_load_then_insert(exact: bool) -> None:
-    """What load writes is what the other workloads find; D's inserts are new keys, scattered among them."""
+    """The keys of the load phase are those of the other workloads; D's inserts are new keys, scattered among them."""
     loaded = make_workload(configuration("ycsb_load", recordcount="100k"))
     sample = loaded.sample(20_000, 400, exact)
     keys, _ = loaded.clients[0].start(sample, loaded.cursor()).fill(100_000, RNG(1))
@@ -155,20 +155,21 @@ def test_ycsb_load_then_insert(exact: bool) -> None:
     assert new.min() < 20_000 < 180_000 < new.max()
 
 
-def test_mixgraph_puts_half_of_the_keys_elsewhere_without_ranges() -> None:
-    """The signed hash of db_bench: without key ranges half of the power-law keys lie outside the loaded ones."""
+def test_mixgraph_without_ranges_misses_half_of_the_keys() -> None:
+    """db_bench's signed hash puts half of the power-law keys outside the loaded ones if there are no key ranges."""
     law = {"key_dist_a": 0.002312, "key_dist_b": 0.3467, "num": 100_000}
     plain = dict.fromkeys(("keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"), 0.0)
     for changes, share in ((plain, 0.5), ({}, 1.0)):
         workload = make_workload(configuration("mixgraph", **law, **changes))
         sample = workload.sample(10_000, 400, exact=True)
         reads = workload.clients[0].read_keys.start(sample, workload.cursor()).sample_reads(100_000, RNG(2))
-        # a real run had (behaviour/db-bench.md, mixgraph): 50 092 hits in 100 000; the hottest seeds weigh 0.2 % each
+        # measured (behaviour/db-bench.md, mixgraph): 50 092 hits in 100 000; the hottest seeds have a share of 0.2 %
+        # each
         assert np.isin(reads, workload.preloaded(sample)).mean() == pytest.approx(share, abs=0.02)
 
 
 def test_deletes_are_marked() -> None:
-    """Of a memtable of half puts, half deletes, about half of the keys are tombstones; without deletes there are none."""
+    """In a memtable of half puts and half deletes about half of the keys are tombstones; without deletes none."""
     sample = KeySample(1_000_000)
     mixed = Clients("c", mix=Mix(update=0.5, delete=0.5)).start(sample, InsertCursor())
     keys, tombstones = mixed.fill(10_000, RNG(1))
@@ -179,7 +180,7 @@ def test_deletes_are_marked() -> None:
 
 
 def test_put_and_delete_of_one_key() -> None:
-    """A key that is both put and deleted in a memtable ends as either, by the shares of puts and deletes."""
+    """A key that is both put and deleted in a memtable ends as either, in proportion to puts and deletes."""
     sample = KeySample(1000)
     stream = Clients("c", mix=Mix(update=0.75, delete=0.25)).start(sample, InsertCursor())
     keys, tombstones = stream.fill(100_000, RNG(1))  # every key is written many times
@@ -188,8 +189,8 @@ def test_put_and_delete_of_one_key() -> None:
     assert tombstones.mean() == pytest.approx(0.25, abs=5 * math.sqrt(0.25 * 0.75 / 1000))
 
 
-def test_clients_fill_a_memtable_together() -> None:
-    """Two groups' keys come out merged and distinct."""
+def test_two_groups_fill_one_memtable() -> None:
+    """The keys of two groups in one memtable are merged and distinct."""
     sample = KeySample(1000)
     cursor = InsertCursor()
     streams = [
@@ -210,8 +211,8 @@ def test_clients_fill_a_memtable_together() -> None:
         {"_target_": "lsmlab.models.workloads.ycsb.Requests"}, {"_target_": "lsmlab.models.workloads.base.Mix"},
     ],
 )  # fmt: skip
-def test_only_workloads_can_be_named(values: dict[str, Any]) -> None:
-    """A `_target_` outside the allowed packages, or that is no workload, is refused and not called."""
+def test_only_workload_classes_are_loaded(values: dict[str, Any]) -> None:
+    """A `_target_` outside the allowed packages, or one that is no workload, is refused and not called."""
     with pytest.raises(InputError, match=r"^workload\._target_: "):
         make_workload(values)
 
@@ -254,7 +255,7 @@ ODD_VALUES = st.one_of(
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_any_values_build_or_are_refused(data: st.DataObject) -> None:
-    """Whatever stands in a configuration, it makes a workload that can be sampled, or raises InputError."""
+    """Any values in a configuration make a workload that can be sampled, or raise InputError."""
     mapping = configuration(data.draw(st.sampled_from(sorted(CONFIGS))))
     keys = data.draw(st.lists(st.sampled_from(sorted(set(mapping) - {"_target_"})), max_size=3, unique=True))
     mapping |= {key: data.draw(ODD_VALUES, label=key) for key in keys}
@@ -279,13 +280,13 @@ def test_any_values_build_or_are_refused(data: st.DataObject) -> None:
 
 
 def test_workload_needs_an_end() -> None:
-    """Neither a duration nor a number of operations: refused."""
+    """A workload with neither a duration nor a number of operations is refused."""
     with pytest.raises(InputError, match="duration"):
         Workload("endless", (Clients("c"),), 16, FixedSize(100), population=10)
 
 
 def test_mix_must_sum_to_one() -> None:
-    """Fractions that do not sum to 1 are refused; a read-modify-write is one get and one write."""
+    """Fractions that do not sum to 1 are refused; a read-modify-write counts as one get and one write."""
     with pytest.raises(InputError):
         Mix(read=0.5)
     mix = Mix(read=0.5, read_modify_write=0.5)
@@ -293,7 +294,7 @@ def test_mix_must_sum_to_one() -> None:
 
 
 def test_shards_draw_differently_in_exact_runs() -> None:
-    """Two shards of an exact run do not write the same sequence."""
+    """Two shards of an exact run write different key sequences."""
     chooser = UniformKeys(seed=1)
     sample = KeySample(10_000)
     one, two = (chooser.start(sample, InsertCursor(shard=r)).distinct(100, RNG(1)) for r in (0, 1))
