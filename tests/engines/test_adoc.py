@@ -1,6 +1,6 @@
-"""ADOC's mechanism: one pool of threads serves three queues in series, so what fills up moves.
+"""ADOC's mechanism: one pool of threads serves three queues in series, so the overflow moves between them.
 
-See (background/adoc.md, Three queues and one pool of servers).
+Source: (background/adoc.md, Three queues and one pool of servers).
 
 Scaled down: memtables of 4 MiB instead of 64, limits on pending bytes in proportion.
 """
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("adoc")  # one process computes the runs th
 
 MIB = 1 << 20
 JOBS = (2, 6, 20)
-"""Threads of the sweep."""
+"""max_background_jobs of the sweep."""
 COMMON_OPTIONS = (
     "workload.key_size=16", "engine.options.disable_wal=true", "engine.options.use_direct_reads=true",
     "engine.options.use_direct_io_for_flush_and_compaction=true",
@@ -41,20 +41,20 @@ TUNED = ("engine.tuner.least_batch=4MiB", "engine.tuner.most_batch=32MiB")
 
 @lru_cache
 def sweep(jobs: int) -> Result:
-    """RocksDB without a tuner at a number of threads: a minute, writers at full speed."""
+    """Return a minute of closed-loop writes on RocksDB without a tuner."""
     return run(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=60s",
                              f"engine.options.max_background_jobs={jobs}"))  # fmt: skip
 
 
 @lru_cache
 def tuned(engine: str, *more: str) -> Result:
-    """The same store under a tuner."""
+    """Return the same run with a tuner."""
     steps = () if "code" in engine else ("engine.tuner.step_batch=4MiB",)
     return run(configuration(*COMMON, f"engine={engine}", "workload.duration=60s", *TUNED, *steps, *more))
 
 
 def job_speed(result: Result, kind: str, deep: bool = False) -> float:
-    """Bytes read and written by all jobs of a kind per second of their lives, MB/s, as RocksDB's statistics have it."""
+    """Return the I/O of all jobs of a kind by their duration in MB/s, as in RocksDB's statistics."""
     jobs = result.jobs
     mine = np.asarray(jobs["kind"]) == kind
     if kind == "compaction":
@@ -64,13 +64,13 @@ def job_speed(result: Result, kind: str, deep: bool = False) -> float:
 
 
 def stall_share(result: Result, *causes: str) -> float:
-    """Share of the stalled time that has one of some causes."""
+    """Return the share of the stalled time with one of these causes."""
     seconds = result.summary["stall_seconds"]
     return float(sum(seconds[c] for c in causes) / sum(seconds.values()))
 
 
 def test_flushes_slow_down_as_threads_are_added() -> None:
-    """Threads share the device: a flush among many compactions gets less of it, and it is the slowest kind of job."""
+    """Threads share the device: a flush beside many compactions gets less bandwidth and is the slowest kind of job."""
     speeds = [job_speed(sweep(jobs), "flush") for jobs in JOBS]
 
     assert speeds == sorted(speeds, reverse=True)
@@ -80,8 +80,8 @@ def test_flushes_slow_down_as_threads_are_added() -> None:
         assert job_speed(sweep(jobs), "flush") < job_speed(sweep(jobs), "compaction", deep=True)
 
 
-def test_what_overflows_moves_from_l0_to_memory() -> None:
-    """With more threads L0 is emptied sooner and flushes get less: stalls by L0 give way to stalls by memtables."""
+def test_more_threads_move_stalls_from_l0_to_memtables() -> None:
+    """With more threads L0 is compacted sooner and flushes get less bandwidth: memtable stalls replace L0 stalls."""
     l0 = [stall_share(sweep(jobs), "l0_slowdown", "l0_stop") for jobs in JOBS]
     memory = [stall_share(sweep(jobs), "memtable_stop") for jobs in JOBS]
 
@@ -90,7 +90,7 @@ def test_what_overflows_moves_from_l0_to_memory() -> None:
 
 
 def test_halving_the_batch_raises_pending_bytes_at_once() -> None:
-    """Targets shrink with the batch, so what was within them is excess: the essential effect of `scale_l1`."""
+    """Level targets shrink with the batch, so more bytes are above them: the main effect of `scale_l1`."""
     before, after = pending_around_a_halving(True)
     unscaled_before, unscaled_after = pending_around_a_halving(False)
 
@@ -99,22 +99,22 @@ def test_halving_the_batch_raises_pending_bytes_at_once() -> None:
 
 
 def pending_around_a_halving(scale_l1: bool) -> tuple[int, int]:
-    """Pending bytes just before and after the batch of a filled store goes from 32 to 16 MiB."""
+    """Return pending bytes before and after the batch size of a filled store changes from 32 to 16 MiB."""
     config = configuration(*COMMON, "engine=adoc", "workload.duration=40s", "engine/tuner=none",
                            "engine.options.write_buffer_size=32MiB", "engine.options.target_file_size_base=32MiB",
                            "engine.options.max_bytes_for_level_base=128MiB")  # fmt: skip
     phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
     phase.run()
     store = phase.families[0]
-    store.database.retune({"write_buffer_size": 32 * MIB})  # computes the present pending bytes with the options in force
+    store.database.retune({"write_buffer_size": 32 * MIB})  # computes pending bytes with the options in force
     before = store.database.background.view.pending_bytes
     changes = {"write_buffer_size": 16 * MIB, "target_file_size_base": 16 * MIB}
     store.database.retune(changes | ({"max_bytes_for_level_base": 64 * MIB} if scale_l1 else {}))
     return before, store.database.background.view.pending_bytes
 
 
-def test_a_change_of_the_batch_applies_to_the_memtable_being_filled() -> None:
-    """RocksDB resizes the active memtable: a smaller batch makes it full at once, a larger one lets it go on."""
+def test_a_change_of_the_batch_applies_to_the_active_memtable() -> None:
+    """RocksDB resizes the active memtable: a smaller size may make it full at once, a larger one delays its switch."""
     phase = Phase(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=20s"),
                   np.random.SeedSequence(5).spawn(SEEDS), ())  # fmt: skip
     store = phase.families[0]
@@ -132,8 +132,8 @@ def test_a_change_of_the_batch_applies_to_the_memtable_being_filled() -> None:
 
 
 @pytest.mark.parametrize(("version", "reverts"), [("7.7", True), ("9.11", False)])
-def test_jobs_put_their_options_back_in_force(version: str, reverts: bool) -> None:
-    """Before 9.11 a job that ends installs its version with the options that it began with, the memtable's size too."""
+def test_jobs_restore_their_options(version: str, reverts: bool) -> None:
+    """Before 9.11 a job installs its version with the options at its start, which also restores the memtable size."""
     config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", f'engine.version="{version}"',
                            "workload.duration=30s")  # fmt: skip
     phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
@@ -160,7 +160,7 @@ def test_jobs_put_their_options_back_in_force(version: str, reverts: bool) -> No
 
 
 def test_threads_and_batch_are_recorded_over_time() -> None:
-    """The trace of both knobs is in the series, within its bounds, and a knob that is not tuned is not."""
+    """The series contain both tuned options over time, within their bounds, and no option that is not tuned."""
     both, threads = tuned("adoc").series, tuned("adoc_t").series
     jobs, batch = both["option_max_background_jobs"], both["option_write_buffer_size"]
 
@@ -175,8 +175,8 @@ def test_threads_and_batch_are_recorded_over_time() -> None:
     assert "option_max_background_jobs" in threads
 
 
-def test_the_page_shows_what_the_tuner_did(tmp_path: Path) -> None:
-    """Sizes above, threads below, each under RocksDB's own name; a run without a tuner has no such figure."""
+def test_the_page_shows_tuned_options(tmp_path: Path) -> None:
+    """The figure has sizes above and threads below, by RocksDB's names; a run without a tuner has no such figure."""
     tuned("adoc").save(tmp_path / "tuned")
     sweep(2).save(tmp_path / "plain")
     runs = [load_run(tmp_path / name) for name in ("tuned", "plain")]
@@ -188,8 +188,8 @@ def test_the_page_shows_what_the_tuner_did(tmp_path: Path) -> None:
     assert {"write_buffer_size": "y", "target_file_size_base": "y", "max_bytes_for_level_base": "y"} == axes
 
 
-def test_a_change_of_threads_forgives_delayed_writers() -> None:
-    """SetDBOptions sets the delayed write rate to its maximum, unless nothing changes; SetOptions makes it lower."""
+def test_a_change_of_threads_resets_the_delayed_rate() -> None:
+    """SetDBOptions with a change sets the delayed write rate to its maximum; SetOptions lowers it."""
     config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=30s",
                            "engine.options.level0_slowdown_writes_trigger=4")  # fmt: skip
     phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
@@ -213,22 +213,23 @@ def test_a_change_of_threads_forgives_delayed_writers() -> None:
 
 
 def test_the_released_tuner_cycles() -> None:
-    """Slow flushes grow the batch to its maximum, pending bytes pass the soft limit, the batch falls, the debt jumps.
+    """Slow flushes raise the batch to its maximum; beyond the soft limit it falls, and pending bytes jump.
 
-    The setting is that of the recorded runs of the released code (60 MiB/s, 8 to 64 MB, two cores, checksums in software),
-    whose cycles take 40 to 60 s. Their pending bytes reach 1.1 to 1.4 GiB in the first and pass the hard limit in the second.
-    When the debt of a cycle is paid depends on which merges were under way, so some cycles take twice as long: three runs.
+    The setting is that of the recorded runs of the released code (60 MiB/s, 8 to 64 MB, two cores, checksums in
+    software), whose cycles take 40 to 60 s. Their pending bytes reach 1.1 to 1.4 GiB in the first cycle and exceed the
+    hard limit in the second. Some cycles take twice as long, depending on the compactions in progress, so the test uses
+    the median of three runs.
     """
     periods, firsts, seconds = zip(*(_cycle(seed) for seed in (1, 2, 3)), strict=True)
 
     assert 25 <= np.median(periods) <= 75
     assert 1024 < np.median(firsts) < 1500
     assert np.median(seconds) > 1700
-    assert max(seconds) < 2 * 2048  # the hard limit stops writers, not what is in flight
+    assert max(seconds) < 2 * 2048  # the hard limit stops writes, but not running jobs
 
 
 def _cycle(seed: int) -> tuple[int, float, float]:
-    """Seconds between the first two times of a full batch, and the most pending MiB in the first cycle and the second."""
+    """Return the seconds between the first two full batches, and the maximum pending MiB in both cycles."""
     series = run(configuration(
         "engine=adoc_code", "device=nvme", "device.write_cap=60MiB/s", "device.read_cap=60MiB/s", "host=two_core_vm",
         "host.parameters=recording_vm", "workload.num=20M", "workload.value_size=1000", "workload.duration=160s",
@@ -247,6 +248,6 @@ def _cycle(seed: int) -> tuple[int, float, float]:
     return second - first, float(pending[first:second].max()), float(pending[second : second + 40].max())
 
 
-def test_writers_wait_less_with_both_knobs() -> None:
-    """The point of it all: more throughput than with two threads and small memtables throughout."""
+def test_both_tuned_options_raise_throughput() -> None:
+    """With both options tuned throughput exceeds that of two threads and small memtables."""
     assert tuned("adoc").summary["ops_per_s"] > 1.1 * sweep(2).summary["ops_per_s"]

@@ -1,4 +1,4 @@
-"""What every engine must do, found by its entry in configs/engine: nothing is lost, nothing waits for ever."""
+"""Requirements on every engine of configs/engine: no entry is lost, and no job waits for ever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL = (
     "engine.options.use_direct_reads=true", "engine.options.use_direct_io_for_flush_and_compaction=true",
     "device=samsung_970_pro", "device.write_cap=20MiB/s",
 )  # fmt: skip
-"""A store so small that four levels fill within seconds, on a device slow enough for jobs to meet."""
+"""A store so small that four levels fill within seconds, on a device so slow that jobs overlap."""
 LOADS = {
     "steady": (
         "workload=fillrandom", "workload.num=100000", "workload.value_size=1000", "workload.duration=20s",
@@ -34,9 +34,9 @@ LOADS = {
         "workload.read=0", "workload.update=1", "engine.options.max_background_jobs=4",
     ),
 }  # fmt: skip
-"""From an empty store at a rate that it can keep up with, and from a full one in peaks that it cannot."""
+"""A rate that an empty store sustains, and peaks that a full store does not sustain."""
 SMALL_VLSM = ("engine.picker.overflow_limit=1MiB", "engine.picker.phi=8", "engine.options.level0_stop_writes_trigger=4")
-"""Φ = f² / 2 with f = 4, and an L0 queue so short that flushes are held."""
+"""Φ = f² / 2 with f = 4, and an L0 queue so short that flushes wait."""
 OWN = {
     "silk": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.least_bandwidth=5MB/s",
              "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
@@ -57,40 +57,40 @@ OWN = {
     "triad_silk": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.least_bandwidth=5MB/s",
                    "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
 }  # fmt: skip
-"""Settings of an engine that belong to the size of its device or store."""
+"""Settings of an engine that depend on the size of its device or store."""
 LOOKUPS = 2000
-"""Keys looked up in the end."""
+"""Keys looked up at the end."""
 SETTLES_WITHIN_S = 600.0
-"""Simulated time in which a store must come to rest once nobody writes."""
+"""Simulated time in s within which all jobs must end after the last write."""
 
 
 def config(engine: str, load: str, *more: str) -> dict[str, object]:
-    """A short run of an engine, with the invariants switch on: the tree is checked after every install."""
+    """Return the configuration of a short run, with checks=true: the tree is checked after every install."""
     return configuration(f"engine={engine}", *SMALL, *OWN.get(engine, ()), *LOADS[load], *more)
 
 
 def phase_of(engine: str, load: str, *more: str) -> Phase:
-    """The parts of such a run, before it starts."""
+    """Return the phase of such a run before it starts."""
     phase = Phase(config(engine, load, *more), np.random.SeedSequence(7).spawn(SEEDS), ())
     phase.preload()
     return phase
 
 
-def conserved(result: Result) -> tuple[float, float]:
-    """(entries that flushes wrote, entries that live or were removed by merges and drops)."""
+def entry_totals(result: Result) -> tuple[float, float]:
+    """Return (entries that flushes wrote, entries that are live or were dropped by compactions and deletions)."""
     jobs = result.jobs
     kind = np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"]))
     flushed = float(jobs["entries_out"][kind == "flush"].sum()) + result.summary["preloaded_entries"]
-    removed = float((jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum())
-    return flushed, result.summary["live_entries"] + removed + result.summary["dropped_entries"]
+    merged_away = float((jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum())
+    return flushed, result.summary["live_entries"] + merged_away + result.summary["dropped_entries"]
 
 
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_entries_are_conserved_and_runs_repeat(engine: str, load: str) -> None:
-    """What was flushed lives or was removed; the same configuration and seed give the same jobs and numbers."""
+    """Flushed entries are live or dropped; the same configuration and seed give the same jobs and summary."""
     first, second = run(config(engine, load)), run(config(engine, load))
-    written, accounted = conserved(first)
+    written, accounted = entry_totals(first)
 
     assert written > 0
     assert written == pytest.approx(accounted, rel=1e-9)
@@ -100,8 +100,8 @@ def test_entries_are_conserved_and_runs_repeat(engine: str, load: str) -> None:
 
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_nothing_idles_while_work_is_due(engine: str, load: str) -> None:
-    """Sampled over the run: if no job of a store runs, its picker has nothing to do; who is blocked waits for a job."""
+def test_no_store_idles_while_work_is_due(engine: str, load: str) -> None:
+    """At sampled times a store without running jobs has nothing to pick and no blocked writers."""
     phase = phase_of(engine, load)
     idle: list[str] = []
 
@@ -126,8 +126,8 @@ def test_nothing_idles_while_work_is_due(engine: str, load: str) -> None:
 
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_store_comes_to_rest(engine: str, load: str) -> None:
-    """Once nobody writes, everything in memory is flushed and all jobs end: no lock and no pause lasts for ever."""
+def test_all_jobs_end_after_the_last_write(engine: str, load: str) -> None:
+    """After the last write all memtables are flushed and all jobs end: no file stays busy and no job stays paused."""
     phase = phase_of(engine, load)
     phase.run()
     phase.clients.stop()
@@ -145,12 +145,12 @@ def test_a_store_comes_to_rest(engine: str, load: str) -> None:
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_newest_version_is_found(engine: str, load: str) -> None:
-    """Every key that was ever written is found in its newest version, halted and discarded jobs notwithstanding."""
+    """Every written key is found in its newest version, also after halted and discarded jobs."""
     phase = phase_of(engine, load, "keys=exact")
     store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()
-    dropped = store.recorder.entries_dropped_by_drop > 0  # FIFO: old versions are meant to go
+    dropped = store.recorder.entries_dropped_by_drop > 0  # FIFO deletes old versions
     keys = np.random.default_rng(1).choice(sorted(shadow.latest), size=LOOKUPS, replace=False).tolist()
     wrong = {key: (shadow.find(store, key), shadow.latest[key]) for key in keys}
     wrong = {key: pair for key, pair in wrong.items() if pair[0] != pair[1] and not (dropped and pair[0] is None)}
@@ -160,8 +160,8 @@ def test_the_newest_version_is_found(engine: str, load: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_was_deleted_stays_deleted(engine: str) -> None:
-    """No merge, move or link drops a tombstone that still hides an older version in a deeper level or an older run."""
+def test_deleted_keys_stay_deleted(engine: str) -> None:
+    """No compaction, move or link drops a tombstone that hides an older version in a deeper level or older run."""
     deletes = (
         "workload.num=20000", "workload.duration=12s", "workload.update=0.6", "workload.delete=0.4",
         "engine.options.write_buffer_size=256KiB",
@@ -178,8 +178,8 @@ def test_what_was_deleted_stays_deleted(engine: str) -> None:
     assert {} == {key: v for key, v in found.items() if v not in (None, shadow.latest[key])}
 
 
-def test_jobs_are_halted_and_discarded_in_these_runs() -> None:
-    """The runs above exercise preemption: SILK's have jobs that were halted, and some that lost their inputs."""
+def test_these_runs_halt_and_discard_jobs() -> None:
+    """The runs of SILK in these tests contain halted jobs and jobs discarded because they lost their inputs."""
     jobs = [run(config("silk", load)).jobs for load in LOADS]
 
     assert sum(float(j["halted_s"].sum()) for j in jobs) > 0

@@ -1,4 +1,4 @@
-"""Every golden text of an engine: tests/testdata/engines/<engine>.txt, readable questions to its five policies."""
+"""Golden texts of engines: tests/testdata/engines/<engine>.txt with readable commands for the five policies."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ GOLDENS = sorted((Path(__file__).parents[1] / "testdata" / "engines").glob("*.tx
 
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda p: p.stem)
 def test_golden(path: Path) -> None:
-    """Every answer in the text is what the engine's policies answer."""
+    """The engine's policies give every answer of the golden text."""
     run_golden(path, EngineSession().commands())
 
 
-def test_there_are_goldens() -> None:
-    """The folder is found: an empty list would test nothing."""
+def test_goldens_exist() -> None:
+    """The directory contains golden texts, so the test above is not empty."""
     assert len(GOLDENS) >= 3

@@ -1,4 +1,4 @@
-"""Lazy leveling: the worked sequence of its specification, its costs, and the how-to page that shows its code."""
+"""Lazy leveling: the worked sequence of its specification, its costs, and the how-to page with its code."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from running import configuration
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "add-an-engine.md"
 SHOWN = re.compile(r"^<!-- the whole of (\S+) -->\n+```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""A file that the page shows, and the text that it shows."""
+"""A file shown on the page, and the shown text."""
 BYTES = 100
 """Bytes of a flush in the sequences."""
 
 
 class Steps:
-    """A store whose jobs take no time: flushes of distinct keys, then all that the picker asks for."""
+    """A store whose jobs take no time: flushes of distinct keys, each followed by all compactions that are due."""
 
     def __init__(self, ratio: int, tiered: bool = False) -> None:
         self.picker = LazyLevelingPicker(ratio, BYTES, tiered)
         self.tree = Tree(num_levels=5)
         self.written = [0] * 5
-        """Flushes' worth of bytes written to each level."""
+        """Bytes written to each level, in flushes."""
         self._numbers = count(1)
 
     def flush(self) -> None:
-        """One memtable of keys that spread over the whole key space."""
+        """Flush one memtable with keys from the whole key space, then compact."""
         number = next(self._numbers)
         self._write(0, np.array([number, 10_000 + number]), BYTES)
         while not isinstance(pick := self.picker.pick(self.tree, (), 0.0), DoNothing):
             self._do(pick)
 
     def state(self) -> str:
-        """Sizes of runs per level, as the specification writes them; L0 is its level 1."""
+        """Return the sizes of sorted runs per level in the form of the specification; L0 is its level 1."""
         levels = [" ".join("1" for _ in self.tree.l0)]
         for level in range(1, self.tree.num_levels):
             levels.append(" ".join(str(run.size_bytes // BYTES) for run in self.tree.runs(level)))
@@ -69,9 +69,9 @@ class Steps:
 
 
 def test_the_worked_sequence() -> None:
-    """T = 4: states after the flushes that it lists from the fourth on, before which L0 is the only level.
+    """With T = 4 the tree has the listed states from the fourth flush on; before, L0 is the only level.
 
-    See (behaviour/lazy-leveling.md, Lazy leveling sequences).
+    Source: (behaviour/lazy-leveling.md, Lazy leveling sequences).
     """
     steps, states = Steps(4), {}
     for n in range(1, 35):
@@ -84,12 +84,12 @@ def test_the_worked_sequence() -> None:
         28: "- / 4 4 4 / 16", 31: "1 1 1 / 4 4 4 / 16", 32: "- / - / 32",
     }  # fmt: skip
     assert expected == {n: states[n] for n in expected}
-    # 36 and 48 at the lower levels in all; the 16 that level 3 begins with were written to level 2 and moved
+    # in all 36 and 48 to the lower levels; the first 16 of level 3 were written to level 2 and moved
     assert [34, 36 + 16, 48 - 16, 0, 0] == steps.written
 
 
-def test_tiering_is_the_same_with_runs_in_the_last_level() -> None:
-    """K = Z = 3 (behaviour/lazy-leveling.md, Lazy leveling sequences)."""
+def test_tiering_keeps_runs_in_the_last_level() -> None:
+    """With K = Z = 3 the states are those of tiering (behaviour/lazy-leveling.md, Lazy leveling sequences)."""
     steps, states = Steps(4, tiered=True), {}
     for n in range(1, 21):
         steps.flush()
@@ -102,9 +102,9 @@ def test_tiering_is_the_same_with_runs_in_the_last_level() -> None:
 
 @pytest.mark.parametrize(("tiered", "last"), [(False, 9 / 2), (True, 0.9)])
 def test_write_amplification(tiered: bool, last: float) -> None:
-    """T = 10, three levels: 1 for flushes, (T-1)/T for the level between, (T-1)/2 for a last level that fills.
+    """With T = 10 and three levels W-Amp is 1 for flushes, plus (T-1)/T, plus (T-1)/2 for a last level that fills.
 
-    See (behaviour/lazy-leveling.md, Lazy leveling costs).
+    Source: (behaviour/lazy-leveling.md, Lazy leveling costs).
     """
     steps = Steps(10, tiered)
     for _ in range(999):
@@ -120,18 +120,18 @@ STORE = (
     "engine.options.max_bytes_for_level_multiplier=4", "engine.options.max_background_jobs=4",
     "engine.options.level_compaction_dynamic_level_bytes=false", "device=samsung_970_pro", "device.write_cap=60MiB/s",
 )  # fmt: skip
-"""300 memtables: three or four levels at T = 4, at a rate that leaves time for all that is due."""
+"""300 memtables make three or four levels at T = 4; the rate leaves time for all due compactions."""
 
 
 def simulated(*overrides: str) -> Result:
-    """A small store under an engine."""
+    """Return a run of a small store."""
     return run(configuration(*STORE, *overrides))
 
 
 def test_lazy_leveling_writes_less_than_leveling_and_more_than_tiering() -> None:
-    """Write cost: tiering < lazy < leveling; space of lazy leveling is near leveling's.
+    """W-Amp is ordered tiering < lazy leveling < leveling; space amplification is lower than with tiering.
 
-    See (behaviour/lazy-leveling.md, Lazy leveling costs).
+    Source: (behaviour/lazy-leveling.md, Lazy leveling costs).
     """
     tiering = simulated("engine=lazy_leveling", "engine.picker.tiered_last_level=true").summary
     lazy = simulated("engine=lazy_leveling").summary
@@ -143,8 +143,8 @@ def test_lazy_leveling_writes_less_than_leveling_and_more_than_tiering() -> None
     assert tiering["space_amplification"] > lazy["space_amplification"]
 
 
-def test_the_page_shows_the_files_that_are_there() -> None:
-    """docs/how-to/add-an-engine.md prints the engine's files, whole and unchanged: what is read there is what runs."""
+def test_the_page_shows_the_engines_files() -> None:
+    """docs/how-to/add-an-engine.md shows the engine's files, complete and unchanged."""
     shown = dict(SHOWN.findall(PAGE.read_text(encoding="utf-8")))
 
     assert {

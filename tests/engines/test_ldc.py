@@ -1,6 +1,6 @@
-"""LDC's mechanism: links cost nothing, merges are small, and there is half as much to do.
+"""LDC's mechanism: links cost no I/O, merges are small, and compaction I/O is halved.
 
-See (background/ldc.md, The arithmetic).
+Source: (background/ldc.md, The arithmetic).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ COMMON = (
 PACED = (
     *COMMON, "workload=filluniquerandom", "workload.num=1M", "workload.benchmark_write_rate_limit=10MB/s",
 )  # fmt: skip
-"""The same inserts for both engines, at a rate that neither has to hold back: 1 GB into four levels."""
+"""The same inserts for both engines at a rate without stalls: 1 GB into four levels."""
 FANOUT = 4
 FULL = (
     *COMMON, "workload=overwrite", "workload.num=200000", "workload.duration=120s",
     "workload.benchmark_write_rate_limit=5MB/s", f"engine.options.max_bytes_for_level_multiplier={FANOUT}",
 )  # fmt: skip
-"""Three times a store whose L1 to L3, of 10, 40 and 160 MiB, are full: each level is the fan-out times the one above."""
+"""Writes three times the size of a store whose L1 to L3 (10, 40 and 160 MiB) are full."""
 READING = (
     "device=nvme", "device.page_cache=64MiB", "workload=ycsb_a", "workload.recordcount=200000", "workload.loaded=false",
     "workload.requestdistribution=uniform", "workload.value_size=1000", "workload.operationcount=400000",
@@ -49,38 +49,38 @@ READING = (
 
 @lru_cache
 def result(*overrides: str) -> Result:
-    """A run, shared between tests."""
+    """Return a run, shared between tests."""
     return run(configuration(*overrides))
 
 
 def paced(engine: str) -> Result:
-    """An engine under the paced load."""
+    """Return the run of an engine under the paced load."""
     return result(f"engine={engine}", *PACED)
 
 
 def deep_compactions(of: Result) -> np.ndarray:
-    """Which jobs rewrote files below L1."""
+    """Return a mask of the jobs that rewrote files below L1."""
     return (np.asarray(of.jobs["kind"]) == "compaction") & (np.asarray(of.jobs["output_level"]) >= 2)
 
 
-def moved(of: Result) -> int:
-    """Bytes that compactions read and wrote."""
+def io_bytes(of: Result) -> int:
+    """Return the bytes that compactions read and wrote."""
     return int(of.summary["compaction_read_bytes"] + of.summary["compaction_write_bytes"])
 
 
 def busy_s(of: Result) -> float:
-    """Time for which the background thread had something to do."""
+    """Return the time in s for which the background thread was busy."""
     jobs = of.jobs
     return float((jobs["end_s"] - jobs["start_s"] - jobs["halted_s"]).sum())
 
 
 def test_compaction_io_is_about_halved() -> None:
-    """The same inserts: LDC moves half as many bytes or fewer."""
-    assert 0.2 < moved(paced("ldc")) / moved(paced("leveldb")) < 0.6
+    """For the same inserts LDC reads and writes at most 60 % of the bytes."""
+    assert 0.2 < io_bytes(paced("ldc")) / io_bytes(paced("leveldb")) < 0.6
 
 
 def test_jobs_are_small() -> None:
-    """A merge of UDC reads a file and the fan-out times as much below it; one of LDC a file and its slices, about 2b."""
+    """A compaction of UDC reads a file and the fan-out times as much below it; one of LDC about two files' worth."""
     udc, ldc = result("engine=leveldb", *FULL), result("engine=ldc", *FULL)
     udc_read = np.asarray(udc.jobs["read_bytes"])[deep_compactions(udc)].mean() / FILE_BYTES
     ldc_read = np.asarray(ldc.jobs["read_bytes"])[deep_compactions(ldc)].mean() / FILE_BYTES
@@ -90,12 +90,12 @@ def test_jobs_are_small() -> None:
 
 
 def test_the_thread_is_free_more_often() -> None:
-    """Half the work takes half the time of the one thread."""
+    """LDC's background thread is busy for less than 60 % of UDC's time."""
     assert busy_s(paced("ldc")) < 0.6 * busy_s(paced("leveldb"))
 
 
-def test_links_move_nothing_and_are_all_merged_in_time() -> None:
-    """Links have no I/O; frozen files take little space; every frozen file has slices left (checked at each install)."""
+def test_links_have_no_io_and_are_merged_later() -> None:
+    """Links have no I/O, frozen files take little space, and each has slices left (checked at each install)."""
     ldc = paced("ldc")
     kind = np.asarray(ldc.jobs["kind"])
     udc_bytes, ldc_bytes = paced("leveldb").summary["live_bytes"], ldc.summary["live_bytes"]
@@ -107,9 +107,9 @@ def test_links_move_nothing_and_are_all_merged_in_time() -> None:
 
 
 def test_lookups_go_through_slices_but_filters_keep_blocks_out() -> None:
-    """More runs per lookup than with UDC, and nearly as many blocks.
+    """Lookups search more runs than with UDC but read nearly as many blocks.
 
-    Runs are those at the end of a run, where L0 has few files or many as it happens: the mean of several runs is compared.
+    Runs are those at the end of a run, where the number of L0 files is random, so the mean of several runs is compared.
     """
     ldc, udc = ([result(f"engine={name}", *READING, f"seed={seed}") for seed in range(1, 6)] for name in ("ldc", "leveldb"))
 
@@ -121,7 +121,7 @@ def test_lookups_go_through_slices_but_filters_keep_blocks_out() -> None:
 
 
 def test_the_threshold_follows_throughput() -> None:
-    """LDC-adaptive changes T_s while it runs and does not lose against the fixed one by more than a tenth."""
+    """LDC-adaptive changes T_s during the run and loses at most a tenth of the throughput of a fixed T_s."""
     adaptive, fixed = result("engine=ldc_adaptive", *READING), result("engine=ldc", *READING)
 
     assert adaptive.summary["ops_per_s"] > 0.9 * fixed.summary["ops_per_s"]
@@ -129,7 +129,7 @@ def test_the_threshold_follows_throughput() -> None:
 
 
 def test_formulas() -> None:
-    """The paper's own examples (behaviour/evaluations.md, LDC's evaluation)."""
+    """The formulas give the paper's own examples (behaviour/evaluations.md, LDC's evaluation)."""
     assert mix_throughput(0.5, 10.0, 1.0) == pytest.approx(1.82, abs=0.005)
     assert mix_throughput(0.5, 5.0, 2.0) == pytest.approx(2.86, abs=0.005)
     assert mix_throughput(0.5, 5.0, 2.0) / mix_throughput(0.5, 10.0, 1.0) == pytest.approx(1.57, abs=0.005)
@@ -143,8 +143,8 @@ def test_formulas() -> None:
     assert slow / write_tail_latency_s(10, 1, 2e6, 200e6, 50e6, linked=True) == pytest.approx(5.5)
 
 
-def test_a_mix_obeys_the_formula() -> None:
-    """A closed-loop client's mix is the harmonic mean of its parts: time per read and per write add up."""
+def test_a_mix_has_the_harmonic_mean() -> None:
+    """In a closed loop times per read and per write add up, so a mix has the harmonic mean of both throughputs."""
     common = ("engine=leveldb", "device=nvme", "device.page_cache=1GiB", "workload=readrandomwriterandom",
               "workload.num=20000", "workload.value_size=100", "workload.duration=1s")  # fmt: skip
     parts = [result(*common, f"workload.readwritepercent={percent}").summary["ops_per_s"] for percent in (0, 100, 50)]
@@ -153,7 +153,7 @@ def test_a_mix_obeys_the_formula() -> None:
 
 
 def test_seeks_link_or_merge() -> None:
-    """A file that lookups search in vain is linked if it has no slices, else merged with them."""
+    """A file whose seeks are used up is linked if it has no slices, else merged with them."""
     tree, running = parse_tree(
         ["frozen: 9[0-39]=100", "L1: 5[0-49]=100{9:0-39} 4[50-99]=100", "L2: 3[0-60]=100 2[70-99]=100"]
     )
@@ -167,8 +167,8 @@ def test_seeks_link_or_merge() -> None:
     assert "link L1->L2 SeekCompaction score=0 next=100\n  L1: 4\n  L2: 3 2" == show_pick(picker.pick(tree, running, 0.0))
 
 
-def test_flushes_stay_in_l0_while_anything_is_frozen() -> None:
-    """A file put between two others would take over keys for which slices wait at its right neighbour."""
+def test_flushes_stay_in_l0_while_files_are_frozen() -> None:
+    """A file flushed between two others would cover keys for which its right neighbour has slices."""
     tree, _ = parse_tree(["frozen: 9[12-20]=100", "L1: 5[0-10]=100 4[50-60]=100{9:12-20}"])
     free, _ = parse_tree(["L1: 5[0-10]=100 4[50-60]=100"])
     engine = engine_of("engine=ldc")
@@ -178,7 +178,7 @@ def test_flushes_stay_in_l0_while_anything_is_frozen() -> None:
 
 
 def test_slices_are_read_with_their_file() -> None:
-    """A merge reads its file and its slices; a slice comes from memory if its source is there."""
+    """A merge reads its file and its slices; a slice is in memory if its source file is."""
     tree, _ = parse_tree(["frozen: 9[12-20]=100", "L1: 5[0-10]=100 4[50-60]=100{9:12-20}"])
     file = tree.levels[1].files[1]
     (part,) = file.slices
@@ -191,8 +191,8 @@ def test_slices_are_read_with_their_file() -> None:
     assert 0 == cache.missing_bytes([file])
 
 
-def test_without_a_page_cache_the_device_reads_what_merges_read() -> None:
-    """Both engines: no byte of a merge's inputs comes from nowhere."""
+def test_without_a_page_cache_the_device_reads_all_inputs() -> None:
+    """Without a page cache the device reads every input byte of compactions, for both engines."""
     for engine in ("leveldb", "ldc"):
         found = result(f"engine={engine}", *PACED, "workload.num=200k", "device.page_cache=0").summary
         assert found["device_bytes_read"] == pytest.approx(found["compaction_read_bytes"], rel=0.01), engine

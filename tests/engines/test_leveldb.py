@@ -1,6 +1,6 @@
-"""LevelDB's mechanism: one thread, flushes inside merges, a millisecond per write, seeks.
+"""LevelDB's mechanism: one thread, flushes inside compactions, a sleep of 1 ms per write, seek compactions.
 
-See (behaviour/leveldb.md, LevelDB rules).
+Source: (behaviour/leveldb.md, LevelDB rules).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ pytestmark = pytest.mark.xdist_group("leveldb")  # one process computes the runs
 THROTTLED = (
     "experiment=leveldb_throttled", "workload.duration=20s", "keys.samples_per_file=256",
 )  # fmt: skip
-"""LevelDB in a disk's cap, as in the recorded runs, shortened."""
+"""LevelDB under a write cap, as in the recorded runs, shortened."""
 READS = (
     "engine=leveldb", "device=nvme", "device.page_cache=4GiB", "workload=readrandom", "workload.num=200000",
     "workload.value_size=1000", "workload.duration=20s", "keys.samples_per_file=256",
 )  # fmt: skip
-"""Nothing but lookups, in a store that is at rest in three levels."""
+"""A workload of lookups only, in a store with three levels and no due compaction."""
 
 
 @lru_cache
 def result(*overrides: str) -> Result:
-    """A run, shared between tests."""
+    """Return a run, shared between tests."""
     return run(configuration(*overrides))
 
 
@@ -41,18 +41,18 @@ def result(*overrides: str) -> Result:
     ("buffer", "key", "value", "entries"),
     [(4 << 20, 16, 100, 28_240), (2 << 20, 16, 100, 14_127), (4 << 20, 16, 1024, 3_892), (4 << 20, 24, 1000, 3_950)],
 )
-def test_a_memtable_holds_what_the_arena_lets_in(buffer: int, key: int, value: int, entries: int) -> None:
-    """The expected counts (behaviour/leveldb.md, LevelDB memtable), within 0.3 %."""
+def test_entries_of_a_memtable(buffer: int, key: int, value: int, entries: int) -> None:
+    """Entries are the expected counts (behaviour/leveldb.md, LevelDB memtable), within 0.3 %."""
     assert leveldb_memtable_entries(buffer, key, value) == pytest.approx(entries, rel=3e-3)
 
 
 def test_a_recorded_memtable() -> None:
-    """The recorded runs flush files of 3983 entries of 16 + 1000 bytes (4106300 bytes at 1031 each), within 0.3 %."""
+    """Recorded runs flush files of 3983 entries of 16 + 1000 bytes (4106300 bytes at 1031 each), within 0.3 %."""
     assert leveldb_memtable_entries(4 << 20, 16, 1000) == pytest.approx(4106300 / 2123650 * 2060, rel=3e-3)
 
 
-def test_one_thread_does_everything() -> None:
-    """No two jobs at the same time, but for a flush inside a merge, which stands still meanwhile."""
+def test_one_thread_runs_all_jobs() -> None:
+    """No two jobs run at the same time, except a flush inside a compaction, which is halted for it."""
     jobs = result(*THROTTLED).jobs
     kind = np.asarray(jobs["kind"])
     merge, flush = kind == "compaction", kind == "flush"
@@ -68,8 +68,8 @@ def test_one_thread_does_everything() -> None:
     assert float(jobs["halted_s"][merge].sum()) > 0.5 * (end - start)[flush][inside].sum()
 
 
-def test_writes_crawl_at_a_millisecond_and_burst_in_between() -> None:
-    """With eight files in L0 a lone writer gets through once per sleep; otherwise the memtables set the pace."""
+def test_writes_are_delayed_by_a_millisecond_or_run_at_full_speed() -> None:
+    """With eight files in L0 the writer sleeps 1 ms per write; otherwise only full memtables limit it."""
     rate = np.asarray(result(*THROTTLED).series["write_ops"], dtype=float)
 
     assert 0.3 < (rate < 1200).mean() < 0.9
@@ -77,17 +77,17 @@ def test_writes_crawl_at_a_millisecond_and_burst_in_between() -> None:
     assert rate.max() > 20_000
 
 
-def test_reads_in_vain_cause_compactions() -> None:
-    """Charged files are compacted when no level is over its target, and later lookups go through fewer files."""
-    seeking, deaf = result(*READS), result(*READS, "engine.picker.seek_compaction=false")
+def test_seeks_cause_compactions() -> None:
+    """Files without remaining seeks are compacted with no level above its target, so lookups search fewer files."""
+    with_seeks, without_seeks = result(*READS), result(*READS, "engine.picker.seek_compaction=false")
 
-    assert "SeekCompaction" in seeking.jobs["reason"].tolist()
-    assert 0 == len(deaf.jobs["reason"])
-    assert seeking.summary["block_cache"]["runs_per_read"] < 0.8 * deaf.summary["block_cache"]["runs_per_read"]
+    assert "SeekCompaction" in with_seeks.jobs["reason"].tolist()
+    assert 0 == len(without_seeks.jobs["reason"])
+    assert with_seeks.summary["block_cache"]["runs_per_read"] < 0.8 * without_seeks.summary["block_cache"]["runs_per_read"]
 
 
-def test_tables_beyond_the_table_cache_are_opened_again() -> None:
-    """A hundred tables of which thirty may be open: most lookups open one, which takes longer than the lookup itself."""
+def test_tables_beyond_the_table_cache_are_reopened() -> None:
+    """With a hundred tables and room for thirty most lookups open a table, which takes longer than the lookup."""
     few, all_open = result(*READS, "engine.options.max_open_files=40"), result(*READS)
 
     assert 0.0 == all_open.summary["block_cache"]["opens_per_read"]
@@ -97,7 +97,7 @@ def test_tables_beyond_the_table_cache_are_opened_again() -> None:
 
 
 def test_lookups_of_mapped_tables_read_around() -> None:
-    """A block that is not in memory brings 128 KiB with it; RocksDB's lookups read a block."""
+    """A miss in a mapped file reads 128 KiB; RocksDB's lookup reads a block."""
     cold = (*(o for o in READS if "page_cache" not in o), "device.page_cache=1MiB", "engine.options.cache_size=0")
     mapped = result(*cold, "engine.picker.seek_compaction=false").summary
     direct = result(*cold, "engine=rocksdb").summary
@@ -107,14 +107,14 @@ def test_lookups_of_mapped_tables_read_around() -> None:
     assert per_block[1] == pytest.approx(8 * 1024, rel=0.02)
 
 
-def test_nobody_else_pays_for_seeks() -> None:
-    """Engines whose picker does not count seeks have no such look at the tree: their runs are as before."""
+def test_only_leveldb_counts_seeks() -> None:
+    """LevelDB's picker counts seeks and RocksDB's does not."""
     assert isinstance(engine_of("engine=leveldb").picker, CountsSeeks)
     assert not isinstance(engine_of("engine=rocksdb").picker, CountsSeeks)
 
 
-def test_flushes_that_overlap_nothing_go_deep() -> None:
-    """Keys in order: every flush lands in L2, or L1 if L2 is in the way, and nothing is ever merged."""
+def test_flushes_without_overlap_go_to_l2() -> None:
+    """With keys in order every flush is written to L2, and there is no compaction."""
     ordered = result(
         "engine=leveldb", "device=nvme", "workload=fillseq", "workload.num=100000", "workload.value_size=1000"
     )
@@ -126,7 +126,7 @@ def test_flushes_that_overlap_nothing_go_deep() -> None:
 
 
 def test_a_flush_writes_every_version() -> None:
-    """A memtable of one hot key makes a file as large as any; RocksDB's is tiny. The merge drops the old versions."""
+    """A memtable with one hot key makes a full-size file; RocksDB's file is small. Compactions drop old versions."""
     hot = (
         "device=nvme", "workload=ycsb_a", "workload.recordcount=1000", "workload.loaded=false", "workload.value_size=1000",
         "workload.readproportion=0", "workload.updateproportion=1", "workload.operationcount=50000",
@@ -142,16 +142,16 @@ def test_a_flush_writes_every_version() -> None:
     assert leveldb.summary["live_entries"] < 0.5 * 50_000
 
 
-def test_what_has_used_up_its_seeks_is_compacted_last() -> None:
-    """Levels over their targets first; then the file, of L0 with all that overlap it. Those that are gone are skipped.
+def test_seek_compactions_have_the_lowest_priority() -> None:
+    """A seek compaction of L0 takes all overlapping files, if no level is above its target; deleted files are skipped.
 
-    See (behaviour/leveldb.md, LevelDB level and file choice).
+    Source: (behaviour/leveldb.md, LevelDB level and file choice).
     """
     tree, running = parse_tree(["L0: 9[0-20]=100 8[15-40]=100 7[60-80]=100", "L1: 5[10-50]=100", "L2: 3[0-99]=100"])
-    gone = parse_file("1[0-9]=100")
+    deleted = parse_file("1[0-9]=100")
     picker = engine_of("engine=leveldb").picker
     quiet = show_pick(picker.pick(tree, running, 0.0))
-    tree.exhausted = [(1, gone), (0, tree.l0[0])]
+    tree.exhausted = [(1, deleted), (0, tree.l0[0])]
     sought = show_pick(picker.pick(tree, running, 0.0))
     needed = picker.needs_compaction(tree, 0.0)
     tree.levels[1].mark(tree.levels[1].files, True)
@@ -162,10 +162,10 @@ def test_what_has_used_up_its_seeks_is_compacted_last() -> None:
     assert "nothing" == show_pick(picker.pick(tree, running, 0.0))
 
 
-def test_a_charge_goes_to_the_first_file_searched_in_vain() -> None:
-    """A lookup that finds its key in the first file, or has no second one, charges nobody.
+def test_a_seek_is_charged_to_the_first_searched_file() -> None:
+    """A lookup that searches several files charges the first one, which has at least 100 seeks.
 
-    See (behaviour/leveldb.md, LevelDB seeks).
+    Source: (behaviour/leveldb.md, LevelDB seeks).
     """
     tree, _ = parse_tree(["L0: 9[0-20/20]=100", "L1: 5[0-30/10]=100", "L2: 3[0-99]=100"])
 

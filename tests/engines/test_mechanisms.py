@@ -1,4 +1,4 @@
-"""What the store can do for engines: runs, slices, halted jobs, options that change. Each with an engine made for it."""
+"""Mechanisms of the store for engines, tested with minimal policies: runs, slices, halted jobs, changed options."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ SMALL = (
 
 
 def config(group: str, target: str, *more: str, **settings: Any) -> dict[str, Any]:
-    """A small run with one policy of `policy_fixture`."""
+    """Return a small run with one policy of `policy_fixture`."""
     configured = configuration(*SMALL, *more)
     configured["engine"][group] = {"_target_": f"policy_fixture.{target}", **settings}
     return configured
 
 
 def check_conserved(result: Result) -> None:
-    """What was flushed lives or was removed."""
+    """Check that flushed entries are live or were dropped by compactions."""
     jobs = result.jobs
     kind = np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"]))
     flushed = float(jobs["entries_out"][kind == "flush"].sum())
-    removed = float((jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum())
+    merged_away = float((jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum())
     assert flushed > 0
-    assert flushed == pytest.approx(result.summary["live_entries"] + removed, rel=1e-6)
+    assert flushed == pytest.approx(result.summary["live_entries"] + merged_away, rel=1e-6)
 
 
 def check_lookups(settings: dict[str, Any]) -> Shadow:
-    """Every key's newest version is found at the end of an exact run."""
+    """Check that an exact run finds every key's newest version at its end."""
     settings["keys"] = {**settings["keys"], "mode": "exact"}
     phase = Phase(settings, np.random.SeedSequence(3).spawn(SEEDS), ALLOWED)
     store = phase.families[0]
@@ -56,19 +56,19 @@ def check_lookups(settings: dict[str, Any]) -> Shadow:
     return shadow
 
 
-def test_levels_may_hold_several_runs() -> None:
-    """Tiering: runs pile up newest first, entries are conserved, lookups find the newest version."""
+def test_levels_may_contain_several_runs() -> None:
+    """With tiering below L0 entries are conserved and lookups find the newest version."""
     result = run(config("picker", "Stacking"), allowed=ALLOWED)
     check_conserved(result)
     check_lookups(config("picker", "Stacking"))
 
     assert "Tiering" in result.jobs["reason"].tolist()
     deep = np.asarray(result.jobs["start_level"]) > 0
-    assert deep.any(), "no level below L0 was ever full"
+    assert deep.any(), "no level below L0 was full at any time"
 
 
 def test_links_move_no_bytes_and_lose_no_keys() -> None:
-    """Links cost nothing on the device; merges read the file and its slices; lookups find slices before files."""
+    """A link reads and writes no bytes; merges read a file and its slices; lookups search slices before files."""
     result = run(config("picker", "Linking"), allowed=ALLOWED)
     check_conserved(result)
     check_lookups(config("picker", "Linking"))
@@ -79,8 +79,8 @@ def test_links_move_no_bytes_and_lose_no_keys() -> None:
     assert "SliceLinks" in jobs["reason"].tolist()
 
 
-def test_halted_and_discarded_jobs_lose_nothing() -> None:
-    """Every deep job is halted once and a third of them given up: the time shows, the entries do not."""
+def test_halted_and_discarded_jobs_lose_no_entries() -> None:
+    """If every deep job is halted once and a third of them discarded, no entries are lost; only time and bytes are."""
     result = run(config("scheduler", "Stepping"), allowed=ALLOWED)
     check_conserved(result)
     check_lookups(config("scheduler", "Stepping"))
@@ -92,7 +92,7 @@ def test_halted_and_discarded_jobs_lose_nothing() -> None:
 
 
 def test_a_tuner_changes_the_memtable_at_once() -> None:
-    """A smaller memtable is switched with what it has, a larger one goes on filling: flush sizes follow the schedule."""
+    """A smaller memtable size switches the active memtable, a larger one lets it fill: flush sizes follow the tuner."""
     mib = 1 << 20
     sizes = [mib, 4 * mib, 4 * mib, 4 * mib, mib]
     result = run(config("tuner", "Schedule", write_buffer_sizes=sizes), allowed=ALLOWED)
@@ -105,16 +105,16 @@ def test_a_tuner_changes_the_memtable_at_once() -> None:
     assert size[start > 6.0].max() == pytest.approx(small, rel=0.1)
 
 
-def test_the_fixture_is_importable() -> None:
-    """The policies above are refused unless their package is allowed by name."""
+def test_the_fixture_needs_permission() -> None:
+    """The policies of this test are refused unless their package is allowed by name."""
     assert (Path(__file__).parents[1] / "policy_fixture.py").exists()
     with pytest.raises(Exception, match="outside the allowed packages"):
         run(config("tuner", "Schedule", write_buffer_sizes=[1]))
 
 
 @pytest.mark.parametrize("placement", [Placement.NEW_RUN, Placement.SETTLE])
-def test_a_tombstone_stays_while_an_older_run_of_its_level_may_need_it(placement: Placement) -> None:
-    """A delete that becomes a newer run than one that holds its key is kept; one whose key is an input is not needed."""
+def test_a_tombstone_stays_while_an_older_run_has_its_key(placement: Placement) -> None:
+    """A tombstone in a newer run of a level stays while an older run has its key, and is dropped with that key."""
     old, deletes = _file(1, [10, 20]), _file(2, [20, 30], deleted=True)
     tree = Tree(num_levels=3)
     tree.install(added=[(1, [old]), (0, [deletes])])

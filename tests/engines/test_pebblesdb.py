@@ -1,6 +1,6 @@
-"""PebblesDB's mechanism: guards, appending instead of rewriting, and what that costs elsewhere.
+"""PebblesDB's mechanism: guards, appending instead of rewriting, and its costs for reads and memory.
 
-See (background/pebblesdb.md, What it changes).
+Source: (background/pebblesdb.md, What it changes).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LOAD = (
     "workload=filluniquerandom", "workload.num=1M", "workload.value_size=1000", "device=samsung_970_pro",
     "engine.options.write_buffer_size=1MiB", "engine.options.bloom_bits=10", "keys.samples_per_file=256",
 )  # fmt: skip
-"""A gigabyte; memtables and files are a quarter of PebblesDB's, and guards are as many as four gigabytes have twice over."""
+"""A load of 1 GB with memtables and files of a quarter of PebblesDB's, and twice the guards of 4 GB."""
 PEBBLES = (
     "engine=pebblesdb", "engine.options.target_file_size_base=16MiB", "engine.picker.top_level_bits=23",
 )  # fmt: skip
@@ -34,20 +34,20 @@ LEVELED = (
     "engine=rocksdb", "engine.options.target_file_size_base=512KiB", "engine.options.max_bytes_for_level_base=2.5MiB",
     "engine.options.level_compaction_dynamic_level_bytes=false", "engine.options.max_background_jobs=2",
 )  # fmt: skip
-"""Leveled compaction with a quarter of the sizes of LevelDB, PebblesDB's origin, and one thread for compactions as well."""
+"""Leveled compaction with a quarter of LevelDB's sizes (PebblesDB's origin), also with one compaction thread."""
 SLOW, FAST = "workload.benchmark_write_rate_limit=10MB/s", "workload.benchmark_write_rate_limit=20MB/s"
-"""What both can keep up with, and what leveled compaction cannot."""
+"""Write rates that both engines sustain, and that leveled compaction does not sustain."""
 
 
 @lru_cache
 def loaded(*overrides: str) -> Result:
-    """A load, once per process."""
+    """Return a load, simulated once per process."""
     return run(configuration(*LOAD, *overrides))
 
 
 @lru_cache
 def settled() -> Phase:
-    """A store after its load, at rest."""
+    """Return a store after its load, when no job is due."""
     config = configuration(*LOAD, *PEBBLES, SLOW, "workload.num=500k")
     phase = Phase(config, np.random.SeedSequence(1).spawn(SEEDS), ())
     phase.run()
@@ -55,8 +55,8 @@ def settled() -> Phase:
     return phase
 
 
-def test_guards_grow_denser_by_four_from_level_to_level() -> None:
-    """Of many keys 2^-(27 - 2i) are guards of level i, and a guard of one level is a guard of all deeper ones."""
+def test_each_level_has_four_times_the_guards_of_the_level_above() -> None:
+    """A share of 2^-(27 - 2i) of the keys are guards of level i, and guards of one level are guards of deeper ones."""
     fractions = hash_fractions(np.arange(1 << 22, dtype=np.int64))
     guards = Guards(27, 2)
     found = [np.flatnonzero(fractions < guards.probability(level, 1.0)) for level in range(7)]
@@ -66,8 +66,8 @@ def test_guards_grow_denser_by_four_from_level_to_level() -> None:
     assert guards.probability(6, 1.0) / guards.probability(5, 1.0) == pytest.approx(4.0)
 
 
-def test_a_carried_key_counts_for_all_that_it_stands_for() -> None:
-    """A code of 64 keys is a guard with the chance that one of the 64 is."""
+def test_a_sampled_key_is_a_guard_if_one_of_its_keys_is() -> None:
+    """A code that represents 64 keys is a guard with the probability that one of the 64 is."""
     fractions = hash_fractions(np.arange(1 << 18, dtype=np.int64) << 7)
     guards = Guards(27, 2)
 
@@ -75,7 +75,7 @@ def test_a_carried_key_counts_for_all_that_it_stands_for() -> None:
 
 
 def test_a_compaction_appends() -> None:
-    """Each byte is written once per level; what is above one are guards that were inserted since, most of them deep."""
+    """Each byte is written about once per level; only guards inserted since cause rewrites, mostly in deep levels."""
     levels = {row["level"]: row for row in loaded(*PEBBLES, SLOW).summary["levels"]}
     moved = [levels[i] for i in range(1, 6)]
 
@@ -83,8 +83,8 @@ def test_a_compaction_appends() -> None:
     assert all(row["w_amp"] < 1.1 for row in moved[:3])
 
 
-def test_it_writes_less_than_leveled_compaction() -> None:
-    """At a rate that both sustain less is written; at twice that rate leveled compaction holds writers back."""
+def test_pebblesdb_writes_less_than_leveled_compaction() -> None:
+    """At a rate that both sustain PebblesDB writes less; at twice that rate leveled compaction stalls writes."""
     pebbles, leveled = (loaded(*engine, SLOW).summary for engine in (PEBBLES, LEVELED))
     assert pebbles["write_amplification"] < 0.8 * leveled["write_amplification"]
 
@@ -93,15 +93,15 @@ def test_it_writes_less_than_leveled_compaction() -> None:
     assert leveled["stall_fraction"] > 0.05
 
 
-def test_a_lookup_asks_more_runs() -> None:
-    """The price: while it is written a guard of every level holds two files or more, where leveled compaction has one."""
+def test_reads_search_more_runs() -> None:
+    """During writes a guard of every level has two files or more where leveled compaction has one sorted run."""
     pebbles, leveled = (_mean_runs(*engine, SLOW, "workload.num=300k") for engine in (PEBBLES, LEVELED))
 
     assert pebbles > 1.25 * leveled
 
 
 def _mean_runs(*overrides: str) -> float:
-    """Sorted runs that a scan has to merge, on average over a load."""
+    """Return the mean number of sorted runs that a scan has to merge during a load."""
     phase = Phase(configuration(*LOAD, *overrides), np.random.SeedSequence(1).spawn(SEEDS), ())
     tree, counts = phase.families[0].tree, []
 
@@ -115,8 +115,8 @@ def _mean_runs(*overrides: str) -> float:
     return float(np.mean(counts))
 
 
-def test_at_rest_no_guard_is_due() -> None:
-    """Files end at guards, and no guard has more than two."""
+def test_after_the_last_job_no_guard_is_due() -> None:
+    """Files end at guards, and no guard has more than two files."""
     store = settled().families[0]
     picker = store.latest_options.picker
     assert isinstance(picker, PebblesPicker)
@@ -130,20 +130,20 @@ def test_at_rest_no_guard_is_due() -> None:
     assert len(picker.guards.keys(store.tree, 6)) == pytest.approx(500_000 / 2**11, rel=0.4)
 
 
-def test_jobs_of_the_last_level_are_the_long_ones() -> None:
-    """One job takes all due guards of a level: the deeper, the longer it holds the only compaction thread."""
+def test_jobs_of_the_last_level_are_the_longest() -> None:
+    """One job takes all due guards of a level, so jobs of deep levels occupy the only compaction thread longest."""
     jobs = loaded(*PEBBLES, SLOW).jobs
-    merges = np.asarray(jobs["kind"]) == "compaction"
-    level, length = jobs["output_level"][merges], (jobs["end_s"] - jobs["start_s"])[merges]
+    is_compaction = np.asarray(jobs["kind"]) == "compaction"
+    level, length = jobs["output_level"][is_compaction], (jobs["end_s"] - jobs["start_s"])[is_compaction]
 
     assert length[level == 6].max() > 5 * np.median(length[level < 6])
-    running = np.lexsort((jobs["end_s"][merges], jobs["start_s"][merges]))
-    start, end = jobs["start_s"][merges][running], jobs["end_s"][merges][running]
-    assert (start[1:] >= end[:-1]).all(), "two compactions at once"
+    running = np.lexsort((jobs["end_s"][is_compaction], jobs["start_s"][is_compaction]))
+    start, end = jobs["start_s"][is_compaction][running], jobs["end_s"][is_compaction][running]
+    assert (start[1:] >= end[:-1]).all(), "two compactions at the same time"
 
 
 def test_memory_grows_with_the_files() -> None:
-    """Filters and indexes of all files stay in memory: 10 bits per entry, and an index entry per block."""
+    """Filters and indexes of all files stay in memory: 10 bits per entry and an index entry per block."""
     result = loaded(*PEBBLES, SLOW)
     memory, entries = result.summary["memory"], result.summary["live_entries"]
 
@@ -154,8 +154,8 @@ def test_memory_grows_with_the_files() -> None:
     assert memory["total_bytes"] == sum(v for k, v in memory.items() if k != "total_bytes")
 
 
-def test_seeks_empty_the_levels_in_long_jobs() -> None:
-    """While clients only seek, whole levels go down to the last, one long job after the other, and scans meet fewer runs."""
+def test_seeks_compact_all_levels_into_the_last() -> None:
+    """While clients only seek, long jobs compact whole levels down to the last, and scans merge fewer runs."""
     seeks = ("workload=seekrandom", "workload.num=500k", "workload.duration=20s", "prefill=filluniquerandom",
              "prefill.num=500k", "prefill.value_size=1000")  # fmt: skip
     driven, left_alone = (

@@ -1,4 +1,4 @@
-"""docs/reference/engines.md lists every engine and policy, in the words of its YAML."""
+"""docs/reference/engines.md lists every engine and policy with the description of its YAML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUP_NAMES = ("engine", *(f"engine/{group}" for group in GROUPS))
 
 
 def table(group: str) -> str:
-    """The entries of a group as a table."""
+    """Return the entries of a group as a Markdown table."""
     rows = [f"| `{group}=` | | source |", "|---|---|---|"]
     for entry in entries(group):
         page = ROOT / "docs" / "background" / f"{entry.name}.md"
@@ -27,7 +27,7 @@ def table(group: str) -> str:
 
 
 def citation(entry: Entry) -> str:
-    """What the entry cites, or the one that it builds on."""
+    """Return the citation of an entry, or of the entry that it inherits from."""
     for layer in reversed(inherited(entry)):
         found = yaml.safe_load(layer.text).get("citation")
         if found:
@@ -37,7 +37,7 @@ def citation(entry: Entry) -> str:
 
 @pytest.mark.parametrize("group", GROUP_NAMES)
 def test_every_entry_is_listed(group: str) -> None:
-    """The page has the table that the YAML files give. LSMLAB_REWRITE=1 writes it anew."""
+    """The page has the tables generated from the YAML files; LSMLAB_REWRITE=1 writes them."""
     pattern = re.compile(rf"(?<=<!-- entries of {group} -->\n\n).*?(?=\n\n|\n*\Z)", re.DOTALL)
     text = PAGE.read_text(encoding="utf-8")
     found = pattern.search(text)
@@ -48,6 +48,6 @@ def test_every_entry_is_listed(group: str) -> None:
         assert table(group) == found.group()
 
 
-def test_every_entry_says_what_it_is() -> None:
-    """A reader of `lsmlab list` learns something from each line."""
+def test_every_entry_has_a_description() -> None:
+    """Every entry has a description of at least 15 characters for `lsmlab list`."""
     assert [] == [f"{e.group}={e.name}" for group in GROUP_NAMES for e in entries(group) if len(e.description()) < 15]

@@ -1,6 +1,6 @@
-"""The auto-tuned limiter's mechanism: it follows its own queue, and costs little where it is wide.
+"""The auto-tuned rate limiter follows its own queue, and costs little if its bound is high.
 
-See (background/rocksdb_at.md, What it does).
+Source: (background/rocksdb_at.md, What it does).
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ COMMON = (
 
 
 def result(bound: str | None) -> Result:
-    """A writer at full speed on buffered files, under a limiter with this bound or none."""
+    """Return a run of a closed-loop writer with buffered files, under a limiter with this bound or without one."""
     if bound is None:
         return run(configuration(*COMMON, "engine=rocksdb"))
     return run(configuration(*COMMON, "engine=rocksdb_at", f"engine.options.rate_limiter_bytes_per_sec={bound}"))
 
 
-def test_a_wide_limiter_takes_little() -> None:
-    """Writers ask for a buffer at a time as they compute: a bucket that refills faster than that never runs empty."""
+def test_a_high_bound_costs_little_throughput() -> None:
+    """Jobs request one buffer at a time, so a limiter that refills faster than they compute never runs empty."""
     free, limited = result(None), result("100GB/s")
 
     assert limited.summary["ops_per_s"] > 0.8 * free.summary["ops_per_s"]
 
 
-def test_a_narrow_limiter_sets_the_pace() -> None:
-    """Under endless demand background writes go at the rate, which climbs from half of the bound by 5 % per 10 s."""
+def test_a_low_bound_limits_background_writes() -> None:
+    """Under saturation background writes follow the rate, which rises from half of the bound by 5 % per 10 s."""
     series = result("100MB/s").series
     written = series["write_bytes_flush_per_s"] + series["write_bytes_l0_per_s"] + series["write_bytes_deeper_per_s"]
     early, late = float(np.mean(written[2:9])), float(np.mean(written[51:59]))

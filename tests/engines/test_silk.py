@@ -1,8 +1,8 @@
-"""SILK's mechanism: order and pace, not less work. Scaled to a fifth of the paper's bandwidth.
+"""SILK's mechanism: order and pace of jobs, not less work; scaled to a fifth of the paper's bandwidth.
 
-See (background/silk.md, Where latency spikes come from).
+Source: (background/silk.md, Where latency spikes come from).
 
-T is 40 MB/s, memtables are 4 MB instead of 128, and the limiter refills as often as SILK measures, every 10 ms: with
+T is 40 MB/s and memtables have 4 MB instead of 128. The limiter refills every 10 ms, as often as SILK measures: with
 RocksDB's 100 ms a flush of 0.13 s would mostly wait for refills.
 """
 
@@ -19,7 +19,7 @@ from running import configuration
 pytestmark = pytest.mark.xdist_group("silk")  # one process computes the runs that these tests share
 
 PEAK_S = 20
-"""Valleys and peaks are of one length, a valley first."""
+"""Length of valleys and of peaks in s; the first one is a valley."""
 COMMON = (
     "engine=silk", "device=nvme", "device.write_cap=40MB/s", "workload=peaks_valleys", "host.cores=16",
     "engine.options.write_buffer_size=4MiB", "engine.options.target_file_size_base=4MiB",
@@ -37,20 +37,20 @@ SCALED = (
 
 @lru_cache
 def result(scheduler: str) -> Result:
-    """The run under a scheduler, on the same store and load."""
+    """Return the run with a scheduler, on the same store and load."""
     scaled = () if scheduler == "rocksdb" else SCALED
     return run(configuration(*COMMON, f"engine/scheduler={scheduler}", *scaled))
 
 
 def flush_s(scheduler: str) -> np.ndarray:
-    """Durations of the flushes, from start to commit."""
+    """Return the durations of the flushes in s, from start to commit."""
     jobs = result(scheduler).jobs
     flush = np.asarray(jobs["kind"]) == "flush"
     return np.asarray((jobs["end_s"] - jobs["start_s"])[flush])
 
 
-def test_flushes_take_the_same_time_whatever_else_runs() -> None:
-    """SILK's flush duration varies by a fifth or less between valley and peak; without SILK it varies fourfold."""
+def test_flush_duration_does_not_depend_on_other_jobs() -> None:
+    """With SILK the deviation of flush durations is below a fifth of the mean; without it they vary threefold."""
     silk, plain = flush_s("silk"), flush_s("rocksdb")
 
     assert silk.std() < 0.2 * silk.mean()
@@ -59,15 +59,15 @@ def test_flushes_take_the_same_time_whatever_else_runs() -> None:
     assert silk.max() < 0.6 * plain.max()
 
 
-def test_a_flush_has_the_first_claim_on_the_limit() -> None:
-    """A memtable of 4 MiB at I = 40 - 8 - 1 = 31 MB/s needs 0.135 s; no flush in a peak takes twice as long."""
+def test_a_flush_has_priority_within_the_limit() -> None:
+    """A memtable of 4 MiB at I = 40 - 8 - 1 = 31 MB/s needs 0.135 s; no flush takes twice as long."""
     expected_s = 4 * 2**20 / 31e6
 
     assert expected_s < flush_s("silk").max() < 2.0 * expected_s
 
 
-def test_deep_work_moves_into_valleys() -> None:
-    """The backlog is higher at each peak's end than at the end of the valley before it and of the one after it."""
+def test_deep_compactions_move_into_valleys() -> None:
+    """Pending bytes are higher at the end of each peak than at the end of the valleys before and after it."""
     pending = np.asarray(result("silk").series["pending_bytes"], dtype=np.float64)
     ends = pending[PEAK_S - 1 :: PEAK_S]
     peaks, valleys = ends[1::2], ends[0::2]
@@ -79,27 +79,27 @@ def test_deep_work_moves_into_valleys() -> None:
 
 
 def test_neither_half_alone_keeps_flushes_short() -> None:
-    """Bandwidth control without priorities starves flushes; priorities without it leave them to fight for the device."""
-    whole = flush_s("silk").max()
+    """Bandwidth control without priorities starves flushes; priorities without it let jobs compete for the device."""
+    silk_s = flush_s("silk").max()
 
-    assert flush_s("silk_bandwidth").max() > 1.7 * whole
-    assert flush_s("silk_priorities").max() > 1.7 * whole
+    assert flush_s("silk_bandwidth").max() > 1.7 * silk_s
+    assert flush_s("silk_priorities").max() > 1.7 * silk_s
 
 
-def test_l0_stays_low_and_victims_go_on() -> None:
-    """L0 is bounded by its trigger and what is flushed meanwhile; deep jobs are halted, and some lose their inputs."""
+def test_l0_stays_low_and_halted_jobs_resume() -> None:
+    """L0 stays near its trigger; deep jobs are halted and resumed, or discarded if they lose their inputs."""
     silk = result("silk")
     kind = np.asarray(silk.jobs["kind"])
 
     assert np.asarray(silk.series["l0_files"]).max() <= 8
     halted = np.asarray(silk.jobs["halted_s"]) > 0.0
-    assert {"compaction"} == set(kind[halted]), "who was halted, and not discarded at once, went on to its end"
+    assert {"compaction"} == set(kind[halted]), "halted jobs that were not discarded ended"
     assert int((kind == "discarded").sum()) > 0
     assert silk.summary["stall_fraction"] == 0.0
 
 
-def test_spikes_of_the_default_engine_come_from_coincidences() -> None:
-    """Without SILK the slowest tenth of the flushes meet more running compactions than the fastest tenth."""
+def test_slow_flushes_without_silk_overlap_more_compactions() -> None:
+    """Without SILK the slowest tenth of the flushes overlap more running compactions than the fastest tenth."""
     jobs, kind = result("rocksdb").jobs, np.asarray(result("rocksdb").jobs["kind"])
     compaction, flush = kind == "compaction", kind == "flush"
     starts, ends = np.asarray(jobs["start_s"]), np.asarray(jobs["end_s"])
@@ -115,7 +115,7 @@ def test_spikes_of_the_default_engine_come_from_coincidences() -> None:
 
 
 def test_divided_bandwidth_keeps_flushes_and_compactions_apart() -> None:
-    """Settings D, P, O: compactions never write more than their quarter, whatever flushes leave unused."""
+    """In settings D, P and O compactions never write more than their quarter, even if flushes use less than theirs."""
     divided = run(configuration(
         *COMMON, "engine/scheduler=silk_split", "engine.scheduler.total_bandwidth=40MB/s", "engine.scheduler.chunk=1MiB",
     ))  # fmt: skip

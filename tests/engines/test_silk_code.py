@@ -1,9 +1,9 @@
-"""What SILK's released code does, against the recorded runs (`experiment=silk_recorded`), by mechanism.
+"""SILK's released code against recorded runs (`experiment=silk_recorded`), by mechanism.
 
-See (background/silk_code.md, What it changes against RocksDB).
+Source: (background/silk_code.md, What it changes against RocksDB).
 
-A real run had 41 % of its time stalled with the limiter and 31 % without; with neither limiter nor thread rules it had
-no stall at all. The paper's rules on the same store and load must have none either.
+A real run was stalled for 41 % of its time with the limiter and 31 % without it; with neither limiter nor thread rules
+it had no stall. The paper's rules on the same store and load must have none either.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCALED = (
 
 
 def load(peak: float, valley: float) -> tuple[str, ...]:
-    """What a run was offered, in op/s: served operations and growth of the queue by the second (LATSEC lines)."""
+    """Return the offered op/s of a run: served operations plus growth of the queue per second (LATSEC lines)."""
     return f"workload.peak_rate={peak}", f"workload.valley_rate={valley}"
 
 
@@ -51,20 +51,20 @@ ARMS = {
 
 @lru_cache
 def result(arm: str) -> Result:
-    """An arm on the recorded store and load."""
+    """Return the run of an arm on the recorded store and load."""
     config = configuration("experiment=silk_recorded", *ARMS[arm])
     return run({**config, "checks": False})
 
 
 def compactions(arm: str) -> dict[str, np.ndarray]:
-    """Columns of the compactions that really merged."""
+    """Return the columns of the compactions, without trivial moves and discarded jobs."""
     jobs = result(arm).jobs
     chosen = np.asarray(jobs["kind"]) == "compaction"
     return {name: np.asarray(jobs[name])[chosen] for name in ("start_level", "start_s", "end_s", "pool")}
 
 
 def stalled_time(arm: str) -> tuple[float, float]:
-    """(seconds stalled, those in which no flush ran), in steps of 10 ms."""
+    """Return (seconds stalled, seconds stalled without a running flush), in steps of 10 ms."""
     of = result(arm)
     times = np.arange(0.0, of.summary["duration_s"], 0.01)
     stalled, flushing = np.zeros(len(times), dtype=bool), np.zeros(len(times), dtype=bool)
@@ -76,8 +76,8 @@ def stalled_time(arm: str) -> tuple[float, float]:
     return 0.01 * float(stalled.sum()), 0.01 * float((stalled & ~flushing).sum())
 
 
-def test_compactions_enter_the_flush_pool_and_most_are_not_of_l0() -> None:
-    """Real: 76 compactions on flush threads, 82 % of them not from L0 (prio2: 69, 78 %). All of L0's run there."""
+def test_most_compactions_in_the_flush_pool_are_not_from_l0() -> None:
+    """Real runs had 76 compactions on flush threads, 82 % not from L0 (prio2: 69, 78 %), and all of L0's."""
     for arm in ("silk2", "prio2"):
         jobs = compactions(arm)
         high = jobs["pool"] == "high"
@@ -88,29 +88,29 @@ def test_compactions_enter_the_flush_pool_and_most_are_not_of_l0() -> None:
         assert (high & from_l0).sum() > 0.8 * from_l0.sum()
 
 
-def test_no_flush_runs_in_most_of_the_stalled_time() -> None:
-    """Both flush threads compact while writers wait for a flush: real runs stall 31 % and 41 % of the time."""
+def test_in_most_of_the_stalled_time_no_flush_runs() -> None:
+    """Both flush threads compact while writes wait for a flush; real runs stall for 31 % and 41 % of the time."""
     pairs = [stalled_time(arm) for arm in ("silk2", "prio2")]
 
     assert min(stalled for stalled, _ in pairs) > 0.15 * result("silk2").summary["duration_s"]
     assert sum(unflushed for _, unflushed in pairs) > 0.5 * sum(stalled for stalled, _ in pairs)
 
 
-def test_the_papers_rules_do_not_starve_flushes() -> None:
-    """`silk` on the same store: no compaction of a deep level on the flush thread, no stall, and short flushes."""
+def test_the_papers_rules_cause_no_stall() -> None:
+    """With the paper's rules no deep compaction runs on the flush thread, and there is no stall."""
     jobs = compactions("paper")
 
     assert 0.0 == result("paper").summary["stall_fraction"]
     assert not ((jobs["pool"] == "high") & (jobs["start_level"] > 0)).any()
 
 
-def test_without_its_thread_rules_the_store_does_not_stall() -> None:
-    """Real: no stall with one flush and three compaction threads: the released scheduling is what stalls it."""
+def test_without_the_thread_rules_the_store_does_not_stall() -> None:
+    """As in the real run, one flush thread and three compaction threads of RocksDB cause no stall."""
     assert result("off").summary["stall_fraction"] < 0.02
 
 
-def test_the_limiter_makes_it_worse() -> None:
-    """Real: 31 % stalled without the limiter, 41 % with it; 33.6 and 26.5 MB/s written to the device."""
+def test_the_limiter_increases_stalls() -> None:
+    """The limiter adds stalls (real runs: from 31 % to 41 %) and lowers writes (from 33.6 to 26.5 MB/s)."""
     limited, free = result("silk2").summary, result("prio2").summary
 
     assert limited["stall_fraction"] > free["stall_fraction"]

@@ -1,6 +1,6 @@
-"""The settings of SILK's experiments reach the store as they are written down.
+"""The settings of SILK's experiments have the intended effect in the store.
 
-See (behaviour/evaluations.md, SILK's evaluation).
+Source: (behaviour/evaluations.md, SILK's evaluation).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ EXPERIMENTS = ("silk_peaks", "silk_breakdown", "silk_one_peak", "silk_production
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("engine", ["silk", "rocksdb"])
 def test_no_limit_is_changed_when_the_store_opens(name: str, engine: str) -> None:
-    """RocksDB makes its triggers and limits consistent; what an experiment says of them must be so beforehand."""
+    """RocksDB sanitises triggers and limits at open; those of an experiment need no change."""
     opened = make_engine(configuration(f"experiment={name}", f"engine={engine}")["engine"])
 
     assert not [note for note in opened.notes if "level0_" in note or "pending_compaction" in note]
 
 
 def test_ten_files_fill_l0_in_the_motivation() -> None:
-    """Writers stop at ten files of L0, without a slowdown before; elsewhere L0's limits are off."""
+    """Writes stop at ten L0 files without a slowdown before; in other experiments L0's limits are off."""
     options = make_engine(configuration("experiment=silk_motivation")["engine"]).options
     others = make_engine(configuration("experiment=silk_peaks", "engine=rocksdb")["engine"]).options
 
@@ -32,17 +32,18 @@ def test_ten_files_fill_l0_in_the_motivation() -> None:
     assert others.level0_stop_writes_trigger == 1_000_000
 
 
-def test_each_worker_has_a_queue_of_its_own() -> None:
-    """A write waits behind a read of its own worker, so one in ten takes as long as what is left of a read.
+def test_each_worker_has_its_own_queue() -> None:
+    """A write waits behind reads in its worker's queue, so its P99 is about a read's duration, unlike with one queue.
 
-    See (behaviour/evaluations.md, SILK's evaluation).
+    Source: (behaviour/evaluations.md, SILK's evaluation).
     """
     common = (
         "experiment=silk_motivation", "engine.options.disable_auto_compactions=true", "initial_tree=null", "workload.num=1M",
         "engine.options.cache_size=8MiB", "workload.duration=3s",
     )  # fmt: skip
     own, shared = (
-        run(configuration(*common, f"workload.queue_per_thread={each}")).summary["write_latency_s"] for each in ("true", "false")
+        run(configuration(*common, f"workload.queue_per_thread={own}")).summary["write_latency_s"]
+        for own in ("true", "false")
     )
     read_s = 120e-6
 
@@ -51,14 +52,14 @@ def test_each_worker_has_a_queue_of_its_own() -> None:
     assert 0.5 * read_s < own["p99"] < 5.0 * read_s
 
 
-def test_reads_beside_compactions_keep_up_with_what_clients_leave() -> None:
-    """YCSB F: where three compactions coincide, bandwidth control leaves the drive to 18 K reads/s; priorities alone do not."""
+def test_bandwidth_control_leaves_the_drive_to_reads() -> None:
+    """During three compactions of YCSB F bandwidth control leaves room for 18 K reads/s; priorities alone do not."""
     common = ("experiment=silk_ycsb", "workload.update=0", "workload.read_modify_write=0.5", "workload.duration=135s")
     variants = {
         "silk": ("engine=silk",), "bandwidth": ("engine=silk", "engine/scheduler=silk_bandwidth"),
         "priorities": ("engine=silk", "engine/scheduler=silk_priorities"), "rocksdb": ("engine=rocksdb",),
     }  # fmt: skip
-    limit = 200e6 - 18_000 * 1.5 * (8 + 1024)  # T - C: each operation reads, every other writes too
+    limit = 200e6 - 18_000 * 1.5 * (8 + 1024)  # T - C: each operation reads and every other one writes
     for name, overrides in variants.items():
         done = run(configuration(*common, *overrides))
         together = np.asarray(done.series["running_compactions"]) >= 3

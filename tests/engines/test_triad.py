@@ -1,6 +1,6 @@
-"""TRIAD's three techniques: what each changes in the store, and that nothing is lost.
+"""TRIAD's three techniques: the effect of each on the store, and that no entry is lost.
 
-See (background/triad.md, What it changes).
+Source: (background/triad.md, What it changes).
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ HOTSPOT = ("workload.distribution=hotspot", "workload.hot_keys=0.002", "workload
 OFF = (
     "engine.picker.hot_keys=false", "engine.picker.deferred_l0=false", "engine.picker.wal_as_l0=false",
 )  # fmt: skip
-"""The host alone."""
+"""RocksDB without any of the three techniques."""
 
 
 def only(technique: str) -> tuple[str, ...]:
-    """Overrides that leave one technique on."""
+    """Return overrides that leave one technique on."""
     return tuple(o for o in OFF if technique not in o)
 
 
 @lru_cache
 def result(*overrides: str) -> Result:
-    """A run of the common store."""
+    """Return a run of the common store."""
     return run(configuration(*COMMON, *overrides))
 
 
 def l0_compactions(of: Result) -> np.ndarray:
-    """Which jobs are compactions from L0 into a level below."""
+    """Return a mask of the compactions from L0 into a level below."""
     return (np.asarray(of.jobs["kind"]) == "compaction") & (of.jobs["start_level"] == 0) & (of.jobs["output_level"] > 0)
 
 
 def file(*keys: int) -> SortedFile:
-    """An L0 file of single keys."""
+    """Return an L0 file of single keys."""
     return SortedFile(1, min(keys), max(keys), 100, float(len(keys)), np.array(keys, dtype=np.int64))
 
 
-def test_the_overlap_ratio_is_the_share_that_a_merge_would_drop() -> None:
-    """Three keys in two files of two are a quarter less; files without common keys have ratio 0."""
+def test_the_overlap_ratio_is_the_share_of_duplicates() -> None:
+    """Three distinct keys in two files of two give 0.25; files without common keys give 0."""
     assert overlap_ratio([file(2, 4), file(4, 6)]) == pytest.approx(0.25)
     assert overlap_ratio([file(2, 4), file(6, 8)]) == 0.0
     assert overlap_ratio([]) == 0.0
 
 
 def test_hot_keys_are_the_most_updated_up_to_the_cap() -> None:
-    """Mean 3.25: keys with 4 and 8 updates are hot; a cap of one key leaves the hottest; equal counts make none hot."""
+    """With a mean of 3.25 keys with 4 and 8 updates are hot; a cap keeps the hottest; equal counts make no key hot."""
     picker_rules = Triad(least_cold=1, most_hot=0.5, most_hot_of="keys")
     updates, ones = np.array([1.0, 8.0, 4.0, 0.5]), np.ones(4)
 
@@ -83,9 +83,9 @@ def _hot(rules: Triad, updates: np.ndarray, keys: np.ndarray, entries: float) ->
 
 
 def test_hot_keys_in_memory_save_flushes_under_skew_only() -> None:
-    """200 keys take 80 % of the writes: of 980 in a memtable about 400 are distinct, of which about 200 are cold.
+    """200 keys get 80 % of the writes: of 980 in a memtable about 400 are distinct and about 200 of these cold.
 
-    Plain flushes write all of them, 0.4 per write; with the technique the cold ones, 0.2. Uniform keys: no effect.
+    Plain flushes write 0.4 entries per write, flushes of cold keys 0.2. With uniform keys there is no effect.
     """
     plain, hot = result(*HOTSPOT, *OFF).summary, result(*HOTSPOT, *only("hot_keys")).summary
     uniform, same = result(*OFF).summary, result(*only("hot_keys")).summary
@@ -95,8 +95,8 @@ def test_hot_keys_in_memory_save_flushes_under_skew_only() -> None:
     assert same["flush_bytes"] == pytest.approx(uniform["flush_bytes"], rel=0.02)
 
 
-def test_deferred_l0_waits_for_more_files_where_keys_differ() -> None:
-    """Uniform keys: every L0 compaction takes at least seven files, n_max + 1; without the rule some take four."""
+def test_deferred_l0_waits_for_more_files_if_keys_differ() -> None:
+    """With uniform keys every L0 compaction takes at least seven files (n_max + 1); without the rule some take four."""
     deferred, plain = result(*only("deferred_l0")), result(*OFF)
 
     assert deferred.jobs["input_files"][l0_compactions(deferred)].min() >= 7
@@ -104,17 +104,17 @@ def test_deferred_l0_waits_for_more_files_where_keys_differ() -> None:
 
 
 def test_l0_with_many_duplicates_does_not_wait() -> None:
-    """Keys of a hotspot smaller than a memtable come again in every file: four files are compacted."""
+    """Keys of a hotspot smaller than a memtable are in every file, so four files are compacted."""
     hotspot = ("workload.distribution=hotspot", "workload.hot_keys=0.005", "workload.hot_operations=0.95")
     deferred = result(*hotspot, *only("deferred_l0"))
 
     assert deferred.jobs["input_files"][l0_compactions(deferred)].min() < 7
 
 
-def test_the_log_as_l0_saves_the_values_of_flushes_and_reads_them_later() -> None:
-    """Flushes shrink to keys and offsets, a thirtieth of 1000 B values; L0 compactions wait for a read per value.
+def test_the_wal_as_l0_defers_writing_values_to_compactions() -> None:
+    """Flushes write only keys and offsets, below 6 % of the bytes; L0 compactions read each value from the WAL.
 
-    Without a cap, in which waiting and reading would overlap; a read of the device takes 80 us.
+    Without a cap, as waiting and reading would overlap; a read of the device takes 80 us.
     """
     free = "device.write_cap=null"
     in_wal, plain = result(free, *only("wal_as_l0")), result(free, *OFF)
@@ -133,7 +133,7 @@ def _l0_merging_s(of: Result) -> float:
 
 @pytest.mark.parametrize("technique", ["hot_keys", "deferred_l0", "wal_as_l0"])
 def test_the_newest_version_is_found(technique: str) -> None:
-    """Exact keys under skew: every key that was ever written is found in its newest version."""
+    """With exact keys under skew every written key is found in its newest version."""
     config = configuration(*COMMON, *SKEWED, *only(technique), "workload.num=20000", "workload.duration=15s", "keys=exact")
     phase = Phase(config, np.random.SeedSequence(7).spawn(SEEDS), ())
     phase.preload()
@@ -147,10 +147,10 @@ def test_the_newest_version_is_found(technique: str) -> None:
     assert {} == {key: pair for key, pair in wrong.items() if pair[0] != pair[1]}
 
 
-def test_triad_postpones_and_the_backlog_comes_back() -> None:
-    """SILK's criticism: L0 is kept fuller than without the rule, so each L0 compaction is larger.
+def test_deferred_l0_makes_compactions_larger() -> None:
+    """As SILK's authors criticise, L0 is fuller than without the rule, so each L0 compaction is larger.
 
-    See (background/triad.md, What it changes).
+    Source: (background/triad.md, What it changes).
     """
     deferred, plain = result(*only("deferred_l0")), result(*OFF)
 

@@ -1,9 +1,10 @@
-"""vLSM's mechanism: thin chains of compactions, and stalls as long as the chains behind them.
+"""vLSM's mechanism: small chains of compactions, and stalls as long as their chains.
 
-See (background/vlsm.md, Arithmetic) and (behaviour/evaluations.md, vLSM's evaluation).
+Sources: (background/vlsm.md, Arithmetic) and (behaviour/evaluations.md, vLSM's evaluation).
 
-The stores are a sixteenth of the evaluation's: RocksDB-IO has files of 4 MiB and an L1 of 16 MiB, vLSM files of 0.5 MiB and
-an L1 of 4 MiB; both have an L2 of 128 MiB, an L0 of 16 MiB and a gigabyte below. Clients update at full speed.
+The stores have a sixteenth of the evaluation's size: RocksDB-IO has files of 4 MiB and an L1 of 16 MiB, vLSM files of
+0.5 MiB and an L1 of 4 MiB; both have an L2 of 128 MiB, an L0 of 16 MiB and a gigabyte below. Clients update in a closed
+loop.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ COMMON = (
 
 
 def sizes(kib: int) -> tuple[str, ...]:
-    """Memtables and SSTs of a size, and an L0 of 16 MiB of them."""
+    """Return options for memtables and SST files of a size, and an L0 of 16 MiB of them."""
     files = 16 * 1024 // kib
     options = {"write_buffer_size": f"{kib}KiB", "target_file_size_base": f"{kib}KiB",
                "level0_slowdown_writes_trigger": files, "level0_stop_writes_trigger": files}  # fmt: skip
@@ -42,31 +43,31 @@ def sizes(kib: int) -> tuple[str, ...]:
 
 
 def rocksdb_io(kib: int) -> tuple[str, ...]:
-    """The overrides of RocksDB-IO whose L0 and L1 have 16 MiB, whatever the SST size."""
+    """Return the overrides of RocksDB-IO with 16 MiB in L0 and in L1 for any SST size."""
     trigger = f"engine.options.level0_file_num_compaction_trigger={16 * 1024 // kib}"
     return ("engine=rocksdb_io", *sizes(kib), trigger, "engine.options.max_bytes_for_level_base=16MiB")
 
 
 def vlsm(kib: int, *more: str) -> tuple[str, ...]:
-    """The overrides of vLSM with an L2 of 128 MiB."""
+    """Return the overrides of vLSM with an L2 of 128 MiB."""
     return ("engine=vlsm", *sizes(kib), "engine.picker.l2_capacity=128MiB", "engine.picker.overflow_limit=4MiB", *more)
 
 
 @lru_cache
 def result(*overrides: str) -> Result:
-    """A run on the small stores."""
+    """Return a run on the small stores."""
     return run(configuration(*COMMON, *overrides))
 
 
 def stalls(*overrides: str) -> tuple[np.ndarray, np.ndarray]:
-    """(length in seconds, chain bytes) of the stalls that waited for a compaction."""
+    """Return (length in s, chain bytes) of the stalls that waited for a compaction."""
     rows = [(s["end_s"] - s["start_s"], s["chain_bytes"]) for s in result(*overrides).stalls if s["chain_bytes"]]
     table = np.array(rows, dtype=np.float64)
     return table[:, 0], table[:, 1]
 
 
 def two_levels(level: int, file_mib: int, size_mib: int, growth: int) -> Tree:
-    """A tree of two full levels, the lower one `growth` times as large, in files of one size over even ranges."""
+    """Return a tree of two full levels, the lower one `growth` times as large, with files of one size."""
     tree, space, number = Tree(7), 1 << 40, iter(range(10**6))
     for target, size in ((level, size_mib), (level + 1, growth * size_mib)):
         bounds = np.linspace(0, space, size // file_mib + 1).astype(np.int64).tolist()
@@ -77,7 +78,7 @@ def two_levels(level: int, file_mib: int, size_mib: int, growth: int) -> Tree:
 
 
 def moved_bytes(engine: str, tree: Tree, level: int, file_mib: int, batch_mib: int) -> int:
-    """Bytes of the lower level that are rewritten until so much of the upper one has moved."""
+    """Return the rewritten bytes of the lower level for compacting `batch_mib` of the upper level."""
     options = (f"engine.options.target_file_size_base={file_mib}MiB", "engine.options.max_bytes_for_level_multiplier=8")
     picker = engine_of(f"engine={engine}", *options).picker
     assert isinstance(picker, LeveledPicker)
@@ -91,20 +92,20 @@ def moved_bytes(engine: str, tree: Tree, level: int, file_mib: int, batch_mib: i
     return moved
 
 
-def test_a_chain_moves_f_times_the_batch_through_each_level() -> None:
-    """RocksDB moves 256 MB x f = 2 GB through a level, vLSM S_M x f: 64 MB at 8 MB, 32 MB at 4 MB.
+def test_a_chain_rewrites_f_times_the_batch_per_level() -> None:
+    """RocksDB rewrites 256 MB x f = 2 GB per level, vLSM S_M x f: 64 MB with files of 8 MB, 32 MB with 4 MB.
 
-    See (background/vlsm.md, Arithmetic).
+    Source: (background/vlsm.md, Arithmetic).
     """
     assert 2048 * MIB == moved_bytes("rocksdb_io", two_levels(1, 64, 256, 8), 1, 64, 256)
     assert 64 * MIB == moved_bytes("vlsm", two_levels(2, 8, 2048, 8), 2, 8, 8)
     assert 32 * MIB == moved_bytes("vlsm", two_levels(2, 4, 2048, 8), 2, 4, 4)
 
 
-def test_one_l0_file_at_a_time_and_l1_in_turns() -> None:
-    """Each job takes one L0 file; while one goes into L1, no other does and nothing comes out of it.
+def test_one_l0_file_at_a_time_and_no_other_job_at_l1() -> None:
+    """Each L0 job takes one file; during it no other job writes to or reads from L1.
 
-    See (behaviour/vlsm.md, vLSM rules).
+    Source: (behaviour/vlsm.md, vLSM rules).
     """
     jobs = result(*vlsm(512)).jobs
     merge = np.asarray(jobs["kind"]) == "compaction"
@@ -114,24 +115,24 @@ def test_one_l0_file_at_a_time_and_l1_in_turns() -> None:
 
     assert [1] == np.unique(jobs["input_files"][into]).tolist()
     assert (jobs["start_level"] == 1).sum() > 50
-    assert into.sum() == meets.sum()  # each meets itself alone
+    assert into.sum() == meets.sum()  # each overlaps only itself
 
 
-def test_good_vssts_are_found_and_take_about_one_sst_out_of_l1() -> None:
-    """At Φ = 32 good vSSTs suffice, and a job takes S_M of them, or up to one file more."""
+def test_good_vssts_suffice_and_a_job_takes_about_one_sst() -> None:
+    """At Φ = 32 there are enough good vSSTs, and a job takes S_M of them, or up to one file more."""
     jobs, summary = result(*vlsm(512)).jobs, result(*vlsm(512)).summary
     mine = (np.asarray(jobs["reason"]) == GOOD) & (np.asarray(jobs["kind"]) == "compaction")
-    taken = (jobs["read_bytes"] - jobs["read_bytes_output_level"])[mine] / (MIB / 2)
+    input_ssts = (jobs["read_bytes"] - jobs["read_bytes_output_level"])[mine] / (MIB / 2)
 
     assert {GOOD} == {name for name in summary["job_reasons"] if name.startswith("Vsst")}
-    assert 0.95 < taken.min() < taken.max() < 2.1
+    assert 0.95 < input_ssts.min() < input_ssts.max() < 2.1
     assert (jobs["input_files"][mine] > 1).mean() > 0.9
 
 
 def test_a_stall_is_as_long_as_its_chain() -> None:
-    """Seconds per byte of chain are those of one strand of work, for chains of 1 to 100 MB.
+    """Seconds per byte of chain are about the same for chains of 1 to 100 MB.
 
-    See (behaviour/evaluations.md, vLSM's evaluation).
+    Source: (behaviour/evaluations.md, vLSM's evaluation).
     """
     short_s, short = stalls(*vlsm(512))
     long_s, long = stalls(*rocksdb_io(4096))
@@ -143,7 +144,7 @@ def test_a_stall_is_as_long_as_its_chain() -> None:
 
 
 def test_rocksdbs_chains_do_not_depend_on_the_sst_size() -> None:
-    """An L0-sized batch goes through every level, in large files or small ones; vLSM's unit is S_M."""
+    """RocksDB compacts a batch of L0's size through every level, with large files or small ones; vLSM's unit is S_M."""
     large, small = stalls(*rocksdb_io(4096))[1].mean(), stalls(*rocksdb_io(512))[1].mean()
     thick, thin = stalls(*vlsm(2048))[1].mean(), stalls(*vlsm(512))[1].mean()
 
@@ -151,10 +152,10 @@ def test_rocksdbs_chains_do_not_depend_on_the_sst_size() -> None:
     assert thick > 1.5 * thin
 
 
-def test_rocksdbs_full_l0_stops_writers_and_vlsms_holds_flushes() -> None:
-    """RocksDB acts on the writers when L0 is full, whatever room there is in memory; vLSM on the flush.
+def test_a_full_l0_stops_writes_in_rocksdb_and_flushes_in_vlsm() -> None:
+    """If L0 is full, RocksDB stops writes even with room in memory; vLSM holds the flush.
 
-    See (background/rocksdb_io.md, Assumptions) and (behaviour/vlsm.md, vLSM rules).
+    Sources: (background/rocksdb_io.md, Assumptions) and (behaviour/vlsm.md, vLSM rules).
     """
     thick, thin = result(*rocksdb_io(4096)).summary["stall_seconds"], result(*vlsm(512)).summary["stall_seconds"]
 
@@ -163,9 +164,9 @@ def test_rocksdbs_full_l0_stops_writers_and_vlsms_holds_flushes() -> None:
 
 
 def test_rocksdbs_stalled_time_does_not_depend_on_the_sst_size() -> None:
-    """A stall lasts as long as its chain: no more memtables, or larger ones, shorten it.
+    """A stall lasts as long as its chain; neither more nor larger memtables shorten it.
 
-    See (behaviour/evaluations.md, vLSM's evaluation).
+    Source: (behaviour/evaluations.md, vLSM's evaluation).
     """
     large, small = (result(*rocksdb_io(kib)).summary for kib in (4096, 512))
 
@@ -173,7 +174,7 @@ def test_rocksdbs_stalled_time_does_not_depend_on_the_sst_size() -> None:
 
 
 def test_a_held_flush_writes_one_memtable() -> None:
-    """Files of vLSM's queue have one size, though two memtables wait for room in it (R1, R2)."""
+    """Files of vLSM's queue have one size although two memtables wait for it (R1, R2)."""
     jobs = result(*vlsm(512)).jobs
     flush = np.asarray(jobs["kind"]) == "flush"
 
@@ -182,25 +183,25 @@ def test_a_held_flush_writes_one_memtable() -> None:
 
 
 def test_reads_are_slow_only_while_writes_are_stalled() -> None:
-    """Reads wait behind blocked writes in the clients: both spike in the same seconds, and nowhere else."""
+    """Reads wait behind blocked writes in the clients: both are slow in the same seconds and only there."""
     found = result(*rocksdb_io(4096), "workload.readproportion=0.5", "workload.updateproportion=0.5", "workload.target=40000")
     series = found.series
     reads, writes = series["read_p99_s"], series["write_p99_s"]
     stalled_s = series["stall_l0_stop_s"]
 
     slow = reads > 0.05
-    lately = np.maximum(stalled_s, np.r_[0.0, stalled_s[:-1]])  # an operation counts in the second in which it ends
+    stalled_recently_s = np.maximum(stalled_s, np.r_[0.0, stalled_s[:-1]])  # an operation counts in the second of its end
 
     assert 5 < slow.sum() < len(slow) - 5
     assert (slow == (writes > 0.05)).all()
-    assert lately[slow].min() > 0
+    assert stalled_recently_s[slow].min() > 0
     assert reads[~slow].max() < 0.01
 
 
-def test_each_key_that_is_checked_costs_cpu() -> None:
-    """The overlap check takes its time for every key of every L0 -> L1 job, and only there.
+def test_the_overlap_check_costs_cpu_per_key() -> None:
+    """The overlap check costs CPU time for every output entry of an L0 -> L1 job, and for no other job.
 
-    See (background/vlsm.md, Arithmetic).
+    Source: (background/vlsm.md, Arithmetic).
     """
     costs = {}
     for cost in ("0", "1us"):
@@ -215,8 +216,8 @@ def test_each_key_that_is_checked_costs_cpu() -> None:
     assert checked_deep / same == pytest.approx(free_deep / entries, rel=1e-9)
 
 
-def test_nothing_is_due_in_an_empty_store() -> None:
-    """An empty tree asks for nothing, one file in L0 for a job."""
+def test_no_compaction_is_due_in_an_empty_store() -> None:
+    """The picker has nothing to do for an empty tree."""
     picker = engine_of("engine=vlsm").picker
     tree = Tree(7)
 

@@ -1,6 +1,6 @@
-"""BUILD: cutting by searching gives what the paper's key-by-key algorithm gives, and its invariants.
+"""BUILD: the search-based cuts equal the paper's key-by-key algorithm and keep its invariants.
 
-See (behaviour/vlsm.md, vLSM output cutting).
+Source: (behaviour/vlsm.md, vLSM output cutting).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Below = list[tuple[int, int, int]]
 
 
 def context(below: Below, target: float = S_MAX) -> CutContext:
-    """What the cutter is told."""
+    """Return the context of the cutter."""
     columns = np.array(below, dtype=np.int64).reshape(-1, 3).T
     return CutContext(1, int(target), 10**9, False, *columns)
 
 
 def overlap_of(below: Below, lo: int, hi: int, size: float, measure: Overlap) -> float:
-    """O of a vSST, by looking at every file of L2."""
+    """Return the overlap O of a vSST, computed over every file of L2."""
     touched = [b for a, z, b in below if a <= hi and z >= lo]
     return len(touched) if measure is Overlap.COUNT else sum(touched) / size
 
 
-def build_by_the_book(keys: list[int], sizes: list[float], below: Below, measure: Overlap) -> list[int]:
-    """The pseudo code of R4, line by line."""
+def build_key_by_key(keys: list[int], sizes: list[float], below: Below, measure: Overlap) -> list[int]:
+    """Cut as in the pseudo code of R4, line by line."""
     cuts: list[int] = []
     begin, size = 0, 0.0
     for i, (key, own) in enumerate(zip(keys, sizes, strict=True)):
@@ -49,7 +49,7 @@ def build_by_the_book(keys: list[int], sizes: list[float], below: Below, measure
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[list[int], list[float], Below]:
-    """Keys with sizes, and disjoint files below them with gaps between; sizes are multiples of 1/4, so sums are exact."""
+    """Draw keys with sizes, and disjoint files below with gaps; sizes are multiples of 1/4, so sums are exact."""
     keys = sorted(draw(st.sets(st.integers(0, 200), min_size=1, max_size=60)))
     sizes = [n / 4 for n in draw(st.lists(st.integers(1, 24), min_size=len(keys), max_size=len(keys)))]
     borders = sorted(draw(st.sets(st.integers(0, 200), max_size=40)))
@@ -60,20 +60,20 @@ def streams(draw: st.DrawFn) -> tuple[list[int], list[float], Below]:
 @pytest.mark.parametrize("measure", Overlap)
 @settings(max_examples=150, deadline=None)
 @given(stream=streams())
-def test_searching_gives_what_reading_key_by_key_gives(
+def test_search_equals_the_key_by_key_algorithm(
     measure: Overlap, stream: tuple[list[int], list[float], Below]
 ) -> None:
-    """The same cuts for any stream, any files below and both measures of overlap."""
+    """Both algorithms make the same cuts for any stream, any files below and both measures of overlap."""
     keys, sizes, below = stream
     merged = MergedStream(np.array(keys), np.concatenate(([0.0], np.cumsum(sizes))))
 
-    assert build_by_the_book(keys, sizes, below, measure) == build_vssts(merged, context(below), F, measure)
+    assert build_key_by_key(keys, sizes, below, measure) == build_vssts(merged, context(below), F, measure)
 
 
 @settings(max_examples=150, deadline=None)
 @given(stream=streams())
 def test_good_and_poor_vssts_keep_their_sizes(stream: tuple[list[int], list[float], Below]) -> None:
-    """Poor: O > f and S_m, give or take one entry. Good: O <= f and S_m <= size <= S_M. The last one may be smaller."""
+    """Poor: O > f and S_m, within one entry. Good: O <= f and S_m <= size <= S_M. The last vSST may be smaller."""
     keys, sizes, below = stream
     merged = MergedStream(np.array(keys), np.concatenate(([0.0], np.cumsum(sizes))))
     cuts = [0, *build_vssts(merged, context(below), F, Overlap.COUNT), len(keys)]
@@ -89,7 +89,7 @@ def test_good_and_poor_vssts_keep_their_sizes(stream: tuple[list[int], list[floa
 
 
 def share_good(phi: float, growth: float, measure: Overlap) -> float:
-    """Share of good vSSTs in an L1 of f x S_M with uniform keys, above an L2 of Φ times as many bytes in full files."""
+    """Return the share of good vSSTs in an L1 of f x S_M with uniform keys above an L2 with Φ times the bytes."""
     rng = np.random.default_rng(1)
     space, samples, unit = 1 << 40, 1000, 1 << 20
     keys = np.unique(rng.integers(0, space, round(growth * samples)))
@@ -104,8 +104,8 @@ def share_good(phi: float, growth: float, measure: Overlap) -> float:
     return float(np.mean(good))
 
 
-def test_good_vssts_exist_up_to_phi_32_and_not_at_64() -> None:
-    """With f = 8 a vSST over 8 files of L2 holds 8 S_M / Φ bytes: S_m = S_M / 8 of them up to Φ = f² = 64."""
+def test_share_of_good_vssts_by_phi() -> None:
+    """With f = 8 a vSST over 8 files of L2 has 8 S_M / Φ bytes, which is at least S_m = S_M / 8 up to Φ = f² = 64."""
     shares = {phi: share_good(phi, 8, Overlap.COUNT) for phi in (4, 8, 16, 32, 64, 80, 128)}
 
     assert all(shares[phi] > 0.95 for phi in (4, 8, 16, 32)), shares
@@ -113,10 +113,10 @@ def test_good_vssts_exist_up_to_phi_32_and_not_at_64() -> None:
     assert shares[80] == shares[128] == 0.0, shares
 
 
-def test_by_bytes_per_byte_good_vssts_vanish_from_phi_16() -> None:
-    """O = ratio: L1 is 1/Φ as dense as L2, and a good vSST needs 1/f, so none is left where Φ is twice f.
+def test_by_byte_ratio_no_vsst_is_good_from_phi_16() -> None:
+    """If O is a ratio of bytes, L1 is 1/Φ as dense as L2 and a good vSST needs 1/f: none is left at Φ = 2 f.
 
-    Below that, those that straddle a border of L2 at S_m are poor: at Φ = 4, S_m spans half a file.
+    Below that, vSSTs that cross a file boundary of L2 at S_m are poor: at Φ = 4, S_m spans half a file.
     """
     shares = {phi: share_good(phi, 8, Overlap.RATIO) for phi in (4, 16, 32, 64)}
 
