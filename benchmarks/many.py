@@ -43,15 +43,15 @@ def tiny_runs() -> bool:
     """Measure a comparison of 96 tiny runs, with an empty run store and again; return whether the targets are met."""
     met = True
     with tempfile.TemporaryDirectory() as place:
-        for what in ("96 runs", "96 kept runs"):
+        for name in ("96 runs", "96 kept runs"):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            first_s, all_s = _timed(Path(place), what.replace(" ", "-"))
+            first_s, all_s = _timed(Path(place), name.replace(" ", "-"))
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             missed = all_s > ALL_S or (first_s is not None and first_s > FIRST_S)
             progress = f"progress after {first_s:.1f} s of {FIRST_S:.0f}, " if first_s is not None else ""
             end = f"end after {all_s:.1f} s of {ALL_S:.0f}, CPU {cpu_s:.1f} s{_missed(missed)}"
-            print(f"{what:16} {progress}{end}", flush=True)
+            print(f"{name:16} {progress}{end}", flush=True)
             met &= not missed
     return met
 

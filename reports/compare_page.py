@@ -80,16 +80,16 @@ def run_names(runs: Sequence[RunData]) -> list[str]:
 def _table(runs: Sequence[RunData], names: Sequence[str], home: Path) -> str:
     """Return an HTML table with one row per headline number and one column per run."""
     facts = [{fact.key: fact for fact in headline(run)} for run in runs]
-    known = list({key: fact for mine in facts for key, fact in mine.items()}.values())
+    row_facts = list({key: fact for run_facts in facts for key, fact in run_facts.items()}.values())
     head = "".join(
         f'<th><span class="key" style="background:{color}"></span>{_link(run, name, home)}</th>'
         for run, name, color in zip(runs, names, RUNS, strict=False)
     )
     rows = "".join(
         f"<tr><th>{html.escape(fact.label)}</th>"
-        + "".join(_cell(fact, mine.get(fact.key), facts) for mine in facts)
+        + "".join(_cell(fact, run_facts.get(fact.key), facts) for run_facts in facts)
         + "</tr>"
-        for fact in known
+        for fact in row_facts
     )
     return (
         '<div class="scroll"><table class="compare"><thead><tr><td></td>'
@@ -112,7 +112,7 @@ def _link(run: RunData, name: str, home: Path) -> str:
 def _cell(row: Fact, fact: Fact | None, facts: Sequence[dict[str, Fact]]) -> str:
     if fact is None:
         return '<td class="number">none</td>'
-    rivals = [mine[row.key] for mine in facts if row.key in mine]
+    rivals = [run_facts[row.key] for run_facts in facts if row.key in run_facts]
     best = max(rivals, key=lambda rival: rival.better * rival.value)
     marked = fact.better != 0 and fact.text == best.text and any(rival.text != best.text for rival in rivals)
     return f'<td class="number{" best" if marked else ""}">{html.escape(fact.text)}</td>'
@@ -126,8 +126,8 @@ def _story(runs: Sequence[RunData], names: Sequence[str], left_out: int) -> list
         ("write_p99", "Write P99 was lowest with {best} ({value}) and {factor} times as high with {worst}."),
         ("w_amp", "{best} wrote the least per user byte ({value}), {worst} {factor} times as much."),
     ):
-        known = [(mine[key], name) for mine, name in zip(facts, names, strict=True) if key in mine]
-        ordered = sorted(known, key=lambda pair: -pair[0].better * pair[0].value)
+        pairs = [(run_facts[key], name) for run_facts, name in zip(facts, names, strict=True) if key in run_facts]
+        ordered = sorted(pairs, key=lambda pair: -pair[0].better * pair[0].value)
         if len(ordered) < 2 or ordered[0][0].value <= 0 or ordered[-1][0].value <= 0:
             continue
         (best, best_name), (worst, worst_name) = ordered[0], ordered[-1]
@@ -142,12 +142,12 @@ def _story(runs: Sequence[RunData], names: Sequence[str], left_out: int) -> list
 def _settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
     """Return the section with the configuration values in which the runs differ, and each whole config.yaml."""
     lines = [_flat(run.config_text) for run in runs]
-    keys = dict.fromkeys(key for mine in lines for key in mine)
-    different = [key for key in keys if len({mine.get(key) for mine in lines}) > 1]
+    keys = dict.fromkeys(key for values in lines for key in values)
+    different = [key for key in keys if len({values.get(key) for values in lines}) > 1]
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     rows = "".join(
         f"<tr><th>{html.escape(key)}</th>"
-        + "".join(f"<td>{html.escape(mine.get(key, 'not set'))}</td>" for mine in lines)
+        + "".join(f"<td>{html.escape(values.get(key, 'not set'))}</td>" for values in lines)
         + "</tr>"
         for key in different
     )
@@ -155,12 +155,12 @@ def _settings(runs: Sequence[RunData], names: Sequence[str]) -> str:
         f'<div class="scroll"><table><thead><tr><th>key</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
         if rows else "<p>The configurations do not differ.</p>"
     )  # fmt: skip
-    whole = "".join(
+    full_texts = "".join(
         f"<details><summary>config.yaml of {html.escape(name)}</summary>"
         f"<pre>{html.escape(run.config_text)}</pre></details>"
         for run, name in zip(runs, names, strict=True)
     )
-    return f'<section id="configuration"><h2>Differences of the configurations</h2>{table}{whole}</section>'
+    return f'<section id="configuration"><h2>Differences of the configurations</h2>{table}{full_texts}</section>'
 
 
 def _flat(config: str) -> dict[str, str]:

@@ -34,10 +34,10 @@ def finish_import(directory: Path) -> Path:
 
 def import_page(run: RunData) -> str:
     """Return the whole HTML page of an imported LOG."""
-    found = run.summary["import"]
+    imported = run.summary["import"]
     timeline = Timeline.of(run.times_s)
     figures = [
-        _throughput(run, timeline, found),
+        _throughput(run, timeline, imported),
         _moved(run, timeline),
         l0_and_memtables(run, timeline),
         level_sizes(run, timeline),
@@ -52,24 +52,24 @@ def import_page(run: RunData) -> str:
         for fact in headline(run)
     )
     body = (
-        f'<div class="headline">{cards}</div>{paragraphs([*_story(run), _trust(found)])}'
-        f"{''.join(section(figure) for figure in figures)}{_inferred(found)}{_unread(found)}{configuration(run)}"
+        f'<div class="headline">{cards}</div>{paragraphs([*_story(run), _trust(imported)])}'
+        f"{''.join(section(figure) for figure in figures)}{_inferred(imported)}{_unread(imported)}{configuration(run)}"
     )
     version = str(run.summary.get("version", "unknown"))
-    footer = f"LSMLab {version}, imported from {found['log']}. This file needs no network."
-    return assemble(_title(found), _subtitle(run, found), body, figures, footer)
+    footer = f"LSMLab {version}, imported from {imported['log']}. This file needs no network."
+    return assemble(_title(imported), _subtitle(run, imported), body, figures, footer)
 
 
-def _title(found: Mapping[str, Any]) -> str:
-    return f"RocksDB {found['version'] or 'of unknown version'}: {Path(str(found['log'])).name}"
+def _title(imported: Mapping[str, Any]) -> str:
+    return f"RocksDB {imported['version'] or 'of unknown version'}: {Path(str(imported['log'])).name}"
 
 
-def _subtitle(run: RunData, found: Mapping[str, Any]) -> str:
-    families = found["column_families"]
-    many = f", {len(families)} column families" if len(families) > 1 else ""
-    opens = f", {found['opens']} opens" if found["opens"] > 1 else ""
-    begins = f" from {found['begins']} (the LOG's own clock)" if found["begins"] else ""
-    return f"A real store's LOG: {numbers.duration(run.duration_s)}{begins}{many}{opens}"
+def _subtitle(run: RunData, imported: Mapping[str, Any]) -> str:
+    families = imported["column_families"]
+    several_families = f", {len(families)} column families" if len(families) > 1 else ""
+    opens = f", {imported['opens']} opens" if imported["opens"] > 1 else ""
+    begins = f" from {imported['begins']} (the LOG's own clock)" if imported["begins"] else ""
+    return f"A real store's LOG: {numbers.duration(run.duration_s)}{begins}{several_families}{opens}"
 
 
 def _story(run: RunData) -> list[str]:
@@ -77,25 +77,25 @@ def _story(run: RunData) -> list[str]:
     return [sentence.replace(DEVICE_BYTES, "Of all bytes that were read and written") for sentence in story(run)]
 
 
-def _trust(found: Mapping[str, Any]) -> str:
-    if not found["unreadable"]:
-        recovered = sum(entry["count"] for entry in found["troubles"] if entry["kind"] == "cut_events")
+def _trust(imported: Mapping[str, Any]) -> str:
+    if not imported["unreadable"]:
+        recovered = sum(entry["count"] for entry in imported["troubles"] if entry["kind"] == "cut_events")
         cut = f"; {recovered:,} events were cut off by the logger and recovered field by field" if recovered else ""
-        return f"All {found['lines']:,} lines of the LOG were read, and they do not contradict each other{cut}."
-    entries = "1 entry is" if found["unreadable"] == 1 else f"{found['unreadable']:,} entries are"
+        return f"All {imported['lines']:,} lines of the LOG were read, and they do not contradict each other{cut}."
+    entries = "1 entry is" if imported["unreadable"] == 1 else f"{imported['unreadable']:,} entries are"
     return (
-        f"In the LOG's {found['lines']:,} lines, {entries} unreadable, missing or contradictory (listed below): totals "
-        "may be wrong."
+        f"In the LOG's {imported['lines']:,} lines, {entries} unreadable, missing or contradictory (listed below): "
+        "totals may be wrong."
     )
 
 
-def _throughput(run: RunData, timeline: Timeline, found: Mapping[str, Any]) -> Figure:
+def _throughput(run: RunData, timeline: Timeline, imported: Mapping[str, Any]) -> Figure:
     figure = throughput(run, timeline)
     source = {
         "report": "Operations per second come from db_bench's own report.",
         "statistics": "The rate is a mean, because the file contains only statistics.",
         "memtables": "Writes per second are the entries of each memtable, spread over the time in which it was filled.",
-    }.get(found["workload"]["source"], "The LOG does not give the writes over time.")
+    }.get(imported["workload"]["source"], "The LOG does not give the writes over time.")
     return replace(figure, caption=f"{source} {figure.caption}")
 
 
@@ -115,16 +115,16 @@ def _real_time(figure: Figure) -> Figure:
     return replace(figure, layout={**figure.layout, "xaxis": axis})
 
 
-def _inferred(found: Mapping[str, Any]) -> str:
+def _inferred(imported: Mapping[str, Any]) -> str:
     """Return the section with the inferred load and machine, and the standard error of each number."""
-    rows = [*_load_rows(found["workload"]), *(_rate_row(rate) for rate in found["rates"])]
+    rows = [*_load_rows(imported["workload"]), *(_rate_row(rate) for rate in imported["rates"])]
     head = "<tr><th>quantity</th><th class='number'>value</th><th class='number'>standard error</th><th>from</th></tr>"
     body = "".join(
         f'<tr><td>{html.escape(a)}</td><td class="number">{html.escape(b)}</td><td class="number">{html.escape(c)}</td>'
         f"<td>{html.escape(d)}</td></tr>"
         for a, b, c, d in rows
     )
-    notes = "".join(f"<li>{html.escape(str(note))}</li>" for note in found["notes"])
+    notes = "".join(f"<li>{html.escape(str(note))}</li>" for note in imported["notes"])
     caption = "Inputs of the simulation of this store; overrides of 'lsmlab run' can change each of them."
     return (
         f'<section id="inferred"><h2>Load and machine, as inferred</h2><p class="caption">{caption}</p>'
@@ -177,9 +177,9 @@ def _rate_row(rate: Mapping[str, Any]) -> tuple[str, str, str, str]:
     return label, f"{kind} {text(rate['value'])}".strip(), error, str(rate["basis"])
 
 
-def _unread(found: Mapping[str, Any]) -> str:
+def _unread(imported: Mapping[str, Any]) -> str:
     """Return the section on unreadable, missing and contradictory parts of the LOG."""
-    entries: Sequence[Mapping[str, Any]] = [*found["troubles"], *found["problems"]]
+    entries: Sequence[Mapping[str, Any]] = [*imported["troubles"], *imported["problems"]]
     if not entries:
         return ""
     rows = "".join(

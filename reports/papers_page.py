@@ -34,11 +34,11 @@ def papers_page(suite: Mapping[str, Any]) -> str:
     figures: list[Figure] = []
     parts = [_headline(suite["claims"]), paragraphs(_story(suite["claims"]))]
     for paper in suite["papers"]:
-        mine = [c for c in suite["claims"] if c["paper"] == paper["name"]]
-        figure = effects(paper["name"], mine)
+        claims = [c for c in suite["claims"] if c["paper"] == paper["name"]]
+        figure = effects(paper["name"], claims)
         figures.append(figure)
         parts.append(section(figure))
-        parts.append(_table(paper, mine, suite["released"]))
+        parts.append(_table(paper, claims, suite["released"]))
     parts += [_released(suite["released"]), _settings(suite["settings"])]
     papers = ", ".join(p["name"] for p in suite["papers"])
     subtitle = f"{len(suite['claims'])} claims ({papers}), {suite['seeds']} simulated runs of each setting"
@@ -71,9 +71,9 @@ def _story(claims: Claims) -> list[str]:
     return sentences
 
 
-def _table(paper: Mapping[str, Any], claims: Claims, beside: Sequence[Mapping[str, Any]]) -> str:
+def _table(paper: Mapping[str, Any], claims: Claims, released_runs: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f"<th>{text}</th>" for text in ("claim", "verdict", "simulation", "paper", "released code"))
-    rows = "".join(_row(claim, beside) for claim in claims)
+    rows = "".join(_row(claim, released_runs) for claim in claims)
     return (
         f'<section id="claims-{html.escape(paper["name"])}"><h2>{html.escape(paper["name"])}: claim by claim</h2>'
         f'<p class="caption">{html.escape(paper["citation"])}</p>'
@@ -81,10 +81,10 @@ def _table(paper: Mapping[str, Any], claims: Claims, beside: Sequence[Mapping[st
     )
 
 
-def _row(claim: Mapping[str, Any], beside: Sequence[Mapping[str, Any]]) -> str:
+def _row(claim: Mapping[str, Any], released_runs: Sequence[Mapping[str, Any]]) -> str:
     code = "; ".join(
         f"{figure_text(r['recorded'])} ({r['figure']}, {r['setting']})"
-        for r in beside
+        for r in released_runs
         if any(fnmatchcase(claim["id"], pattern) for pattern in r["claims"])
     )
     low, high = claim["accepted"]
@@ -95,23 +95,23 @@ def _row(claim: Mapping[str, Any], beside: Sequence[Mapping[str, Any]]) -> str:
         simulation += f"<br><small>{figure_text(claim['low'])} to {figure_text(claim['high'])}</small>"
     color = VERDICT_COLORS[claim["verdict"]]
     verdict = f'<span class="key" style="background:{color}"></span>{html.escape(claim["verdict"])}'
-    words = sentences(claim["mechanism"], claim["note"], claim["error"])
+    remarks = sentences(claim["mechanism"], claim["note"], claim["error"])
     return (
         f'<tr><td style="min-width:min(420px,44vw)"><b>{html.escape(short_id(claim["id"], claim["paper"]))}</b><br>'
         f'{html.escape(claim["setting"])}'
-        f'<br><small>{html.escape(words)}</small></td><td style="white-space:nowrap">{verdict}</td>'
+        f'<br><small>{html.escape(remarks)}</small></td><td style="white-space:nowrap">{verdict}</td>'
         f'<td style="white-space:nowrap">{simulation}</td><td>{paper}</td>'
         f"<td><small>{html.escape(code)}</small></td></tr>"
     )
 
 
-def _released(beside: Sequence[Mapping[str, Any]]) -> str:
-    if not beside:
+def _released(released_runs: Sequence[Mapping[str, Any]]) -> str:
+    if not released_runs:
         return ""
     rows = "".join(
         f"<tr><th>{html.escape(r['setting'])}</th><td>{html.escape(r['figure'])}</td>"
         f'<td class="number">{figure_text(r["recorded"])}</td><td class="number">{figure_text(r["simulated"])}</td></tr>'
-        for r in beside
+        for r in released_runs
     )
     caption = (
         "Recorded runs of the authors' code on a throttled disk, minutes instead of hours, and simulations of that "

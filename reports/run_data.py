@@ -81,10 +81,10 @@ class RunData:
 
     def column(self, name: str) -> Floats:
         """Return a column of the series; zeros if the run does not have this column."""
-        found = self.series.get(name)
-        if found is None:
+        values = self.series.get(name)
+        if values is None:
             return np.zeros(len(next(iter(self.series.values()), ())))
-        return found
+        return values
 
     def rate(self, name: str) -> Floats:
         """Return a column of amounts per row as amounts per second; the last row may cover less than a second."""
@@ -129,7 +129,7 @@ def load_run(directory: Path) -> RunData:
     """
     summary = read_summary(directory)
     series, jobs, stalls, latency = (
-        read_table(directory / name, wanted.fullmatch) for name, wanted in _TABLES.items()
+        read_table(directory / name, pattern.fullmatch) for name, pattern in _TABLES.items()
     )
     config = directory / "config.yaml"
     chain_ends, chain_keys = _chains(stalls)
@@ -182,9 +182,9 @@ def _chains(stalls: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 def _histograms(latency: dict[str, Column]) -> dict[str, tuple[Floats, Floats]]:
     result: dict[str, tuple[Floats, Floats]] = {}
     for op in ("write", "read"):
-        mine = latency["op"] == op
-        if latency["count"][mine].any():
-            upper, count = latency["upper_s"][mine], latency["count"][mine]
+        of_op = latency["op"] == op
+        if latency["count"][of_op].any():
+            upper, count = latency["upper_s"][of_op], latency["count"][of_op]
             order = np.argsort(upper, kind="stable")
             result[op] = (upper[order].astype(float), count[order].astype(float))
     return result

@@ -44,9 +44,9 @@ class Timeline:
         """Return the mean of each group, without rows that have no value (NaN)."""
         if not self.grouped:
             return values
-        known = np.isfinite(values)
-        counts = np.add.reduceat(known.astype(float), self.starts)
-        sums = np.add.reduceat(np.where(known, values, 0.0), self.starts)
+        finite = np.isfinite(values)
+        counts = np.add.reduceat(finite.astype(float), self.starts)
+        sums = np.add.reduceat(np.where(finite, values, 0.0), self.starts)
         return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
     def low(self, values: Floats) -> Floats:

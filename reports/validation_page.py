@@ -52,19 +52,19 @@ def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]
         f"{''.join(section(figure) for figure in figures)}{case_table(card, order)}"
         f"{_curve_intro(drawn)}{''.join(section(figure) for figure in overlaid)}{end}"
     )
-    everything: list[Figure] = [*figures, *overlaid]
+    all_figures: list[Figure] = [*figures, *overlaid]
     footer = f"{card['seeds']} simulated runs per case. This file needs no network."
-    return assemble("LSMLab compared with real RocksDB", _subtitle(card), body, everything, footer)
+    return assemble("LSMLab compared with real RocksDB", _subtitle(card), body, all_figures, footer)
 
 
 def worst_first(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return the worst error of each case, as a multiple of the target for the metric's worst case."""
-    found: dict[str, float] = {}
+    worst: dict[str, float] = {}
     for row in rows:
         metric = next((m for m in METRICS if m.matches(row["metric"])), None)
         if metric is not None and metric.worst and row["error"] is not None:
-            found[row["name"]] = max(found.get(row["name"], 0.0), abs(row["error"]) / metric.worst)
-    return found
+            worst[row["name"]] = max(worst.get(row["name"], 0.0), abs(row["error"]) / metric.worst)
+    return worst
 
 
 def _subtitle(card: Mapping[str, Any]) -> str:
@@ -85,9 +85,10 @@ def _headline(card: Mapping[str, Any]) -> str:
                     f"worst {error_in(total['worst'], total)}, {total['cases']} cases",
                 )
             )
-    held = card["coverage"]
-    if held:
-        facts.append(("inside the 90 % interval", f"{100 * held['share']:.0f} %", f"of {held['values']} real values"))
+    coverage = card["coverage"]
+    if coverage:
+        share = f"{100 * coverage['share']:.0f} %"
+        facts.append(("inside the 90 % interval", share, f"of {coverage['values']} real values"))
     goals = [t[key] for t in card["metrics"].values() for key in ("meets_target", "meets_worst") if t[key] is not None]
     if goals:
         facts.append(("targets met", f"{sum(goals)} of {len(goals)}", "medians and worst cases"))
@@ -152,12 +153,12 @@ def _curve_intro(drawn: Sequence[Any]) -> str:
 
 
 def _caption(curve: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
-    mine = {r["metric"]: r for r in rows if r["name"] == curve["name"]}
+    by_metric = {r["metric"]: r for r in rows if r["name"] == curve["name"]}
     kinds = {m.name: m.kind for m in METRICS}
     parts = [
-        f"{TITLES[n]} {error_text(mine[n]['error'], kinds[n], signed=True)}"
+        f"{TITLES[n]} {error_text(by_metric[n]['error'], kinds[n], signed=True)}"
         for n in ("ops_per_s", "write_amplification", "stall_fraction", "throughput.ks")
-        if n in mine
+        if n in by_metric
     ]
     origin = "; ".join(text for text in (SET_NAMES.get(curve["set"], curve["set"]), curve["source"]) if text)
     return " ".join(f"{text}." for text in (origin, "; ".join(parts), *curve["notes"]) if text)

@@ -50,9 +50,9 @@ def case_table(card: Mapping[str, Any], order: Mapping[str, float]) -> str:
     kinds = {m.name: m.kind for m in METRICS}
     rows = []
     for case in sorted(by_case, key=lambda c: -order.get(c, 0.0)):
-        mine = by_case[case]
-        cells = [error_text(mine[n]["error"], kinds[n], signed=True) if n in mine else "" for n in names]
-        rows.append((case, [SET_NAMES.get(next(iter(mine.values()))["set"], ""), *cells]))
+        by_metric = by_case[case]
+        cells = [error_text(by_metric[n]["error"], kinds[n], signed=True) if n in by_metric else "" for n in names]
+        rows.append((case, [SET_NAMES.get(next(iter(by_metric.values()))["set"], ""), *cells]))
     head = ("set", *(TITLES[n] for n in names))
     return _table(
         "cases",
@@ -85,15 +85,15 @@ def set_tables(card: Mapping[str, Any]) -> str:
 
 def trends_table(card: Mapping[str, Any]) -> str:
     """Return the table of trends: pairs of cases in which simulation and real run change in the same direction."""
-    found = card.get("trends")
-    if not found:
+    trends = card.get("trends")
+    if not trends:
         return ""
     rows = [
         (
             TITLES.get(name, name),
             [str(e["right"]), str(e["total"]), "; ".join(f"{w['first']} to {w['second']}" for w in e["wrong"][:4])],
         )
-        for name, e in found.items()
+        for name, e in trends.items()
     ]
     caption = (
         "Pairs of cases that differ in one key and whose real values differ by more than 5 % (5 points for shares)."
@@ -105,12 +105,12 @@ def trends_table(card: Mapping[str, Any]) -> str:
 
 def replay_table(card: Mapping[str, Any]) -> str:
     """Return the table of exact replays: decisions that equal RocksDB's, by kind."""
-    found = card["sets"].get("replay")
-    if not found:
+    replays = card["sets"].get("replay")
+    if not replays:
         return ""
     rows = [
         (name, [f"{e['matched']:,}", f"{e['total']:,}", f"{100 * e['share']:.2f} %"])
-        for name, e in found.items()
+        for name, e in replays.items()
         if e["total"]
     ]
     caption = "The policies get the real sequence of events; the table counts the decisions that equal RocksDB's."
@@ -119,8 +119,8 @@ def replay_table(card: Mapping[str, Any]) -> str:
 
 def theory_table(card: Mapping[str, Any]) -> str:
     """Return the table of theory checks: simulated values and their closed forms."""
-    found = card["sets"].get("theory")
-    if not found:
+    checks = card["sets"].get("theory")
+    if not checks:
         return ""
     rows = [
         (
@@ -133,7 +133,7 @@ def theory_table(card: Mapping[str, Any]) -> str:
                 e["source"],
             ],
         )
-        for name, e in found.items()
+        for name, e in checks.items()
     ]
     return _table("theory", "Theory checks", "", ("theory", "simulator", "tolerance", "", "source"), rows)
 

@@ -66,8 +66,8 @@ class Number:
     def of(values: Sequence[float], *, logarithmic: bool) -> Number:
         """Compute mean and interval from one value per seed; if `logarithmic`, of their logarithms."""
         logs = logarithmic and min(values) > 0
-        found = interval([math.log(v) for v in values] if logs else list(values))
-        mean, low, high = found["mean"] or 0.0, found["low"], found["high"]
+        limits = interval([math.log(v) for v in values] if logs else list(values))
+        mean, low, high = limits["mean"] or 0.0, limits["low"], limits["high"]
         if low is None or high is None:
             mean = values[0]
             return Number(mean, mean * (1 - _ALONE), mean * (1 + _ALONE))
@@ -107,69 +107,69 @@ def read_variants(directory: Path) -> Variants:
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["overrides"]["variant"], row["overrides"].get("setting", "")), []).append(row["summary"])
-    found = {}
+    results = {}
     for (name, setting), summaries in groups.items():
         for measure in MEASURES:
             values = [v for s in summaries if (v := measure.of(s)) is not None]
             if values:
-                found[name, setting, measure.title] = Number.of(values, logarithmic=measure.logarithmic)
+                results[name, setting, measure.title] = Number.of(values, logarithmic=measure.logarithmic)
     return Variants(
         about["description"], tuple(about["variants"]), {k: tuple(v) for k, v in about["parents"].items()},
-        tuple(about["settings"]) or ("",), found, max(map(len, groups.values()), default=0),
+        tuple(about["settings"]) or ("",), results, max(map(len, groups.values()), default=0),
     )  # fmt: skip
 
 
-def readings(found: Variants) -> list[str]:
+def readings(comparison: Variants) -> list[str]:
     """Return a text per combination: measures that are better or worse than each parent's, and in how many settings."""
-    return [f"{name}: {_reading(found, name)}." for name in found.combinations]
+    return [f"{name}: {_reading(comparison, name)}." for name in comparison.combinations]
 
 
-def _reading(found: Variants, name: str) -> str:
-    there = [s for s in found.settings if any((name, s, m.title) in found.numbers for m in MEASURES)]
+def _reading(comparison: Variants, name: str) -> str:
+    settings = [s for s in comparison.settings if any((name, s, m.title) in comparison.numbers for m in MEASURES)]
     parts = []
-    for parent in found.parents[name]:
-        differences = "; ".join(words for m in MEASURES if (words := _against(found, name, parent, m)))
+    for parent in comparison.parents[name]:
+        differences = "; ".join(words for m in MEASURES if (words := _against(comparison, name, parent, m)))
         parts.append(f"compared with {parent}, {differences or 'no difference'}")
-    missing = [s for s in found.settings if s not in there]
+    missing = [s for s in comparison.settings if s not in settings]
     return ". ".join(p[0].upper() + p[1:] if i else p for i, p in enumerate(parts)) + (
         f"; it did not run on {', '.join(missing)}" if missing else ""
     )
 
 
-def _against(found: Variants, name: str, parent: str, measure: Measure) -> str:
+def _against(comparison: Variants, name: str, parent: str, measure: Measure) -> str:
     """Return text like "write P99 better in 3 of 8 settings (nvme high: 9.1 µs against 20 s)", or "" if alike."""
     better: list[tuple[float, str]] = []
     worse: list[tuple[float, str]] = []
-    known = 0
-    for setting in found.settings:
-        mine, other = (found.numbers.get((one, setting, measure.title)) for one in (name, parent))
+    compared = 0
+    for setting in comparison.settings:
+        mine, other = (comparison.numbers.get((one, setting, measure.title)) for one in (name, parent))
         if mine is None or other is None:
             continue
-        known += 1
+        compared += 1
         side = _side(mine, other, other, measure)
         if side:
             size = abs(math.log(max(mine.value, 1e-12) / max(other.value, 1e-12)))
             (better if side > 0 else worse).append((size, f"{setting}: {_change(measure, mine, other)}".removeprefix(": ")))
     words = [
-        f"{word} in {len(rows)} of {known} settings ({max(rows)[1]})"
+        f"{word} in {len(rows)} of {compared} settings ({max(rows)[1]})"
         for word, rows in (("better", better), ("worse", worse))
         if rows
     ]
     return f"{measure.title} {' and '.join(words)}" if words else ""
 
 
-def against_parents(found: Variants, name: str, setting: str, measure: Measure) -> tuple[int, str] | None:
+def against_parents(comparison: Variants, name: str, setting: str, measure: Measure) -> tuple[int, str] | None:
     """Compare a combination with all its parents: (1, 0 or -1, text with both values).
 
     1: better than every parent and the intervals do not overlap; -1: worse than every parent; 0: neither, without text.
     The text compares with the best parent for 1, with the worst parent for -1. None if a number is missing.
     """
-    mine = found.numbers.get((name, setting, measure.title))
-    parents = [found.numbers.get((p, setting, measure.title)) for p in found.parents[name]]
-    known = [p for p in parents if p is not None]
-    if mine is None or len(known) < len(parents):
+    mine = comparison.numbers.get((name, setting, measure.title))
+    parents = [comparison.numbers.get((p, setting, measure.title)) for p in comparison.parents[name]]
+    present = [p for p in parents if p is not None]
+    if mine is None or len(present) < len(parents):
         return None
-    lowest, highest = min(known, key=lambda p: p.value), max(known, key=lambda p: p.value)
+    lowest, highest = min(present, key=lambda p: p.value), max(present, key=lambda p: p.value)
     side = _side(mine, lowest, highest, measure)
     return side, _change(measure, mine, lowest if side == -measure.better else highest) if side else ""
 

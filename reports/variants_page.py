@@ -15,22 +15,22 @@ def write_variants(directory: Path) -> Path:
     return write_page(directory / "report.html", variants_page(read_variants(directory)))
 
 
-def variants_page(found: Variants) -> str:
+def variants_page(comparison: Variants) -> str:
     """Return the HTML page of a comparison of variants."""
-    figures = [panels(found, measure, number) for number, measure in enumerate(MEASURES)]
-    sentences = readings(found) or ["No variant of this comparison combines others."]
-    body = f"{paragraphs(sentences)}{''.join(section(figure) for figure in figures)}{_table(found)}"
-    names = ", ".join(found.combinations) or ", ".join(found.names)
-    subtitle = f"{names}; {len(found.settings)} settings, {found.seeds} runs of each"
+    figures = [panels(comparison, measure, number) for number, measure in enumerate(MEASURES)]
+    sentences = readings(comparison) or ["No variant of this comparison combines others."]
+    body = f"{paragraphs(sentences)}{''.join(section(figure) for figure in figures)}{_table(comparison)}"
+    names = ", ".join(comparison.combinations) or ", ".join(comparison.names)
+    subtitle = f"{names}; {len(comparison.settings)} settings, {comparison.seeds} runs of each"
     footer = "Better and worse mean that the 90 % intervals do not overlap. This file needs no network."
-    return assemble(f"LSMLab: {found.description}", subtitle, body, figures, footer)
+    return assemble(f"LSMLab: {comparison.description}", subtitle, body, figures, footer)
 
 
-def _table(found: Variants) -> str:
+def _table(comparison: Variants) -> str:
     parts = []
-    for setting in found.settings:
+    for setting in comparison.settings:
         head = "".join(f"<th>{html.escape(m.title)}</th>" for m in MEASURES)
-        rows = "".join(_row(found, name, setting) for name in found.names)
+        rows = "".join(_row(comparison, name, setting) for name in comparison.names)
         parts.append(
             f'<div class="scroll"><h3>{html.escape(setting)}</h3><table class="compare"><thead><tr><td></td>{head}</tr></thead>'
             f"<tbody>{rows}</tbody></table></div>"
@@ -40,11 +40,11 @@ def _table(found: Variants) -> str:
     return f'<section id="numbers"><h2>All numbers</h2><p class="caption">{caption}</p>{tables}</section>'
 
 
-def _row(found: Variants, name: str, setting: str) -> str:
+def _row(comparison: Variants, name: str, setting: str) -> str:
     cells = []
     for measure in MEASURES:
-        number = found.numbers.get((name, setting, measure.title))
-        relation = against_parents(found, name, setting, measure) if found.parents.get(name) else None
+        number = comparison.numbers.get((name, setting, measure.title))
+        relation = against_parents(comparison, name, setting, measure) if comparison.parents.get(name) else None
         best = " best" if relation is not None and relation[0] > 0 else ""
         text = "did not run" if number is None else measure.text(number.value)
         cells.append(f'<td class="number{best}">{html.escape(text)}</td>')

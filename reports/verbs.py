@@ -48,7 +48,7 @@ def draw(directory: Path, out: Path) -> Path:
     runs = runs_inside(directory)
     if len(runs) < 2:
         inside = (
-            f"; it holds one run: lsmlab report {runs[0]}"
+            f"; it contains one run: lsmlab report {runs[0]}"
             if runs
             else "; run it again, or give a finished run's directory"
         )
@@ -60,7 +60,7 @@ def draw(directory: Path, out: Path) -> Path:
 
 def runs_inside(directory: Path) -> list[Path]:
     """Return the finished runs in the subdirectories, sorted by name; numbers (--multirun) come first, by value."""
-    found = [path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".") and is_run(path)]
+    runs = [path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".") and is_run(path)]
     return sorted(
-        found, key=lambda path: (not path.name.isdigit(), int(path.name) if path.name.isdigit() else 0, path.name)
+        runs, key=lambda path: (not path.name.isdigit(), int(path.name) if path.name.isdigit() else 0, path.name)
     )

@@ -75,11 +75,11 @@ def _longest_chain(run: RunData) -> str:
     """Return the sentence on the chain of jobs behind the stall that `_stalls` names."""
     ranked = run.ranked_stalls()
     chain = run.chain(int(ranked[0])) if len(ranked) else []
-    mine = np.isin(run.jobs["key"], chain) if chain and "key" in run.jobs else np.zeros(0, dtype=bool)
-    if not mine.any():
+    in_chain = np.isin(run.jobs["key"], chain) if chain and "key" in run.jobs else np.zeros(0, dtype=bool)
+    if not in_chain.any():
         return ""
-    moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
-    jobs = "one job" if mine.sum() == 1 else f"a chain of {mine.sum()} jobs"
+    moved = float(run.jobs["read_bytes"][in_chain].sum() + run.jobs["write_bytes"][in_chain].sum())
+    jobs = "one job" if in_chain.sum() == 1 else f"a chain of {in_chain.sum()} jobs"
     if run.stalls["unfinished"][int(ranked[0])]:
         return (
             f"This stall lasted until the end of the run; it waited for {jobs} that had read and written "
@@ -114,10 +114,10 @@ def _device(run: RunData) -> str:
     total = sum(moved.values())
     if not total:
         return ""
-    most = max(moved, key=lambda c: moved[c])
+    largest = max(moved, key=lambda c: moved[c])
     names = {"client": "clients", "flush": "flushes", "l0": "compactions of level 0", "deeper": "deeper compactions"}
     assert names.keys() == CONSUMER_NAMES.keys()
-    text = f"{DEVICE_BYTES}, {numbers.percent(moved[most] / total)} were for {names[most]}"
+    text = f"{DEVICE_BYTES}, {numbers.percent(moved[largest] / total)} were for {names[largest]}"
     busy = number(run.summary.get("device"), "utilisation")
     return f"{text}; the device was busy {numbers.percent(busy)} of the time." if busy is not None else f"{text}."
 

@@ -307,7 +307,7 @@ def test_a_comparison_without_the_runs_pages_has_no_links(tmp_path: Path) -> Non
     [
         (lambda d: None, "no such directory; give the directory"),
         (lambda d: d.mkdir(), "no finished run here"),
-        (lambda d: write_run(d / "only"), "it holds one run: lsmlab report"),
+        (lambda d: write_run(d / "only"), "it contains one run: lsmlab report"),
         (
             lambda d: (write_run(d) / "jobs.parquet").unlink(),
             "jobs.parquet: missing from the run directory; repeat the run",

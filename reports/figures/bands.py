@@ -53,8 +53,8 @@ def _causes(run: RunData) -> list[str]:
 def _exact(run: RunData) -> dict[str, tuple[Floats, Floats]]:
     result = {}
     for cause in _causes(run):
-        mine = run.stalls["cause"] == cause
-        starts, ends = run.stalls["start_s"][mine], run.stalls["end_s"][mine]
+        of_cause = run.stalls["cause"] == cause
+        starts, ends = run.stalls["start_s"][of_cause], run.stalls["end_s"][of_cause]
         result[cause] = _boxes(starts, ends, np.zeros(len(starts)), np.ones(len(starts)))
     return result
 
@@ -66,9 +66,10 @@ def _shares(run: RunData) -> dict[str, tuple[Floats, Floats]]:
     result = {}
     for cause in _causes(run):
         share = np.minimum(stretch.mean(run.column(f"stall_{cause}_s")), 1 - below)
-        some = share > 0
-        result[cause] = _boxes(stretch.start_s[some], stretch.end_s[some], below[some], (below + share)[some])
-        below = below + share
+        nonzero = share > 0
+        above = below + share
+        result[cause] = _boxes(stretch.start_s[nonzero], stretch.end_s[nonzero], below[nonzero], above[nonzero])
+        below = above
     return result
 
 

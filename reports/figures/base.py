@@ -66,11 +66,11 @@ def line(x: npt.ArrayLike, y: npt.ArrayLike, name: str, color: str, **more: Any)
 
 def _alone(y: npt.ArrayLike) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Mark the values between two gaps, which a line does not show."""
-    known = np.isfinite(np.asarray(y, dtype=float))
-    beside = np.zeros_like(known)
-    beside[1:] |= known[:-1]
-    beside[:-1] |= known[1:]
-    alone: np.ndarray[Any, np.dtype[np.bool_]] = known & ~beside
+    finite = np.isfinite(np.asarray(y, dtype=float))
+    has_neighbour = np.zeros_like(finite)
+    has_neighbour[1:] |= finite[:-1]
+    has_neighbour[:-1] |= finite[1:]
+    alone: np.ndarray[Any, np.dtype[np.bool_]] = finite & ~has_neighbour
     return alone
 
 

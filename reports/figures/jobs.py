@@ -26,9 +26,9 @@ def jobs_gantt(run: RunData) -> Figure:
     """Draw one bar per job in lanes by job slot; the script of the page highlights the chain of a selected stall."""
     stalls = [int(row) for row in run.ranked_stalls()[:MOST_STALLS]]
     windows = [_window(run, row) for row in stalls]
-    shown = _choose(run, stalls, windows)
-    lanes, names = _assign_lanes(run, shown)
-    traces = [_bars(run, group, lanes, label, color) for label, color, group in _groups(run, shown)]
+    drawn = _choose(run, stalls, windows)
+    lanes, names = _assign_lanes(run, drawn)
+    traces = [_bars(run, group, lanes, label, color) for label, color, group in _groups(run, drawn)]
     total, caption = (
         len(run.jobs.get("job", ())),
         "Each bar is a job, each row a job slot; the colour gives the kind of job and its levels.",
@@ -39,9 +39,9 @@ def jobs_gantt(run: RunData) -> Figure:
         )
     if run.jobs.get("unfinished", np.zeros(0, dtype=np.bool_)).any():
         caption += " Hatched bars are jobs that were still running at the end of the run."
-    if len(shown) < total:
+    if len(drawn) < total:
         caption += (
-            f" The figure shows {len(shown):,} of {total:,} jobs: those around the longest stalls, then the longest"
+            f" The figure shows {len(drawn):,} of {total:,} jobs: those around the longest stalls, then the longest"
             " jobs. jobs.parquet contains all jobs."
         )
     top = [names[i] for i in range(len(names))]
@@ -63,9 +63,10 @@ def jobs_gantt(run: RunData) -> Figure:
 def _window(run: RunData, row: int) -> tuple[float, float]:
     """Return the time range (start, end) in seconds that shows a stall and its chain, with a margin."""
     low, high = float(run.stalls["start_s"][row]), float(run.stalls["end_s"][row])
-    mine = np.isin(run.jobs.get("key", np.empty(0)), run.chain(row))
-    if mine.any():
-        low, high = min(low, float(run.jobs["start_s"][mine].min())), max(high, float(run.jobs["end_s"][mine].max()))
+    in_chain = np.isin(run.jobs.get("key", np.empty(0)), run.chain(row))
+    if in_chain.any():
+        low = min(low, float(run.jobs["start_s"][in_chain].min()))
+        high = max(high, float(run.jobs["end_s"][in_chain].max()))
     margin = max(0.06 * (high - low), 1e-3)
     return low - margin, high + margin
 
@@ -127,8 +128,8 @@ def _groups(run: RunData, rows: npt.NDArray[np.int64]) -> list[tuple[str, str, n
     groups = [("flush", CONSUMERS["flush"], rows[kinds == "flush"])]
     outputs = run.jobs["output_level"][rows].astype(int)
     for level in sorted(set(levels[kinds == "compaction"].tolist())):
-        mine = (kinds == "compaction") & (levels == level)
-        reached = sorted(set(outputs[mine].tolist()))
+        selected = (kinds == "compaction") & (levels == level)
+        reached = sorted(set(outputs[selected].tolist()))
         label = (
             f"L{level}→L{reached[0]}"
             if len(reached) == 1
@@ -136,7 +137,7 @@ def _groups(run: RunData, rows: npt.NDArray[np.int64]) -> list[tuple[str, str, n
             if level not in reached
             else f"from L{level}"
         )
-        groups.append((label, level_color(level), rows[mine]))
+        groups.append((label, level_color(level), rows[selected]))
     groups.append(("trivial move", MOVE, rows[kinds == "trivial_move"]))
     groups.append(("drop", "#5B636B", rows[kinds == "drop"]))
     return [group for group in groups if len(group[2])]
@@ -194,14 +195,14 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
         str(run.stalls["cause"][row]),
     )
     chain, name = run.chain(row), stall_name(cause)
-    mine = np.isin(run.jobs.get("key", np.empty(0)), chain)
-    moved = float(run.jobs["read_bytes"][mine].sum() + run.jobs["write_bytes"][mine].sum())
-    levels = " and ".join(f"L{level:.0f}" for level in np.unique(run.jobs["output_level"][mine]) if level >= 0)
+    in_chain = np.isin(run.jobs.get("key", np.empty(0)), chain)
+    moved = float(run.jobs["read_bytes"][in_chain].sum() + run.jobs["write_bytes"][in_chain].sum())
+    levels = " and ".join(f"L{level:.0f}" for level in np.unique(run.jobs["output_level"][in_chain]) if level >= 0)
     jobs = "no job" if not chain else "1 job" if len(chain) == 1 else f"{len(chain)} jobs"
     return {
         "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {name}, {jobs}",
         "text": f"{name[0].upper()}{name[1:]} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
-        + (_waited_for(run, row, jobs, levels, moved) if mine.any() else "It waited for no background job."),
+        + (_waited_for(run, row, jobs, levels, moved) if in_chain.any() else "It waited for no background job."),
         "start": start, "end": end, "color": stall_color(cause), "window": list(window), "jobs": chain,
     }  # fmt: skip
 

@@ -91,8 +91,8 @@ def level_sizes(run: RunData, timeline: Timeline) -> Figure:
 
 
 def _levels(run: RunData) -> list[int]:
-    found = (re.fullmatch(r"level_bytes_(\d+)", name) for name in run.series)
-    return sorted(int(match.group(1)) for match in found if match)
+    matches = (re.fullmatch(r"level_bytes_(\d+)", name) for name in run.series)
+    return sorted(int(match.group(1)) for match in matches if match)
 
 
 def _targets(run: RunData, levels: list[int], unit_bytes: float) -> list[Mark]:

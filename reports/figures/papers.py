@@ -26,9 +26,9 @@ def effects(paper: str, claims: Sequence[Mapping[str, Any]]) -> Figure:
         "marker": {"color": translucent("#8C959F", 0.35)}, "hoverinfo": "skip",
     }]  # fmt: skip
     for verdict, color in VERDICT_COLORS.items():
-        mine = [(c, p, n) for (c, p), n in zip(drawn, names, strict=True) if c["verdict"] == verdict]
-        if mine:
-            traces.append(_dots(mine, verdict, color))
+        of_verdict = [(c, p, n) for (c, p), n in zip(drawn, names, strict=True) if c["verdict"] == verdict]
+        if of_verdict:
+            traces.append(_dots(of_verdict, verdict, color))
     caption = (
         "1 is the published effect, 0 (the dashed line) is no effect. Ratios have a logarithmic scale, differences "
         "a linear one. The grey range counts as reproduced; a dot is the mean of the simulated runs with its 90 % "
@@ -41,7 +41,7 @@ def effects(paper: str, claims: Sequence[Mapping[str, Any]]) -> Figure:
         "shapes": [{"type": "line", "xref": "x", "yref": "paper", "x0": 0, "x1": 0, "y0": 0, "y1": 1,
                     "line": {"color": "#8C959F", "width": 1.5, "dash": "dash"}}],
     }  # fmt: skip
-    title = f"{paper}: simulated effects beside the published ones"
+    title = f"{paper}: simulated and published effects"
     return Figure(
         f"effects-{paper}", title, caption, traces if drawn else [], layout, height_px=130 + 30 * len(drawn),
         empty="No claim of this paper has an effect that was simulated.",
@@ -83,16 +83,16 @@ def _effect(value: float, neutral: float, ratio: bool) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-def _dots(mine: Sequence[tuple[Mapping[str, Any], dict[str, Any], str]], verdict: str, color: str) -> Trace:
-    values = [p["value"] for _, p, _ in mine]
+def _dots(items: Sequence[tuple[Mapping[str, Any], dict[str, Any], str]], verdict: str, color: str) -> Trace:
+    values = [p["value"] for _, p, _ in items]
     return {
-        "type": "scatter", "mode": "markers", "x": values, "y": [n for _, _, n in mine], "name": verdict,
+        "type": "scatter", "mode": "markers", "x": values, "y": [n for _, _, n in items], "name": verdict,
         "marker": {"color": color, "size": 11},
         "error_x": {
             "type": "data", "color": color, "thickness": 2, "width": 4,
-            "array": [max(0.0, p["interval"][1] - p["value"]) for _, p, _ in mine],
-            "arrayminus": [max(0.0, p["value"] - p["interval"][0]) for _, p, _ in mine],
+            "array": [max(0.0, p["interval"][1] - p["value"]) for _, p, _ in items],
+            "arrayminus": [max(0.0, p["value"] - p["interval"][0]) for _, p, _ in items],
         },
-        "text": [f"{c['id']}<br>published {c['published']}, simulated {c['simulated']:.3g}" for c, _, _ in mine],
+        "text": [f"{c['id']}<br>published {c['published']}, simulated {c['simulated']:.3g}" for c, _, _ in items],
         "hovertemplate": "%{text}<extra></extra>",
     }  # fmt: skip

@@ -33,18 +33,18 @@ def scatter(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw simulated (y) against real values (x) of the main metrics, one point per value, with 90 % intervals."""
     traces: list[Trace] = []
     layout: dict[str, Any] = {"hovermode": "closest", "shapes": [], "annotations": []}
-    shown: set[str] = set()
+    in_legend: set[str] = set()
     panels = [p for p in PANELS if _of(rows, p[0])]
     lines = max(1, math.ceil(len(panels) / _COLUMNS))
     for number, (metric, title, logarithmic) in enumerate(panels):
         axis = "" if number == 0 else str(number + 1)
-        mine = _of(rows, metric)
+        panel_rows = _of(rows, metric)
         for set_name in SET_COLORS:
-            points = [r for r in mine if r["set"] == set_name]
+            points = [r for r in panel_rows if r["set"] == set_name]
             if points:
-                traces.append(_points(points, set_name, axis, legend=set_name not in shown))
-                shown.add(set_name)
-        low, high = _span(mine, logarithmic)
+                traces.append(_points(points, set_name, axis, legend=set_name not in in_legend))
+                in_legend.add(set_name)
+        low, high = _span(panel_rows, logarithmic)
         traces.append({
             "type": "scatter", "mode": "lines", "x": [low, high], "y": [low, high], "xaxis": f"x{axis}", "yaxis": f"y{axis}",
             "line": {"color": "#8C959F", "width": 1}, "hoverinfo": "skip", "showlegend": False,
@@ -59,8 +59,8 @@ def scatter(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 def _of(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str, Any]]:
     """Return the rows of a panel whose real and simulated values are numbers."""
-    found = [r for r in rows if r["metric"] == metric or (metric == "pairs" and _pair_bytes(r["metric"]))]
-    return [r for r in found if _number(r["real"]) and _number(r["simulated"]) and r["set"] in SET_COLORS]
+    matching = [r for r in rows if r["metric"] == metric or (metric == "pairs" and _pair_bytes(r["metric"]))]
+    return [r for r in matching if _number(r["real"]) and _number(r["simulated"]) and r["set"] in SET_COLORS]
 
 
 def _pair_bytes(name: str) -> bool:
@@ -72,9 +72,9 @@ def _number(value: object) -> bool:
 
 
 def _points(points: Sequence[Mapping[str, Any]], set_name: str, axis: str, *, legend: bool) -> Trace:
-    known = [_number(p["low"]) and _number(p["high"]) for p in points]
-    up = [max(0.0, p["high"] - p["simulated"]) if ok else 0.0 for p, ok in zip(points, known, strict=True)]
-    down = [max(0.0, p["simulated"] - p["low"]) if ok else 0.0 for p, ok in zip(points, known, strict=True)]
+    has_interval = [_number(p["low"]) and _number(p["high"]) for p in points]
+    up = [max(0.0, p["high"] - p["simulated"]) if ok else 0.0 for p, ok in zip(points, has_interval, strict=True)]
+    down = [max(0.0, p["simulated"] - p["low"]) if ok else 0.0 for p, ok in zip(points, has_interval, strict=True)]
     return {
         "type": "scatter", "mode": "markers", "x": [p["real"] for p in points], "y": [p["simulated"] for p in points],
         "xaxis": f"x{axis}", "yaxis": f"y{axis}", "name": SET_NAMES[set_name], "legendgroup": set_name, "showlegend": legend,
@@ -115,8 +115,8 @@ def overlaid_curve(number: int, curve: Mapping[str, Any], caption: str) -> Figur
         for i, values in enumerate(curve[kind]):
             step = curve["seconds"] / max(1, len(values)) if len(values) < curve["seconds"] else 1.0
             x = (np.arange(len(values)) + 0.5) * step
-            more = {"legendgroup": kind, "showlegend": i == 0, "opacity": 0.9 if i == 0 else 0.45}
-            traces.append(line(x, values, kind, color, width=width, hovertemplate="%{y:,.0f} /s", **more))
+            style = {"legendgroup": kind, "showlegend": i == 0, "opacity": 0.9 if i == 0 else 0.45}
+            traces.append(line(x, values, kind, color, width=width, hovertemplate="%{y:,.0f} /s", **style))
     layout = {
         "xaxis": {"title": {"text": "time (s)"}, "rangemode": "tozero"},
         "yaxis": {"title": {"text": "operations / s"}, "rangemode": "tozero"},

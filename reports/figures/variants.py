@@ -18,55 +18,56 @@ _GAP: Final = 0.7
 """Gap between groups of variants, in rows."""
 
 
-def panels(found: Variants, measure: Measure, number: int) -> Figure:
+def panels(comparison: Variants, measure: Measure, number: int) -> Figure:
     """Draw one measure: a dot with its 90 % interval per variant, one panel per setting."""
-    rows = _rows(found)
+    rows = _rows(comparison)
     traces: list[Trace] = []
     layout: dict[str, Any] = {"hovermode": "closest", "annotations": [], "showlegend": False,
                               "margin": {"l": 70, "r": 40, "t": 36, "b": 46}}  # fmt: skip
-    lines = max(1, math.ceil(len(found.settings) / _COLUMNS))
-    for place, setting in enumerate(found.settings):
+    lines = max(1, math.ceil(len(comparison.settings) / _COLUMNS))
+    for place, setting in enumerate(comparison.settings):
         axis = "" if place == 0 else str(place + 1)
         for color in dict.fromkeys(row[3] for row in rows):
-            mine = [r for r in rows if r[3] == color and (r[1], setting, measure.title) in found.numbers]
-            if mine:
-                traces.append(_dots(found, measure, setting, mine, axis))
+            of_color = [r for r in rows if r[3] == color and (r[1], setting, measure.title) in comparison.numbers]
+            if of_color:
+                traces.append(_dots(comparison, measure, setting, of_color, axis))
         layout |= _axes(place, lines, axis, measure, rows)
-        layout[f"xaxis{axis}"]["range"] = _range(found, measure, setting)
+        layout[f"xaxis{axis}"]["range"] = _range(comparison, measure, setting)
         left, _, top = _domain(place, lines)
         layout["annotations"].append({
             "xref": "paper", "yref": "paper", "x": left, "y": top, "xanchor": "left", "yanchor": "bottom",
             "text": f"<b>{setting}</b>", "showarrow": False, "bgcolor": "rgba(0,0,0,0)", "opacity": 1,
         })  # fmt: skip
     better = "more is better" if measure.better > 0 else "less is better"
-    caption = f"Mean of {found.seeds} runs with its 90 % interval; {better}. Coloured: combinations; grey: parents."
+    caption = f"Mean of {comparison.seeds} runs and its 90 % interval; {better}. Coloured: combinations; grey: parents."
     height = 70 + lines * (104 + round(_ROW_PX * (rows[-1][0] + 1))) if rows else 200
     return Figure(
         f"variants-{number}", measure.title, caption, traces, layout, height_px=height, empty="No run has this number."
     )
 
 
-def _rows(found: Variants) -> list[tuple[float, str, str, str]]:
+def _rows(comparison: Variants) -> list[tuple[float, str, str, str]]:
     """Return (row from the top, variant, label, colour): each combination with its parents, then other variants."""
     rows: list[tuple[float, str, str, str]] = []
     at = 0.0
-    for name, color in zip(found.combinations, RUNS, strict=False):
-        for one in (name, *found.parents[name]):
-            rows.append((at, one, f"<b>{one}</b>" if one == name else one, color if one == name else _PARENT))
+    for name, color in zip(comparison.combinations, RUNS, strict=False):
+        for variant in (name, *comparison.parents[name]):
+            label, own_color = (f"<b>{name}</b>", color) if variant == name else (variant, _PARENT)
+            rows.append((at, variant, label, own_color))
             at += 1.0
         at += _GAP
-    shown = {row[1] for row in rows}
-    for name in found.names:
-        if name not in shown:
+    listed = {row[1] for row in rows}
+    for name in comparison.names:
+        if name not in listed:
             rows.append((at, name, name, _PARENT))
             at += 1.0
     return rows
 
 
 def _dots(
-    found: Variants, measure: Measure, setting: str, rows: list[tuple[float, str, str, str]], axis: str
+    comparison: Variants, measure: Measure, setting: str, rows: list[tuple[float, str, str, str]], axis: str
 ) -> Trace:
-    values = [found.numbers[name, setting, measure.title] for _, name, _, _ in rows]
+    values = [comparison.numbers[name, setting, measure.title] for _, name, _, _ in rows]
     color = rows[0][3]
     return {
         "type": "scatter", "mode": "markers", "x": [v.value for v in values], "y": [row[0] for row in rows],
@@ -88,12 +89,12 @@ def _domain(place: int, lines: int) -> tuple[float, float, float]:
     return column * (width + gap_x), width, 1.0 - row * (height + gap_y)
 
 
-def _range(found: Variants, measure: Measure, setting: str) -> list[float]:
+def _range(comparison: Variants, measure: Measure, setting: str) -> list[float]:
     """Return the range of a panel's x axis: from 0, or decimal logarithms that are the same in all panels."""
-    mine = [n for (_, place, title), n in found.numbers.items() if title == measure.title and place == setting]
+    of_setting = [n for (_, s, title), n in comparison.numbers.items() if title == measure.title and s == setting]
     if not measure.logarithmic:
-        return [0.0, 1.08 * max([measure.floor, *(n.value + 0.6 * (n.high - n.value) for n in mine)])]
-    ends = [n for (_, _, title), n in found.numbers.items() if title == measure.title and n.value > 0]
+        return [0.0, 1.08 * max([measure.floor, *(n.value + 0.6 * (n.high - n.value) for n in of_setting)])]
+    ends = [n for (_, _, title), n in comparison.numbers.items() if title == measure.title and n.value > 0]
     if not ends:
         return [0.0, 1.0]
     return [math.log10(min(n.value for n in ends)) - 0.3, math.log10(max(n.value for n in ends)) + 0.3]

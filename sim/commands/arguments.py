@@ -49,25 +49,25 @@ class Arguments:
 def parse(argv: Sequence[str]) -> Arguments:
     """Parse a command line. Raises InputError for a bad value or an unknown option, with the nearest known option."""
     parser = _parser()
-    known, rest = parser.parse_known_args(list(argv))
+    parsed, rest = parser.parse_known_args(list(argv))
     overrides, flags = _split(rest, [s for a in parser._actions for s in a.option_strings])
-    if known.replications is not None and known.replications < 1:
-        raise InputError(f"--replications {known.replications}: at least 1 run is needed")
-    if known.jobs is not None and known.jobs < 1:
-        raise InputError(f"--jobs {known.jobs}: at least 1 process is needed")
+    if parsed.replications is not None and parsed.replications < 1:
+        raise InputError(f"--replications {parsed.replications}: at least 1 run is needed")
+    if parsed.jobs is not None and parsed.jobs < 1:
+        raise InputError(f"--jobs {parsed.jobs}: at least 1 process is needed")
     return Arguments(
         overrides=overrides,
         hydra_flags=flags,
-        json=known.json,
-        report=False if known.no_report else None,
-        out=known.out,
-        options_file=known.options,
-        replications=known.replications,
-        jobs=known.jobs,
-        fresh=known.fresh,
-        config_dirs=known.config_dir or [],
-        allow_packages=known.allow_package or [],
-        variants=known.variants,
+        json=parsed.json,
+        report=False if parsed.no_report else None,
+        out=parsed.out,
+        options_file=parsed.options,
+        replications=parsed.replications,
+        jobs=parsed.jobs,
+        fresh=parsed.fresh,
+        config_dirs=parsed.config_dir or [],
+        allow_packages=parsed.allow_package or [],
+        variants=parsed.variants,
     )
 
 

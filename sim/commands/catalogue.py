@@ -40,9 +40,9 @@ class Entry:
     def description(self) -> str:
         """Return the value of `description`, or else the first comment line."""
         text = self.text
-        found = re.search(r"^description:\s*(.+?)\s*$", text, re.MULTILINE)
-        if found:
-            return found.group(1).strip("'\"")
+        match = re.search(r"^description:\s*(.+?)\s*$", text, re.MULTILINE)
+        if match:
+            return match.group(1).strip("'\"")
         comment = re.match(r"#\s*(.+)", text)
         return comment.group(1).strip() if comment else ""
 
@@ -63,19 +63,21 @@ def list_verb(argv: list[str]) -> int:
     parser.add_argument(
         "group", nargs="?", metavar="GROUP", help="engines, pickers, cutters, throttles, schedulers, tuners, devices, …"
     )
-    given = parser.parse_args(argv)
-    groups = [_group(given.group)] if given.group else list(_GROUPS)
-    found = {group: entries(group, given.config_dir) for group in groups}
-    if given.json:
-        listed = {g: [{"name": e.name, "description": e.description()} for e in es] for g, es in found.items()}
-        sys.stdout.write(to_json(listed[groups[0]] if given.group else listed))
+    arguments = parser.parse_args(argv)
+    groups = [_group(arguments.group)] if arguments.group else list(_GROUPS)
+    members_by_group = {group: entries(group, arguments.config_dir) for group in groups}
+    if arguments.json:
+        listed = {
+            g: [{"name": e.name, "description": e.description()} for e in es] for g, es in members_by_group.items()
+        }
+        sys.stdout.write(to_json(listed[groups[0]] if arguments.group else listed))
         return 0
-    for group, members in found.items():
-        if not given.group:
+    for group, members in members_by_group.items():
+        if not arguments.group:
             sys.stdout.write(f"{group}\n")
         width = max((len(e.name) for e in members), default=0)
         for entry in members:
-            indent = "" if given.group else "  "
+            indent = "" if arguments.group else "  "
             line = f"{indent}{entry.name:<{width}}  {entry.description()}".rstrip()
             sys.stdout.write((line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…") + "\n")
     return 0
@@ -90,23 +92,23 @@ def show_verb(argv: list[str]) -> int:
     parser.add_argument(
         "entry", metavar="ENTRY", help="name of the entry, as in 'lsmlab list'; for options: an OPTIONS file or a LOG"
     )
-    given = parser.parse_args(argv)
-    if given.group == "options":
+    arguments = parser.parse_args(argv)
+    if arguments.group == "options":
         from lsmlab.sim.configuration.options_input import options_shown, options_text
 
-        shown = options_shown(Path(given.entry))
-        sys.stdout.write(to_json(shown) if given.json else options_text(shown))
+        content = options_shown(Path(arguments.entry))
+        sys.stdout.write(to_json(content) if arguments.json else options_text(content))
         return 0
-    group = _group(given.group)
-    known = {e.name: e for e in entries(group, given.config_dir)}
-    if given.entry not in known:
-        near = difflib.get_close_matches(given.entry, known, n=1)
-        remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
-        raise InputError(f"{group}={given.entry}: no such entry; {remedy}")
-    entry = known[given.entry]
-    layers = inherited(entry, given.config_dir)
-    if given.json:
-        sys.stdout.write(to_json(_as_data(entry, layers, given.config_dir)))
+    group = _group(arguments.group)
+    by_name = {e.name: e for e in entries(group, arguments.config_dir)}
+    if arguments.entry not in by_name:
+        near = difflib.get_close_matches(arguments.entry, by_name, n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(by_name)}"
+        raise InputError(f"{group}={arguments.entry}: no such entry; {remedy}")
+    entry = by_name[arguments.entry]
+    layers = inherited(entry, arguments.config_dir)
+    if arguments.json:
+        sys.stdout.write(to_json(_as_data(entry, layers, arguments.config_dir)))
         return 0
     sys.stdout.write(f"{entry.group}={entry.name}: {entry.description()}\n({entry.path})\n")
     for layer in layers:
@@ -122,10 +124,10 @@ def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[Entry]:
     An entry in the user's folders replaces a shipped entry of the same name. Files whose names begin with "_" are parts
     of entries and are left out.
     """
-    found: dict[str, Entry] = {}
+    by_name: dict[str, Entry] = {}
     for path in (p for folder in _folders(config_dirs) for p in (folder / group).glob("*.yaml")):
-        found.setdefault(path.stem, Entry(group, path.stem, path))
-    return [found[name] for name in sorted(found) if not name.startswith("_")]
+        by_name.setdefault(path.stem, Entry(group, path.stem, path))
+    return [by_name[name] for name in sorted(by_name) if not name.startswith("_")]
 
 
 def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
@@ -156,7 +158,7 @@ def numbers(text: str) -> list[Number]:
     >>> numbers("a: 2  # source: [X]\nb: {c: '#1'}")
     [Number(key='a', value='2', comment='source: [X]', depth=0), Number(key='b', value="{c: '#1'}", comment='', depth=0)]
     """
-    found = []
+    rows = []
     for line in text.splitlines():
         match = _COMMENT.fullmatch(line)
         content = match.group("line") if match else line
@@ -164,8 +166,8 @@ def numbers(text: str) -> list[Number]:
         key, colon, value = content.strip().partition(":")
         depth = (len(content) - len(content.lstrip())) // 2
         if content.strip() and (colon or comment or content.strip().startswith("-")):
-            found.append(Number(key.strip() if colon else content.strip(), value.strip(), comment, depth))
-    return found
+            rows.append(Number(key.strip() if colon else content.strip(), value.strip(), comment, depth))
+    return rows
 
 
 def _table(entry: Entry) -> list[str]:

@@ -33,7 +33,7 @@ def finish(group: str, *arguments: Path | Sequence[Path]) -> tuple[list[Path], b
     error; LSMLAB_TRACEBACK=1 raises it instead.
     """
     pages: list[Path] = []
-    well = True
+    succeeded = True
     for point in entry_points(group=group):
         try:
             page = point.load()(*arguments)
@@ -42,7 +42,7 @@ def finish(group: str, *arguments: Path | Sequence[Path]) -> tuple[list[Path], b
                 raise
             reason = " ".join(str(error).split()) or type(error).__name__
             sys.stderr.write(f"lsmlab: the results are saved, but '{point.name}' failed on them: {reason}\n")
-            well = False
+            succeeded = False
         else:
             pages += [Path(page)] if isinstance(page, str | Path) else []
-    return pages, well
+    return pages, succeeded

@@ -34,53 +34,53 @@ class Launched:
     """The user's folders with configuration groups."""
 
 
-def run_launched(given: Launched, *, fresh: bool) -> None:
+def run_launched(launched: Launched, *, fresh: bool) -> None:
     """Put the results of a run into its directory; if it fails, write the reason into error.txt there.
 
     The results come from the run store if it has them and `fresh` is false.
     """
-    (given.directory / ERROR).unlink(missing_ok=True)
+    (launched.directory / ERROR).unlink(missing_ok=True)
     try:
-        rename_keys(given.config)
-        rename_targets(given.config)
-        typed = (new_name(override_key(text)) for text in given.overrides)
-        apply_parameters(given.config, given.device, typed, given.folders)
-        check(given.config)
-        if given.config.get("replications", 1) != 1:
+        rename_keys(launched.config)
+        rename_targets(launched.config)
+        typed = (new_name(override_key(text)) for text in launched.overrides)
+        apply_parameters(launched.config, launched.device, typed, launched.folders)
+        check(launched.config)
+        if launched.config.get("replications", 1) != 1:
             raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")
     except InputError as error:
-        _fail(given, reason_of(error))
+        _fail(launched, reason_of(error))
         return
-    store, key = default_store(), run_key(given.config)
+    store, key = default_store(), run_key(launched.config)
     if fresh or store.find(key) is None:
-        found = attempt(Task(key, given.config, store.root, fresh))
-        if found.error is not None:
-            store.fail(key, f"{found.error}\n{found.trace}".rstrip())
-            _fail(given, found.error)
+        result = attempt(Task(key, launched.config, store.root, fresh))
+        if result.error is not None:
+            store.fail(key, f"{result.error}\n{result.trace}".rstrip())
+            _fail(launched, result.error)
             return
-    choices = bare({override_key(o): o.partition("=")[2] for o in given.overrides if "=" in o})
-    about = {"name": given.directory.name, "choices": choices, "parameters": parameters(given.config, choices)}
-    copy_run(store.root / key, given.directory, about)
+    choices = bare({override_key(o): o.partition("=")[2] for o in launched.overrides if "=" in o})
+    about = {"name": launched.directory.name, "choices": choices, "parameters": parameters(launched.config, choices)}
+    copy_run(store.root / key, launched.directory, about)
 
 
-def _fail(given: Launched, reason: str) -> None:
+def _fail(launched: Launched, reason: str) -> None:
     for name in (ABOUT, "summary.json"):  # results of an earlier sweep in this directory
-        (given.directory / name).unlink(missing_ok=True)
-    (given.directory / ERROR).write_text(f"{reason}\n", encoding="utf-8")
+        (launched.directory / name).unlink(missing_ok=True)
+    (launched.directory / ERROR).write_text(f"{reason}\n", encoding="utf-8")
 
 
 def left_by_launcher(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:
     """Return the finished runs of the sweep in `root`, ordered by number, and (name, reason) of the failed runs."""
     runs = {run.name: run for run in read_runs(root)}
-    found, failures = [], []
+    finished, failures = [], []
     for folder in sorted((p.parent.parent for p in root.glob("*/.hydra/overrides.yaml")), key=_order):
         if (folder / ERROR).exists():
             failures.append((folder.name, (folder / ERROR).read_text(encoding="utf-8").strip()))
         elif folder.name in runs:
-            found.append(runs[folder.name])
+            finished.append(runs[folder.name])
         else:
-            failures.append((folder.name, "it left no results"))
-    return _only_differing(found), failures
+            failures.append((folder.name, "the run wrote no results"))
+    return _only_differing(finished), failures
 
 
 def _order(folder: Path) -> tuple[int, str]:
@@ -94,6 +94,6 @@ def _only_differing(runs: list[IndexedRun]) -> list[IndexedRun]:
     shared = set(runs[0].choices.items()).intersection(*(run.choices.items() for run in runs))
     differing = [{k: v for k, v in run.choices.items() if (k, v) not in shared} for run in runs]
     return [
-        changed(run, choices=mine, parameters={k: v for k, v in run.parameters.items() if k in mine})
-        for run, mine in zip(runs, differing, strict=True)
+        changed(run, choices=own_choices, parameters={k: v for k, v in run.parameters.items() if k in own_choices})
+        for run, own_choices in zip(runs, differing, strict=True)
     ]

@@ -15,31 +15,31 @@ INTERRUPTED: Final = 130
 """Exit code after Ctrl-C or SIGTERM."""
 
 
-def carry_out(jobs: Sequence[Job], given: Arguments, directory: Path, *, quiet: bool) -> list[Outcome] | None:
+def carry_out(jobs: Sequence[Job], arguments: Arguments, directory: Path, *, quiet: bool) -> list[Outcome] | None:
     """Run all jobs through the run store and return their outcomes in the order of the jobs.
 
     After Ctrl-C or SIGTERM: print on stderr how many runs are finished and return None.
     """
-    found: dict[int, Outcome] = {}
+    by_job: dict[int, Outcome] = {}
     try:
-        for outcome in outcomes(jobs, Settings(given.jobs, given.fresh, quiet)):
-            found[id(outcome.job)] = outcome
+        for outcome in outcomes(jobs, Settings(arguments.jobs, arguments.fresh, quiet)):
+            by_job[id(outcome.job)] = outcome
     except KeyboardInterrupt:
-        done = sum(1 for outcome in found.values() if outcome.error is None)
+        done = sum(1 for outcome in by_job.values() if outcome.error is None)
         sys.stderr.write(interrupted(done, len(jobs), directory))
         return None
-    return [found[id(job)] for job in jobs]
+    return [by_job[id(job)] for job in jobs]
 
 
-def interrupted(done: int, wanted: int, directory: Path) -> str:
+def interrupted(done: int, total: int, directory: Path) -> str:
     """Return the message after an interruption: how many runs are finished, and how to continue."""
-    where = f" in {shown(directory)}" if done else ""
-    return f"\nInterrupted. {done} of {wanted} runs are finished{where}; the same command computes only the rest.\n"
+    location = f" in {shown(directory)}" if done else ""
+    return f"\nInterrupted. {done} of {total} runs are finished{location}; the same command computes only the rest.\n"
 
 
-def report_failures(found: Sequence[Outcome]) -> int:
+def report_failures(results: Sequence[Outcome]) -> int:
     """Print the failed jobs on stderr. Return exit code 0 without failures, 2 if all failed on bad input, else 1."""
-    failed = [outcome for outcome in found if outcome.error is not None]
+    failed = [outcome for outcome in results if outcome.error is not None]
     for outcome in failed:
         sys.stderr.write(f"lsmlab: {outcome.job.name}: {outcome.error}\n")
     return 0 if not failed else 2 if all(outcome.bad_input for outcome in failed) else 1

@@ -27,31 +27,32 @@ def is_plain_grid(overrides: Sequence[str], flags: Sequence[str]) -> bool:
     )
 
 
-def run_grid(given: Arguments, overrides: Sequence[str], root: Path) -> int:
+def run_grid(arguments: Arguments, overrides: Sequence[str], root: Path) -> int:
     """Simulate all combinations into ROOT/0, ROOT/1, …, list them in ROOT/runs.parquet and return the exit code."""
-    wanted = expand([text for text in overrides if override_key(text) != "hydra.sweep.dir"])
-    with composer(given.config_dirs) as compose:
-        configs = [compose(texts).config for texts, _ in wanted]
+    combinations = expand([text for text in overrides if override_key(text) != "hydra.sweep.dir"])
+    with composer(arguments.config_dirs) as compose:
+        configs = [compose(texts).config for texts, _ in combinations]
     if any(config.get("replications", 1) != 1 for config in configs):
         raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")
-    as_json = given.json or bool(configs[0].get("json"))
+    as_json = arguments.json or bool(configs[0].get("json"))
     jobs = [
         Job(str(number), config, root / str(number), bare(chosen), parameters(config, bare(chosen)))
-        for number, (config, (_, chosen)) in enumerate(zip(configs, wanted, strict=True))
+        for number, (config, (_, chosen)) in enumerate(zip(configs, combinations, strict=True))
     ]
     made(root)
-    found = carry_out(jobs, given, root, quiet=as_json)
-    if found is None:
+    results = carry_out(jobs, arguments, root, quiet=as_json)
+    if results is None:
         return INTERRUPTED
-    runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}, o.job.parameters) for o in found if o.error is None]
+    done = [o for o in results if o.error is None]
+    runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}, o.job.parameters) for o in done]
     if runs:
         sys.stdout.write(publish(root, runs, as_json=as_json))
         sys.stdout.flush()
-    return _failures(found, sys.stderr.write)
+    return _failures(results, sys.stderr.write)
 
 
-def _failures(found: Sequence[Outcome], write: Callable[[str], object]) -> int:
-    failed = [outcome for outcome in found if outcome.error is not None]
+def _failures(results: Sequence[Outcome], write: Callable[[str], object]) -> int:
+    failed = [outcome for outcome in results if outcome.error is not None]
     for outcome in failed:
         write(f"lsmlab: run {outcome.job.name} failed: {outcome.error}\n")
     return 1 if failed else 0

@@ -61,17 +61,17 @@ def combine(summaries: Sequence[Mapping[str, Any]], pair: Sequence[Mapping[str, 
 
 
 def _intervals(summaries: Sequence[Mapping[str, Any]], pair: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    intervals: dict[str, Any] = {}
     for key, value in summaries[0].items():
         values = [s.get(key) for s in summaries]
         if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in values):
             inner = _intervals([v for v in values if isinstance(v, Mapping)], [s.get(key) or {} for s in pair])
             if inner:
-                found[key] = inner
+                intervals[key] = inner
         elif key != "seed" and all(_is_number(v) for v in values):
             off = [float(v) for s in pair if _is_number(v := s.get(key)) and v is not None]
-            found[key] = interval([float(v) for v in values if v is not None], off)
-    return found
+            intervals[key] = interval([float(v) for v in values if v is not None], off)
+    return intervals
 
 
 def constants_variance(pair: Sequence[float], variance: float) -> float:

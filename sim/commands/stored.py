@@ -14,32 +14,33 @@ from lsmlab.sim.runs.store import RunStore, default_store
 
 def runs(argv: list[str]) -> int:
     """List the runs of a store or folder of results, rewrite its index, or remove the files of killed processes."""
-    given = _parser().parse_args(argv)
-    root = given.directory or default_store().root
+    arguments = _parser().parse_args(argv)
+    root = arguments.directory or default_store().root
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; name a run store or a folder of results")
-    if given.action == "clean":
+    if arguments.action == "clean":
         count = RunStore(root).clean()
         sys.stdout.write(f"{count} unfinished runs of ended processes removed from {shown(root)}\n")
         return 0
     from lsmlab.sim.runs.index import INDEX, read_failures, read_runs, write_index
 
-    found = list(read_runs(root))
-    if given.action == "rebuild":
-        write_index(root / INDEX, found)
-        sys.stdout.write(f"{shown(root / INDEX)}: {len(found)} runs\n")
+    finished = list(read_runs(root))
+    if arguments.action == "rebuild":
+        write_index(root / INDEX, finished)
+        sys.stdout.write(f"{shown(root / INDEX)}: {len(finished)} runs\n")
         return 0
     failures = read_failures(root)
-    if given.json:
+    if arguments.json:
         sys.stdout.write(to_json({
             "runs": [{"name": r.name, "engine": r.summary.get("engine"), "workload": r.summary.get("workload"),
-                      "seed": r.summary.get("seed"), "parameters": r.parameters if r.choices else {}} for r in found],
+                      "seed": r.summary.get("seed"), "parameters": r.parameters if r.choices else {}}
+                     for r in finished],
             "failed": [{"name": name, "error": reason} for name, reason in failures],
         }))  # fmt: skip
         return 0
-    for run in found:
-        about = dict(run.choices) or {k: str(run.summary.get(k)) for k in ("engine", "workload", "seed")}
-        sys.stdout.write(f"{run.name}  {', '.join(f'{k}={v}' for k, v in about.items())}\n")
+    for run in finished:
+        labels = dict(run.choices) or {k: str(run.summary.get(k)) for k in ("engine", "workload", "seed")}
+        sys.stdout.write(f"{run.name}  {', '.join(f'{k}={v}' for k, v in labels.items())}\n")
     for name, reason in failures:
         sys.stdout.write(f"{name}  failed: {reason}\n")
     return 0

@@ -33,7 +33,7 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str], *, fresh: bool
 
     if fresh:
         os.environ[_FRESH_ENV] = "1"
-    before = GlobalHydra.instance().hydra
+    previous = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
         with _as_command_line(["lsmlab run", *flags, *overrides]), _tidy_help(flags):
@@ -41,7 +41,7 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str], *, fresh: bool
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     finally:
-        GlobalHydra.instance().hydra = before
+        GlobalHydra.instance().hydra = previous
         os.environ.pop(_FRESH_ENV, None)
     return 0
 

@@ -30,33 +30,33 @@ from lsmlab.sim.runs.batch import Job
 
 def run(argv: list[str]) -> int:
     """Simulate one configuration, several seeds of it (--replications), or a sweep (--multirun)."""
-    given = parse(argv)
-    if given.variants is not None:
+    arguments = parse(argv)
+    if arguments.variants is not None:
         raise InputError("--variants belongs to 'lsmlab compare'")
-    allow_packages(given.allow_packages)
-    overrides = _with_options_file(given)
-    if given.hydra_flags:
-        return _through_hydra(given, overrides)
-    with composer(given.config_dirs) as compose:
+    allow_packages(arguments.allow_packages)
+    overrides = _with_options_file(arguments)
+    if arguments.hydra_flags:
+        return _through_hydra(arguments, overrides)
+    with composer(arguments.config_dirs) as compose:
         composition = compose(overrides)
     config = composition.config
-    config["json"] = given.json or bool(config.get("json"))
-    count = given.replications or _whole(config.get("replications", 1), "replications")
+    config["json"] = arguments.json or bool(config.get("json"))
+    count = arguments.replications or _whole(config.get("replications", 1), "replications")
     if count > 1:
-        return _replicate(given, composition, count)
-    return _single(given, composition)
+        return _replicate(arguments, composition, count)
+    return _single(arguments, composition)
 
 
-def _single(given: Arguments, composition: Composition) -> int:
+def _single(arguments: Arguments, composition: Composition) -> int:
     from lsmlab.sim.results.summary_text import summary_text
 
     config = composition.config
-    directory, made = _directory(given, composition)
+    directory, created = _directory(arguments, composition)
     try:
         with progress_bar(quiet=config["json"]) as progress:
             summary = simulate(config, directory, progress)
     except BaseException as error:
-        _remove_if_empty(directory, made)
+        _remove_if_empty(directory, created)
         if isinstance(error, KeyboardInterrupt):
             sys.stderr.write("\nInterrupted before the end; this run left no files. Earlier results are untouched.\n")
             return INTERRUPTED
@@ -67,16 +67,16 @@ def _single(given: Arguments, composition: Composition) -> int:
         sys.stdout.write(summary_text(summary))
         sys.stdout.write(f"\nSaved in {shown(directory)}\n")
     sys.stdout.flush()
-    return _finish(given, config, finishers.RUN, directory)
+    return _finish(arguments, config, finishers.RUN, directory)
 
 
-def _replicate(given: Arguments, composition: Composition, count: int) -> int:
+def _replicate(arguments: Arguments, composition: Composition, count: int) -> int:
     from lsmlab.sim.commands.replications import combine, seeded
     from lsmlab.sim.results.summary_text import summary_text
 
     config = composition.config
-    directory, _ = _directory(given, composition)
-    outcomes = carry_out(seeded(config, count, directory), given, directory, quiet=config["json"])
+    directory, _ = _directory(arguments, composition)
+    outcomes = carry_out(seeded(config, count, directory), arguments, directory, quiet=config["json"])
     if outcomes is None:
         return INTERRUPTED
     summaries = [o.summary for o in outcomes if o.summary is not None]
@@ -91,44 +91,46 @@ def _replicate(given: Arguments, composition: Composition, count: int) -> int:
         sys.stdout.write(summary_text(combined))
         sys.stdout.write(f"\nSaved in {shown(directory)}, one folder per seed\n")
     sys.stdout.flush()
-    return _finish(given, config, finishers.RUN, directory / outcomes[0].job.name)
+    return _finish(arguments, config, finishers.RUN, directory / outcomes[0].job.name)
 
 
-def _through_hydra(given: Arguments, overrides: list[str]) -> int:
+def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
     from lsmlab.sim.commands.multirun import is_plain_grid, run_grid
     from lsmlab.sim.commands.sweep import sweep_overrides, through_hydra
 
-    if given.replications is not None and given.multirun:
+    if arguments.replications is not None and arguments.multirun:
         raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
-    root = _sweep_directory(given, overrides) if given.multirun else None
-    if root is not None and is_plain_grid(overrides, given.hydra_flags):
-        return run_grid(given, overrides, root)
-    ours = sweep_overrides(
-        {"json": given.json or None, "report": given.report}, given.out, quiet=given.json or not sys.stderr.isatty()
+    root = _sweep_directory(arguments, overrides) if arguments.multirun else None
+    if root is not None and is_plain_grid(overrides, arguments.hydra_flags):
+        return run_grid(arguments, overrides, root)
+    own_overrides = sweep_overrides(
+        {"json": arguments.json or None, "report": arguments.report},
+        arguments.out,
+        quiet=arguments.json or not sys.stderr.isatty(),
     )
     if root is not None:
-        ours.append(f"hydra.sweep.dir={literal(str(root))}")
-    prepared = with_search_path(prepare([*overrides, *ours]), given.config_dirs)
+        own_overrides.append(f"hydra.sweep.dir={literal(str(root))}")
+    prepared = with_search_path(prepare([*overrides, *own_overrides]), arguments.config_dirs)
     try:
-        return through_hydra(prepared, given.hydra_flags, fresh=given.fresh)
+        return through_hydra(prepared, arguments.hydra_flags, fresh=arguments.fresh)
     except KeyboardInterrupt:
         finished = sum(1 for _ in root.glob("*/summary.json")) if root is not None else 0
-        where = f"{finished} runs are finished in {shown(root)}; " if root is not None else ""
-        sys.stderr.write(f"\nInterrupted. {where}the same command computes only the rest.\n")
+        location = f"{finished} runs are finished in {shown(root)}; " if root is not None else ""
+        sys.stderr.write(f"\nInterrupted. {location}the same command computes only the rest.\n")
         return INTERRUPTED
     except Exception as error:
-        with composer(given.config_dirs) as compose:
+        with composer(arguments.config_dirs) as compose:
             raise compose.translated(error, overrides) from error
 
 
-def _sweep_directory(given: Arguments, overrides: list[str]) -> Path | None:
+def _sweep_directory(arguments: Arguments, overrides: list[str]) -> Path | None:
     """Return the folder for a sweep's runs, or None if only Hydra can resolve it.
 
     The folder is fixed before the sweep starts, so that the message after an interruption can name it.
     """
     named = [o.partition("=")[2].strip("'\"") for o in overrides if override_key(o) == "hydra.sweep.dir"]
-    if given.out is not None:
-        return given.out
+    if arguments.out is not None:
+        return arguments.out
     if named:
         return Path(named[-1]) if "$" not in named[-1] else None
     with composer() as compose:
@@ -141,28 +143,28 @@ def compare(argv: list[str]) -> int:
     from lsmlab.sim.runs.index import IndexedRun, publish
     from lsmlab.sim.runs.typed import parameters
 
-    given = parse(argv)
-    if given.hydra_flags:
-        if {"-h", "--help"} & set(given.hydra_flags):
+    arguments = parse(argv)
+    if arguments.hydra_flags:
+        if {"-h", "--help"} & set(arguments.hydra_flags):
             sys.stdout.write(_COMPARE_HELP)
             return 0
-        raise InputError(f"{given.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
-    allow_packages(given.allow_packages)
-    variants = read_variants(given.variants) if given.variants is not None else None
-    wanted = combinations(_with_options_file(given), variants)
-    with composer(given.config_dirs) as compose:
-        composed = [compose(one.overrides) for one in wanted]
-    json_wanted = given.json or bool(composed[0].config.get("json"))
-    directory, _ = _directory(given, composed[0])
+        raise InputError(f"{arguments.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
+    allow_packages(arguments.allow_packages)
+    variants = read_variants(arguments.variants) if arguments.variants is not None else None
+    selected = combinations(_with_options_file(arguments), variants)
+    with composer(arguments.config_dirs) as compose:
+        composed = [compose(combination.overrides) for combination in selected]
+    json_wanted = arguments.json or bool(composed[0].config.get("json"))
+    directory, _ = _directory(arguments, composed[0])
     if variants is not None:
         write_json(directory / "variants.json", variants.as_json())
     else:
         (directory / "variants.json").unlink(missing_ok=True)  # from an earlier comparison in the same folder
     jobs = [
-        Job(name, c.config, directory / name, bare(one.chosen), parameters(c.config, bare(one.chosen)))
-        for name, c, one in zip(folder_names([w.chosen for w in wanted]), composed, wanted, strict=True)
+        Job(name, c.config, directory / name, bare(combination.chosen), parameters(c.config, bare(combination.chosen)))
+        for name, c, combination in zip(folder_names([w.chosen for w in selected]), composed, selected, strict=True)
     ]
-    outcomes = carry_out(jobs, given, directory, quiet=json_wanted)
+    outcomes = carry_out(jobs, arguments, directory, quiet=json_wanted)
     if outcomes is None:
         return INTERRUPTED
     done = [o for o in outcomes if o.error is None]
@@ -172,46 +174,47 @@ def compare(argv: list[str]) -> int:
         sys.stdout.flush()
     failed = report_failures(outcomes)
     folders = [o.folder for o in done if o.folder is not None]
-    drawn = (
-        _finish(given, {**jobs[0].config, "json": json_wanted}, finishers.COMPARISON, directory, folders) if done else 0
-    )
+    if not done:
+        return failed
+    config = {**jobs[0].config, "json": json_wanted}
+    drawn = _finish(arguments, config, finishers.COMPARISON, directory, folders)
     return failed or drawn
 
 
-def _finish(given: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
-    if not finishers.wanted(config, json=config["json"], report=given.report):
+def _finish(arguments: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
+    if not finishers.wanted(config, json=config["json"], report=arguments.report):
         return 0
-    pages, well = finishers.finish(group, *where)
+    pages, succeeded = finishers.finish(group, *where)
     if not config["json"]:
         for page in pages:
             sys.stdout.write(f"Report: {shown(page)}\n")
-    return 0 if well else 1
+    return 0 if succeeded else 1
 
 
-def _with_options_file(given: Arguments) -> list[str]:
+def _with_options_file(arguments: Arguments) -> list[str]:
     """Return the overrides of the options file (--options), followed by those of the command line."""
-    if given.options_file is None:
-        return given.overrides
+    if arguments.options_file is None:
+        return arguments.overrides
     from lsmlab.sim.configuration.options_input import options_overrides
 
-    from_file, notes = options_overrides(given.options_file, given.overrides)
+    from_file, notes = options_overrides(arguments.options_file, arguments.overrides)
     for note in notes:
         sys.stderr.write(textwrap.fill(f"lsmlab: {note}", 120, subsequent_indent="  ", break_on_hyphens=False) + "\n")
-    return [*from_file, *given.overrides]
+    return [*from_file, *arguments.overrides]
 
 
-def _directory(given: Arguments, composition: Composition) -> tuple[Path, bool]:
+def _directory(arguments: Arguments, composition: Composition) -> tuple[Path, bool]:
     """Return the folder for the results, and whether this command created it."""
-    if given.out is not None:
-        if given.out.exists() and not given.out.is_dir():
-            raise InputError(f"--out {given.out}: this is a file; name a folder")
-        existed = given.out.is_dir()
-        return made(given.out), not existed
+    if arguments.out is not None:
+        if arguments.out.exists() and not arguments.out.is_dir():
+            raise InputError(f"--out {arguments.out}: this is a file; name a folder")
+        existed = arguments.out.is_dir()
+        return made(arguments.out), not existed
     return fresh(composition.directory), True
 
 
-def _remove_if_empty(directory: Path, made: bool) -> None:
-    if made and directory.is_dir() and not any(directory.iterdir()):
+def _remove_if_empty(directory: Path, created: bool) -> None:
+    if created and directory.is_dir() and not any(directory.iterdir()):
         directory.rmdir()
 
 

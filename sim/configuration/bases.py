@@ -138,11 +138,11 @@ def _texts(node: Any) -> Iterator[str]:
 
 def stamp(folders: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
     """Return names, sizes and times of all configuration files: while they are the same, cached bases are valid."""
-    found = []
+    stamps = []
     for folder in (packaged_folder(), *folders):
         for place, names, texts in os.walk(folder):
             names[:] = [name for name in names if name != "__pycache__"]
             for name in texts:
-                about = Path(place, name).stat()
-                found.append((f"{place}/{name}", about.st_mtime_ns, about.st_size))
-    return tuple(sorted(found))
+                status = Path(place, name).stat()
+                stamps.append((f"{place}/{name}", status.st_mtime_ns, status.st_size))
+    return tuple(sorted(stamps))

@@ -44,16 +44,16 @@ class Variants:
 
     def combinations(self) -> list[Combination]:
         """Return every variant in every setting."""
-        found = []
-        for setting, (place, values) in (self.settings or {"": ((), {})}).items():
+        result = []
+        for setting, (setting_overrides, values) in (self.settings or {"": ((), {})}).items():
             for name, overrides in self.variants.items():
                 chosen = {"variant": name, **({"setting": setting} if setting else {})}
                 try:
-                    mine = [text.format_map(values) for text in overrides]
+                    formatted = [text.format_map(values) for text in overrides]
                 except KeyError as error:
                     raise InputError(f"variant {name}: setting {setting or 'none'} has no value for {error}") from None
-                found.append(Combination([*self.overrides, *place, *mine], chosen))
-        return found
+                result.append(Combination([*self.overrides, *setting_overrides, *formatted], chosen))
+        return result
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of variants.json, which the page of the comparison reads."""

@@ -43,8 +43,8 @@ def compose(overrides: Sequence[str] = (), config_dirs: Sequence[str | Path] = (
 
     `config_dirs` are folders with further groups and entries. Raises InputError for anything that does not compose.
     """
-    with composer(config_dirs) as one:
-        return one(overrides).config
+    with composer(config_dirs) as compose_one:
+        return compose_one(overrides).config
 
 
 class Composer:
@@ -118,10 +118,10 @@ class Composer:
         if isinstance(error, ValueError) and "Config group override" in str(error):
             empty = [o for o in overrides if "." not in override_key(o) and o.partition("=")[2].lower() in ("null", "")]
             return InputError(f"{(empty or ['override'])[0]}: a group needs the name of an entry; see 'lsmlab list'")
-        found = re.match(r"Could not (?:override|append|delete)[^']*'([^']+)'", str(error))
-        if found is None:
+        match = re.match(r"Could not (?:override|append|delete)[^']*'([^']+)'", str(error))
+        if match is None:
             return error
-        key = found.group(1)
+        key = match.group(1)
         # the set of keys depends only on the chosen entries
         groups = tuple(o for o in overrides if "." not in override_key(o) and "," not in o and not o.startswith("~"))
         for chosen in (tuple(o for o in groups if override_key(o) != key.partition("@")[0]), ()):
@@ -148,13 +148,13 @@ def composer(config_dirs: Sequence[str | Path] = (), *, keep_bases: bool = True)
     from hydra import initialize_config_module
     from hydra.core.global_hydra import GlobalHydra
 
-    before = GlobalHydra.instance().hydra
+    previous = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
         with initialize_config_module(bases.CONFIG_MODULE, job_name="lsmlab", version_base="1.3"):
             yield Composer(config_dirs, keep_bases=keep_bases)
     finally:
-        GlobalHydra.instance().hydra = before
+        GlobalHydra.instance().hydra = previous
 
 
 def prepare(overrides: Sequence[str]) -> list[str]:
@@ -296,5 +296,5 @@ def _in_a_module(target: str) -> bool:
 
 
 def trusted_packages() -> list[str]:
-    """Return the packages besides lsmlab whose classes `_target_` may name (--allow-package)."""
+    """Return the packages other than lsmlab whose classes `_target_` may name (--allow-package)."""
     return [name for name in os.environ.get(_TRUSTED_ENV, "").split(":") if name]

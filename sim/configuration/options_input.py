@@ -24,38 +24,39 @@ def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list
 
     Raises InputError if the file cannot be read.
     """
-    found = read_options(path)
-    own = {override_key(text) for text in given}
+    options_file = read_options(path)
+    overridden = {override_key(text) for text in given}
     values: dict[str, Any] = {"engine.options_file": str(path)}
-    if found.version is not None:
-        values["engine.version"] = str(found.version)
-    values |= {f"engine.options.{name}": value for name, value in found.overrides.items()}
-    overrides = [f"{key}={literal(_plain(value))}" for key, value in values.items() if key not in own]
-    notes = [f"{path}: {note}" for note in _notes(found)]
-    if len(found.families) > 1:
-        overrides += _families(path, found)
-        names = ", ".join(name for name in found.families if name != found.column_family)
+    if options_file.version is not None:
+        values["engine.version"] = str(options_file.version)
+    values |= {f"engine.options.{name}": value for name, value in options_file.overrides.items()}
+    overrides = [f"{key}={literal(_plain(value))}" for key, value in values.items() if key not in overridden]
+    notes = [f"{path}: {note}" for note in _notes(options_file)]
+    if len(options_file.families) > 1:
+        overrides += _families(path, options_file)
+        names = ", ".join(name for name in options_file.families if name != options_file.column_family)
         notes.append(f"{path}: column families {names} get no load unless workload.families gives them one")
-    if 0 < len(found.ignored) <= _FEW:
-        notes.append(f"{path}: ignored, not simulated: {', '.join(found.ignored)}")
-    elif found.ignored:
-        notes.append(f"{path}: {len(found.ignored)} options ignored, not simulated ('lsmlab show options' lists them)")
+    if 0 < len(options_file.ignored) <= _FEW:
+        notes.append(f"{path}: ignored, not simulated: {', '.join(options_file.ignored)}")
+    elif options_file.ignored:
+        count = len(options_file.ignored)
+        notes.append(f"{path}: {count} options ignored, not simulated ('lsmlab show options' lists them)")
     return overrides, notes
 
 
-def _families(path: Path, found: OptionsFile) -> list[str]:
+def _families(path: Path, options_file: OptionsFile) -> list[str]:
     """Return overrides for the options in which the other column families differ from `found`."""
     overrides = []
-    for name in found.families:
-        if name == found.column_family:
+    for name in options_file.families:
+        if name == options_file.column_family:
             continue
         if not _FAMILY_NAME.fullmatch(name):
             raise InputError(f"{path}: column family {name!r}: use only letters, digits, _ and - in its name")
-        own = read_options(path, name).overrides
+        family_options = read_options(path, name).overrides
         options = {
             option: _plain(value)
-            for option, value in own.items()
-            if option not in DATABASE_OPTIONS and value != found.overrides.get(option)
+            for option, value in family_options.items()
+            if option not in DATABASE_OPTIONS and value != options_file.overrides.get(option)
         }
         overrides += [f"+engine.families.{name}.options.{option}={literal(value)}" for option, value in options.items()]
         if not options:
@@ -68,37 +69,39 @@ def options_shown(path: Path) -> dict[str, Any]:
 
     Raises InputError if the file cannot be read.
     """
-    found = read_options(path)
+    options_file = read_options(path)
     return {
         "file": str(path),
-        "version": str(found.version) if found.version else None,
-        "column_family": found.column_family,
-        "column_families": list(found.families),
-        "options": {name: _plain(value) for name, value in sorted(found.overrides.items())},
-        "ignored": sorted(found.ignored),
-        "notes": _notes(found),
+        "version": str(options_file.version) if options_file.version else None,
+        "column_family": options_file.column_family,
+        "column_families": list(options_file.families),
+        "options": {name: _plain(value) for name, value in sorted(options_file.overrides.items())},
+        "ignored": sorted(options_file.ignored),
+        "notes": _notes(options_file),
     }
 
 
-def options_text(shown: dict[str, Any]) -> str:
+def options_text(content: dict[str, Any]) -> str:
     """Return the content of a file (`options_shown`) as text for a terminal."""
-    taken = shown["options"]
-    others = [name for name in shown["column_families"] if name != shown["column_family"]]
+    taken = content["options"]
+    others = [name for name in content["column_families"] if name != content["column_family"]]
     width = max(map(len, taken), default=0)
-    lines = [f"{shown['file']}: RocksDB {shown['version'] or 'of unknown release'}, column family {shown['column_family']}", ""]
+    version = content["version"] or "of unknown release"
+    lines = [f"{content['file']}: RocksDB {version}, column family {content['column_family']}", ""]
     lines += [f"taken ({len(taken)}):", *(f"  {name:<{width}}  {literal(value)}" for name, value in taken.items()), ""]
-    ignored = textwrap.wrap(", ".join(shown["ignored"]), _WIDTH - 2, break_on_hyphens=False)
-    lines += [f"ignored, not simulated ({len(shown['ignored'])}):", *(f"  {line}" for line in ignored)]
+    ignored = textwrap.wrap(", ".join(content["ignored"]), _WIDTH - 2, break_on_hyphens=False)
+    lines += [f"ignored, not simulated ({len(content['ignored'])}):", *(f"  {line}" for line in ignored)]
     if others:
         lines += ["", f"other column families: {', '.join(others)}"]
-    if shown["notes"]:
-        lines += ["", *(f"note: {note}" for note in shown["notes"])]
+    if content["notes"]:
+        lines += ["", *(f"note: {note}" for note in content["notes"])]
     return "\n".join(lines) + "\n"
 
 
-def _notes(found: OptionsFile) -> list[str]:
-    unknown = ["the file names no version; set engine.version if the default is wrong"] if found.version is None else []
-    return [*found.notes, *unknown]
+def _notes(options_file: OptionsFile) -> list[str]:
+    if options_file.version is not None:
+        return list(options_file.notes)
+    return [*options_file.notes, "the file names no version; set engine.version if the default is wrong"]
 
 
 def _plain(value: Any) -> Any:

@@ -47,8 +47,8 @@ def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
     for place in places:
         path = place / f"{name}.yaml"
         if path.is_file():
-            about = path.stat()
-            return _read(name, path, (about.st_mtime_ns, about.st_size))
+            status = path.stat()
+            return _read(name, path, (status.st_mtime_ns, status.st_size))
     known = sorted({p.stem for place in places for p in place.glob("*.yaml")})
     raise InputError(f"host.parameters: no parameter set {name!r}; known: {', '.join(known)} (configs/parameters)")
 
@@ -123,31 +123,32 @@ def apply_parameters(
     name = host.get("parameters") if isinstance(host, dict) else None
     if name is None:
         return
-    found = read_parameters(str(name), folders)
+    parameter_set = read_parameters(str(name), folders)
     typed = set(given)
-    for group, values in (("host", found.host), ("device", found.devices.get(device or "", {}))):
+    for group, values in (("host", parameter_set.host), ("device", parameter_set.devices.get(device or "", {}))):
         for key, value in values.items():
             if key not in config[group]:
                 raise InputError(f"parameters/{name}.yaml: {group}.{key}: no such key; see 'lsmlab show {group} ENTRY'")
             if f"{group}.{key}" not in typed:
                 config[group][key] = value
-    config["parameters"] = _known_errors(found, config, device, typed)
+    config["parameters"] = _known_errors(parameter_set, config, device, typed)
 
 
 def _known_errors(
-    found: ParameterSet, config: Mapping[str, Any], device: str | None, typed: set[str]
+    parameter_set: ParameterSet, config: Mapping[str, Any], device: str | None, typed: set[str]
 ) -> dict[str, dict[str, float]]:
     """Return the standard errors of the constants that this configuration uses, by key, and those of the model."""
     standard = {}
-    for key, error in found.standard_errors.items():
+    for key, error in parameter_set.standard_errors.items():
         name = key.replace(f"devices.{device}.", "device.", 1)
         group, _, constant = name.partition(".")
         if group in ("host", "device"):
             if constant not in config[group]:
-                raise InputError(f"parameters/{found.name}.yaml: standard_errors: {name}: no such key of {group}")
+                file = f"parameters/{parameter_set.name}.yaml"
+                raise InputError(f"{file}: standard_errors: {name}: no such key of {group}")
             if name not in typed and error > 0:
                 standard[name] = error
-    return {"standard_errors": standard, "model_errors": dict(found.model_errors)}
+    return {"standard_errors": standard, "model_errors": dict(parameter_set.model_errors)}
 
 
 def displaced(config: Mapping[str, Any]) -> list[dict[str, Any]]:

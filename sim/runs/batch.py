@@ -31,7 +31,7 @@ class Job:
     choices: Mapping[str, str] = field(default_factory=dict)
     """Overrides in which this job differs from the other jobs of its batch."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """The same choices as typed values, for the index."""
+    """`choices` as typed values, for the index."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ def outcomes(jobs: Sequence[Job], settings: Settings, through: Executor | None =
     by_key: dict[str, list[Job]] = {}
     for job in jobs:
         by_key.setdefault(run_key(job.config), []).append(job)
-    there = [] if settings.fresh else [key for key in by_key if store.find(key) is not None]
-    progress = RunProgress(len(by_key), len(there), quiet=settings.quiet)
+    stored = [] if settings.fresh else [key for key in by_key if store.find(key) is not None]
+    progress = RunProgress(len(by_key), len(stored), quiet=settings.quiet)
     try:
-        for key in there:
+        for key in stored:
             for job in by_key[key]:
                 yield _placed(store, key, job, kept=True)
-        tasks = [Task(k, js[0].config, store.root, settings.fresh) for k, js in by_key.items() if k not in set(there)]
+        tasks = [Task(k, js[0].config, store.root, settings.fresh) for k, js in by_key.items() if k not in set(stored)]
         numbers = {task.key: number for number, task in enumerate(tasks)}
         chosen = through or executor(settings.processes, len(tasks))
         with closing(chosen.each(attempt, tasks, progress.share)) as ends:
@@ -99,18 +99,18 @@ def outcomes(jobs: Sequence[Job], settings: Settings, through: Executor | None =
         store.clean()
 
 
-def _outcome(store: RunStore, key: str, job: Job, found: Attempt | Exception) -> Outcome:
-    if isinstance(found, Exception):
-        found = Attempt(error=reason_of(found))
-    if found.error is None:
+def _outcome(store: RunStore, key: str, job: Job, result: Attempt | Exception) -> Outcome:
+    if isinstance(result, Exception):
+        result = Attempt(error=reason_of(result))
+    if result.error is None:
         return _placed(store, key, job, kept=False)
-    store.fail(key, f"{found.error}\n{found.trace}".rstrip())
+    store.fail(key, f"{result.error}\n{result.trace}".rstrip())
     if job.directory is not None:
         if key_in(job.directory) not in (None, key):
             shutil.rmtree(job.directory)  # the result of another configuration, from an earlier command
-        place = made(_failed(job.directory))
-        (place / ERROR).write_text(f"{found.error}\n", encoding="utf-8")
-    return Outcome(job, None, error=found.error, bad_input=found.bad_input)
+        folder = made(_failed(job.directory))
+        (folder / ERROR).write_text(f"{result.error}\n", encoding="utf-8")
+    return Outcome(job, None, error=result.error, bad_input=result.bad_input)
 
 
 def _placed(store: RunStore, key: str, job: Job, *, kept: bool) -> Outcome:
@@ -130,5 +130,5 @@ def _failed(directory: Path) -> Path:
 
 def in_order(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
     """Run all jobs and return their outcomes in the order of the jobs."""
-    found = {id(outcome.job): outcome for outcome in outcomes(jobs, settings)}
-    return [found[id(job)] for job in jobs]
+    by_job = {id(outcome.job): outcome for outcome in outcomes(jobs, settings)}
+    return [by_job[id(job)] for job in jobs]

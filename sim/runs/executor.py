@@ -49,7 +49,7 @@ class InProcess:
                 watch(index, now_s / end_s if end_s > 0.0 else 0.0)
 
             try:
-                found: R | Exception = work(task, progress)
+                result: R | Exception = work(task, progress)
             except Exception as error:
-                found = error
-            yield Ended(task, found)
+                result = error
+            yield Ended(task, result)

@@ -26,12 +26,12 @@ class IndexedRun:
     """A finished run of a sweep or comparison."""
 
     name: str
-    """Path of its folder, relative to the folder of the sweep or comparison."""
+    """Path of the run's folder, relative to the folder of the sweep or comparison."""
     choices: Mapping[str, str]
-    """Its overrides by key, as text without quotes."""
+    """Overrides of the run by key, as text without quotes."""
     summary: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """The choices as numbers in base units, booleans and text."""
+    """`choices` as numbers in base units, booleans and text."""
 
     @property
     def label(self) -> str:
@@ -52,14 +52,14 @@ def publish(root: Path, runs: Sequence[IndexedRun], *, as_json: bool) -> str:
 
 def read_runs(root: Path) -> Iterator[IndexedRun]:
     """Yield the finished runs in and below a folder of results or a run store, shorter names first, then by name."""
-    for place in sorted(root.rglob(ABOUT), key=lambda p: (len(p.parent.name), str(p))):
-        folder = place.parent
+    for path in sorted(root.rglob(ABOUT), key=lambda p: (len(p.parent.name), str(p))):
+        folder = path.parent
         if key_in(folder) is None or any(part.startswith(".") or part == "staging" for part in folder.parts):
             continue
-        about = json.loads(place.read_text(encoding="utf-8"))
+        metadata = json.loads(path.read_text(encoding="utf-8"))
         summary = read_summary(folder)
-        choices = about.get("choices") or {}
-        typed = about.get("parameters") if choices else dict(flat(_config(folder)))
+        choices = metadata.get("choices") or {}
+        typed = metadata.get("parameters") if choices else dict(flat(_config(folder)))
         yield IndexedRun(str(folder.relative_to(root)), choices, summary, typed or {})
 
 
@@ -67,8 +67,8 @@ def _config(folder: Path) -> dict[str, Any]:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found: dict[str, Any] = yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), loader)
-    return found
+    config: dict[str, Any] = yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), loader)
+    return config
 
 
 def read_failures(root: Path) -> list[tuple[str, str]]:

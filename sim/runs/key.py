@@ -49,8 +49,8 @@ def _files(node: object) -> Iterator[str]:
 
 
 def _content(name: str) -> str:
-    about = Path(name).stat()
-    return _content_of(str(Path(name).resolve()), about.st_mtime_ns, about.st_size)
+    status = Path(name).stat()
+    return _content_of(str(Path(name).resolve()), status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=1000)
@@ -60,7 +60,7 @@ def _content_of(path: str, _time_ns: int, _size: int) -> str:
 
 
 def _packages(node: object) -> tuple[str, ...]:
-    """Return the packages besides lsmlab whose classes a configuration names (--allow-package)."""
+    """Return the packages other than lsmlab whose classes a configuration names (--allow-package)."""
     return tuple(sorted({str(t).partition(".")[0] for t in _targets(node)} - {"lsmlab"}))
 
 
@@ -92,5 +92,5 @@ def _sources(package: str) -> list[Path]:
     if spec is None:
         return []
     folders = [Path(place) for place in spec.submodule_search_locations or ()]
-    found = sorted(path for folder in folders for path in folder.rglob("*.py"))
-    return found or ([Path(spec.origin)] if spec.origin else [])
+    sources = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    return sources or ([Path(spec.origin)] if spec.origin else [])

@@ -43,8 +43,8 @@ class LocalProcesses:
             for _ in range(min(self.count, len(tasks))):
                 pool.start()
             while any(worker.task is not None for worker in pool.workers):
-                for index, found in pool.wait(watch):
-                    yield Ended(tasks[index], found)
+                for index, result in pool.wait(watch):
+                    yield Ended(tasks[index], result)
         finally:
             pool.stop()
 
@@ -63,11 +63,11 @@ class _Pool:
     def start(self) -> None:
         """Start a worker and give it a task."""
         context = multiprocessing.get_context("spawn")
-        mine, its = context.Pipe()
-        process = context.Process(target=serve, args=(its, self.work), daemon=True)
+        parent_end, child_end = context.Pipe()
+        process = context.Process(target=serve, args=(child_end, self.work), daemon=True)
         process.start()
-        its.close()
-        worker = _Worker(process, mine)
+        child_end.close()
+        worker = _Worker(process, parent_end)
         self.workers.append(worker)
         self._give(worker)
 
@@ -87,15 +87,15 @@ class _Pool:
             index = worker.task
             assert index is not None
             try:
-                kind, found = worker.pipe.recv()
+                kind, content = worker.pipe.recv()
             except (EOFError, ConnectionResetError):
                 yield from self._bury(worker, index)
                 continue
             if kind == ENDED:
                 self._give(worker)
-                yield index, found
+                yield index, content
             else:
-                watch(index, found)
+                watch(index, content)
 
     def _bury(self, worker: _Worker, index: int) -> Iterator[tuple[int, Any]]:
         worker.process.join()

@@ -89,8 +89,8 @@ class RunStore:
 
     def about(self, key: str) -> dict[str, Any]:
         """Return the content of a finished run's run.json: key, seed, version, code digest, wall_s and so on."""
-        found: dict[str, Any] = json.loads((self.root / key / ABOUT).read_text(encoding="utf-8"))
-        return found
+        content: dict[str, Any] = json.loads((self.root / key / ABOUT).read_text(encoding="utf-8"))
+        return content
 
     def clean(self) -> int:
         """Remove the staging folders of killed processes of this machine; return the number of removed folders."""
@@ -148,8 +148,8 @@ def _link(source: Path, target: Path) -> None:
 def key_in(folder: Path) -> str | None:
     """Return the key of the finished run in a folder; None if there is none, or a file is missing or cut short."""
     try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        whole = all((folder / name).stat().st_size == size for name, size in about["files"].items())
-        return str(about["key"]) if whole else None
+        metadata = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        complete = all((folder / name).stat().st_size == size for name, size in metadata["files"].items())
+        return str(metadata["key"]) if complete else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

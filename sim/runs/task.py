@@ -76,13 +76,13 @@ def simulate_task(task: Task, progress: Progress | None = None) -> float:
 
     began = time.perf_counter()
     store = RunStore(task.root)
-    with store.staging() as place:
+    with store.staging() as folder:
         result = run(canonical(task.config), progress, trusted_packages())
-        result.save(place)
+        result.save(folder)
         wall_s = time.perf_counter() - began
-        about = {
+        metadata = {
             "seed": result.summary["seed"], "version": result.summary["version"], "code": code_digest(),
             "wall_s": round(wall_s, 3), "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         }  # fmt: skip
-        store.publish(place, task.key, about, replace=task.replace)
+        store.publish(folder, task.key, metadata, replace=task.replace)
     return wall_s
