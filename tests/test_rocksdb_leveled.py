@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lsmlab.models.options.fields import CompactionPri
 from lsmlab.models.policies.decisions import Compaction, Move, Picker, RunningJob
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules
-from lsmlab.models.policies.rocksdb.priority import SORTED_FILES, CompactionPri, PriorityLists, overlap_bytes
+from lsmlab.models.policies.rocksdb.priority import SORTED_FILES, PriorityLists, overlap_bytes
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from lsmlab.models.options.fields import CompactionPri
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope
 from lsmlab.models.policies.rocksdb import l0
 from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, span
 from lsmlab.models.policies.rocksdb.levels import CoveredMemo, LevelRules, Targets, bottommost_bytes, order_by_score
-from lsmlab.models.policies.rocksdb.priority import CompactionPri, PriorityLists
+from lsmlab.models.policies.rocksdb.priority import PriorityLists
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 

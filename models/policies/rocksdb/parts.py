@@ -10,7 +10,6 @@ from lsmlab.models.policies.parts import Base
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules
-from lsmlab.models.policies.rocksdb.priority import CompactionPri
 from lsmlab.models.policies.rocksdb.scheduler import RocksDbScheduler
 from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
 from lsmlab.models.policies.rocksdb.tiered import tiered_picker
@@ -105,7 +104,7 @@ def leveled_picker(base: Base) -> LeveledPicker:
     return LeveledPicker(
         level_rules(options, base.version),
         max_compaction_bytes=options.max_compaction_bytes,
-        compaction_pri=CompactionPri(options.compaction_pri.value),
+        compaction_pri=options.compaction_pri,
         ignore_max_compaction_bytes_for_input=options.ignore_max_compaction_bytes_for_input,
         compression=options.compression.value,
         compression_per_level=tuple(c.value for c in options.compression_per_level),

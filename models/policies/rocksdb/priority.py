@@ -6,10 +6,10 @@ See (behaviour/leveled-compaction.md, File priority).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import Final
 
 import numpy as np
+from lsmlab.models.options.fields import CompactionPri
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
@@ -25,16 +25,6 @@ _SCATTER: Final = 2_654_435_761
 """Multiplicative hash of file numbers (Knuth): 2^32 over the golden ratio."""
 
 IndexArray = NDArray[np.int64]
-
-
-class CompactionPri(Enum):
-    """Values of RocksDB's option compaction_pri, by RocksDB's names."""
-
-    BY_COMPENSATED_SIZE = "kByCompensatedSize"
-    OLDEST_LARGEST_SEQ_FIRST = "kOldestLargestSeqFirst"
-    OLDEST_SMALLEST_SEQ_FIRST = "kOldestSmallestSeqFirst"
-    MIN_OVERLAPPING_RATIO = "kMinOverlappingRatio"
-    ROUND_ROBIN = "kRoundRobin"
 
 
 class FileOrder:
