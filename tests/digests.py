@@ -29,7 +29,7 @@ Digests = dict[str, Any]
 
 
 def reference_runs() -> dict[str, list[str]]:
-    """Overrides of each reference run, by its name."""
+    """Return the overrides of each reference run by its name."""
     groups = yaml.safe_load(RUNS_FILE.read_text(encoding="utf-8"))
     runs: dict[str, list[str]] = {}
     for group in groups.values():

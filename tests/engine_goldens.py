@@ -216,7 +216,7 @@ class EngineSession:
 
 
 def _keys(line: str) -> list[int]:
-    """Keys of a line: single ones, and ranges with a step such as 0-90/10."""
+    """Return the keys of a line: single ones, and ranges with a step such as 0-90/10."""
     keys: list[int] = []
     for word in line.split():
         bounds, _, step = word.partition("/")

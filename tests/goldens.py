@@ -35,7 +35,7 @@ _FILE = re.compile(
     r"(\d+)\[(\d+)-(\d+)(?:/(\d+))?\]=(\d+)(?:~(\d+))?(?:@(\d+)-(\d+))?(\*?)(?:\{([\d:,-]+)\})?$"
 )
 MOST_KEYS = 10_000
-"""Files with a wider key range carry no keys."""
+"""Largest key range of a file that carries keys."""
 _JOB = re.compile(r"(\d+)->(\d+)\[(\d+)-(\d+)\]$")
 
 

@@ -47,7 +47,7 @@ def override_lists(part: int) -> list[list[str]]:
 
 @pytest.mark.parametrize("part", ["special", *(pytest.param(part, marks=pytest.mark.slow) for part in range(3))])
 def test_cached_bases_equal_hydra(part: int | str) -> None:
-    """For 270 lists of overrides the keys, their order, values and types are the same, or the error is."""
+    """For 270 lists of overrides the keys, their order, values and types are the same, or the same error is raised."""
     wanted = SPECIAL if isinstance(part, str) else override_lists(part)
     with composer(keep_bases=False) as slow:
         expected = [outcome(slow, one) for one in wanted]

@@ -123,7 +123,7 @@ def test_constants_without_records_are_left_out() -> None:
 
 
 def test_priors_divide_a_sum_of_constants() -> None:
-    """If only the sum of two constants is measured, they keep the proportion of their priors, fully correlated."""
+    """If only the sum of two constants is measured, they keep the proportion of their priors and are correlated."""
     constants = [Constant("a", 1.0, 0.5), Constant("b", 1.0, 0.5)]
     equation = Equation("sum", lambda v: (np.array([4.0, 4.0]) - v["a"] - v["b"]) / 0.01, ["x", "y"], ("a", "b"))
 
@@ -137,7 +137,7 @@ def test_priors_divide_a_sum_of_constants() -> None:
 
 
 def test_errors_count_runs_not_jobs() -> None:
-    """If all records of a run are off by the same factor, 250 of them are as uncertain as one."""
+    """If all records of a run are off by the same factor, 250 of them have the uncertainty of one."""
     offsets = np.repeat([-0.3, -0.1, 0.1, 0.3], 250)
     names = [str(x) for x in offsets]
     equation = Equation("shared", lambda v: (np.log(v["a"]) - offsets) / 0.5, names, ("a",))

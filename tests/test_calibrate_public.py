@@ -109,7 +109,7 @@ def test_periods_near_subcompactions_are_left_out() -> None:
 
 
 def test_a_flush_ends_with_two_small_fsyncs() -> None:
-    """A commit takes half the time from a flush's file to its end; CPU time ends before the file's fsync."""
+    """Two small fsyncs end a flush, each half of the time after its file; CPU time ends before the file's fsync."""
     log = job_log([Job("flush", 0.0, 1.02, 1e5, 1e7, sync_s=0.4, files=[(1.0, 64e6)])])
 
     assert 0.01 == pytest.approx(commit_s(log))
@@ -154,10 +154,10 @@ def test_slowdown_is_relative_to_the_fitted_costs() -> None:
 
 
 def test_copies_are_not_cpu_time() -> None:
-    """Copies at 1 GB/s to pmem do not count as CPU time: 1.0 s with 0.2 GB are 0.8 s; on a disk the CPU time counts.
+    """A compaction of 1.0 s that copies 0.2 GB to pmem at 1 GB/s computes for 0.8 s; on a disk it computes for 0.65 s.
 
-    With report_bg_io_stats that CPU time is without the copies into the page cache (0.1 s here) and out of it (1 ns per
-    byte); they are added.
+    On a disk RocksDB's CPU time (0.5 s here) lacks, with report_bg_io_stats, the copies into the page cache (0.1 s) and
+    out of it (1 ns per byte).
     """
     merge = Job("compaction", 0.0, 1.0, 10.0, 5e7, output_bytes=2e8, wall_s=1.0, cpu_s=0.5, write_s=0.1)
     merge.files = [(0.5, 1e8), (1.0, 1e8)]
@@ -213,7 +213,7 @@ def test_a_directory_without_logs_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_small_pcs_cpu_is_divided_among_flushes_and_compactions(tmp_path: Path) -> None:
-    """A row with 1.5 times the CPU time of the 40-thread machine, in which as much is dropped as flushed, gives 1.5."""
+    """For a row with 1.5 times the CPU time of the 40-thread machine's costs, the fit gives 1.5 times these costs."""
     xeon = {k: v for k, v in read_parameters("xeon_6230").host.items() if k.startswith(("flush_", "compaction_"))}
     cost = {k: parse_quantity(v, "seconds") for k, v in xeon.items()}
     flushed, written = 1800.0 * 200_000, 8 * 1800.0 * 200_000

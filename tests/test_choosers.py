@@ -33,7 +33,7 @@ SKEWED = {
 
 
 def fills(chooser: Chooser, rate: float, fills: int = 30, size: int = 20_000, seed: int = 7) -> tuple[KeySample, list]:
-    """`fills` memtables of `size` writes over half a million keys."""
+    """Return the key sample and `fills` memtables of `size` writes each over half a million keys."""
     population = 500_000
     sample = KeySample(population, rate, hot=chooser.hot_numbers(population, round(1 / rate)))
     state = chooser.start(sample, InsertCursor())
@@ -243,7 +243,7 @@ def test_latest_follows_the_cursor() -> None:
 
 
 def test_key_ranges_of_the_udb_trace() -> None:
-    """prefix_dist ranges as published: two-term law in units of the coldest range, rounded down, in random order."""
+    """Range shares follow the published two-term law in units of the coldest range, rounded down, in random order."""
     law = [14.18 * math.exp(-2.917 * i) + 0.0164 * math.exp(-0.08082 * i) for i in range(1, 31)]
     shares = [math.floor(p * (math.floor(1 / law[-1]) + 1)) for p in law]
     assert sorted(shares) == sorted(UDB_RANGES)

@@ -273,7 +273,7 @@ def test_compare_prints_a_table_and_draws_a_page(capsys: pytest.CaptureFixture[s
 
 
 def test_a_failed_combination_does_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    """With bad input in one combination the others are kept, the error is printed, and the exit code is 2."""
+    """With bad input in one combination the other runs are kept, the error is printed, and the exit code is 2."""
     code, out, err = outcome(
         capsys, "compare", "device.write_cap=-5,400MB/s", "device=nvme", *QUICK, "-j", "1", "--json"
     )
@@ -298,7 +298,7 @@ def test_multirun_writes_an_index(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_multirun_keeps_successful_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """A failed run of a sweep is printed, the others are in the index, and the exit code is 1."""
+    """A failed run of a sweep is printed, the other runs are in the index, and the exit code is 1."""
     code, _, err = outcome(
         capsys, "run", "-m", "hydra/launcher=basic", "device.write_cap=-5,400MB/s", *QUICK, "--json", "--out", "sweep"
     )

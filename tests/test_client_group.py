@@ -70,7 +70,7 @@ def test_unstalled_operations_are_counted_by_their_times() -> None:
 
 
 def test_one_write_per_thread_waits_for_the_end_of_a_stop() -> None:
-    """In a stop of 3 s each of four threads waits with one write for 3 s."""
+    """In a stop of 3 s each of four threads has one write that waits for 3 s."""
     group = closed(threads=4)
     waits = WriteWaits([group], Host())
 

@@ -81,7 +81,7 @@ def test_the_oldest_wal_causes_one_flush() -> None:
 
 
 def test_max_total_wal_size_flushes_the_family_with_the_oldest_wal() -> None:
-    """A family with 1 % of the writes is flushed because of the WAL limit, the busy one when its memtable is full."""
+    """A family with 1 % of the writes is flushed because of the WAL limit, a busy one because its memtable is full."""
     families, loads = "{default:{},cold:{}}", "{default:{writes:99},cold:{writes:1}}"
     result = simulate(families, loads, "engine.options.max_total_wal_size=6MiB")
     cold = result.summary["column_families"]["cold"]["flush_reasons"]
@@ -353,7 +353,7 @@ def test_entries_are_conserved_per_family(shares: list[int], wal_mib: int, buffe
     ],
 )
 def test_invalid_families_are_refused(overrides: list[str], message: str) -> None:
-    """Unknown options, options of the database, unknown families and other engines give errors with the key."""
+    """Unknown options and families, options of the database, and engines without families raise errors with the key."""
     with pytest.raises(InputError) as caught:
         run(configuration("workload.duration=1s", *overrides))
 

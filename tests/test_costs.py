@@ -54,7 +54,7 @@ def test_every_constant_of_a_duration_is_in_a_formula() -> None:
 
 
 def test_requests_add_up() -> None:
-    """Four writes of 1 MiB and two reads of 2 MiB, one after the other, take their lone times; two fsyncs are added."""
+    """Four writes of 1 MiB, two reads of 2 MiB and two fsyncs, one after the other, take the sum of their times."""
     cost = writes(4 * 2.0**20, 4) + reads(2 * 2.0**21, 2) + fsyncs(2)
     values = {
         "device.write_bandwidth": 1e9, "device.write_latency": 20e-6, "device.read_bandwidth": 2e9,

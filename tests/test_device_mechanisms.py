@@ -97,7 +97,7 @@ def test_other_data_counts_towards_utilisation() -> None:
 
 
 def test_slc_cache_timeline() -> None:
-    """Writes run at the SLC cache's rate until it is full, then at the final cells' rate; a pause empties the cache."""
+    """Writes have the SLC cache's rate until it is full, then the final cells' rate until half of it is drained."""
     device = flash("samsung_970_evo_plus_2tb", gc_random_share=0.0)
     load = Load(writers=4)
     grant = device.allocate(device.initial(), load)
@@ -125,7 +125,7 @@ def test_slc_cache_counts_its_copies_as_wear() -> None:
 
 
 def test_wear() -> None:
-    """A tenth of the endurance per year leaves nine years, no writes infinitely many; without a rating it is None."""
+    """A tenth of the endurance per year leaves nine years, no writes infinitely many; wear is None without a rating."""
     year = 365 * 86400.0
     result = wear(1200e12, 120e12, year)
     assert result is not None

@@ -42,7 +42,7 @@ def as_rows(files: Iterable[SortedFile], keys: float) -> list[tuple[float, ...]]
 
 
 def as_states(files: Iterable[FileState]) -> list[tuple[float, ...]]:
-    """Return the same of replayed files."""
+    """Return the same columns of replayed files."""
     return [(f.number, f.smallest, f.largest, f.size_bytes, f.entries) for f in files]
 
 

@@ -162,7 +162,7 @@ def test_the_printed_summary(imported: Path, tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_page(imported: Path) -> None:
-    """The page shows jobs, stalls, and the inferred load and machine by real time; `lsmlab report` redraws it."""
+    """The page shows jobs, stalls, inferred load and machine, and the time since open; `lsmlab report` redraws it."""
     page = (imported / "report.html").read_text()
 
     for part in ("Throughput and write stalls", "Bytes moved by each consumer", "Background jobs",

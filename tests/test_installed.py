@@ -90,8 +90,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     venv.create(folder / "environment")
     python = folder / "environment" / "bin" / "python"
     pip("--python", python, "install", "--no-deps", "--no-index", wheel)
-    # A .pth file adds the folder of the dependencies, but does not process that folder's own .pth files (the source
-    # tree).
+    # A .pth file adds the folder of the dependencies, but not the .pth files in that folder (the source tree).
     site = sysconfig.get_path("purelib", vars={"base": str(folder / "environment")})
     (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return Installed(wheel, python)

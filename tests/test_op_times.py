@@ -80,7 +80,7 @@ def test_without_a_free_core_a_write_waits_up_to_a_time_slice() -> None:
 
 
 def test_a_limited_client_runs_in_bursts() -> None:
-    """A rate-limited client at 10 % of a core runs in bursts after each refill, so it waits ten times as often."""
+    """A rate-limited client with 10 % load runs in bursts after each refill, so its writes wait ten times as often."""
     limited = times_of(2.1).parts(0, a_group(limit_ops_per_s=5e4, runnable=0.1))
     delayed = times_of(2.1).parts(0, a_group(runnable=0.1))
 

@@ -255,7 +255,7 @@ def test_the_document_has_three_columns() -> None:
 
 
 def test_effects_are_relative_to_the_published_one() -> None:
-    """On the scale 0 is no effect and 1 the published one (logarithmic for ratios); "no difference" has no position."""
+    """On the page 0 is no effect and 1 the published one (logarithmic for ratios); "no difference" has no position."""
     row = {"published": 4.0, "accepted": [2.0, None], "neutral": 1.0, "simulated": 2.0, "low": 1.0, "high": 1e9}
 
     place = placed(row)

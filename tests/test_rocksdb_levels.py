@@ -66,7 +66,7 @@ def test_worked_l0_numbers() -> None:
 
 @given(st.lists(st.integers(0, 10**12), min_size=6, max_size=6), st.sampled_from([2.0, 7.5, 8.0, 10.0]))
 def test_dynamic_targets_are_valid(sizes: list[int], multiplier: float) -> None:
-    """Levels above the base level are empty and without target; targets ascend from at least 10^6 bytes."""
+    """Levels above the base level are empty without target; other targets ascend from max_bytes_for_level_base up."""
     tree = tree_of(*sizes)
     for version in (Version(5, 7), Version(6, 4), V78, Version(9, 8)):
         rules = LevelRules(
@@ -86,7 +86,7 @@ def test_dynamic_targets_are_valid(sizes: list[int], multiplier: float) -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [("5.7", 8), ("6.4", 2), ("7.8", 2), ("11.8", 2)])
 def test_target_file_size(version: str, expected: int) -> None:
-    """Target file sizes grow from L2 on; with dynamic levels from the base level on, in 5.7 still from L0."""
+    """Target file sizes grow from L2 on; with dynamic levels from two levels below the base level on, except in 5.7."""
     rules = LevelRules(Version.parse(version), target_file_size_base=1, target_file_size_multiplier=2)
     assert [rules.target_file_size(level, 1) for level in range(7)] == [1, 1, 2, 4, 8, 16, 32]
     dynamic = replace(rules, level_compaction_dynamic_level_bytes=True)

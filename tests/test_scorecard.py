@@ -80,8 +80,7 @@ def validate(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[in
     return code, out, err
 
 
-# --- errors
-# ------------------------------------------------------------------------------------------------------------
+# --- errors by kind --------------------------------------------------------------------------------------------
 
 
 def test_buckets_are_rocksdbs() -> None:
@@ -122,7 +121,7 @@ def test_series_are_read_with_any_header(tmp_path: Path) -> None:
 
 
 def test_repeats_become_means_and_ranges() -> None:
-    """The noise of a metric is its range divided by its mean; a metric of some repeats only has no noise."""
+    """The noise of a metric is its range divided by its mean; a metric with a single value has no noise."""
     assert ({"a": 10.0, "b": 1.0}, {"a": 0.2}) == means_and_ranges([{"a": 9.0}, {"a": 11.0, "b": 1.0}])
 
 
@@ -358,7 +357,7 @@ def test_the_model_error_is_fitted_to_calibration_runs(tmp_path: Path) -> None:
 
 
 def test_reruns_have_their_own_model_error(tmp_path: Path) -> None:
-    """Reruns of calibration runs give the model error of reruns and what-ifs; other runs keep theirs."""
+    """Reruns of calibration runs give the model error of reruns and what-ifs; other runs have their own."""
     fitted = [synthetic_run(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.02 * (-1) ** i) for i in range(8)]
     again = [synthetic_run(tmp_path, f"r{i}", RERUNS, 1.0 + 0.08 * (-1) ** i, "calibration") for i in range(8)]
     others = [synthetic_run(tmp_path, f"t{i}", RERUNS, 3.0) for i in range(8)]

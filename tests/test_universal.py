@@ -34,7 +34,7 @@ def blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
 
 
 def without_rules(only: str | None) -> dict[str, Any]:
-    """Return options with which only one check can trigger; a trigger that is never reached replaces N.
+    """Return options with which only `only` can trigger, besides the run number check, at which `run_states` stops.
 
     Source: (behaviour/universal-and-fifo.md, Order of universal checks).
     """

@@ -163,8 +163,7 @@ def test_mixgraph_without_ranges_misses_half_of_the_keys() -> None:
         workload = make_workload(configuration("mixgraph", **law, **changes))
         sample = workload.sample(10_000, 400, exact=True)
         reads = workload.clients[0].read_keys.start(sample, workload.cursor()).sample_reads(100_000, RNG(2))
-        # measured (behaviour/db-bench.md, mixgraph): 50 092 hits in 100 000; the hottest seeds have a share of 0.2 %
-        # each
+        # measured (behaviour/db-bench.md, mixgraph): 50 092 hits in 100 000; the hottest seeds get 0.2 % each
         assert np.isin(reads, workload.preloaded(sample)).mean() == pytest.approx(share, abs=0.02)
 
 

@@ -26,7 +26,7 @@ LOAD = (
     "workload=filluniquerandom", "workload.num=1M", "workload.value_size=1000", "device=samsung_970_pro",
     "engine.options.write_buffer_size=1MiB", "engine.options.bloom_bits=10", "keys.samples_per_file=256",
 )  # fmt: skip
-"""A load of 1 GB with memtables and files of a quarter of PebblesDB's, and twice the guards of 4 GB."""
+"""A load of 1 GB; memtables and files have a quarter of PebblesDB's sizes, and guards are 16 times as dense."""
 PEBBLES = (
     "engine=pebblesdb", "engine.options.target_file_size_base=16MiB", "engine.picker.top_level_bits=23",
 )  # fmt: skip
