@@ -279,7 +279,7 @@ def test_released_code_and_simulation_use_one_formula() -> None:
 
     if not found:
         pytest.skip("this version has no adoc_code")
-    assert 1.63 == pytest.approx(found["throughput, ADOC by no tuner"].recorded, abs=0.01)
+    assert 1.63 == pytest.approx(found["throughput, ADOC / no tuner"].recorded, abs=0.01)
     assert all(r.recorded == r.simulated for r in found.values())
 
 

@@ -1,10 +1,10 @@
-"""What ADOC's paper claims, Yu et al., FAST 2023, in its setting: fillrandom, four devices, an hour.
+"""Claims of the ADOC paper (Yu et al., FAST 2023) in its setting: fillrandom for an hour on four devices.
 
 See (background/adoc.md, Three queues and one pool of servers).
 
-Figures of the evaluation's Fig. 12 are absolute; the platform's constants come from public LOGs of the same machine, not
-from them. Most accepted ranges were written before anything was simulated; those of absolute throughput, YCSB and P99
-after the first runs of RocksDB and ADOC (docs/reference/papers.md).
+Fig. 12 of the evaluation has absolute figures. The constants of the platform were not fitted to them, but to public
+LOGs of the same machine. Most accepted ranges were written before the first simulation; those of absolute throughput,
+YCSB and P99 were written after the first runs of RocksDB and ADOC (docs/reference/papers.md).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAPER: Final = "adoc"
 
 
 def against(other: str, device: str) -> list[Claim]:
-    """More throughput and fewer stall seconds than a baseline, on one device."""
+    """Return the claims of higher throughput and fewer stall seconds than a baseline on one device."""
     ours, theirs = scheme("adoc", device), scheme(other, device)
     return [
         claim(f"adoc.{device}.throughput_vs_{other}", (ours, theirs), ratio(ops, ours.name, theirs.name)),

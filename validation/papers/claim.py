@@ -1,4 +1,4 @@
-"""What a paper claims: a figure, the settings that it comes from, and how to read it off simulated runs."""
+"""A claim of a paper: its figure, the settings to simulate, and the measure that computes it from simulated runs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ class Setting:
     """One configuration to simulate."""
 
     name: str
-    """Unique within the paper: "rocksdb_load_a"."""
+    """Name, unique within the paper, such as "rocksdb_load_a"."""
     overrides: tuple[str, ...]
-    """As on the command line of `lsmlab run`: ("experiment=vlsm_load_a", "engine=rocksdb_overflow")."""
+    """Overrides for `lsmlab run`, such as ("experiment=vlsm_load_a", "engine=rocksdb_overflow")."""
     seeds: int | None = None
-    """Most seeds to simulate, for a setting that takes long; a claim has the seeds that all of its settings have."""
+    """Largest number of seeds, for a slow setting; a claim uses the seeds that all of its settings have."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one simulated run left. docs/reference/summary.md defines the numbers and columns."""
+    """Results of one simulated run. docs/reference/summary.md defines the numbers and columns."""
 
     summary: Mapping[str, Any]
-    """summary.json."""
+    """Content of summary.json."""
     series: Mapping[str, Any]
     """Columns of series.parquet, one row per simulated second."""
     jobs: Mapping[str, Any]
@@ -36,29 +36,30 @@ class Outcome:
 
 
 Measure = Callable[[Mapping[str, Outcome]], float]
-"""The claim's figure, from the runs of one seed by `Setting.name`."""
+"""Function that computes the claim's figure from the runs of one seed, by `Setting.name`."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One public reference outcome of a paper."""
+    """One published result of a paper."""
 
     id: str
-    """Paper, setting and figure: "vlsm.load_a.p99_write"."""
+    """Paper, setting and figure, such as "vlsm.load_a.p99_write"."""
     setting: str
-    """One line, for people."""
+    """Description of the setting, one line."""
     published: float | str
-    """The figure, or the statement where the paper gives none."""
+    """Published figure; a statement if the paper gives no figure."""
     accepted: tuple[float, float]
-    """Simulated values inside are "reproduced": the paper's own range, or the figure with its stated spread, else with 25 %
-    of the effect either way. Written before looking at a simulation."""
+    """Range of simulated values that count as reproduced: the paper's range, or the figure with its stated spread, else
+    the figure with 25 % of the effect either way. Written before the first simulation."""
     neutral: float
-    """Value of "no effect" (1 for a ratio, 0 for a difference): on the same side of it as `accepted` is "direction only"."""
+    """Value of "no effect": 1 for a ratio, 0 for a difference. A simulated value outside of `accepted`, but on the same
+    side of `neutral`, is "direction only"."""
     runs: tuple[Setting, ...]
     measure: Measure
     mechanism: str
-    """One line: why, in terms of the model."""
+    """Cause of the effect in terms of the model, one line."""
     note: str = ""
-    """Arithmetic where the published rules cannot give the figure."""
+    """Explanation of a difference, with the arithmetic if the published rules cannot give the figure."""
     tolerance_from: str = ""
-    """Where `accepted` comes from."""
+    """Origin of `accepted`."""

@@ -1,7 +1,8 @@
-"""Claims as data: claims/<paper>.yaml holds published figures, ranges and texts; Python adds the runs and the measure.
+"""Reads claims: claims/<paper>.yaml contains published figures, ranges and texts; Python adds the runs and the measure.
 
-Texts name shared ones by `$name`. In a mechanism or a note, `{run.number:.1f}` stands for a number of a simulated run of the
-claim, by `Setting.name` and the name in numbers.py: the mean over the seeds.
+A text refers to a shared text by `$name`. In a mechanism or a note, `{run.number:.1f}` is replaced by a number of a
+simulated run of the paper: `run` is a `Setting.name`, `number` a name in numbers.py; the value is the mean over the
+seeds.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ def _data(paper: str) -> Mapping[str, Any]:
 
 
 def citation(paper: str) -> str:
-    """How the paper is cited."""
+    """Return the citation of the paper."""
     return str(_data(paper)["citation"])
 
 
 def claim(name: str, runs: tuple[Setting, ...], measure: Measure) -> Claim:
-    """The claim of this id: its data from the paper's file, its figure by `measure` from `runs`.
+    """Return the claim of this id with its data from the paper's file; `measure` computes its figure from `runs`.
 
     Raises InputError if the file has no such claim.
     """
@@ -47,10 +48,10 @@ def claim(name: str, runs: tuple[Setting, ...], measure: Measure) -> Claim:
 
 
 def described(paper: str) -> list[str]:
-    """Ids of all claims in the paper's file."""
+    """Return the ids of all claims in the paper's file."""
     return list(_data(paper)["claims"])
 
 
 def _whole(text: str, shared: Mapping[str, str]) -> str:
-    """A text with the shared texts in place of their names."""
+    """Replace each `$name` in a text by the shared text."""
     return _NAME.sub(lambda found: _whole(shared[found[1]], shared), text)

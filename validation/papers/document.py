@@ -1,4 +1,4 @@
-"""docs/papers.md: paper, released code and simulation side by side, written by `lsmlab papers --write-docs`."""
+"""Writes docs/papers.md: figures of paper, released code and simulation (`lsmlab papers --write-docs`)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MARK: Final = "<!-- digest: "
 
 
 def digest(home: Path = HOME) -> str:
-    """Of what the results rest on but the sources: claims, engines' entries, experiments, parameter sets, recorded cases.
+    """Return a digest of the inputs: claims, entries of engines, experiments, parameter sets, recorded engines.
 
-    Sources of the simulator are not hashed: most edits of them change no result.
+    The digest does not cover the simulator's sources, because most edits of them do not change results.
     """
     papers, configs = home / "validation" / "papers", home / "configs"
     paths = [p for name in PAPERS for p in (*papers.glob(f"{name}.py"), *papers.glob(f"{name}_*.py"))]
@@ -37,7 +37,7 @@ def digest(home: Path = HOME) -> str:
 
 
 def document_digest(path: Path = FILE) -> str | None:
-    """The digest of what the document was made from; None if it does not say."""
+    """Return the digest of the inputs that the document contains, or None."""
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return text.partition(_MARK)[2].partition(" ")[0] or None
 
@@ -48,14 +48,15 @@ def write_document(papers: Sequence[Paper], found: Sequence[Found], beside: Sequ
 
 
 def document_text(papers: Sequence[Paper], found: Sequence[Found], beside: Sequence[Released], seeds: int) -> str:
-    """The whole document."""
+    """Return the whole document."""
     parts = [
         "# The papers' figures: paper, released code, simulation",
         f"{_MARK}{digest()} -->",
-        "Written by `lsmlab papers --write-docs`; not to be edited. [How the suite works](reference/papers.md).",
-        f"{len(found)} claims: {verdict_counts(found)}. {seeds} simulated runs of each setting; in brackets the 90 % interval of "
-        "their mean. *Reproduced*: inside the accepted range; *direction only*: on the right side of no effect; *not "
-        "reproduced*: neither. [Which ranges and choices came after results had been seen](reference/papers.md).",
+        "`lsmlab papers --write-docs` writes this page; do not edit it. [How the suite works](reference/papers.md).",
+        f"{len(found)} claims: {verdict_counts(found)}. {seeds} simulated runs of each setting; brackets contain the "
+        "90 % interval of their mean. *Reproduced*: inside the accepted range; *direction only*: the effect has the "
+        "right direction; *not reproduced*: neither. [Ranges and choices that were written after the first "
+        "results](reference/papers.md).",
     ]
     for paper in papers:
         parts += list(_paper(paper, [f for f in found if f.paper == paper.name], beside))
@@ -96,11 +97,12 @@ def _why(found: Found) -> str:
 def _released(beside: Sequence[Released]) -> Iterator[str]:
     if not beside:
         return
-    yield "## The released code, and its model"
+    yield "## Released code and its model"
     yield (
-        "Recorded runs of the authors' code on a throttled disk, minutes instead of hours, and the simulation of that code "
-        "(`adoc_code`, `silk_code`) in the same setting. Where this differs from the table above, the code differs from the "
-        "paper's rules, or the small setting from the large one. Run by run: [validation](validation.md)."
+        "Recorded runs of the authors' code on a throttled disk (minutes instead of hours), and simulations of this "
+        "code (`adoc_code`, `silk_code`) in the same setting. Figures that differ from the tables above have one of "
+        "two reasons: the code differs from the rules in the paper, or the small setting differs from the large one. "
+        "Results of each run: [validation](validation.md)."
     )
     rows = [[r.setting, r.counterpart.figure, figure_text(r.recorded), figure_text(r.simulated)] for r in beside]
-    yield markdown(("recorded setting", "figure", "released code", "its simulation"), rows)
+    yield markdown(("recorded setting", "figure", "released code", "simulation of the code"), rows)

@@ -1,7 +1,7 @@
-"""LDC's published outcomes (behaviour/evaluations.md, LDC's evaluation) beside LevelDB, which the paper calls UDC.
+"""Claims of the LDC paper (behaviour/evaluations.md, LDC's evaluation); the baseline UDC is LevelDB.
 
-The platform's drive, CPU and memory are unknown, and we have no absolute throughput of LevelDB there to fit
-(configs/parameters/memblaze_q520.yaml): all claims are ratios. Sweeps run 3 of the paper's 10 million requests.
+Drive, CPU and memory of the platform are unknown, and no absolute throughput of LevelDB on it is published to fit
+(configs/parameters/memblaze_q520.yaml). So all claims are ratios. Sweeps run 3 of the paper's 10 million requests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Number = Callable[[Outcome], float]
 
 
 def pair(mix: str) -> tuple[Setting, Setting]:
-    """Both engines on a mix."""
+    """Return the settings of both engines on a mix."""
     seeds = 1 if mix in ("tail", *SCANS) else 2
     return tuple(  # type: ignore[return-value]
         Setting(f"{name}_{mix}", (f"experiment=ldc_{mix}", engine), seeds) for name, engine in _ENGINES
@@ -36,67 +36,67 @@ def pair(mix: str) -> tuple[Setting, Setting]:
 
 
 def balanced(name: str, engine: str, *more: str) -> Setting:
-    """An engine on the short balanced mix."""
+    """Return an engine on the short balanced mix."""
     return Setting(name, ("experiment=ldc_rwb", engine, SHORT, *more), 2)
 
 
 def skewed(name: str, engine: str, constant: int) -> Setting:
-    """The balanced mix with puts and lookups of Zipfian keys; 0: uniform ones."""
+    """Return an engine on the balanced mix with Zipfian keys of a constant; 0 means uniform keys."""
     keys = ("workload.recordcount=3M", "workload.updateproportion=0.5", "workload.insertproportion=0")
     law = ("workload.requestdistribution=zipfian", f"workload.zipfian_constant={constant}") if constant else ()
     return balanced(f"{name}_zipf_{constant}", engine, *keys, *law)
 
 
 def by_fanout(name: str, engine: str) -> tuple[Setting, ...]:
-    """An engine at every fan-out of the sweep; LDC's threshold is the fan-out."""
+    """Return an engine at every fan-out of the sweep; the threshold of LDC equals the fan-out."""
     key = "engine.options.max_bytes_for_level_multiplier"
     return tuple(balanced(f"{name}_fanout_{k}", engine, f"{key}={k}") for k in FANOUTS)
 
 
 def by_threshold() -> tuple[Setting, ...]:
-    """LDC at every threshold of the sweep, at a fan-out of 10."""
+    """Return LDC at every threshold of the sweep, with a fan-out of 10."""
     return tuple(balanced(f"threshold_{t}", LDC, f"engine.picker.threshold={t}") for t in THRESHOLDS)
 
 
 def rate(run: Outcome) -> float:
-    """Operations per second."""
+    """Return operations per second."""
     return float(run.summary["ops_per_s"])
 
 
 def moved_bytes(run: Outcome) -> float:
-    """Bytes that compactions read and wrote."""
+    """Return the bytes that compactions read and wrote."""
     return float(run.summary["compaction_read_bytes"] + run.summary["compaction_write_bytes"])
 
 
 def live_bytes(run: Outcome) -> float:
-    """Bytes of all files at the end, frozen ones included."""
+    """Return the bytes of all files at the end, including frozen files."""
     return float(run.summary["live_bytes"])
 
 
 def p999_s(run: Outcome) -> float:
-    """P99.9 of all operations: neither paper nor specification says that it is one kind's."""
+    """Return the P99.9 of all operations in seconds; the paper does not restrict it to reads or writes."""
     order = np.argsort(run.latency["upper_s"], kind="stable")
     upto = np.cumsum(run.latency["count"][order])
     return float(run.latency["upper_s"][order][np.searchsorted(upto, 0.999 * upto[-1])])
 
 
 def mean_read_s(run: Outcome) -> float:
-    """Mean time of a lookup."""
+    """Return the mean latency of a lookup in seconds."""
     return float(run.summary["read_latency_s"]["mean"])
 
 
 def gain(number: Number, *mixes: str, over: str = "udc", of: str = "ldc") -> Measure:
-    """A number of one engine divided by the other's, averaged over mixes."""
+    """Return a measure: the number of engine `of` / that of engine `over`, averaged over mixes."""
     return lambda o: sum(number(o[f"{of}_{m}"]) / number(o[f"{over}_{m}"]) for m in mixes) / len(mixes)
 
 
 def best(name: str, values: tuple[int, ...]) -> Measure:
-    """The value at which throughput is highest."""
+    """Return a measure: the value of a sweep with the highest throughput."""
     return lambda o: float(max(values, key=lambda v: rate(o[f"{name}_{v}"])))
 
 
 def grows(kind: str, low: int, high: int) -> Measure:
-    """LDC's advantage at one value of a sweep, over that at another."""
+    """Return a measure: the throughput ratio LDC / UDC at value `high` of a sweep / that at value `low`."""
 
     def measure(o: Mapping[str, Outcome]) -> float:
         at = {v: rate(o[f"ldc_{kind}_{v}"]) / rate(o[f"udc_{kind}_{v}"]) for v in (low, high)}

@@ -1,7 +1,7 @@
-"""Numbers of simulated runs that the texts of claims name: `{run.number:.1f}` in claims/<paper>.yaml.
+"""Numbers of simulated runs for the texts of claims: `{run.number:.1f}` in claims/<paper>.yaml.
 
-A text is filled with the mean over the seeds of that run. What is not simulated (with `--only`, or because it failed) shows
-as such, so that no page states a number that nothing computed.
+Each place is filled with the mean over the seeds of that run. If the run was not simulated (with `--only`, or after a
+failure), the text is "(not simulated)", so that a page never shows a number that was not computed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from lsmlab.validation.papers.silk_measures import spike_share
 from lsmlab.validation.papers.vlsm_measures import io_amplification, longest_s, stall_share, stalled_s
 
 PLACE: Final = re.compile(r"\{([^{}]+)\.(\w+):([^{}:]*)\}")
-"""A number in a text: name of the run, name of the number, format."""
+"""Place of a number in a text: name of the run, name of the number, format."""
 NOT_SIMULATED: Final = "(not simulated)"
 
 
 def _level_writes(level: int) -> Callable[[Outcome], float]:
-    """Bytes that compactions wrote into a level per byte that clients wrote."""
+    """Return a measure: bytes that compactions wrote into a level, per byte written by clients."""
 
     def written(run: Outcome) -> float:
         rows = [row for row in run.summary["levels"] if row["level"] == level]
@@ -45,7 +45,7 @@ def _percentile(operation: str, name: str, scale: float) -> Callable[[Outcome], 
 
 
 def _flush_s(run: Outcome) -> float:
-    """Longest time from a full memtable to the end of its flush."""
+    """Return the longest time from a full memtable to the end of its flush, in seconds."""
     jobs = finished(run.jobs, "kind", "queued_s", "end_s")
     flushes = jobs["kind"] == "flush"
     return float((jobs["end_s"] - jobs["queued_s"])[flushes].max()) if flushes.any() else math.nan
@@ -75,11 +75,11 @@ NUMBERS: Final[Mapping[str, Callable[[Outcome], float]]] = {
     "write_p99_us": _percentile("write", "p99", 1e6),
     "read_mean_us": _percentile("read", "mean", 1e6),
 }
-"""K/s: thousands per second; MB and GB: decimal."""
+"""Measures by name. k_ops: thousands of operations per second; MB and GB are decimal."""
 
 
 def filled(text: str, number_of: Callable[[str, str], float | None]) -> str:
-    """A text with the numbers of its places; `number_of` gives that of a run and a name, None if there is none."""
+    """Fill the places of a text; `number_of` returns the number for a run and a name, or None."""
 
     def number(found: re.Match[str]) -> str:
         value = number_of(found[1], found[2])

@@ -1,7 +1,7 @@
-"""What the authors' released code did on real hardware, where a claim has such a counterpart, and what its model does.
+"""Compares recorded runs of the authors' released code with simulations of that code.
 
-The runs are small and short (../shared/data/real_engines): the published settings need hours on drives that are not at
-hand. So a counterpart shows the direction and the mechanism of an effect in the recorded setting, not its published size.
+The recorded runs are small and short (../shared/data/real_engines), because the published settings need hours on drives
+that we do not have. So a counterpart shows the direction and the mechanism of an effect, not its published size.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Values = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Counterpart:
-    """One effect that both the recorded code and its model show, or do not."""
+    """One effect, measured in the recorded runs and in their simulations."""
 
     claims: tuple[str, ...]
-    """Patterns of the ids of the claims that it stands beside."""
+    """Patterns of the ids of the claims about the same effect."""
     figure: str
-    """What the number is, for people."""
+    """Description of the number."""
     store: str
     arms: tuple[str, ...]
-    """The recorded arms that it is made of, as the ends of the runs' names."""
+    """Recorded arms, as the last parts of the runs' names."""
     measure: Callable[..., float]
-    """The figure, from the numbers of the arms in that order."""
+    """Function that computes the figure from the numbers of the arms, in that order."""
 
 
 def _ratio(name: str) -> Callable[[Values, Values], float]:
@@ -42,50 +42,55 @@ def _ratio(name: str) -> Callable[[Values, Values], float]:
 
 _OPS, _STALL, _P99 = "ops_per_s", "stall_fraction", "write_latency_s.p99"
 COUNTERPARTS: Final = (
-    # a disk of 60 MiB/s is nearest to the paper's hard disk
+    # of the paper's devices, the hard disk is the closest to a disk of 60 MiB/s
     Counterpart(
-        ("adoc.hdd.throughput_vs_rocksdb",), "throughput, ADOC by no tuner", "adoc", ("ADOC", "base"), _ratio(_OPS),
+        ("adoc.hdd.throughput_vs_rocksdb",), "throughput, ADOC / no tuner", "adoc", ("ADOC", "base"), _ratio(_OPS),
     ),
     Counterpart(
-        ("adoc.hdd.stall_vs_rocksdb",), "stall seconds, ADOC by no tuner", "adoc", ("ADOC", "base"), _ratio(_STALL),
+        ("adoc.hdd.stall_vs_rocksdb",), "stall seconds, ADOC / no tuner", "adoc", ("ADOC", "base"), _ratio(_STALL),
     ),
     Counterpart(
-        ("adoc.hdd.adoc_b_vs_rocksdb",), "throughput, batch only by no tuner", "adoc", ("B", "base"), _ratio(_OPS),
+        ("adoc.hdd.adoc_b_vs_rocksdb",), "throughput, batch tuner only / no tuner", "adoc", ("B", "base"), _ratio(_OPS),
     ),
     Counterpart(
-        ("adoc.hdd.adoc_t_vs_adoc",), "throughput, threads only by both", "adoc", ("T", "ADOC"), _ratio(_OPS),
+        ("adoc.hdd.adoc_t_vs_adoc",), "throughput, thread tuner only / both tuners", "adoc", ("T", "ADOC"),
+        _ratio(_OPS),
     ),
-    Counterpart((), "throughput, threads only by no tuner", "adoc", ("T", "base"), _ratio(_OPS)),
-    Counterpart((), "W-Amp, ADOC by no tuner", "adoc", ("ADOC", "base"), _ratio("write_amplification")),
+    Counterpart((), "throughput, thread tuner only / no tuner", "adoc", ("T", "base"), _ratio(_OPS)),
+    Counterpart((), "W-Amp, ADOC / no tuner", "adoc", ("ADOC", "base"), _ratio("write_amplification")),
     Counterpart(
-        ("silk.peaks.rocksdb",), "write P99, no scheduling by SILK, peaks of 40 s", "silk", ("off", "silk2"), _ratio(_P99),
+        ("silk.peaks.rocksdb",), "write P99, no scheduling / SILK, peaks of 40 s", "silk", ("off", "silk2"),
+        _ratio(_P99),
     ),
     Counterpart(
-        ("silk.peaks.throughput",), "throughput, SILK by no scheduling", "silk", ("silk2", "off"), _ratio(_OPS),
+        ("silk.peaks.throughput",), "throughput, SILK / no scheduling", "silk", ("silk2", "off"), _ratio(_OPS),
     ),
     Counterpart(
-        ("silk.breakdown.priorities",), "write P99, without the limiter by whole", "silk", ("prio2", "silk2"), _ratio(_P99),
+        ("silk.breakdown.priorities",), "write P99, SILK without its limiter / SILK", "silk", ("prio2", "silk2"),
+        _ratio(_P99),
     ),
-    Counterpart(("silk.production.stall",), "stall share of SILK", "silk", ("silk2",), lambda silk: float(silk[_STALL])),
+    Counterpart(
+        ("silk.production.stall",), "stall fraction of SILK", "silk", ("silk2",), lambda silk: float(silk[_STALL]),
+    ),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A counterpart with its numbers."""
+    """A counterpart with its recorded and its simulated number."""
 
     counterpart: Counterpart
     setting: str
-    """Which recorded setting, such as "adoc/bw60_wb8"."""
+    """Recorded setting, such as "adoc/bw60_wb8"."""
     recorded: float
     simulated: float
 
     def stands_beside(self, claim: str) -> bool:
-        """Whether a claim has this counterpart."""
+        """Whether this counterpart belongs to a claim."""
         return any(fnmatchcase(claim, pattern) for pattern in self.counterpart.claims)
 
     def as_json(self) -> dict[str, Any]:
-        """A row of the JSON document."""
+        """Return the counterpart as a row of the JSON document."""
         return {
             "figure": self.counterpart.figure, "setting": self.setting, "recorded": self.recorded,
             "simulated": self.simulated, "claims": list(self.counterpart.claims),
@@ -95,13 +100,13 @@ class Released:
 def released(
     data: Path, seeds: int, processes: int, report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False
 ) -> list[Released]:
-    """Every counterpart in every recorded setting that has its arms."""
+    """Return all counterparts in all recorded settings that contain their arms."""
     cases = [("real_engines", case) for case in real_engine_cases(data) if isinstance(case, Case)]
     return compare(run_cases(cases, seeds, processes, report=report, fresh=fresh))
 
 
 def compare(runs: Sequence[CaseRun]) -> list[Released]:
-    """The counterparts of recorded runs and their simulation."""
+    """Return the counterparts of the given recorded runs and their simulations."""
     settings: dict[str, dict[str, tuple[Values, Values]]] = defaultdict(dict)
     for run in runs:
         if run.error is None and run.real is not None and run.replications:
@@ -113,6 +118,6 @@ def compare(runs: Sequence[CaseRun]) -> list[Released]:
     for setting, arms in settings.items():
         for counterpart in COUNTERPARTS:
             if setting.startswith(f"{counterpart.store}/") and all(arm in arms for arm in counterpart.arms):
-                real, here = (counterpart.measure(*(arms[a][side] for a in counterpart.arms)) for side in (0, 1))
-                found.append(Released(counterpart, setting, real, here))
+                real, simulated = (counterpart.measure(*(arms[a][side] for a in counterpart.arms)) for side in (0, 1))
+                found.append(Released(counterpart, setting, real, simulated))
     return found

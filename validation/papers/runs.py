@@ -1,4 +1,4 @@
-"""Simulating the papers' settings: each distinct one once per seed, in parallel processes, results on the disk."""
+"""Simulates the settings of the papers: each distinct one once per seed, in parallel processes, results on disk."""
 
 from __future__ import annotations
 
@@ -22,28 +22,29 @@ DEFAULT_PROCESSES: Final = 2
 
 @dataclass(slots=True)
 class SettingRun:
-    """What became of one setting."""
+    """Result folders of one setting, or its error."""
 
     paper: str
     setting: Setting
     directories: list[Path]
-    """One per seed."""
+    """Result folders, one per seed."""
     wall_s: float = 0.0
     error: str | None = None
 
 
 Runs = Mapping[tuple[str, ...], SettingRun]
-"""By the setting's overrides."""
+"""Runs by the overrides of their setting."""
 
 
 def run_settings(
     settings: Sequence[tuple[str, Setting]], seeds: int, processes: int, directory: Path,
     extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False, quiet: bool = True,
 ) -> Runs:  # fmt: skip
-    """Simulate each (paper, setting) with the seeds seed, seed + 1, …; each into DIRECTORY/<paper>/<setting>/seed_<n>.
+    """Simulate each (paper, setting) with the seeds seed, seed + 1, …; write to DIRECTORY/<paper>/<setting>/seed_<n>.
 
-    `extra`: overrides for all of them; `fresh`: simulate also what the run store holds; `quiet`: show no progress of
-    single runs. A setting that fails carries its error; the others go on. `report` hears of each that ends.
+    `extra` are overrides for all settings. `fresh` simulates also the runs that the run store contains; `quiet` hides
+    the progress of runs. A failed setting gets an `error`; all others continue. `report` is called with a line for each
+    finished setting.
     """
     runs: list[SettingRun] = []
     jobs: dict[int, list[Job]] = {}
@@ -72,7 +73,7 @@ def run_settings(
 
 
 def _folder(name: str) -> str:
-    """A setting's name as a folder's name, on any file system."""
+    """Return a setting's name as a folder name that is valid on all file systems."""
     return re.sub(r"[^\w.=+-]+", "-", name)
 
 
@@ -94,6 +95,6 @@ def _carry_out(
 
 
 def read_outcome(directory: Path) -> Outcome:
-    """A run that was saved in a directory; the columns of its tables are read when they are asked for."""
+    """Open the results of a run in a directory; table columns are read at first use."""
     tables = (StoredTable(directory / f"{name}.parquet") for name in ("series", "jobs", "stalls", "latency"))
     return Outcome(read_summary(directory), *tables)

@@ -1,4 +1,4 @@
-"""SILK's published results as claims of Balmau et al., USENIX ATC 2019.
+"""Claims of the SILK paper (Balmau et al., USENIX ATC 2019).
 
 See (behaviour/evaluations.md, SILK's evaluation).
 """
@@ -117,7 +117,7 @@ def _peak_s(of: Outcome) -> float:
 
 
 def _paused_share(of: Outcome) -> float:
-    """Halted time that no preemption explains: of jobs that were halted while no L0 compaction ran."""
+    """Return the share of the run for which jobs were halted beyond the time of L0 compactions (preemption)."""
     jobs = finished(of.jobs, "kind", "start_level", "start_s", "end_s", "halted_s")
     l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
     preempting = float((jobs["end_s"] - jobs["start_s"])[l0].sum())

@@ -1,4 +1,4 @@
-"""The runs that SILK's claims are taken from: the paper's experiments by engine and variant.
+"""Settings for SILK's claims: the experiments of the paper by engine and variant.
 
 See (behaviour/evaluations.md, SILK's evaluation).
 """
@@ -11,12 +11,12 @@ from lsmlab.validation.papers.claim import Setting
 
 
 def run(name: str, experiment: str, *overrides: str) -> Setting:
-    """One run of an experiment of configs/experiment/silk_*.yaml with overrides."""
+    """Return an experiment of configs/experiment/silk_*.yaml with overrides."""
     return Setting(f"{experiment}:{name}", (f"experiment=silk_{experiment}", *overrides))
 
 
-_AT: Final = ("engine=rocksdb_at", "engine.version=5.9")  # the first release that tunes its limiter
-_TRIAD: Final = ("engine=triad", "engine.picker.wal_as_l0=false")  # the log is off in SILK's measurements
+_AT: Final = ("engine=rocksdb_at", "engine.version=5.9")  # first release with an auto-tuned rate limiter
+_TRIAD: Final = ("engine=triad", "engine.picker.wal_as_l0=false")  # the WAL is off in SILK's measurements
 _ONLY_BANDWIDTH: Final = ("engine/scheduler=silk_bandwidth",)
 _ONLY_PRIORITIES: Final = ("engine/scheduler=silk_priorities",)
 
@@ -56,5 +56,5 @@ WIDE: Final = (
     "workload.value_size=4KiB", "workload.num=125M", "workload.peak=20s", "workload.peak_rate=40000",
     "workload.read=0.9", "workload.update=0.1",
 )  # fmt: skip
-"""Values of 4 KiB at 40 K op/s: C is 164 MB/s, above T - I_min."""
+"""Overrides for values of 4 KiB at 40 K op/s: the client bandwidth C is 164 MB/s, above T - I_min."""
 PAUSES: Final = run("pause", "peaks", *WIDE)

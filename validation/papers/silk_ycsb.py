@@ -1,6 +1,9 @@
-"""SILK under YCSB (behaviour/evaluations.md, SILK's evaluation): P99 at a steady rate, throughput at full speed.
+"""Claims of SILK under YCSB: P99 at a steady rate, throughput at full speed.
 
-At a rate that both engines serve, throughput is that rate; a cost can only show when clients are held to none.
+See (behaviour/evaluations.md, SILK's evaluation).
+
+At a rate that both engines sustain, both have the same throughput. So a cost in throughput is visible only without a
+rate limit on the clients.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ KEYS: Final = {
     "uniform": (), "zipf": ("workload.distribution=scrambled_zipfian",), "latest": ("workload.distribution=latest",),
 }  # fmt: skip
 DRAWN: Final = ("uniform", "zipf")
-"""Keys of the write-heavy mixes; the others are uniform, D's the latest."""
+"""Key distributions of the write-heavy mixes; mix D reads the latest keys, the others use uniform keys."""
 WRITE_HEAVY: Final = ("a", "f")
 READS: Final = ("b", "c", "d", "e")
 _FULL_SPEED: Final = ("workload=full_speed", "~workload.rate", "~workload.queue_per_thread")
@@ -35,12 +38,12 @@ MIXES: Final = {
 
 
 def steady(engine: str, mix: str, keys: str = "uniform") -> Setting:
-    """An engine at 18 K op/s in open loop."""
+    """Return an engine at 18 K op/s in open loop."""
     return run(f"{engine}_{mix}_{keys}", "ycsb", f"engine={engine}", *MIXES[mix], *KEYS[keys])
 
 
 def full_speed(engine: str, mix: str, keys: str = "uniform") -> Setting:
-    """An engine with the eight workers at full speed."""
+    """Return an engine with eight workers at full speed (closed loop)."""
     return run(f"{engine}_{mix}_{keys}_full_speed", "ycsb", f"engine={engine}", *_FULL_SPEED, *MIXES[mix], *KEYS[keys])
 
 

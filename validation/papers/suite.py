@@ -1,4 +1,4 @@
-"""The claims that are written down: one module of this package per paper."""
+"""Loads the claims of all papers; each paper has one module in this package."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lsmlab.validation.papers.claim import Claim, Setting
 from lsmlab.validation.papers.claim_data import citation
 
 PAPERS: Final = ("vlsm", "silk", "adoc", "ldc")
-"""Modules, in the order in which they are shown."""
+"""Modules of the papers, in the order of the document."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper's claims."""
+    """A paper with its claims."""
 
     name: str
     citation: str
@@ -27,9 +27,9 @@ class Paper:
 
 
 def read_papers(names: Sequence[str] = (), only: str | None = None) -> list[Paper]:
-    """The papers of these names, or all; of their claims those whose id matches the pattern `only`.
+    """Return the named papers, or all papers, with the claims whose id matches the pattern `only`.
 
-    Raises InputError for an unknown paper, or a pattern that matches nothing.
+    Raises InputError for an unknown paper or for a pattern without a match.
     """
     for name in names:
         if name not in PAPERS:
@@ -39,14 +39,15 @@ def read_papers(names: Sequence[str] = (), only: str | None = None) -> list[Pape
         papers = [Paper(p.name, p.citation, tuple(c for c in p.claims if fnmatchcase(c.id, only))) for p in papers]
         papers = [p for p in papers if p.claims]
         if not papers:
-            raise InputError(f"--only {only}: matches no claim; ids look like vlsm.load_a.p99_write, * stands for anything")
+            example = "an id is, for example, vlsm.load_a.p99_write; * matches any text"
+            raise InputError(f"--only {only}: matches no claim; {example}")
     if not papers:
-        raise InputError(f"no claims are written down for {', '.join(names or PAPERS)}")
+        raise InputError(f"the claims of {', '.join(names or PAPERS)} are missing; install the package again")
     return papers
 
 
 def settings_of(papers: Sequence[Paper]) -> list[tuple[str, Setting]]:
-    """Every distinct configuration once, as (paper, setting), in the order of the claims."""
+    """Return each distinct configuration once, as (paper, setting), in the order of the claims."""
     found: dict[tuple[str, ...], tuple[str, Setting]] = {}
     for paper in papers:
         for claim in paper.claims:

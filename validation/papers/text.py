@@ -1,4 +1,4 @@
-"""The claims on a terminal."""
+"""Formats the claims for the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDTH: Final = 120
 
 
 def figure_text(value: float | str | None) -> str:
-    """A figure with three digits; statements as they are.
+    """Return a figure with three digits, or a statement unchanged.
 
     >>> figure_text(4.2345), figure_text(194000.0), figure_text("RocksDB's stalls do not depend on it"), figure_text(None)
     ('4.23', '194,000', "RocksDB's stalls do not depend on it", '-')
@@ -30,28 +30,28 @@ def figure_text(value: float | str | None) -> str:
 
 
 def sentences(*parts: str | None) -> str:
-    """What is written about a claim, as sentences.
+    """Join the texts of a claim to sentences; skip empty ones.
 
-    >>> sentences("Merges are half as long", "", None, "See 6.5.")
-    'Merges are half as long. See 6.5.'
+    >>> sentences("Jobs are half as long", "", None, "See 6.5.")
+    'Jobs are half as long. See 6.5.'
     """
     return " ".join(p if p.endswith((".", "!", "?")) else f"{p}." for p in parts if p)
 
 
 def simulated_text(found: Found) -> str:
-    """The mean with its interval."""
+    """Return the simulated mean with its 90 % interval."""
     if found.low is None or found.high is None:
         return figure_text(found.simulated)
     return f"{figure_text(found.simulated)} [{figure_text(found.low)}, {figure_text(found.high)}]"
 
 
 def verdict_counts(found: Sequence[Found]) -> str:
-    """Such as "9 reproduced, 2 direction only"."""
+    """Return the counts of the verdicts, such as "9 reproduced, 2 direction only"."""
     return ", ".join(f"{n} {verdict}" for verdict, n in counts(found).items())
 
 
 def claims_text(papers: Sequence[Paper], found: Sequence[Found], beside: Sequence[Released], seeds: int) -> str:
-    """What `lsmlab papers` prints."""
+    """Return the text that `lsmlab papers` prints."""
     lines = [f"{len(found)} claims: {verdict_counts(found)}; {seeds} simulated runs of each setting, 90 % intervals"]
     for paper in papers:
         mine = [f for f in found if f.paper == paper.name]
@@ -59,7 +59,7 @@ def claims_text(papers: Sequence[Paper], found: Sequence[Found], beside: Sequenc
         for one in mine:
             lines += ["", *_claim_lines(one)]
     if beside:
-        lines += ["", "the released code on a throttled disk, and its simulation in the same setting"]
+        lines += ["", "released code on a throttled disk, and its simulation in the same setting"]
         lines += [
             f"  {r.setting:<18} {r.counterpart.figure:<52} recorded {figure_text(r.recorded):>7}"
             f"  simulated {figure_text(r.simulated):>7}"

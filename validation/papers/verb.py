@@ -27,12 +27,12 @@ from lsmlab.validation.papers.verdict import FAILED, Found, counts, judge
 from lsmlab.validation.scorecard.card import clean
 
 PAGES = "lsmlab.papers_finishers"
-"""Entry points `(directory: Path) -> Path | None` for a suite that has been written to a directory."""
+"""Entry points `(directory: Path) -> Path | None` that run after the results have been written to a directory."""
 _FAILED = 2
 
 
 def papers(argv: list[str]) -> int:
-    """Run the published experiments and say which figures come out. Returns 0; 2 if a run failed, after all others."""
+    """Simulate the published experiments and compare the figures. Returns 0; 2 if a claim failed."""
     given = _parse(argv)
     chosen = read_papers(given.papers, given.only)
     with ExitStack() as stack:
@@ -47,7 +47,7 @@ def papers(argv: list[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Suite:
-    """What came out."""
+    """Results of the suite."""
 
     papers: list[Paper]
     found: list[Found]
@@ -57,7 +57,7 @@ class _Suite:
 
 @dataclass(slots=True)
 class _Given:
-    """What stands on the command line."""
+    """Parsed command line."""
 
     papers: list[str]
     only: str | None
@@ -82,12 +82,16 @@ def _parse(argv: list[str]) -> _Given:
     parser.add_argument(
         "-j", "--jobs", type=int, default=DEFAULT_PROCESSES, metavar="N", help=f"processes ({DEFAULT_PROCESSES})"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where runs, page and JSON go (outputs/papers-<time>)")
-    parser.add_argument("--fresh", action="store_true", help="simulate again what the run store (outputs/runs) holds")
-    parser.add_argument("--resume", action="store_true", help=argparse.SUPPRESS)  # until 0.2: always so since
+    parser.add_argument("--json", action="store_true", help="print only one JSON document")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of runs, page and JSON (outputs/papers-<time>)"
+    )
+    parser.add_argument(
+        "--fresh", action="store_true", help="simulate also runs that the run store (outputs/runs) contains"
+    )
+    parser.add_argument("--resume", action="store_true", help=argparse.SUPPRESS)  # default since 0.2
     parser.add_argument("--no-report", action="store_true", help="draw no page")
-    parser.add_argument("--write-docs", action="store_true", help="renew docs/papers.md: all papers, as they stand")
+    parser.add_argument("--write-docs", action="store_true", help="write docs/papers.md for all papers")
     found = parser.parse_args(argv)
     if found.seeds < 1 or found.jobs < 1:
         raise InputError("--seeds and --jobs must be at least 1")
@@ -95,11 +99,13 @@ def _parse(argv: list[str]) -> _Given:
         if "=" not in text:
             raise InputError(f"--set {text}: not an override; write key=value")
     if found.write_docs and (found.papers or found.only or found.set):
-        raise InputError("--write-docs goes with no choice of claims and no overrides: the document shows all of it")
+        raise InputError("--write-docs: leave out papers, --only and overrides; the document contains all claims")
     if found.write_docs:
         source_tree_or_error("papers: --write-docs renews docs/papers.md of the source tree", "leave --write-docs out")
     if found.write_docs and not ENGINE_DATA.is_dir():
-        raise InputError(f"--write-docs needs the recorded runs of released code: {ENGINE_DATA} is not there")
+        raise InputError(
+            f"--write-docs needs the recorded runs of released code: the folder {ENGINE_DATA} is missing; add it"
+        )
     return _Given(
         found.papers, found.only, found.set, found.seeds, found.jobs, found.json, not found.no_report, found.write_docs,
         found.fresh, found.out,
@@ -107,7 +113,7 @@ def _parse(argv: list[str]) -> _Given:
 
 
 def _directory(given: _Given, stack: ExitStack) -> Path:
-    """Where the runs go: --out, a new folder of outputs, or with --json alone one that is removed at the end."""
+    """Return the folder of the runs: --out, or a new folder in outputs; with only --json, a temporary folder."""
     if given.out is not None:
         return made(given.out)
     if given.json:
@@ -116,17 +122,17 @@ def _directory(given: _Given, stack: ExitStack) -> Path:
 
 
 def _beside(given: _Given) -> list[Released]:
-    """The recorded runs of released code beside their simulation, where the data are there and all claims are looked at."""
+    """Return recorded runs of released code and their simulations; none with --only or if the data are missing."""
     if given.only is not None or not ENGINE_DATA.is_dir():
         return []
-    told = silent if given.json else on_terminal
-    found = released(ENGINE_DATA, given.seeds, given.jobs, told, fresh=given.fresh)
+    report = silent if given.json else on_terminal
+    found = released(ENGINE_DATA, given.seeds, given.jobs, report, fresh=given.fresh)
     return [r for r in found if not given.papers or r.counterpart.store in given.papers]
 
 
 def document(suite: _Suite, seeds: int) -> dict[str, Any]:
-    """What --json prints, and papers.json holds."""
-    made: dict[str, Any] = clean({
+    """Return the document for --json and papers.json."""
+    content: dict[str, Any] = clean({
         "claims": [one.as_json() for one in suite.found],
         "papers": [{"name": p.name, "citation": p.citation} for p in suite.papers],
         "verdicts": counts(suite.found),
@@ -138,22 +144,22 @@ def document(suite: _Suite, seeds: int) -> dict[str, Any]:
         ],
         "seeds": seeds,
     })  # fmt: skip
-    return made
+    return content
 
 
 def _show(given: _Given, directory: Path, suite: _Suite) -> int:
-    made = document(suite, given.seeds)
+    content = document(suite, given.seeds)
     pages: list[Path] = []
     if given.out is not None or not given.json:
-        write_json(directory / "papers.json", made)
+        write_json(directory / "papers.json", content)
         pages = finishers.finish(PAGES, directory)[0] if given.report else []
     if given.docs:
         write_document(suite.papers, suite.found, suite.beside, given.seeds)
     if given.json:
-        sys.stdout.write(to_json(made))
+        sys.stdout.write(to_json(content))
     else:
         sys.stdout.write(claims_text(suite.papers, suite.found, suite.beside, given.seeds))
-        sys.stdout.write(f"\nSaved in {directory}, each setting in a folder of its own\n")
+        sys.stdout.write(f"\nSaved in {directory}, one folder per setting\n")
         for page in pages:
             sys.stdout.write(f"Report: {page}\n")
     failed = [one for one in suite.found if one.verdict == FAILED]
@@ -163,10 +169,10 @@ def _show(given: _Given, directory: Path, suite: _Suite) -> int:
 
 
 _ABOUT = (
-    "Run each published experiment in its published setting and compare what comes out with the paper's figure: "
-    "reproduced (inside the stated tolerance), direction only, or not reproduced."
+    "Simulate each published experiment in its published setting and compare the result with the paper's figure: "
+    "reproduced (inside the accepted range), direction only, or not reproduced."
 )
 _EPILOG = (
-    "Settings that several claims share are simulated once per seed. A run that fails costs its claims only; the exit code "
-    "is 2 then. docs/papers.md holds the results of the last full run."
+    "Settings that several claims share are simulated once per seed. If a run fails, only its claims fail, and the "
+    "exit code is 2. docs/papers.md contains the results of the last full run."
 )

@@ -1,4 +1,4 @@
-"""From simulated runs to a verdict on each claim."""
+"""Computes the verdict on each claim from simulated runs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ VERDICTS: Final = (REPRODUCED, DIRECTION, NOT, FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A claim beside what was simulated."""
+    """A claim with its simulated values and its verdict."""
 
     paper: str
     claim: Claim
     values: tuple[float, ...]
-    """One per seed."""
+    """Simulated figures, one per seed."""
     verdict: str
     error: str | None = None
 
@@ -45,7 +45,7 @@ class Found:
 
     @property
     def high(self) -> float | None:
-        """Its upper end."""
+        """Upper end of the 90 % interval of the mean; None with one seed."""
         return self._interval("high")
 
     def _interval(self, end: str) -> float | None:
@@ -54,7 +54,7 @@ class Found:
         return interval(self.values)[end]
 
     def as_json(self) -> dict[str, Any]:
-        """A row of what `lsmlab papers --json` prints."""
+        """Return the claim as a row of the document of `lsmlab papers --json`."""
         return {
             "id": self.claim.id, "paper": self.paper, "setting": self.claim.setting, "published": self.claim.published,
             "simulated": self.simulated, "low": self.low, "high": self.high, "verdict": self.verdict,
@@ -65,7 +65,7 @@ class Found:
 
 
 def verdict_of(value: float, accepted: tuple[float, float], neutral: float) -> str:
-    """What a simulated value says of a claim.
+    """Return the verdict on a claim for a simulated value.
 
     >>> verdict_of(4.6, (3.9, 6.5), 1.0), verdict_of(2.0, (3.9, 6.5), 1.0), verdict_of(0.9, (3.9, 6.5), 1.0)
     ('reproduced', 'direction only', 'not reproduced')
@@ -83,7 +83,7 @@ def verdict_of(value: float, accepted: tuple[float, float], neutral: float) -> s
 
 
 def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
-    """Every claim of these papers beside its runs; its texts have the numbers that they name."""
+    """Judge all claims of the papers and fill the numbers of the runs into their texts."""
     found = []
     for paper in papers:
         number = _numbers(paper, runs)
@@ -95,7 +95,7 @@ def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
 
 
 def _numbers(paper: Paper, runs: Runs) -> Callable[[str, str], float | None]:
-    """Number of a run of the paper, by `Setting.name` and the name in numbers.py: the mean over its seeds."""
+    """Return a function from (`Setting.name`, name in numbers.py) to the number of that run, as mean over its seeds."""
     overrides = {setting.name: setting.overrides for claim in paper.claims for setting in claim.runs}
 
     @cache
@@ -105,7 +105,7 @@ def _numbers(paper: Paper, runs: Runs) -> Callable[[str, str], float | None]:
             return None
         try:
             values = [NUMBERS[of](read_outcome(place)) for place in run.directories]
-        except Exception:  # as with a claim's figure: a run that lacks what a text names costs that number only
+        except Exception:  # if the run lacks a table or column, only this number is missing
             return None
         return math.fsum(values) / len(values) if values else None
 
@@ -118,17 +118,17 @@ def _judge(paper: str, claim: Claim, runs: Runs) -> Found:
         if run.error is not None:
             return Found(paper, claim, (), FAILED, f"{name}: {run.error}")
     values = []
-    for places in zip(*(run.directories for run in mine.values()), strict=False):  # the seeds that all of them have
+    for places in zip(*(run.directories for run in mine.values()), strict=False):  # only seeds that all runs have
         outcomes: dict[str, Outcome] = {n: read_outcome(place) for n, place in zip(mine, places, strict=True)}
         try:
             values.append(float(claim.measure(outcomes)))
         except Exception as error:
-            return Found(paper, claim, (), FAILED, f"its figure cannot be read off the runs: {reason_of(error)}")
+            return Found(paper, claim, (), FAILED, f"its figure cannot be computed from the runs: {reason_of(error)}")
     mean = math.fsum(values) / len(values)
     return Found(paper, claim, tuple(values), NOT if math.isnan(mean) else verdict_of(mean, claim.accepted, claim.neutral))
 
 
 def counts(found: Iterable[Found]) -> dict[str, int]:
-    """How many claims have each verdict, without verdicts that none has."""
+    """Return the count of claims by verdict, without verdicts that no claim has."""
     rows = list(found)
     return {v: n for v in VERDICTS if (n := sum(f.verdict == v for f in rows))}

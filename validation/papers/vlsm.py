@@ -1,4 +1,4 @@
-"""vLSM's published outcomes, its open tension, and ablations that separate reasons.
+"""Claims of the vLSM paper, and ablations that separate the causes of its results.
 
 See (behaviour/evaluations.md, vLSM's evaluation) and (background/vlsm.md, Arithmetic).
 """
@@ -34,13 +34,14 @@ RUN: Final = "experiment=vlsm_run_a"
 UPDATES: Final = (
     RUN, "workload.readproportion=0", "workload.updateproportion=1", "workload.operationcount=40M", "workload.target=null"
 )  # fmt: skip
-"""Updates alone on the full tree, clients at full speed: for sweeps and ablations, at a tenth of the cost of Load A."""
+"""Overrides for sweeps and ablations: updates only, on the full tree, clients at full speed; a tenth of the cost of
+Load A."""
 IO: Final = "engine=rocksdb_io"
 OPTIONS: Final = "engine.options"
 
 
 def sst(mib: int, l0_mib: int = 256, trigger: bool = False) -> tuple[str, ...]:
-    """Overrides for memtables and SSTs of another size, with as many bytes in L0 as before."""
+    """Return overrides for memtables and SST files of another size, with the same limit for the bytes in L0."""
     files = l0_mib // mib
     sizes = (f"{OPTIONS}.write_buffer_size={mib}MiB", f"{OPTIONS}.target_file_size_base={mib}MiB")
     limits = (f"{OPTIONS}.level0_slowdown_writes_trigger={files}", f"{OPTIONS}.level0_stop_writes_trigger={files}")
@@ -56,7 +57,7 @@ IO_LOAD_60 = Setting("rocksdb_io_load_a_60", (LOAD, IO, "workload.target=60000")
 IO_PROFILE = Setting("rocksdb_io_load_a_profile", (LOAD, IO, "workload.target=null"))
 VLSM_LOAD = Setting("vlsm_load_a", (LOAD, "engine=vlsm"))
 VLSM_LOAD_OWN = Setting("vlsm_load_a_own", (LOAD, "engine=vlsm", "workload.target=158000"))
-"""At 95 % of its own sustainable rate, 166 K/s in the last half of the profiling run."""
+"""vLSM at 95 % of its sustainable rate (166 K/s in the second half of the profiling run)."""
 VLSM_PROFILE = Setting("vlsm_load_a_profile", (LOAD, "engine=vlsm", "workload.target=null"))
 ADOC_LOAD = Setting("adoc_load_a", (LOAD, "engine=adoc", "engine/picker=overflow",
                                     f"{OPTIONS}.level0_slowdown_writes_trigger=5", f"{OPTIONS}.level0_stop_writes_trigger=5",
@@ -75,7 +76,8 @@ VLSM_2, VLSM_4, VLSM_8, VLSM_64 = (_vlsm(f"vlsm_sst_{n}", *sst(n)) for n in (2, 
 IO_ZIPF = Setting("rocksdb_io_zipf", (*UPDATES, IO, "workload.requestdistribution=zipfian"))
 VLSM_ZIPF = _vlsm("vlsm_zipf", "workload.requestdistribution=zipfian")
 TIGHT: Final = "engine.picker.overflow_limit=0"
-"""L1 at its target: with 64 MiB more, Φ is half of what its name says."""
+"""Override that keeps L1 at its target; with an overflow of 64 MiB, Φ would be half of the value in the setting's
+name."""
 PHI_32 = _vlsm("vlsm_phi_32", *sst(8), TIGHT)
 PHI_64 = _vlsm("vlsm_phi_64", *sst(4), TIGHT)
 PHI_128 = _vlsm("vlsm_phi_128", *sst(2), TIGHT)

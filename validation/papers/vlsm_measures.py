@@ -1,4 +1,4 @@
-"""How vLSM's figures are read off simulated runs."""
+"""Measures for vLSM's claims."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from lsmlab.models.policies.vlsm.picker import GOOD, MIXED, POOR
 from lsmlab.validation.papers.claim import Measure, Outcome
 
 Number = Callable[[Outcome], float]
-"""A number of one run."""
+"""Function that computes a number of one run."""
 _IN_USE: Final = 0.05
-"""Share of its target from which a level counts as used: what spills past a full level is less."""
+"""Share of its target from which a level counts as used; files that pass a full level are smaller than this."""
 
 
 def of(name: str, number: Number) -> Measure:
-    """A number of the run of that name."""
+    """Return a measure: the number of the named run."""
     return lambda o: number(o[name])
 
 
 def ratio(name: str, over: str, number: Number) -> Measure:
-    """A number of one run divided by that of another; infinite if that is 0, nothing to compare (NaN) if both are."""
+    """Return a measure: the number of run `name` / that of run `over`; infinite for x / 0, NaN for 0 / 0."""
 
     def measure(o: Mapping[str, Outcome]) -> float:
         above, below = number(o[name]), number(o[over])
@@ -31,27 +31,27 @@ def ratio(name: str, over: str, number: Number) -> Measure:
 
 
 def less(name: str, over: str, number: Number) -> Measure:
-    """By which share a number of one run is below that of another."""
+    """Return a measure: 1 - (the number of run `name` / that of run `over`)."""
     return lambda o: 1.0 - number(o[name]) / number(o[over])
 
 
 def difference(name: str, minus: str, number: Number) -> Measure:
-    """A number of one run less that of another."""
+    """Return a measure: the number of run `name` minus that of run `minus`."""
     return lambda o: number(o[name]) - number(o[minus])
 
 
 def p99_s(kind: str, name: str) -> Measure:
-    """P99 of writes or reads, in seconds."""
+    """Return a measure: the P99 of writes or reads in seconds."""
     return lambda o: float(o[name].summary[f"{kind}_latency_s"]["p99"])
 
 
 def p99(kind: str, name: str, over: str) -> Measure:
-    """P99 of writes or reads of one run divided by that of another."""
+    """Return a measure: the P99 of writes or reads of run `name` / that of run `over`."""
     return ratio(name, over, lambda run: float(run.summary[f"{kind}_latency_s"]["p99"]))
 
 
 def good_share(name: str) -> Measure:
-    """Share of the L1 -> L2 jobs for which good vSSTs sufficed."""
+    """Return a measure: the share of L1 -> L2 jobs with only good vSSTs as inputs."""
 
     def measure(o: Mapping[str, Outcome]) -> float:
         reasons = o[name].summary["job_reasons"]
@@ -62,50 +62,50 @@ def good_share(name: str) -> Measure:
 
 
 def stalled_s(run: Outcome) -> float:
-    """Time in which writers waited."""
+    """Return the stalled seconds of all causes."""
     return float(sum(run.summary["stall_seconds"].values()))
 
 
 def stall_share(run: Outcome) -> float:
-    """The same as a share of the run."""
+    """Return the stall fraction of the run."""
     return float(run.summary["stall_fraction"])
 
 
 def longest_s(run: Outcome) -> float:
-    """The longest single wait."""
+    """Return the longest stall in seconds."""
     return float(run.summary["longest_stall_s"])
 
 
 def rate(run: Outcome) -> float:
-    """Operations per second."""
+    """Return operations per second."""
     return float(run.summary["ops_per_s"])
 
 
 def io_amplification(run: Outcome) -> float:
-    """Bytes that flushes and compactions read and wrote, per byte that clients wrote."""
+    """Return bytes read and written by flushes and compactions, per byte written by clients."""
     s = run.summary
     moved = s["flush_bytes"] + s["compaction_read_bytes"] + s["compaction_write_bytes"]
     return float(moved / s["user_bytes_written"])
 
 
 def chain_bytes(run: Outcome) -> float:
-    """The longest chain: bytes that compactions wrote one after the other before a stall could end."""
+    """Return the longest chain: bytes written by compactions in sequence before a stall could end."""
     return float(run.summary["chain_bytes"]["max"])
 
 
 def seconds_per_byte(run: Outcome) -> float:
-    """Stalled time per byte of chain, over the stalls that waited for compactions."""
+    """Return stalled seconds per byte of chain, over the stalls that wait for compactions."""
     size = np.asarray(run.stalls["chain_bytes"], dtype=np.float64)
     length = np.asarray(run.stalls["end_s"], dtype=np.float64) - np.asarray(run.stalls["start_s"], dtype=np.float64)
     return float(length[size > 0].sum() / size.sum())
 
 
 def chain_levels(run: Outcome) -> float:
-    """Levels below L0 in use: the longest that a chain can be."""
+    """Return the number of levels in use below L0, which is the largest number of steps in a chain."""
     rows = [row for row in run.summary["levels"] if row["target_bytes"]]
     return float(sum(row["bytes"] > _IN_USE * row["target_bytes"] for row in rows))
 
 
 def core_s_per_op(run: Outcome) -> float:
-    """Core time of flushes and compactions per operation."""
+    """Return the CPU time of flushes and compactions per operation, in seconds."""
     return float(run.summary["cpu"]["background_core_seconds"] / run.summary["operations"])
