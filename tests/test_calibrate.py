@@ -99,7 +99,7 @@ def _fills(until_s: float) -> tuple[Fill, ...]:
 
 
 def test_known_constants_are_recovered() -> None:
-    """From records with 10 % of noise each constant is recovered within three standard errors and within 15 %."""
+    """From records with 10 % of noise, each constant is recovered within three standard errors and within 15 %."""
     runs = [a_run(f"v{size}", size, seed, 0.1) for size in (100, 400, 1000) for seed in (1, 2)]
     equations = equations_of(runs)
 

@@ -132,7 +132,7 @@ def test_comparisons_grow_with_the_heap_depth() -> None:
 
 
 def test_dropped_records_count_for_a_share() -> None:
-    """Of ten records six are written: each of the other four, and its bytes, counts 0.22; all ten are compared."""
+    """Of ten records, six are written: each of the other four, and its bytes, counts 0.22; all ten are compared."""
     merge = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
 
     assert (6.88, 68.8, 20.0) == pytest.approx(compaction_counts(merge))
@@ -170,7 +170,7 @@ def test_copies_are_not_cpu_time() -> None:
 
 
 def test_an_fsync_during_a_compaction_is_not_alone() -> None:
-    """Of two flushes the first one overlaps a compaction, so only the second one's fsync counts."""
+    """Of two flushes, the first one overlaps a compaction, so only the second one's fsync counts."""
     merge = Job("compaction", 0.0, 1.0, files=[(1.0, 1.0)])
     flushes = [Job("flush", t, t + 1.0, sync_s=0.1, files=[(t + 0.9, 6e7)]) for t in (0.0, 2.0)]
 

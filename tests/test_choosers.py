@@ -43,7 +43,7 @@ def fills(chooser: Chooser, rate: float, fills: int = 30, size: int = 20_000, se
 
 @pytest.mark.parametrize("rate", [1.0, 2.0**-4, 2.0**-7])
 def test_uniform_fills_match_theory(rate: float) -> None:
-    """At any rate n uniform writes to N keys leave N (1 - (1 - 1/N)^n) distinct keys, within 5 standard errors."""
+    """At any rate, n uniform writes to N keys leave N (1 - (1 - 1/N)^n) distinct keys, within 5 standard errors."""
     sample, runs = fills(UniformKeys(), rate, fills=200)
     n, keys = 20_000, 500_000
     expected = keys * -math.expm1(n * math.log1p(-1 / keys))
@@ -118,7 +118,7 @@ def test_inserts_write_every_key_once(order: KeyOrder, rate: float) -> None:
 
 
 def test_sequential_fills_do_not_overlap() -> None:
-    """In key order each memtable follows the previous one; with ten ranges each spans nearly the whole key space."""
+    """In key order, each memtable follows the previous one; with ten ranges, each spans nearly the whole key space."""
     rng = np.random.default_rng(1)
     ordered = SequentialKeys().start(KeySample(10_000), InsertCursor())
     first, second = ordered.distinct(100, rng), ordered.distinct(100, rng)
@@ -144,7 +144,7 @@ def test_hashed_order_is_even() -> None:
 
 @given(st.integers(1, 10**9), st.floats(1, 10**7), st.integers(1, 1000))
 def test_weights_sum_to_the_population(population: int, entries: float, samples: int) -> None:
-    """At any rate a sample has at least one key, and its weights sum to the population."""
+    """At any rate, a sample has at least one key, and its weights sum to the population."""
     sample = KeySample(population, choose_rate(entries, samples, population))
     assert sample.cells >= 1
     assert population == pytest.approx(sample.cells * sample.weight)

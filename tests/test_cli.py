@@ -119,7 +119,7 @@ def test_completion_scripts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json_is_the_only_output(capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json stdout is one document equal to summary.json, and no report page is written."""
+    """With --json, stdout is one document equal to summary.json, and no report page is written."""
     code, out, err = outcome(capsys, "run", *QUICK, "--json", "--out", "place")
 
     assert 0 == code
@@ -431,7 +431,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_full_disk_loses_no_earlier_result(
     capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    """On a full disk the files of an earlier run in the same folder stay unchanged, and no partial files are left."""
+    """On a full disk, the files of an earlier run in the same folder stay unchanged, and no partial files are left."""
     outcome(capsys, "run", *QUICK, "--json", "--out", "place")
     before = {p.name: p.read_bytes() for p in Path("place").iterdir()}
     request.getfixturevalue("full_disk")

@@ -59,7 +59,7 @@ def test_an_open_loop_works_off_its_backlog() -> None:
 
 
 def test_unstalled_operations_are_counted_by_their_times() -> None:
-    """Of a hundred writes 90 % take 2 us and 10 % take 1 ms: the tally has two classes with times within 2 %."""
+    """Of a hundred writes, 90 % take 2 us and 10 % take 1 ms: the tally has two classes with times within 2 %."""
     tally = UnstalledTally()
     tally.add(100.0, [(WRITE, 1.0)], [[(0.9, 2e-6), (0.1, 1e-3)]], 0.0, None)
 
@@ -70,7 +70,7 @@ def test_unstalled_operations_are_counted_by_their_times() -> None:
 
 
 def test_one_write_per_thread_waits_for_the_end_of_a_stop() -> None:
-    """In a stop of 3 s each of four threads has one write that waits for 3 s."""
+    """In a stop of 3 s, each of four threads has one write that waits for 3 s."""
     group = closed(threads=4)
     waits = WriteWaits([group], Host())
 

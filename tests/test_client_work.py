@@ -20,7 +20,7 @@ PUTS = (
 
 
 def test_drawing_keys_by_the_power_law_slows_clients() -> None:
-    """Without stalls an operation takes 1 + DRAWING times as long as with uniform keys, also in its latency."""
+    """Without stalls, an operation takes 1 + DRAWING times as long as with uniform keys, also in its latency."""
     plain = simulate(*PUTS, "workload.key_dist_a=0", "workload.key_dist_b=0").summary
     drawn = simulate(*PUTS, "workload.key_dist_a=0.002312", "workload.key_dist_b=0.3467").summary
 

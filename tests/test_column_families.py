@@ -125,17 +125,17 @@ def test_the_default_limit_is_four_times_all_memtables() -> None:
     [(6, 0, False), (7, 0, True), (3, 6, False), (4, 4, True), (4, 3, False), (0, 9, False)],
 )
 def test_the_write_buffer_manager_asks_for_a_flush(active: float, immutable: float, flush: bool) -> None:
-    """With a buffer of 8 a flush is due at 7 in active memtables, or at 8 in all with at least 4 in active ones."""
+    """With a buffer of 8, a flush is due at 7 in active memtables, or at 8 in all with at least 4 in active ones."""
     assert flush is WriteBufferManager(8.0).should_flush(active, immutable)
 
 
 def test_no_bound_asks_for_no_flush() -> None:
-    """With db_write_buffer_size = 0 memory is unbounded."""
+    """With db_write_buffer_size = 0, memory is unbounded."""
     assert not WriteBufferManager(0.0).should_flush(1e12, 1e12)
 
 
 def test_db_write_buffer_size_flushes_the_oldest_memtable() -> None:
-    """With 1 MiB for three families no 1 MiB memtable fills: the write buffer manager flushes each below 7/8 MiB."""
+    """With 1 MiB for three families, no 1 MiB memtable fills: the write buffer manager flushes each below 7/8 MiB."""
     result = simulate(
         "{b:{},c:{}}", "{default:{writes:1},b:{writes:1},c:{writes:1}}", "engine.options.db_write_buffer_size=1MiB",
         "workload.benchmark_write_rate_limit=5MB/s",
@@ -155,7 +155,7 @@ def test_db_write_buffer_size_flushes_the_oldest_memtable() -> None:
 
 
 def test_one_family_is_bounded_by_db_write_buffer_size_too() -> None:
-    """With a single column family the write buffer manager flushes at 7/8 of db_write_buffer_size."""
+    """With a single column family, the write buffer manager flushes at 7/8 of db_write_buffer_size."""
     slow = ("workload.benchmark_write_rate_limit=5MB/s",)  # at full speed flushes would overlap
     result = run(configuration(*SMALL, "engine.options.db_write_buffer_size=512KiB", *slow))
     entries = result.jobs["entries_in"][np.asarray(result.jobs["kind"]) == "flush"]

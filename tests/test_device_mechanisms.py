@@ -41,7 +41,7 @@ def test_closed_form_agrees_with_a_page_simulation(utilisation: float) -> None:
 
 
 def test_closed_form_gives_the_published_value() -> None:
-    """With an over-provisioning factor of 0.3 the paper gives 2.36; an empty drive gives 1; a full one is refused."""
+    """With an over-provisioning factor of 0.3, the paper gives 2.36; an empty drive gives 1; a full one is refused."""
     assert pytest.approx(2.36, abs=0.005) == greedy_write_amplification(1 / 1.3)
     assert greedy_write_amplification(0.0) == 1.0
     with pytest.raises(InputError, match="over-provisioning"):
@@ -77,7 +77,7 @@ def test_trim_restores_the_write_rate() -> None:
 
 
 def test_a_new_drive_collects_no_garbage_until_it_has_been_filled() -> None:
-    """With steady_state=false write amplification is 1 up to the physical capacity, then that of the closed form."""
+    """With steady_state=false, write amplification is 1 up to the physical capacity, then that of the closed form."""
     device = flash("samsung_970_pro", steady_state=False)
     early = device.advance(device.initial(), 1.0, Flow(write_bytes=900e9))
     assert device.facts(early, 900e9).flash_write_amplification == 1
@@ -157,7 +157,7 @@ def test_throttle_slice_timeline() -> None:
 
 
 def test_throttled_streams_wait_while_the_wal_keeps_its_share() -> None:
-    """With the allowance used up writers wait, the WAL gets its fair share of the cap, and reads keep their rate."""
+    """With the allowance used up, writers wait, the WAL gets its fair share of the cap, and reads keep their rate."""
     device = setup("samsung_970_pro", write_cap="100MB/s").device
     assert isinstance(device, Throttled)
     empty = device.initial()._replace(write=Window(age_s=0.05, left_s=0.1, passed_bytes=10e6))
@@ -300,7 +300,7 @@ def test_copies_to_persistent_memory_use_a_core(name: str) -> None:
 
 
 def test_copying_threads_cause_core_contention() -> None:
-    """Beside a copying thread one second of work takes 1.1 s, with a contention of 10 % per additional thread."""
+    """Beside a copying thread, one second of work takes 1.1 s, with a contention of 10 % per additional thread."""
     env = simpy.Environment()
     cores = CoreStation(env, 4, core_contention=0.1)
     cores.copying(1)
@@ -313,7 +313,7 @@ def test_copying_threads_cause_core_contention() -> None:
 
 
 def test_probability_that_no_core_is_free() -> None:
-    """On two cores no core is free with probability 0 beside a job, and 0.7 beside a job and a client at 70 %."""
+    """On two cores, no core is free with probability 0 beside a job, and 0.7 beside a job and a client at 70 %."""
     env = simpy.Environment()
     cores = CoreStation(env, 2)
     cores.work(1.0)

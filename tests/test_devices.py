@@ -169,7 +169,7 @@ def test_advancing_in_two_steps_gives_the_same_state(name: str, load: Load) -> N
     ids=["streams", "writers and log", "reads"],
 )
 def test_caps_hold_over_long_times(name: str, load: Load) -> None:
-    """In a minute no direction transfers more than cap x time plus one slice; saturating writes use all of it."""
+    """In a minute, no direction transfers more than cap x time plus one slice; saturating writes use all of it."""
     cap, iops, seconds = 4 * MIB, 30.0, 60.0
     device = setup(name, write_cap="4MiB/s", read_cap="4MiB/s").device
     _, flow, _ = drive(device, load, seconds)

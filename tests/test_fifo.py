@@ -65,7 +65,7 @@ def test_ttl_deletes_expired_files() -> None:
 
 
 def test_size_rule_applies_if_ttl_leaves_too_much() -> None:
-    """With a limit of 2 the three unexpired files are too much, so the size rule deletes down to 2.
+    """With a limit of 2, the three unexpired files are too much, so the size rule deletes down to 2.
 
     Source: (behaviour/universal-and-fifo.md, Worked FIFO sequences).
     """
@@ -136,7 +136,7 @@ def test_levels_below_l0_are_deleted_first(version: Version, limit: int, dropped
 
 
 def test_zero_limit_deletes_everything() -> None:
-    """With db_bench's default max_table_files_size=0 every flushed file is deleted."""
+    """With db_bench's default max_table_files_size=0, every flushed file is deleted."""
     picker = FifoPicker(V98, max_table_files_size=0, allow_compaction=True)
     assert sizes_after_flushes(picker, 3) == [[], [], []]
     assert not picker.needs_compaction(l0_tree([]), 0.0)

@@ -387,7 +387,7 @@ def test_the_user_names_the_kind_of_drive(imported: Path, tmp_path: Path) -> Non
 
 @needs_data
 def test_a_cgroup_cap_is_not_a_slow_device(tmp_path: Path) -> None:
-    """Under a cap of 400 MiB/s short fsyncs are faster than long ones, unlike on a slow device: a cap is set."""
+    """Under a cap of 400 MiB/s, short fsyncs are faster than long ones, unlike on a slow device: a cap is set."""
     log = "list_all_threads_pm_results_bandwidth_20GB_read_after_write_400_NVMeSSD_4CPU_64MB_LOG_284.gz"
     assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
 

@@ -69,7 +69,7 @@ def test_capacity(version: Version, buffer: int, capacity: int) -> None:
 
 
 def test_allocator_slack_costs_a_block_of_a_large_buffer() -> None:
-    """With glibc a 1 MiB block counts 4080 B more: no effect on 64 MiB, one block less in 256 MiB."""
+    """With glibc, a 1 MiB block counts 4080 B more: no effect on 64 MiB, one block less in 256 MiB."""
     small = [memtable_capacity(64 * MIB, version=V7_8, block_slack_bytes=s) for s in (0, 4080)]
     large = [memtable_capacity(256 * MIB, version=V7_8, block_slack_bytes=s) for s in (0, 4080)]
     assert small[0] - small[1] == 0

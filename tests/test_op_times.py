@@ -62,7 +62,7 @@ def test_the_mean_depends_on_the_cores_only(wanted: float) -> None:
 
 
 def test_with_a_core_per_thread_no_write_waits() -> None:
-    """With two threads on two cores a write takes 3 us (core contention), and one in 667 is interrupted for 50 us."""
+    """With two threads on two cores, a write takes 3 us (core contention), and one in 667 is interrupted for 50 us."""
     parts = times_of(2.0).parts(0, a_group())
 
     assert [1.0 - 0.0015, 0.0015] == pytest.approx([share for share, _ in parts])
@@ -88,7 +88,7 @@ def test_a_limited_client_runs_in_bursts() -> None:
 
 
 def test_writers_wait_for_a_leader_without_a_core() -> None:
-    """With four writers and a job on two cores the group leader sometimes has no core, which lowers the capacity."""
+    """With four writers and a job on two cores, the group leader sometimes has no core, which lowers the capacity."""
 
     def relative_capacity(wanted: float, threads: int) -> float:
         group = a_group()
@@ -110,7 +110,7 @@ def test_writes_into_large_memtables_take_longer(mib: int, doublings: float) -> 
 
 
 def test_statistics_cost_every_write() -> None:
-    """With statistics each write takes statistics_op longer."""
+    """With statistics, each write takes statistics_op longer."""
     times = times_of(1.0, replace(HOST, statistics_op=1e-6))
     counted = OpTimes(times._machine, replace(SHAPE, statistics=True), times._filling, None, 0.0)
 

@@ -203,7 +203,7 @@ def test_rate_limited_runs_within_a_few_percent(cases: dict[str, Case], name: st
 
 @HERE
 def test_exact_keys_reproduce_every_job_count(cases: dict[str, Case]) -> None:
-    """With db_bench's own key sequence 10 minutes at 5 MB/s have the measured flushes, compactions and moves."""
+    """With db_bench's own key sequence, 10 minutes at 5 MB/s have the measured flushes, compactions and moves."""
     case = cases["rate-limited/600s-1000B-5MBps-nvme"]
     summary = run(case.config(["keys=exact"])).summary
     names = ("flush_count", "compaction_count", "trivial_move_count")
@@ -217,7 +217,7 @@ def test_exact_keys_reproduce_every_job_count(cases: dict[str, Case]) -> None:
     "name", ["400-20M-2-nvme", "400-20M-4-nvme", "400-20M-12-nvme", "none-20M-12-nvme", "none-20M-12-sata"]
 )
 def test_throttled_runs_within_the_worst_case_bounds(cases: dict[str, Case], name: str) -> None:
-    """With and without a cap throughput is within 10 % and W-Amp within 8 % of the measured run."""
+    """With and without a cap, throughput is within 10 % and W-Amp within 8 % of the measured run."""
     case = cases[f"throttled/{name}"]
     summary = run(case.config()).summary
 
@@ -227,7 +227,7 @@ def test_throttled_runs_within_the_worst_case_bounds(cases: dict[str, Case], nam
 
 @HERE
 def test_more_jobs_raise_w_amp_and_finally_lower_throughput(cases: dict[str, Case]) -> None:
-    """At 400 MiB/s W-Amp grows from 2 to 4 to 12 jobs, and 12 jobs write less per second than 4.
+    """At 400 MiB/s, W-Amp grows from 2 to 4 to 12 jobs, and 12 jobs write less per second than 4.
 
     With 12 jobs only memtables stop writes; with 2 jobs L0 also slows them down.
     """

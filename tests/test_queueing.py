@@ -71,7 +71,7 @@ def test_short_operations_wait_behind_long_ones(load: float) -> None:
 
 @pytest.mark.parametrize(("busy_s", "load"), [(0.01, 0.95), (0.05, 0.95), (0.1, 0.8), (30.0, 0.6)])
 def test_a_queue_needs_time_to_grow(busy_s: float, load: float) -> None:
-    """In short busy periods between quiet ones the mean wait is that of a simulated queue, within 25 %."""
+    """In short busy periods between quiet ones, the mean wait is that of a simulated queue, within 25 %."""
     service_s, quiet_s, rng = 140e-6, 0.09, np.random.default_rng(2)
     waits: list[float] = []
     now_s = left_s = 0.0
@@ -163,7 +163,7 @@ def test_pieces_count_like_their_definition(rows: list[tuple[float, float, float
 def test_percentiles_are_ordered(
     count: float, mean_s: float, spread: float, delayed: list[tuple[float, float]]
 ) -> None:
-    """For any mix of operations percentiles increase and end at the maximum."""
+    """For any mix of operations, percentiles increase and end at the maximum."""
     pieces = np.array([(0.0, n, d, d) for n, d in delayed]).reshape(-1, 4)
     summary = LatencyDistribution([Unstalled(count, mean_s, spread)], pieces).summary()
     values = [summary[p] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")]

@@ -84,7 +84,7 @@ def test_priority_decides_only_the_queued_pieces() -> None:
 
 
 def test_idle_credit_is_one_period() -> None:
-    """After any idle time at most the rest of one refill is free, plus one refill at the first wait."""
+    """After any idle time, at most the rest of one refill is free, plus one refill at the first wait."""
     limiter = RateLimiter(NEW, 10 * MB)
     limiter.request(0.0, 1, LOW, "first")
     assert limiter.refill(0.0, USUAL) == ["first"]
@@ -144,7 +144,7 @@ def test_auto_tune(drains: int, rate: int) -> None:
 
 
 def test_auto_tune_stays_within_its_range() -> None:
-    """Under saturation the rate rises to its maximum; with single requests it falls to a twentieth."""
+    """Under saturation, the rate rises to its maximum; with single requests, it falls to a twentieth."""
     limiter = RateLimiter(NEW, 100 * MB, auto_tuned=True)
     drive(limiter, 300.0, {"a": (LOW, MB)})
     assert limiter.rate_bytes_per_s == 100 * MB

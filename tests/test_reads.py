@@ -74,7 +74,7 @@ def test_che_agrees_with_a_simulated_lru(name: str, share: float) -> None:
 
 
 def test_uniform_hit_rate_is_the_cached_share() -> None:
-    """With a quarter of equally popular blocks in the cache a quarter of the accesses hit."""
+    """With a quarter of equally popular blocks in the cache, a quarter of the accesses hit."""
     popularity = UniformKeys().popularity(1_000_000, 10.0)
     assert lru_hit_rate(popularity, 25_000) == pytest.approx(0.25)
     assert lru_hit_rate(popularity, 0) == 0.0
@@ -104,7 +104,7 @@ def test_sampled_blocks_agree_with_all_blocks() -> None:
 
 
 def test_two_block_cache_in_closed_form() -> None:
-    """With one cached block Che's T solves e^(-p T) + e^(-q T) = 1; with p = q the hit rate is one half."""
+    """With one cached block, Che's T solves e^(-p T) + e^(-q T) = 1; with p = q the hit rate is one half."""
     assert lru_hit_rate(Popularity(np.array([0.5]), np.array([2.0])), 1) == pytest.approx(0.5)
     p = 0.8
     rate = lru_hit_rate(Popularity(np.array([p, 1 - p]), np.array([1.0, 1.0])), 1)
@@ -155,12 +155,12 @@ def test_block_reads_of_a_miss() -> None:
 
 
 def test_block_reads_within_l0() -> None:
-    """Before a key in one of 5 L0 files two newer files are read on average."""
+    """Before a key in one of 5 L0 files, two newer files are read on average."""
     assert expected_block_reads([1.0], [5.0], 1.0) == pytest.approx(3.0)
 
 
 def test_last_level_without_filter() -> None:
-    """With optimize_filters_for_hits an absent key always costs the last level's block."""
+    """With optimize_filters_for_hits, an absent key always costs the last level's block."""
     assert expected_block_reads([0.0, 0.0], [1.0, 1.0], [0.01, 1.0]) == pytest.approx(1.01)
 
 

@@ -252,7 +252,7 @@ def test_means_and_ranges() -> None:
 
 
 def test_the_machines_speed_is_measured() -> None:
-    """With all cores busy the computation takes at least half its time alone; stolen time is per second of the run."""
+    """With all cores busy, the computation takes at least half its time alone; stolen time is per second of the run."""
     speed = measure_speed()
     assert 0.0 < speed.alone_s < 2.0 * speed.crowded_s
     assert speed_facts(Speed(0.1, 0.2, 3.0, 40.0), Speed(0.12, 0.2, 9.0, 100.0)) == {

@@ -69,7 +69,7 @@ def test_recordings_contain_every_kind_of_stall() -> None:
 
 
 def test_a_recording_contains_parallel_compactions() -> None:
-    """In the parallel recording at least four compactions run at the same time, so conflicts are tested."""
+    """In the parallel recording, at least four compactions run at the same time, so conflicts are tested."""
     player = Replay(recording("parallel"))
     most = 0
     take = player._take

@@ -354,7 +354,7 @@ def page_in_browser(page: Path, profile: Path) -> tuple[str, str]:
 @pytest.mark.skipif(browser() is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize("kind", ["whole", "writes only", "comparison"])
 def test_page_opens_without_errors(tmp_path: Path, kind: str) -> None:
-    """In a browser without a network the page's script runs to its end, and no error is logged."""
+    """In a browser without a network, the page's script runs to its end, and no error is logged."""
     if kind == "comparison":
         page = finish_compare(tmp_path, [write_run(tmp_path / name, seed=i) for i, name in enumerate(("a", "b"))])
     else:

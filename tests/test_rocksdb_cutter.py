@@ -34,7 +34,7 @@ def context(
 
 
 def test_without_grandparents_all_files_have_the_target_size() -> None:
-    """Without grandparents a file ends as soon as it has the target size, in every version."""
+    """Without grandparents, a file ends as soon as it has the target size, in every version."""
     for version in (V57, V75, V78, V98):
         assert RocksDbCutter(version).cuts(stream(40), context([])) == [10, 20, 30]
 
@@ -61,7 +61,7 @@ def test_grandparent_boundaries_lower_the_limit() -> None:
 
 
 def test_twice_the_target_at_most() -> None:
-    """With grandparents and no boundary in reach a file grows to twice the target; up to 7.7 to the target only."""
+    """With grandparents and no boundary in reach, a file grows to twice the target; up to 7.7 to the target only."""
     far = context([(0, 1000, 1)])
     assert RocksDbCutter(V78).cuts(stream(50), far) == [20, 40]
     assert RocksDbCutter(V77).cuts(stream(50), far) == [10, 20, 30, 40]

@@ -171,7 +171,7 @@ def test_memo_follows_content() -> None:
 
 
 def test_disabled() -> None:
-    """With disable_auto_compactions no compaction is ever due."""
+    """With disable_auto_compactions, no compaction is ever due."""
     tree = random_tree(3)
     rules = LevelRules(Version(7, 8), max_bytes_for_level_base=300)
     assert LeveledPicker(rules).needs_compaction(tree, 0.0)

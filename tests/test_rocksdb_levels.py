@@ -140,7 +140,7 @@ def test_multiply() -> None:
 
 
 def test_compensated_size() -> None:
-    """Beyond half of the entries each tombstone counts as two values.
+    """Beyond half of the entries, each tombstone counts as two values.
 
     Source: (behaviour/leveled-compaction.md, Compensated size).
     """

@@ -106,7 +106,7 @@ def test_stall_conditions(inputs: StallInputs, cause: StallCause | None, line: s
 
 
 def test_memtable_delay_needs_more_than_three_buffers() -> None:
-    """With two or three buffers there are memtable stops but no memtable slowdowns."""
+    """With two or three buffers, there are memtable stops but no memtable slowdowns."""
     for buffers in (2, 3):
         throttle = replace(LOGGED, max_write_buffer_number=buffers)
         causes = [throttle.cause(StallInputs(n, 0, 0)) for n in range(buffers + 1)]
@@ -121,7 +121,7 @@ def test_memtables_waiting_to_be_merged_cause_no_delay() -> None:
 
 
 def test_disabled_compactions() -> None:
-    """With disable_auto_compactions only memtables stall writes, and the rate is the maximum."""
+    """With disable_auto_compactions, only memtables stall writes, and the rate is the maximum."""
     throttle = replace(LOGGED, disable_auto_compactions=True)
     assert throttle.cause(StallInputs(0, 99, 10**12)) is None
     assert throttle.recompute(delayed(10**6), StallInputs(4, 0, 10**9)).rate_bytes_per_s == 8 << 20
@@ -202,7 +202,7 @@ def test_pressure_threshold(version: str, bottommost: int, expected: int) -> Non
 
 
 def test_pressure_without_a_soft_limit() -> None:
-    """With a soft limit of 0 compactions always run in parallel, without a line; since 9.0 also for marked files."""
+    """With a soft limit of 0, compactions always run in parallel, without a line; since 9.0 also for marked files."""
     throttle = replace(LOGGED, soft_pending_compaction_bytes_limit=0, hard_pending_compaction_bytes_limit=0)
     state = throttle.recompute(throttle.initial(), StallInputs(0, 0, 0))
     assert (state.pressure, state.line) == (True, None)
@@ -223,7 +223,7 @@ def test_pressure_files(trigger: int, slowdown: int, expected: int) -> None:
 
 
 def test_bucket_by_hand() -> None:
-    """At 1 MB/s the first group gets one millisecond's credit; later ones wait for theirs, at least 1 ms.
+    """At 1 MB/s, the first group gets one millisecond's credit; later ones wait for theirs, at least 1 ms.
 
     Source: (behaviour/write-stalls.md, Delay bucket).
     """
@@ -241,7 +241,7 @@ def test_bucket_by_hand() -> None:
 
 
 def test_old_bucket_by_hand() -> None:
-    """In 5.7 a group within one interval's refill sleeps 1024 us, a larger one its size divided by the rate.
+    """In 5.7, a group within one interval's refill sleeps 1024 us, a larger one its size divided by the rate.
 
     Source: (behaviour/write-stalls.md, Delay bucket).
     """

@@ -339,7 +339,7 @@ def resumed_equals_uninterrupted(monkeypatch: pytest.MonkeyPatch) -> bool:
 
 @linux
 def test_a_killed_driver_leaves_no_workers_and_keeps_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After kill -9 of the driver its workers end; the resumed command gives the table of an uninterrupted one."""
+    """After kill -9 of the driver, its workers end; the resumed command gives the table of an uninterrupted one."""
     driver = start_command()
     workers = children(driver.pid)
     driver.kill()
@@ -369,7 +369,7 @@ def test_a_signal_keeps_finished_runs(number: signal.Signals) -> None:
 
 @linux
 def test_a_killed_worker_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After kill -9 of a worker another one repeats its run, and the table is that of an uninterrupted command."""
+    """After kill -9 of a worker, another one repeats its run, and the table is that of an uninterrupted command."""
     driver = start_command()
     busy = max(children(driver.pid))
     os.kill(busy, signal.SIGKILL)

@@ -49,7 +49,7 @@ def test_compactions_pay_cold_start_after_sleeping_fsyncs(device: tuple[str, ...
 
 
 def test_sampled_keys_agree_with_exact_ones() -> None:
-    """Over seeds the sampled run has the counts of the exact one within the noise between key sequences."""
+    """Over seeds, the sampled run has the counts of the exact one within the noise between key sequences."""
     runs = [run(configuration(*RATE_LIMITED, f"seed={seed}")).summary for seed in range(1, 9)]
 
     assert {47} == {s["flush_count"] for s in runs}
@@ -193,7 +193,7 @@ def test_same_configuration_and_seed_give_the_same_bytes(tmp_path: Path) -> None
 
 
 def test_more_bandwidth_does_not_lower_throughput() -> None:
-    """Over seeds mean throughput rises with the cap."""
+    """Over seeds, mean throughput rises with the cap."""
     means = []
     for cap in (20, 40, 80):
         runs = [

@@ -131,7 +131,7 @@ def test_specified_entry_size() -> None:
      (130, 1000, 10**5, 90_000)],
 )  # fmt: skip
 def test_expected_sizes_agree_with_exact_ones(key_size: int, value_size: int, population: int, count: int) -> None:
-    """For random keys expected entry and file sizes equal the exact ones within 0.02 %."""
+    """For random keys, expected entry and file sizes equal the exact ones within 0.02 %."""
     ids = random_ids(population, count)
     n = len(ids)
     layout = BlockLayout(ids, key_size, value_size)

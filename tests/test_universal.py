@@ -179,7 +179,7 @@ def test_periodic_compaction_writes_to_the_last_level() -> None:
 
 
 def test_trivial_move_of_disjoint_runs() -> None:
-    """With allow_trivial_move disjoint inputs are moved without rewriting; overlapping ones are compacted."""
+    """With allow_trivial_move, disjoint inputs are moved without rewriting; overlapping ones are compacted."""
     l0 = [SortedFile(9 - i, 100 * i, 100 * i + 50, 10) for i in range(4)]
     last = SortedFile(1, 1000, 1050, 10)
     tree = Tree(l0=l0, levels=[Level([last] if n == 6 else []) for n in range(7)])

@@ -81,7 +81,7 @@ def test_flushes_slow_down_as_threads_are_added() -> None:
 
 
 def test_more_threads_move_stalls_from_l0_to_memtables() -> None:
-    """With more threads L0 is compacted sooner and flushes get less bandwidth: memtable stalls replace L0 stalls."""
+    """With more threads, L0 is compacted sooner and flushes get less bandwidth: memtable stalls replace L0 stalls."""
     l0 = [stall_share(sweep(jobs), "l0_slowdown", "l0_stop") for jobs in JOBS]
     memory = [stall_share(sweep(jobs), "memtable_stop") for jobs in JOBS]
 
@@ -249,5 +249,5 @@ def _cycle(seed: int) -> tuple[int, float, float]:
 
 
 def test_both_tuned_options_raise_throughput() -> None:
-    """With both options tuned throughput exceeds that of two threads and small memtables."""
+    """With both options tuned, throughput exceeds that of two threads and small memtables."""
     assert tuned("adoc").summary["ops_per_s"] > 1.1 * sweep(2).summary["ops_per_s"]

@@ -101,7 +101,7 @@ def test_entries_are_conserved_and_runs_repeat(engine: str, load: str) -> None:
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_store_idles_while_work_is_due(engine: str, load: str) -> None:
-    """At sampled times a store without running jobs has nothing to pick and no blocked writers."""
+    """At sampled times, a store without running jobs has nothing to pick and no blocked writers."""
     phase = phase_of(engine, load)
     idle: list[str] = []
 
@@ -127,7 +127,7 @@ def test_no_store_idles_while_work_is_due(engine: str, load: str) -> None:
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_all_jobs_end_after_the_last_write(engine: str, load: str) -> None:
-    """After the last write all memtables are flushed and all jobs end: no file stays busy and no job stays paused."""
+    """After the last write, all memtables are flushed and all jobs end: no file stays busy and no job stays paused."""
     phase = phase_of(engine, load)
     phase.run()
     phase.clients.stop()

@@ -69,7 +69,7 @@ class Steps:
 
 
 def test_the_worked_sequence() -> None:
-    """With T = 4 the tree has the listed states from the fourth flush on; before, L0 is the only level.
+    """With T = 4, the tree has the listed states from the fourth flush on; before, L0 is the only level.
 
     Source: (behaviour/lazy-leveling.md, Lazy leveling sequences).
     """
@@ -89,7 +89,7 @@ def test_the_worked_sequence() -> None:
 
 
 def test_tiering_keeps_runs_in_the_last_level() -> None:
-    """With K = Z = 3 the states are those of tiering (behaviour/lazy-leveling.md, Lazy leveling sequences)."""
+    """With K = Z = 3, the states are those of tiering (behaviour/lazy-leveling.md, Lazy leveling sequences)."""
     steps, states = Steps(4, tiered=True), {}
     for n in range(1, 21):
         steps.flush()
@@ -102,7 +102,7 @@ def test_tiering_keeps_runs_in_the_last_level() -> None:
 
 @pytest.mark.parametrize(("tiered", "last"), [(False, 9 / 2), (True, 0.9)])
 def test_write_amplification(tiered: bool, last: float) -> None:
-    """With T = 10 and three levels W-Amp is 1 for flushes, plus (T-1)/T, plus (T-1)/2 for a last level that fills.
+    """With T = 10 and three levels, W-Amp is 1 for flushes, plus (T-1)/T, plus (T-1)/2 for a last level that fills.
 
     Source: (behaviour/lazy-leveling.md, Lazy leveling costs).
     """

@@ -75,7 +75,7 @@ def busy_s(of: Result) -> float:
 
 
 def test_compaction_io_is_about_halved() -> None:
-    """For the same inserts LDC reads and writes at most 60 % of the bytes."""
+    """For the same inserts, LDC reads and writes at most 60 % of the bytes."""
     assert 0.2 < io_bytes(paced("ldc")) / io_bytes(paced("leveldb")) < 0.6
 
 
@@ -144,7 +144,7 @@ def test_formulas() -> None:
 
 
 def test_a_mix_has_the_harmonic_mean() -> None:
-    """In a closed loop times per read and per write add up, so a mix has the harmonic mean of both throughputs."""
+    """In a closed loop, times per read and per write add up, so a mix has the harmonic mean of both throughputs."""
     common = ("engine=leveldb", "device=nvme", "device.page_cache=1GiB", "workload=readrandomwriterandom",
               "workload.num=20000", "workload.value_size=100", "workload.duration=1s")  # fmt: skip
     parts = [result(*common, f"workload.readwritepercent={percent}").summary["ops_per_s"] for percent in (0, 100, 50)]
@@ -192,7 +192,7 @@ def test_slices_are_read_with_their_file() -> None:
 
 
 def test_without_a_page_cache_the_device_reads_all_inputs() -> None:
-    """Without a page cache the device reads every input byte of compactions, for both engines."""
+    """Without a page cache, the device reads every input byte of compactions, for both engines."""
     for engine in ("leveldb", "ldc"):
         found = result(f"engine={engine}", *PACED, "workload.num=200k", "device.page_cache=0").summary
         assert found["device_bytes_read"] == pytest.approx(found["compaction_read_bytes"], rel=0.01), engine

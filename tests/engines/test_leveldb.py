@@ -69,7 +69,7 @@ def test_one_thread_runs_all_jobs() -> None:
 
 
 def test_writes_are_delayed_by_a_millisecond_or_run_at_full_speed() -> None:
-    """With eight files in L0 the writer sleeps 1 ms per write; otherwise only full memtables limit it."""
+    """With eight files in L0, the writer sleeps 1 ms per write; otherwise only full memtables limit it."""
     rate = np.asarray(result(*THROTTLED).series["write_ops"], dtype=float)
 
     assert 0.3 < (rate < 1200).mean() < 0.9
@@ -87,7 +87,7 @@ def test_seeks_cause_compactions() -> None:
 
 
 def test_tables_beyond_the_table_cache_are_reopened() -> None:
-    """With a hundred tables and room for thirty most lookups open a table, which takes longer than the lookup."""
+    """With a hundred tables and room for thirty, most lookups open a table, which takes longer than the lookup."""
     few, all_open = result(*READS, "engine.options.max_open_files=40"), result(*READS)
 
     assert 0.0 == all_open.summary["block_cache"]["opens_per_read"]
@@ -114,7 +114,7 @@ def test_only_leveldb_counts_seeks() -> None:
 
 
 def test_flushes_without_overlap_go_to_l2() -> None:
-    """With keys in order every flush is written to L2, and there is no compaction."""
+    """With keys in order, every flush is written to L2, and there is no compaction."""
     ordered = result(
         "engine=leveldb", "device=nvme", "workload=fillseq", "workload.num=100000", "workload.value_size=1000"
     )

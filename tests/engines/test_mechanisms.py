@@ -57,7 +57,7 @@ def check_lookups(settings: dict[str, Any]) -> Shadow:
 
 
 def test_levels_may_contain_several_runs() -> None:
-    """With tiering below L0 entries are conserved and lookups find the newest version."""
+    """With tiering below L0, entries are conserved and lookups find the newest version."""
     result = run(config("picker", "Stacking"), allowed=ALLOWED)
     check_conserved(result)
     check_lookups(config("picker", "Stacking"))

@@ -84,7 +84,7 @@ def test_a_compaction_appends() -> None:
 
 
 def test_pebblesdb_writes_less_than_leveled_compaction() -> None:
-    """At a rate that both sustain PebblesDB writes less; at twice that rate leveled compaction stalls writes."""
+    """At a rate that both sustain, PebblesDB writes less; at twice that rate, leveled compaction stalls writes."""
     pebbles, leveled = (loaded(*engine, SLOW).summary for engine in (PEBBLES, LEVELED))
     assert pebbles["write_amplification"] < 0.8 * leveled["write_amplification"]
 
@@ -94,7 +94,7 @@ def test_pebblesdb_writes_less_than_leveled_compaction() -> None:
 
 
 def test_reads_search_more_runs() -> None:
-    """During writes a guard of every level has two files or more where leveled compaction has one sorted run."""
+    """During writes, a guard of every level has two files or more where leveled compaction has one sorted run."""
     pebbles, leveled = (_mean_runs(*engine, SLOW, "workload.num=300k") for engine in (PEBBLES, LEVELED))
 
     assert pebbles > 1.25 * leveled

@@ -32,7 +32,7 @@ def test_a_high_bound_costs_little_throughput() -> None:
 
 
 def test_a_low_bound_limits_background_writes() -> None:
-    """Under saturation background writes follow the rate, which rises from half of the bound by 5 % per 10 s."""
+    """Under saturation, background writes follow the rate, which rises from half of the bound by 5 % per 10 s."""
     series = result("100MB/s").series
     written = series["write_bytes_flush_per_s"] + series["write_bytes_l0_per_s"] + series["write_bytes_deeper_per_s"]
     early, late = float(np.mean(written[2:9])), float(np.mean(written[51:59]))

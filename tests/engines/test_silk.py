@@ -50,7 +50,7 @@ def flush_s(scheduler: str) -> np.ndarray:
 
 
 def test_flush_duration_does_not_depend_on_other_jobs() -> None:
-    """With SILK the deviation of flush durations is below a fifth of the mean; without it they vary threefold."""
+    """With SILK, the deviation of flush durations is below a fifth of the mean; without it they vary threefold."""
     silk, plain = flush_s("silk"), flush_s("rocksdb")
 
     assert silk.std() < 0.2 * silk.mean()

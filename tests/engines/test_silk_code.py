@@ -97,7 +97,7 @@ def test_in_most_of_the_stalled_time_no_flush_runs() -> None:
 
 
 def test_the_papers_rules_cause_no_stall() -> None:
-    """With the paper's rules no deep compaction runs on the flush thread, and there is no stall."""
+    """With the paper's rules, no deep compaction runs on the flush thread, and there is no stall."""
     jobs = compactions("paper")
 
     assert 0.0 == result("paper").summary["stall_fraction"]

@@ -64,7 +64,7 @@ def test_the_overlap_ratio_is_the_share_of_duplicates() -> None:
 
 
 def test_hot_keys_are_the_most_updated_up_to_the_cap() -> None:
-    """With a mean of 3.25 keys with 4 and 8 updates are hot; a cap keeps the hottest; equal counts make no key hot."""
+    """With a mean of 3.25, keys with 4 and 8 updates are hot; a cap keeps the hottest; equal counts make no key hot."""
     picker_rules = Triad(least_cold=1, most_hot=0.5, most_hot_of="keys")
     updates, ones = np.array([1.0, 8.0, 4.0, 0.5]), np.ones(4)
 
@@ -133,7 +133,7 @@ def _l0_merging_s(of: Result) -> float:
 
 @pytest.mark.parametrize("technique", ["hot_keys", "deferred_l0", "wal_as_l0"])
 def test_the_newest_version_is_found(technique: str) -> None:
-    """With exact keys under skew every written key is found in its newest version."""
+    """With exact keys under skew, every written key is found in its newest version."""
     config = configuration(*COMMON, *SKEWED, *only(technique), "workload.num=20000", "workload.duration=15s", "keys=exact")
     phase = Phase(config, np.random.SeedSequence(7).spawn(SEEDS), ())
     phase.preload()

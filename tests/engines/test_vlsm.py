@@ -119,7 +119,7 @@ def test_one_l0_file_at_a_time_and_no_other_job_at_l1() -> None:
 
 
 def test_good_vssts_suffice_and_a_job_takes_about_one_sst() -> None:
-    """At Φ = 32 there are enough good vSSTs, and a job takes S_M of them, or up to one file more."""
+    """At Φ = 32, there are enough good vSSTs, and a job takes S_M of them, or up to one file more."""
     jobs, summary = result(*vlsm(512)).jobs, result(*vlsm(512)).summary
     mine = (np.asarray(jobs["reason"]) == GOOD) & (np.asarray(jobs["kind"]) == "compaction")
     input_ssts = (jobs["read_bytes"] - jobs["read_bytes_output_level"])[mine] / (MIB / 2)

@@ -105,7 +105,7 @@ def share_good(phi: float, growth: float, measure: Overlap) -> float:
 
 
 def test_share_of_good_vssts_by_phi() -> None:
-    """With f = 8 a vSST over 8 files of L2 has 8 S_M / Φ bytes, which is at least S_m = S_M / 8 up to Φ = f² = 64."""
+    """With f = 8, a vSST over 8 files of L2 has 8 S_M / Φ bytes, which is at least S_m = S_M / 8 up to Φ = f² = 64."""
     shares = {phi: share_good(phi, 8, Overlap.COUNT) for phi in (4, 8, 16, 32, 64, 80, 128)}
 
     assert all(shares[phi] > 0.95 for phi in (4, 8, 16, 32)), shares
