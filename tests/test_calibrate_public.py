@@ -39,7 +39,7 @@ def compaction_counts(job: Job, host: Host = Host()) -> tuple[float, ...]:  # no
     return tuple(counts[f"host.compaction_{name}"] for name in ("record", "byte", "compare"))
 
 
-def test_late_and_cut_events_of_a_log_are_read(tmp_path: Path) -> None:
+def test_delayed_and_truncated_events_of_a_log_are_read(tmp_path: Path) -> None:
     """Events count at their own time (UTC), not at their line's; a truncated event counts with the fields it has."""
     zero = 1_654_074_000  # 2022/06/01-09:00:00
     start = f'{{"time_micros": {zero + 1}000000, "job": 4, "event": "compaction_started", "files_L0": [9, 8], "files_L1": [7]}}'

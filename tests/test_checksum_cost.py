@@ -20,9 +20,9 @@ def first_jobs(cost: str) -> dict[str, Any]:
 
 def test_flushes_checksum_writes_and_compactions_also_reads() -> None:
     """A flush checksums the bytes that it writes; a compaction also those that it reads."""
-    free, summed = first_jobs("0"), first_jobs("1ns")
+    free, checksummed = first_jobs("0"), first_jobs("1ns")
 
-    assert free["entries_in"].tolist() == summed["entries_in"].tolist()
-    flush_s, compaction_s = (summed["cpu_s"] - free["cpu_s"]).tolist()
-    assert 1e-9 * summed["write_bytes"][0] == pytest.approx(flush_s)
-    assert 1e-9 * (summed["read_bytes"][1] + summed["write_bytes"][1]) == pytest.approx(compaction_s)
+    assert free["entries_in"].tolist() == checksummed["entries_in"].tolist()
+    flush_s, compaction_s = (checksummed["cpu_s"] - free["cpu_s"]).tolist()
+    assert 1e-9 * checksummed["write_bytes"][0] == pytest.approx(flush_s)
+    assert 1e-9 * (checksummed["read_bytes"][1] + checksummed["write_bytes"][1]) == pytest.approx(compaction_s)

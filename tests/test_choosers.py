@@ -151,7 +151,7 @@ def test_weights_sum_to_the_population(population: int, entries: float, samples:
 
 
 def test_rate_is_chosen_by_samples_per_file() -> None:
-    """460,000 entries at about 400 samples give a rate of 1/1024; a population below a file's also keeps 400 keys."""
+    """460,000 entries at about 400 samples give a rate of 1/1024; a population below a file's keeps 400 too."""
     assert choose_rate(460_000, 400, 10**9) == 1 / 1024
     assert choose_rate(460_000, 400, 1000) == 1 / 2
     assert choose_rate(460_000, 400, 100) == 1.0

@@ -124,12 +124,12 @@ def test_the_default_limit_is_four_times_all_memtables() -> None:
     ("active", "immutable", "flush"),
     [(6, 0, False), (7, 0, True), (3, 6, False), (4, 4, True), (4, 3, False), (0, 9, False)],
 )
-def test_the_write_buffer_manager_asks_for_a_flush(active: float, immutable: float, flush: bool) -> None:
+def test_the_write_buffer_manager_requests_a_flush(active: float, immutable: float, flush: bool) -> None:
     """With a buffer of 8, a flush is due at 7 in active memtables, or at 8 in all with at least 4 in active ones."""
     assert flush is WriteBufferManager(8.0).should_flush(active, immutable)
 
 
-def test_no_bound_asks_for_no_flush() -> None:
+def test_without_a_bound_no_flush_is_requested() -> None:
     """With db_write_buffer_size = 0, memory is unbounded."""
     assert not WriteBufferManager(0.0).should_flush(1e12, 1e12)
 
@@ -226,7 +226,7 @@ def test_the_delayed_rate_belongs_to_the_database() -> None:
     assert StallCause.L0_SLOWDOWN is controller.delay_cause
 
 
-def test_a_delay_beside_a_stopped_family_is_near_a_stop() -> None:
+def test_a_delay_beside_a_stopped_family_lowers_the_rate() -> None:
     """SetupDelay penalises by 0.6 if another family is stopped; with one family this never happens."""
     controller, throttle, (first, second, third) = controlled(3)
     controller.recompute(first, throttle, SLOW)

@@ -120,7 +120,7 @@ def test_group_commit_is_as_fast_as_its_serial_part(writers: int, share: float) 
     assert share == throughput_share(0.74, writers)
 
 
-def test_groups_keep_their_order() -> None:
+def test_terms_keep_their_order() -> None:
     """Terms are added in the order of the formula, so the rounding does not depend on the caller."""
     one, other = Cost(of_host(write_op=0.1)), Cost(of_host(0.3, read_op=0.7))
 

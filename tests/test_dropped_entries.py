@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
 
-def test_effort_goes_from_all_written_to_all_dropped() -> None:
+def test_entry_share_is_linear() -> None:
     """The share is linear from 1.0 (all entries written) to 0.22 (all dropped), and 1.0 for a job without entries."""
     assert 1.0 == entry_share(10.0, 10.0, 0.22)
     assert entry_share(10.0, 0.0, 0.22) == pytest.approx(0.22)
@@ -21,7 +21,7 @@ def test_effort_goes_from_all_written_to_all_dropped() -> None:
 
 
 def test_compactions_that_drop_entries_cost_less() -> None:
-    """With overwrites of 20,000 keys a compaction's CPU time is that of its entries and bytes times the entry share."""
+    """With overwrites of 20,000 keys, a compaction's CPU time is that of its entries and bytes by the entry share."""
     run = simulate(*SMALL, "workload=overwrite", "workload.num=20000", "workload.writes=400000")
     compactions = run.jobs_frame().query("kind == 'compaction' and not unfinished").to_dict("records")
 

@@ -70,7 +70,7 @@ def test_parts_add_up(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_whole_logs_have_no_problem(name: str) -> None:
+def test_complete_logs_have_no_problems(name: str) -> None:
     """A complete LOG has no damage and no problems."""
     log = recorded(name)
 

@@ -70,7 +70,7 @@ def test_with_a_core_per_thread_no_write_waits() -> None:
 
 
 def test_without_a_free_core_a_write_waits_up_to_a_time_slice() -> None:
-    """With three threads on two cores some writes wait 1.5 ms and the mean rises by half; with six they wait longer."""
+    """With three threads on two cores, some writes wait 1.5 ms: the mean rises by half; with six waits are longer."""
     unstalled, _, waiting = times_of(3.0).parts(0, a_group())
     _, _, crowded = times_of(6.0).parts(0, a_group())
 

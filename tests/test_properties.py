@@ -57,7 +57,7 @@ DEVICES = st.fixed_dictionaries(
     options=OPTIONS, workload=WORKLOADS, device=DEVICES, cores=st.sampled_from([1, 4, 32]),
     version=st.sampled_from(["5.7", "6.11", "7.5", "7.8", "8.11", "9.8"]), seed=st.integers(0, 5),
 )  # fmt: skip
-def test_any_run_conserves_and_orders(
+def test_invariants_of_random_runs(
     options: dict[str, Any], workload: dict[str, Any], device: dict[str, Any], cores: int, version: str, seed: int
 ) -> None:
     """Entries are conserved, shares are at most 1 and percentiles are ordered; each install checks the levels."""

@@ -146,8 +146,8 @@ def test_stall_chains_name_existing_jobs() -> None:
         assert times[-1] >= stall["start_s"]
 
 
-def test_the_backlog_is_what_arrived_and_was_not_served() -> None:
-    """An open loop above capacity leaves the difference between arrivals and operations; a closed loop has no backlog."""
+def test_the_backlog_is_arrivals_minus_served_operations() -> None:
+    """The backlog of an open loop is arrivals minus served operations; a closed loop has no backlog."""
     held_back = simulate(*SMALL, "workload=constant", "workload.rate=50000", "workload.duration=5s", "device.write_cap=4MiB/s")
     closed = simulate(*SMALL, "workload.duration=2s")
     served = np.cumsum(held_back.series["write_ops"] + held_back.series["read_ops"])

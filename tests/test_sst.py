@@ -159,7 +159,7 @@ def test_recorded_filter_sizes() -> None:
 
 
 def test_index_of_older_formats_is_larger() -> None:
-    """Before format 3 index keys have 8 more bytes, before 4 index values have a length; the last key may be 1 byte."""
+    """Index keys have 8 more bytes before format 3, index values a length before 4; the last key may have 1 byte."""
     ids = random_ids(10**6, 5000)
     layout = BlockLayout(ids, 16, 100)
     blocks = len(layout.starts(0, len(ids)))

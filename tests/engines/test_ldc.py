@@ -106,10 +106,11 @@ def test_links_have_no_io_and_are_merged_later() -> None:
     assert ldc_bytes < 1.25 * udc_bytes
 
 
-def test_lookups_go_through_slices_but_filters_keep_blocks_out() -> None:
+def test_lookups_search_slices_but_filters_save_block_reads() -> None:
     """Lookups search more runs than with UDC but read nearly as many blocks.
 
-    Runs are those at the end of a run, where the number of L0 files is random, so the mean of several runs is compared.
+    Sorted runs are counted at the end of a simulated run, when the number of L0 files is random, so the mean of several
+    simulated runs is compared.
     """
     ldc, udc = ([result(f"engine={name}", *READING, f"seed={seed}") for seed in range(1, 6)] for name in ("ldc", "leveldb"))
 

@@ -96,7 +96,7 @@ def test_hot_keys_in_memory_save_flushes_under_skew_only() -> None:
 
 
 def test_deferred_l0_waits_for_more_files_if_keys_differ() -> None:
-    """With uniform keys every L0 compaction takes at least seven files (n_max + 1); without the rule some take four."""
+    """With uniform keys, an L0 compaction takes at least seven files (n_max + 1); without the rule some take four."""
     deferred, plain = result(*only("deferred_l0")), result(*OFF)
 
     assert deferred.jobs["input_files"][l0_compactions(deferred)].min() >= 7
