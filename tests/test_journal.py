@@ -96,8 +96,7 @@ def test_one_transaction_commits_at_a_time() -> None:
 
 
 def test_portions_limit_the_wait_and_lock_the_wal() -> None:
-    """With a queue of 0 bytes, a manifest waits only for the 8 MiB in progress (0.08 s), and the WAL is locked for it.
-    """
+    """With a queue of 0 bytes, a manifest waits only for the 8 MiB in progress, and the WAL is locked for it."""
     ends, locks = run_fsyncs([(0.0, file_of(80 * MIB)), (0.01, manifest)], portion=8 * MIB, queue=0.0)
 
     assert 0.18 == pytest.approx(ends[1])
