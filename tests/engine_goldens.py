@@ -92,13 +92,13 @@ class EngineSession:
     def _engine(self, arguments: Arguments, lines: list[str]) -> str:
         name = arguments.pop("name")
         try:
-            made = engine_of(f"engine={name}", *(f"{key}={value}" for key, value in arguments.items()), *lines)
+            new_engine = engine_of(f"engine={name}", *(f"{key}={value}" for key, value in arguments.items()), *lines)
         except InputError as error:
             return f"refused: {error}"
-        self.engine, self.throttle, self.clock_s = made, made.throttle.initial(), 0.0
-        self.scheduler, self.tuner, self.view = made.scheduler(), made.tuner(), StoreView()
+        self.engine, self.throttle, self.clock_s = new_engine, new_engine.throttle.initial(), 0.0
+        self.scheduler, self.tuner, self.view = new_engine.scheduler(), new_engine.tuner(), StoreView()
         self.limiter = None
-        return made.name
+        return new_engine.name
 
     def _pick(self, arguments: Arguments, lines: list[str]) -> str:
         tree, running = self.pickers.tree, self.pickers.running

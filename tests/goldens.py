@@ -174,11 +174,11 @@ class PickerSession:
 
     def _picks(self, arguments: Arguments, lines: list[str]) -> str:
         """Pick until nothing is left, marking the inputs of each pick as busy: a chain of parallel jobs."""
-        picker, shown = self.picker(arguments), []
+        picker, answers = self.picker(arguments), []
         while not isinstance(pick := picker.pick(self.tree, self.running, 0.0), DoNothing):
-            shown.append(show_pick(pick))
+            answers.append(show_pick(pick))
             self._start(pick)
-        return "\n".join([*shown, "nothing"])
+        return "\n".join([*answers, "nothing"])
 
     def _start(self, pick: Compaction | Move | Drop | Link) -> None:
         for level, files in pick.inputs:

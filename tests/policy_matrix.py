@@ -154,6 +154,6 @@ def _refused(
                 continue
             with_a = next(([*c[:j], b, *c[j + 1 :]] for c in allowed if c[i] == a), None)
             with_b = next(([*c[:i], a, *c[i + 1 :]] for c in allowed if c[j] == b), None)
-            told = reasons[tuple(with_a or with_b or [])] if with_a or with_b else None
-            found[pair] = told or "no allowed combination contains either of them"
+            error_text = reasons[tuple(with_a or with_b or [])] if with_a or with_b else None
+            found[pair] = error_text or "no allowed combination contains either of them"
     return found

@@ -37,8 +37,8 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
         code = main(list(arguments))
     except SystemExit as end:  # argparse's own --help
         code = int(end.code or 0)
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
 
 
 # --- help and catalogue -----------------------------------------------------------------------------------------
@@ -101,10 +101,10 @@ def test_show_names_sources(capsys: pytest.CaptureFixture[str]) -> None:
 def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     """`show --json` gives the composed values and the comments by key."""
     _, out, _ = outcome(capsys, "show", "host", "xeon_gold_6230", "--json")
-    shown = json.loads(out)
+    printed = json.loads(out)
 
-    assert 40 == shown["values"]["cores"]
-    assert shown["comments"]["cores"].startswith("source:")
+    assert 40 == printed["values"]["cores"]
+    assert printed["comments"]["cores"].startswith("source:")
 
 
 def test_completion_scripts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,12 +193,12 @@ def test_options_file_and_overrides(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_options_file_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """`show options` lists the options taken from the file and those ignored, as text and as JSON."""
     code, out, _ = outcome(capsys, "show", "options", str(OPTIONS), "--json")
-    shown = json.loads(out)
-    assert (0, "7.8", 33554432) == (code, shown["version"], shown["options"]["write_buffer_size"])
-    assert "row_cache" not in shown["options"]
-    assert not set(shown["options"]) & set(shown["ignored"])
+    printed = json.loads(out)
+    assert (0, "7.8", 33554432) == (code, printed["version"], printed["options"]["write_buffer_size"])
+    assert "row_cache" not in printed["options"]
+    assert not set(printed["options"]) & set(printed["ignored"])
     _, text, _ = outcome(capsys, "show", "options", str(OPTIONS))
-    assert f"ignored, not simulated ({len(shown['ignored'])}):" in text
+    assert f"ignored, not simulated ({len(printed['ignored'])}):" in text
 
 
 def test_a_few_unknown_options_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -325,12 +325,12 @@ def test_a_users_configuration_folder(capsys: pytest.CaptureFixture[str], tmp_pa
     )
     more = ["--config-dir", str(tmp_path / "mine")]
     _, listed, _ = outcome(capsys, "list", "devices", *more)
-    _, shown, _ = outcome(capsys, "show", "device", "slow", *more)
+    _, printed, _ = outcome(capsys, "show", "device", "slow", *more)
     code, _, _ = outcome(capsys, "run", "device=slow", *QUICK, *more, "--json")
     swept, _, _ = outcome(capsys, "run", "-m", "hydra/launcher=basic", "device=slow,nvme", *QUICK, *more, "--json")
 
     assert "slow" in [line.split()[0] for line in listed.splitlines()]
-    assert "source: me" in shown
+    assert "source: me" in printed
     assert (0, 0) == (code, swept)
 
 

@@ -328,9 +328,9 @@ def test_probability_that_no_core_is_free() -> None:
 def test_a_cap_on_operations_counts_small_ones() -> None:
     """Small reads and writes use up the operations of a slice although they have no bytes."""
     device = setup("samsung_970_pro", iops_cap=500).device
-    fresh = device.allocate(device.initial(), Load(readers=1, writers=1))
+    before = device.allocate(device.initial(), Load(readers=1, writers=1))
     flow = Flow(read_bytes=4096.0, write_bytes=4096.0, small_reads=49.5, small_writes=49.5)
     used = device.advance(device.initial(), 0.01, flow)
     later = device.allocate(used, Load(readers=1, writers=1))
-    assert min(fresh.read_bytes_per_s, fresh.write_bytes_per_s) > 1e8
+    assert min(before.read_bytes_per_s, before.write_bytes_per_s) > 1e8
     assert max(later.read_bytes_per_s, later.write_bytes_per_s) < 10.0

@@ -58,11 +58,11 @@ def test_leveled_style_is_refused() -> None:
 def test_rate_limiter_from_options() -> None:
     """Rate 0 makes no limiter; else rate and period apply, and an auto-tuned limiter starts at half of the maximum."""
     assert RocksDbScheduler(options_of(), V78).limiter() is None
-    made = RocksDbScheduler(
+    limiter = RocksDbScheduler(
         options_of(
             rate_limiter_bytes_per_sec="20MB/s", rate_limiter_auto_tuned=True, rate_limiter_refill_period_us=50_000
         ),
         V78,
     ).limiter()
-    assert made is not None
-    assert (made.rate_bytes_per_s, made.refill_period_s, made.refill_bytes) == (10_000_000, 0.05, 500_000)
+    assert limiter is not None
+    assert (limiter.rate_bytes_per_s, limiter.refill_period_s, limiter.refill_bytes) == (10_000_000, 0.05, 500_000)

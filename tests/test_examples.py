@@ -58,8 +58,8 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
 
             assert 0 == done.returncode, f"{command}\n{done.stderr}"
             if expected:
-                shown = doctest.OutputChecker().check_output(expected, done.stdout, FLAGS)
-                assert shown, f"{command}\nexpected:\n{expected}\nprinted:\n{done.stdout}"
+                matches = doctest.OutputChecker().check_output(expected, done.stdout, FLAGS)
+                assert matches, f"{command}\nexpected:\n{expected}\nprinted:\n{done.stdout}"
     if python:
         done = subprocess.run(
             [sys.executable, "-c", "\n".join(python)], cwd=tmp_path, capture_output=True, text=True, check=False

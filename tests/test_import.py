@@ -151,14 +151,14 @@ def test_json_is_the_summary(imported: Path, tmp_path: Path, capsys: pytest.Capt
 def test_the_printed_summary(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The output gives totals, load, machine with errors, completeness of the LOG, and the commands to run next."""
     import_log([str(imported.parent / "LOG"), "--out", str(tmp_path / "out"), "--no-report"])
-    shown = capsys.readouterr().out
+    printed_text = capsys.readouterr().out
 
-    assert re.search(r"^jobs +48 flushes \(45\.8 MiB\), 12 compactions", shown, re.MULTILINE)
-    assert re.search(r"^machine +compaction, CPU per entry: \S+ ± \S+ ns", shown, re.MULTILINE)
-    assert "lines were read, and nothing is missing from them." in shown
+    assert re.search(r"^jobs +48 flushes \(45\.8 MiB\), 12 compactions", printed_text, re.MULTILINE)
+    assert re.search(r"^machine +compaction, CPU per entry: \S+ ± \S+ ns", printed_text, re.MULTILINE)
+    assert "lines were read, and nothing is missing from them." in printed_text
     for name in ("imported", "imported_full_speed"):
-        assert f"  lsmlab run --config-dir {tmp_path / 'out'} experiment={name}\n" in shown
-    assert max(len(line) for line in shown.splitlines() if "lsmlab run" not in line and "Saved" not in line) <= 120
+        assert f"  lsmlab run --config-dir {tmp_path / 'out'} experiment={name}\n" in printed_text
+    assert max(len(line) for line in printed_text.splitlines() if "lsmlab run" not in line and "Saved" not in line) <= 120
 
 
 def test_the_page(imported: Path) -> None:
@@ -182,10 +182,10 @@ def test_damage_of_a_log_is_reported(sample: Sample, tmp_path: Path, capsys: pyt
     ]
     (tmp_path / "LOG").write_text("\n".join(line for line in lines if "flush_finished" not in line or "10" not in line))
     assert 0 == import_log([str(tmp_path / "LOG"), "--out", str(tmp_path / "out")])
-    shown = capsys.readouterr().out
+    printed_text = capsys.readouterr().out
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
 
-    assert "Incomplete or contradictory input:" in shown
+    assert "Incomplete or contradictory input:" in printed_text
     assert summary["import"]["unreadable"] > 0
     assert "What could not be read" in (tmp_path / "out" / "report.html").read_text()
 
@@ -232,12 +232,12 @@ def test_a_report_of_another_run_is_not_used(rows: str, sample: Sample, tmp_path
 def test_the_load_of_a_recording() -> None:
     """Key count and sizes of a recorded fillrandom are those of its db_bench flags."""
     found = infer_workload(read(RECORDING))
-    told = json.loads((RECORDING.parent / "meta.json").read_text())["workload"]
+    flags = json.loads((RECORDING.parent / "meta.json").read_text())["workload"]
 
-    assert (told["key_size"], told["value_size"]) == (found.key_bytes, found.value_bytes)
+    assert (flags["key_size"], flags["value_size"]) == (found.key_bytes, found.value_bytes)
     assert found.keys is not None
     assert found.keys_error is not None
-    assert told["num"] == pytest.approx(found.keys, rel=4 * found.keys_error)
+    assert flags["num"] == pytest.approx(found.keys, rel=4 * found.keys_error)
     assert "overwrite" == found.pattern
 
 

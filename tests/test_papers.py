@@ -69,14 +69,14 @@ def test_shared_settings_run_once(tmp_path: Path) -> None:
 
 def test_long_settings_may_have_fewer_seeds(tmp_path: Path) -> None:
     """A claim uses the seeds that all its settings have; a shared setting gets the largest number of seeds."""
-    one_seed = Setting("plain", PLAIN.overrides, seeds=1)
-    mine = papers(claim("ldc.a", FAST, one_seed))
+    single = Setting("plain", PLAIN.overrides, seeds=1)
+    mine = papers(claim("ldc.a", FAST, single))
 
     (found,) = judge(mine, run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path))
 
     assert 1 == len(found.values)
     assert 3 == len(list(tmp_path.rglob("summary.json")))
-    assert [2] == [s.seeds for _, s in settings_of(papers(claim("ldc.a", one_seed), claim("ldc.b", replace(one_seed, seeds=2))))]
+    assert [2] == [s.seeds for _, s in settings_of(papers(claim("ldc.a", single), claim("ldc.b", replace(single, seeds=2))))]
 
 
 def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:

@@ -145,10 +145,10 @@ def test_lazy_leveling_writes_less_than_leveling_and_more_than_tiering() -> None
 
 def test_the_page_shows_the_engines_files() -> None:
     """docs/how-to/add-an-engine.md shows the engine's files, complete and unchanged."""
-    shown = dict(SHOWN.findall(PAGE.read_text(encoding="utf-8")))
+    shown_files = dict(SHOWN.findall(PAGE.read_text(encoding="utf-8")))
 
     assert {
         "models/policies/lazy_leveling/picker.py", "configs/engine/picker/lazy_leveling.yaml",
         "configs/engine/lazy_leveling.yaml", "tests/testdata/engines/lazy_leveling.txt",
-    } == set(shown)  # fmt: skip
-    assert {path: (ROOT / path).read_text(encoding="utf-8") for path in shown} == shown
+    } == set(shown_files)  # fmt: skip
+    assert {path: (ROOT / path).read_text(encoding="utf-8") for path in shown_files} == shown_files

@@ -79,11 +79,11 @@ def test_writes_are_delayed_by_a_millisecond_or_run_at_full_speed() -> None:
 
 def test_seeks_cause_compactions() -> None:
     """Files without remaining seeks are compacted with no level above its target, so lookups search fewer files."""
-    with_seeks, without_seeks = result(*READS), result(*READS, "engine.picker.seek_compaction=false")
+    with_seeks, without = result(*READS), result(*READS, "engine.picker.seek_compaction=false")
 
     assert "SeekCompaction" in with_seeks.jobs["reason"].tolist()
-    assert 0 == len(without_seeks.jobs["reason"])
-    assert with_seeks.summary["block_cache"]["runs_per_read"] < 0.8 * without_seeks.summary["block_cache"]["runs_per_read"]
+    assert 0 == len(without.jobs["reason"])
+    assert with_seeks.summary["block_cache"]["runs_per_read"] < 0.8 * without.summary["block_cache"]["runs_per_read"]
 
 
 def test_tables_beyond_the_table_cache_are_reopened() -> None:

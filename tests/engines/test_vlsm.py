@@ -190,7 +190,7 @@ def test_reads_are_slow_only_while_writes_are_stalled() -> None:
     stalled_s = series["stall_l0_stop_s"]
 
     slow = reads > 0.05
-    stalled_recently_s = np.maximum(stalled_s, np.r_[0.0, stalled_s[:-1]])  # an operation counts in the second of its end
+    stalled_recently_s = np.maximum(stalled_s, np.r_[0.0, stalled_s[:-1]])  # operations count in their last second
 
     assert 5 < slow.sum() < len(slow) - 5
     assert (slow == (writes > 0.05)).all()
