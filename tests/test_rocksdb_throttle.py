@@ -284,8 +284,8 @@ def test_sleep_steps() -> None:
 def test_delayed_writers_sleep_in_steps() -> None:
     """Small batches at a high rate sometimes sleep one step; large ones at a low rate always sleep two.
 
-    The sleeps determine the rate: groups per second times their bytes is the delayed rate (behaviour/write-stalls.md,
-    Delay bucket).
+    The sleeps determine the rate: groups per second times their bytes is the delayed rate
+    (behaviour/write-stalls.md, Delay bucket).
     """
     small = sleep_shares(8 << 20, 231, 2e-6, 1.06e-3, Version(7, 8))
     assert [1] == [steps for steps, _ in small]
