@@ -1,7 +1,7 @@
 """Converts the rows of a published CSV table to mappings with the keys of a case.yaml.
 
 Each file in tables/ describes one set of runs with these keys:
-- `table`: the CSV file; `where`: the text with which the cells of a column must begin;
+- `table`: the CSV file, or a list of files; `where`: the text with which the cells of a column must begin;
 - `group`: columns; rows with equal values in them form one run;
 - `values`: names of derived values, computed in order;
 - `case` and `measured`: the content of the case; measured numbers in base units, collected from all rows of the run;
@@ -70,13 +70,26 @@ def runs_of(name: str, data: Path) -> Iterator[dict[str, Any]]:
     if name not in known:
         raise InputError(f"{name}: no such set of public runs; choose from {', '.join(known)}")
     about = known[name]
-    logs = {row["run_path"]: f"logs/{row['log']}" for row in rows(data / "logs_index.csv")} if about.get("logs") else {}
-    table = list(rows(data / about["table"]))
-    try:
-        runs = [_run(group, about, logs, data) for group in _groups(table, about)]
-    except InputError as error:
-        raise InputError(f"{data / about['table']}, by tables/{name}.yaml: {error}") from None
+    runs: list[dict[str, Any]] = []
+    for path in _tables(about, data):
+        logs = _logs(path.parent, data) if about.get("logs") else {}
+        try:
+            runs += [_run(group, about, logs, data) for group in _groups(rows(path), about)]
+        except InputError as error:
+            raise InputError(f"{path}, by tables/{name}.yaml: {error}") from None
     yield from _with_noise(runs, about.get("noise_from"))
+
+
+def _tables(about: Mapping[str, Any], data: Path) -> list[Path]:
+    """Return the CSV files of a set: `table` is the path of one file from `data`, or a list of paths."""
+    names = about["table"]
+    return [data / name for name in ([names] if isinstance(names, str) else names)]
+
+
+def _logs(folder: Path, data: Path) -> dict[str, str]:
+    """Map the `path` of each run to its LOG's path from `data`, by logs_index.csv in the folder of the table."""
+    place = folder.relative_to(data) / "logs"
+    return {row["run_path"]: str(place / row["log"]) for row in rows(folder / "logs_index.csv")}
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
