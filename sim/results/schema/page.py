@@ -1,4 +1,4 @@
-"""docs/reference/tables.md, written from the results contract."""
+"""Text of docs/reference/tables.md, from the results contract."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from lsmlab.sim.results.schema.run_tables import JOBS, RUN_TABLES
 
 _HEAD: Final = f"""# Tables of a run and of an imported LOG
 
-Written from the results contract (`sim/results/schema`) by `make tables`; a test compares both.
+`make tables` writes this page from the results contract (`sim/results/schema`); a test compares both.
 
-A run leaves Parquet tables beside [summary.json](summary.md). Each file holds, in the key `lsmlab` of its schema
-metadata, a JSON document: `format` (the version of the contract, now {FORMAT}; summary.json has it as
-`results_format`), `table`, `version` of LSMLab, `seed` and the whole `config`. Each column's metadata hold its `unit`.
-LSMLab reads results of this version and of older ones (0.1.0 wrote version 0, without a number), and refuses newer ones.
+A run writes Parquet tables next to [summary.json](summary.md). The key `lsmlab` in the schema metadata of each file is
+a JSON document with `format` (the version of the contract, now {FORMAT}; `results_format` in summary.json), `table`,
+`version` of LSMLab, `seed` and the whole `config`. The metadata of each column contain its `unit`. LSMLab reads
+results of this version and of older versions, and refuses newer ones. Results of LSMLab 0.1.0 have no number and count
+as version 0.
 
-From Python: `Result.series_frame()`, `jobs_frame()`, `stalls_frame()`, `latency_frame()`, `events_frame()` are the same
-tables as pandas DataFrames. A table without rows has its columns.
+In Python, `Result.series_frame()`, `jobs_frame()`, `stalls_frame()`, `latency_frame()` and `events_frame()` return the
+same tables as pandas DataFrames. A table without rows still has all its columns.
 
-`<…>` in a column's name stands for a name or a number. Times are simulated seconds from the start of the run.
+`<…>` in the name of a column stands for a name or a number. Times are simulated seconds from the start of the run.
 """
 _LOG_HEAD: Final = """## Tables of an imported LOG
 
-`series`, `stalls` and `latency` (empty) are those of a run; of `series`, columns that a LOG does not give are left out or
-zero. [Imported logs](imported-logs.md) says how the values are inferred.
+`series`, `stalls` and `latency` (without rows) have the columns of a run. Columns of `series` that a LOG does not give
+are missing or zero. [Imported LOGs](imported-logs.md) explains how the values are inferred.
 """
 
 
 def tables_page() -> str:
-    """Markdown of every table of the contract."""
-    added = LOG_JOBS.extended((), without=[c.name for c in JOBS.columns], row=f"{LOG_JOBS.row} Besides those above:")
+    """Return the page with all tables of the contract as Markdown."""
+    row = f"{LOG_JOBS.row} It has the columns of a run's `jobs`, and:"
+    added = LOG_JOBS.extended((), without=[c.name for c in JOBS.columns], row=row)
     parts = [_HEAD, "## Tables of a run\n", *map(_section, RUN_TABLES), _LOG_HEAD]
     parts += _sections_of_logs([added, LEVELS, STATISTICS, COMPACTION_TABLES])
     return "\n".join(parts)

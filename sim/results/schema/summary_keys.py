@@ -1,4 +1,4 @@
-"""Keys of summary.json at the top level, with their units; docs/reference/summary.md defines each."""
+"""Top-level keys of summary.json with their units; docs/reference/summary.md defines each key."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class SummaryKey:
-    """A key of summary.json of a simulated run."""
+    """A key in the summary.json of a simulated run."""
 
     name: str
     unit: str
-    """s, bytes, count, 1/s, ratio; "" for texts and for objects whose keys have units of their own."""
+    """s, bytes, count, 1/s, ratio; "" for texts, and for objects whose keys have their own units."""
     since: int = 0
-    """First version of the results contract that has the key."""
+    """First version of the results contract with this key."""
     optional: bool = False
-    """Whether a run may lack the key."""
+    """Whether a run may omit the key."""
 
 
 def _keys(unit: str, names: str, since: int = 0, optional: bool = False) -> tuple[SummaryKey, ...]:
