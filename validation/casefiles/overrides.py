@@ -135,7 +135,7 @@ def _keys(value: object) -> list[str]:
 
 
 def _tree(value: object, directory: Path) -> list[dict[str, Any]]:
-    """Return the rows of an initial tree, from a list in the case file or from a CSV file beside it."""
+    """Return the rows of an initial tree, from a list in the case file or from a CSV file in its folder."""
     if isinstance(value, str):
         path = directory / value
         try:

@@ -42,12 +42,16 @@ def document_digest(path: Path = FILE) -> str | None:
     return text.partition(_MARK)[2].partition(" ")[0] or None
 
 
-def write_document(papers: Sequence[Paper], found: Sequence[Found], beside: Sequence[Released], seeds: int) -> None:
+def write_document(
+    papers: Sequence[Paper], found: Sequence[Found], released_runs: Sequence[Released], seeds: int
+) -> None:
     """Write docs/papers.md."""
-    FILE.write_text(document_text(papers, found, beside, seeds), encoding="utf-8")
+    FILE.write_text(document_text(papers, found, released_runs, seeds), encoding="utf-8")
 
 
-def document_text(papers: Sequence[Paper], found: Sequence[Found], beside: Sequence[Released], seeds: int) -> str:
+def document_text(
+    papers: Sequence[Paper], found: Sequence[Found], released_runs: Sequence[Released], seeds: int
+) -> str:
     """Return the whole document."""
     parts = [
         "# The papers' figures: paper, released code, simulation",
@@ -59,16 +63,17 @@ def document_text(papers: Sequence[Paper], found: Sequence[Found], beside: Seque
         "results](reference/papers.md).",
     ]
     for paper in papers:
-        parts += list(_paper(paper, [f for f in found if f.paper == paper.name], beside))
-    parts += list(_released(beside))
+        parts += list(_paper(paper, [f for f in found if f.paper == paper.name], released_runs))
+    parts += list(_released(released_runs))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _paper(paper: Paper, found: Sequence[Found], beside: Sequence[Released]) -> Iterator[str]:
+def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Released]) -> Iterator[str]:
     yield f"## {paper.name}"
     yield f"{paper.citation}. {verdict_counts(found)}."
     rows = [
-        [f"`{f.claim.id}`", f.claim.setting, _published(f), _code(f, beside), simulated_text(f), _verdict(f)] for f in found
+        [f"`{f.claim.id}`", f.claim.setting, _published(f), _code(f, released_runs), simulated_text(f), _verdict(f)]
+        for f in found
     ]
     yield markdown(("claim", "setting", "paper", "released code", "simulation", "verdict"), rows)
     yield "\n".join(f"- `{f.claim.id}`: {_why(f)}" for f in found)
@@ -76,13 +81,13 @@ def _paper(paper: Paper, found: Sequence[Found], beside: Sequence[Released]) -> 
 
 def _published(found: Found) -> str:
     low, high = found.claim.accepted
-    wanted = f"{figure_text(low)} to {figure_text(high)}"
-    return f"{figure_text(found.claim.published)} (accepted: {wanted})"
+    accepted = f"{figure_text(low)} to {figure_text(high)}"
+    return f"{figure_text(found.claim.published)} (accepted: {accepted})"
 
 
-def _code(found: Found, beside: Sequence[Released]) -> str:
-    mine = [r for r in beside if r.stands_beside(found.claim.id)]
-    return "; ".join(f"{figure_text(r.recorded)} ({r.counterpart.figure}, {r.setting})" for r in mine)
+def _code(found: Found, released_runs: Sequence[Released]) -> str:
+    counterparts = [r for r in released_runs if r.belongs_to(found.claim.id)]
+    return "; ".join(f"{figure_text(r.recorded)} ({r.counterpart.figure}, {r.setting})" for r in counterparts)
 
 
 def _verdict(found: Found) -> str:
@@ -94,8 +99,8 @@ def _why(found: Found) -> str:
     return sentences(found.claim.mechanism, found.claim.note, found.error, origin)
 
 
-def _released(beside: Sequence[Released]) -> Iterator[str]:
-    if not beside:
+def _released(released_runs: Sequence[Released]) -> Iterator[str]:
+    if not released_runs:
         return
     yield "## Released code and its model"
     yield (
@@ -104,5 +109,5 @@ def _released(beside: Sequence[Released]) -> Iterator[str]:
         "two reasons: the code differs from the rules in the paper, or the small setting differs from the large one. "
         "Results of each run: [validation](validation.md)."
     )
-    rows = [[r.setting, r.counterpart.figure, figure_text(r.recorded), figure_text(r.simulated)] for r in beside]
+    rows = [[r.setting, r.counterpart.figure, figure_text(r.recorded), figure_text(r.simulated)] for r in released_runs]
     yield markdown(("recorded setting", "figure", "released code", "simulation of the code"), rows)

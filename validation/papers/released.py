@@ -28,7 +28,7 @@ class Counterpart:
     claims: tuple[str, ...]
     """Patterns of the ids of the claims about the same effect."""
     figure: str
-    """Description of the number."""
+    """Description of the figure, for tables."""
     store: str
     arms: tuple[str, ...]
     """Recorded arms, as the last parts of the runs' names."""
@@ -85,7 +85,7 @@ class Released:
     recorded: float
     simulated: float
 
-    def stands_beside(self, claim: str) -> bool:
+    def belongs_to(self, claim: str) -> bool:
         """Whether this counterpart belongs to a claim."""
         return any(fnmatchcase(claim, pattern) for pattern in self.counterpart.claims)
 
@@ -114,10 +114,10 @@ def compare(runs: Sequence[CaseRun]) -> list[Released]:
             names = run.replications[0].values
             means = {n: math.fsum(r.values.get(n, 0.0) for r in run.replications) / len(run.replications) for n in names}
             settings[setting][arm] = (run.real.values, means)
-    found = []
+    rows = []
     for setting, arms in settings.items():
         for counterpart in COUNTERPARTS:
             if setting.startswith(f"{counterpart.store}/") and all(arm in arms for arm in counterpart.arms):
                 real, simulated = (counterpart.measure(*(arms[a][side] for a in counterpart.arms)) for side in (0, 1))
-                found.append(Released(counterpart, setting, real, simulated))
-    return found
+                rows.append(Released(counterpart, setting, real, simulated))
+    return rows

@@ -50,7 +50,7 @@ def verdict_counts(found: Sequence[Found]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict, n in counts(found).items())
 
 
-def claims_text(papers: Sequence[Paper], found: Sequence[Found], beside: Sequence[Released], seeds: int) -> str:
+def claims_text(papers: Sequence[Paper], found: Sequence[Found], released_runs: Sequence[Released], seeds: int) -> str:
     """Return the text that `lsmlab papers` prints."""
     lines = [f"{len(found)} claims: {verdict_counts(found)}; {seeds} simulated runs of each setting, 90 % intervals"]
     for paper in papers:
@@ -58,12 +58,12 @@ def claims_text(papers: Sequence[Paper], found: Sequence[Found], beside: Sequenc
         lines += ["", f"{paper.name}: {paper.citation}", f"  {verdict_counts(mine)}"]
         for one in mine:
             lines += ["", *_claim_lines(one)]
-    if beside:
+    if released_runs:
         lines += ["", "released code on a throttled disk, and its simulation in the same setting"]
         lines += [
             f"  {r.setting:<18} {r.counterpart.figure:<52} recorded {figure_text(r.recorded):>7}"
             f"  simulated {figure_text(r.simulated):>7}"
-            for r in beside
+            for r in released_runs
         ]
     return "\n".join(lines) + "\n"
 
@@ -73,8 +73,8 @@ def _claim_lines(one: Found) -> list[str]:
     lines = [f"  {claim.id}: {one.verdict}"]
     lines += _wrapped(claim.setting)
     low, high = claim.accepted
-    wanted = f"accepted {figure_text(low)} to {figure_text(high)}"
-    lines += _wrapped(f"published {figure_text(claim.published)} ({wanted}); simulated {simulated_text(one)}")
+    accepted = f"accepted {figure_text(low)} to {figure_text(high)}"
+    lines += _wrapped(f"published {figure_text(claim.published)} ({accepted}); simulated {simulated_text(one)}")
     lines += _wrapped(claim.mechanism)
     lines += _wrapped(claim.note) if claim.note else []
     lines += _wrapped(one.error) if one.error else []

@@ -41,7 +41,7 @@ def papers(argv: list[str]) -> int:
             settings_of(chosen), given.seeds, given.jobs, directory, given.overrides,
             silent if given.json else on_terminal, fresh=given.fresh, quiet=given.json,
         )  # fmt: skip
-        suite = _Suite(chosen, judge(chosen, runs), runs, _beside(given))
+        suite = _Suite(chosen, judge(chosen, runs), runs, _released_runs(given))
         return _show(given, directory, suite)
 
 
@@ -52,7 +52,7 @@ class _Suite:
     papers: list[Paper]
     found: list[Found]
     runs: Runs
-    beside: list[Released]
+    released_runs: list[Released]
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ def _directory(given: _Given, stack: ExitStack) -> Path:
     return fresh(Path("outputs") / f"papers-{datetime.now():%Y-%m-%d_%H-%M-%S}")
 
 
-def _beside(given: _Given) -> list[Released]:
+def _released_runs(given: _Given) -> list[Released]:
     """Return recorded runs of released code and their simulations; none with --only or if the data are missing."""
     if given.only is not None or not ENGINE_DATA.is_dir():
         return []
@@ -136,7 +136,7 @@ def document(suite: _Suite, seeds: int) -> dict[str, Any]:
         "claims": [one.as_json() for one in suite.found],
         "papers": [{"name": p.name, "citation": p.citation} for p in suite.papers],
         "verdicts": counts(suite.found),
-        "released": [r.as_json() for r in suite.beside],
+        "released": [r.as_json() for r in suite.released_runs],
         "settings": [
             {"paper": r.paper, "name": r.setting.name, "overrides": list(r.setting.overrides), "wall_s": round(r.wall_s, 1),
              "error": r.error}
@@ -154,11 +154,11 @@ def _show(given: _Given, directory: Path, suite: _Suite) -> int:
         write_json(directory / "papers.json", content)
         pages = finishers.finish(PAGES, directory)[0] if given.report else []
     if given.docs:
-        write_document(suite.papers, suite.found, suite.beside, given.seeds)
+        write_document(suite.papers, suite.found, suite.released_runs, given.seeds)
     if given.json:
         sys.stdout.write(to_json(content))
     else:
-        sys.stdout.write(claims_text(suite.papers, suite.found, suite.beside, given.seeds))
+        sys.stdout.write(claims_text(suite.papers, suite.found, suite.released_runs, given.seeds))
         sys.stdout.write(f"\nSaved in {directory}, one folder per setting\n")
         for page in pages:
             sys.stdout.write(f"Report: {page}\n")

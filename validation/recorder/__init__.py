@@ -1,4 +1,4 @@
-"""Records runs of real RocksDB: db_bench on a device with known limits, from the case files that are later scored.
+"""Records runs of real RocksDB: db_bench with the configuration of a case, on a device with known limits.
 
 - verb: `lsmlab record`; command: converts a case to db_bench flags; limits: cgroup of a run.
 - one_run: runs db_bench and reads counters every second; speed: measures the machine's speed before and after a run;

@@ -126,7 +126,7 @@ def _limits(device: dict[str, Any]) -> Limits:
     )
 
 
-def _tool(named: Path | None, wanted: str) -> str:
+def _tool(named: Path | None, release: str) -> str:
     """Return the path of db_bench if its release matches the case. Raises InputError with the remedy."""
     tool = shutil.which(str(named) if named else "db_bench")
     if tool is None:
@@ -134,9 +134,9 @@ def _tool(named: Path | None, wanted: str) -> str:
     result = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False)
     words = (result.stdout + result.stderr).split()
     found = next((w for w in words if w[:1].isdigit() and "." in w), "")
-    if found and Version.parse(found) != Version.parse(wanted):
+    if found and Version.parse(found) != Version.parse(release):
         remedy = "change store.version or give --db-bench"
-        raise InputError(f"{tool}: is release {found}, but the case names release {wanted}; {remedy}")
+        raise InputError(f"{tool}: is release {found}, but the case names release {release}; {remedy}")
     return tool
 
 

@@ -73,13 +73,13 @@ class Contents:
     def committed(self, job: int, new: Sequence[SortedFile]) -> Iterator[Answer]:
         """Set the keys of the files that a job adds, and compare their predicted sizes with the LOG."""
         logged = {event.data["file_number"]: event for event in self._timeline.created.get(job, ())}
-        merge = self._jobs.pop(job, None)
-        if merge is None:
+        compaction = self._jobs.pop(job, None)
+        if compaction is None:
             yield from self._flushed(job, new, logged)
             return
-        keys = unique_sorted(np.concatenate([f.keys for _, files in merge.inputs for f in files]))
+        keys = unique_sorted(np.concatenate([f.keys for _, files in compaction.inputs for f in files]))
         layout = self._layout(keys)
-        bounds = [0, *self._cuts(keys, layout, merge.context), len(keys)]
+        bounds = [0, *self._cuts(keys, layout, compaction.context), len(keys)]
         expected = list(pairwise(bounds))
         for place, file in enumerate(sorted(new, key=lambda f: f.lo)):
             start, end = expected[place] if place < len(expected) else (0, 0)

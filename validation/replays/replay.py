@@ -204,22 +204,22 @@ class Replay:
         self.version = step.version
 
     def _apply(self, job: int, edit: VersionEdit) -> None:
-        gone: dict[int, list[SortedFile]] = {}
+        deleted: dict[int, list[SortedFile]] = {}
         for level, number in edit.deleted:
             files = self.tree.l0 if level == 0 else self.tree.levels[level].files
-            gone.setdefault(level, []).append(next(f for f in files if f.number == number))
-        known = {f.number: f for files in gone.values() for f in files}
+            deleted.setdefault(level, []).append(next(f for f in files if f.number == number))
+        deleted_by_number = {f.number: f for files in deleted.values() for f in files}
         for added in edit.added:
-            if added.number not in known:
+            if added.number not in deleted_by_number:
                 self.properties.opened(added.number, added.size_bytes)
-        new = [known.get(added.number) or self._file(added) for added in edit.added]
+        new = [deleted_by_number.get(added.number) or self._file(added) for added in edit.added]
         if self.contents is not None and not edit.moved:
             for name, same, explanation in self.contents.committed(job, new):
                 self.checks[name].note(same, f"job {job}: {explanation}")
         by_level: dict[int, list[SortedFile]] = {}
         for added, file in zip(edit.added, new, strict=True):
             by_level.setdefault(added.level, []).append(file)
-        removed = [(level, files) for level, files in sorted(gone.items())]
+        removed = [(level, files) for level, files in sorted(deleted.items())]
         added_files = [(level, sorted(files, key=lambda f: f.lo)) for level, files in sorted(by_level.items())]
         self.running.pop(job, None)
         self.inputs.pop(job, None)

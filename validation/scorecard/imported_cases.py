@@ -39,7 +39,7 @@ _KEPT: Final = (
 class _FromLog(NamedTuple):
     """Facts inferred from one LOG."""
 
-    found: Inferred
+    inferred: Inferred
     full_speed: tuple[str, Mapping[str, Any]]
     """Closed-loop load: name of the workload entry, and its keys."""
     saturated: bool
@@ -61,7 +61,7 @@ class LogMachine:
     case: Case
 
     @property
-    def told(self) -> _FromLog:
+    def from_log(self) -> _FromLog:
         """Facts from the LOG; the case gives the kind of drive if the importer supports it."""
         kind = _chosen(self.case, "device")
         return _read(self.case.logs[0], kind if kind in DRIVES else None)
@@ -69,25 +69,25 @@ class LogMachine:
     @cached_property
     def machine(self) -> list[str]:
         """Overrides for host and device from the LOG; the number of cores comes from the case."""
-        found = self.told.found
+        inferred = self.from_log.inferred
         cores = self.case.config()["host"]["cores"]
-        constants = found.parameters
+        constants = inferred.parameters
         return [
-            f"device={found.device_base}",
-            *_flat("device", {**constants.devices.get(found.device_base, {}), **found.device}),
+            f"device={inferred.device_base}",
+            *_flat("device", {**constants.devices.get(inferred.device_base, {}), **inferred.device}),
             f"host.cores={literal(cores)}",
             *_flat("host", constants.host),
         ]
 
     def rerun(self) -> Case | None:
         """Return the same run from its LOG alone; None if the clients were slower than the store."""
-        found, (entry, schedule), saturated = self.told
+        inferred, (entry, schedule), saturated = self.from_log
         if not saturated:
             return None
-        engine = {key: value for key, value in found.engine.items() if key not in ("options", "options_file")}
-        options = _flat("engine.options", found.engine["options"])
+        engine = {key: value for key, value in inferred.engine.items() if key not in ("options", "options_file")}
+        options = _flat("engine.options", inferred.engine["options"])
         store = ["engine=rocksdb", *_flat("engine", engine), *options]
-        load = [f"workload={entry}", *_flat("workload", {**schedule, **found.load})]
+        load = [f"workload={entry}", *_flat("workload", {**schedule, **inferred.load})]
         return self._case(self.case, [*store, *self.machine, *load], "rerun")
 
     def what_if(self, target: Case) -> Case:
@@ -171,7 +171,7 @@ def _chosen(case: Case, group: str) -> str:
 
 
 def _limited(case: Case) -> bool:
-    """Whether a rate limit (benchmark_write_rate_limit) holds the clients of the case."""
+    """Whether a rate limit (benchmark_write_rate_limit) limits the clients of the case."""
     return any(text.startswith(_LIMITED) for text in case.overrides)
 
 

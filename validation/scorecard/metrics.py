@@ -71,7 +71,7 @@ class Metric:
     title: str
     kind: Kind
     target: float | None = None
-    """Target for the median absolute error; `WRONG`: for the mean error; `DISTANCE`: relative to that of repeats."""
+    """Target for the median absolute error; `WRONG`: for the mean; `DISTANCE`: for the distance / that of repeats."""
     worst: float | None = None
     """Target for the worst absolute error."""
     interval: bool = False

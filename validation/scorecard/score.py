@@ -177,8 +177,8 @@ def _cause_rows(run: CaseRun) -> list[Row]:
         return []
     # use the same measure on both sides: stalled seconds if the real run has them, else counts
     timed = any(k.startswith("stall_share.") for k in run.real.values)
-    wanted = ("stall_fraction", "stall_share." if timed else "stall_count.")
-    names = [k for k in run.replications[0].values if k.startswith(wanted)]
+    prefixes = ("stall_fraction", "stall_share." if timed else "stall_count.")
+    names = [k for k in run.replications[0].values if k.startswith(prefixes)]
     means = {k: float(np.mean([r.values.get(k, 0.0) for r in run.replications])) for k in names}
     simulated = dominant_cause(means) or "none"
     name = "dominant_cause"
@@ -203,7 +203,7 @@ def _total(metric: Metric, rows: list[Row]) -> Total:
     noise = statistics.median(known) if known else None
     floors = [noise if row.noise is None else row.noise for row in rows]
     near = [size <= 2.0 * floor for size, floor in zip(sizes, floors, strict=True) if floor is not None]
-    held = [row.inside for row in rows if row.inside is not None]
+    inside = [row.inside for row in rows if row.inside is not None]
     worst = max(range(len(rows)), key=lambda i: sizes[i])
     median = statistics.median(sizes)
     finite = [e for e in errors if math.isfinite(e)]
@@ -217,7 +217,7 @@ def _total(metric: Metric, rows: list[Row]) -> Total:
         cases=len({(row.set, row.case) for row in rows}),
         values=len(rows),
         within_noise=sum(near) / len(near) if near and metric.kind is not WRONG else None,
-        coverage=sum(held) / len(held) if held else None,
+        coverage=sum(inside) / len(inside) if inside else None,
         worst_case=rows[worst].case,
         meets_target=_meets(metric, rows, median, statistics.mean(sizes)),
         meets_worst=None if metric.worst is None else sizes[worst] <= metric.worst + 1e-12,
@@ -237,8 +237,8 @@ def _meets(metric: Metric, rows: list[Row], median: float, mean: float) -> bool 
 
 def coverage(rows: Iterable[Row]) -> tuple[float, int] | None:
     """Return the share of real values inside their 90 % interval and their count, over metrics with `interval`."""
-    held = [row.inside for row in rows if row.inside is not None and row.scored_by.interval]
-    return (sum(held) / len(held), len(held)) if held else None
+    inside = [row.inside for row in rows if row.inside is not None and row.scored_by.interval]
+    return (sum(inside) / len(inside), len(inside)) if inside else None
 
 
 def as_json(total: Total) -> dict[str, Any]:
