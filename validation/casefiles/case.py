@@ -185,6 +185,6 @@ def _files(value: object, key: str, directory: Path) -> tuple[Path, ...]:
             raise InputError(f"{key}: {name!r} must be the name of a file, or a list of names")
         path = directory / name
         if not path.is_file():
-            raise InputError(f"{key}: {path} is not there; names are relative to the case's folder")
+            raise InputError(f"{key}: {path} does not exist; names are relative to the case's folder")
         paths.append(path)
     return tuple(paths)

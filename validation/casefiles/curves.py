@@ -29,10 +29,10 @@ def read_series(path: Path) -> Floats:
             if rows or number > 1:
                 raise InputError(f"{path}:{number}: {','.join(row)!r} is not 'seconds,operations'") from None
     if not rows:
-        raise InputError(f"{path}: no line 'seconds,operations' in it")
+        raise InputError(f"{path}: has no line 'seconds,operations'; each line is a second and its operations")
     seconds = np.array([s for s, _ in rows])
     if len(rows) > 1 and float(np.median(np.diff(seconds))) != 1.0:
-        raise InputError(f"{path}: seconds must follow each other in steps of one")
+        raise InputError(f"{path}: seconds must increase in steps of 1")
     places = (seconds - seconds[0]).astype(np.int64)
     if seconds[0] == 0.0 and len(rows) > 1:  # db_bench writes a row for second 0 before any operation
         places -= 1

@@ -60,7 +60,7 @@ def _store(store: Mapping[str, Any], directory: Path) -> tuple[list[str], list[s
         raise InputError(f"store.options_file: {file!r} must be the name of an OPTIONS file or a LOG")
     path = directory / file
     if not path.is_file():
-        raise InputError(f"store.options_file: {path} is not there; the name is relative to the case's folder")
+        raise InputError(f"store.options_file: {path} does not exist; the name is relative to the case's folder")
     from_file, notes = options_overrides(path, overrides)
     return [overrides[0], *from_file, *overrides[1:]], notes
 

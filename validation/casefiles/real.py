@@ -133,7 +133,8 @@ def _tables(case: Case) -> dict[str, float]:
         found = level_values(tables.get("levels", ())) | pair_values(tables.get("level_pairs", ()))
         found |= {f"levels.{i}.files": float(n) for i, n in enumerate(tables.get("files_per_level", ()))}
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise InputError(f"{case.directory}: measured: a table of levels cannot be read ({error})") from None
+        reason = f"a table of levels is invalid ({error}); see docs/reference/cases.md"
+        raise InputError(f"{case.directory}: measured: {reason}") from None
     return found
 
 

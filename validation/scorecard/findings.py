@@ -39,7 +39,7 @@ def read_findings(path: Path = FILE) -> list[Finding]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
+        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())}); it must be YAML") from None
     found = []
     for number, entry in enumerate((content or {}).get("findings") or []):
         if not isinstance(entry, Mapping) or set(entry) - set(_KEYS) or "metric" not in entry:

@@ -115,7 +115,7 @@ def _read(store: str, path: Path) -> _Run:
             {k: v for k, e, v in words if e and not k.startswith("--")}, meta["device_limits"], meta["cores"], meta["version"],
         )  # fmt: skip
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{path.parent / 'meta.json'}: cannot be read ({error})") from None
+        raise InputError(f"{path.parent / 'meta.json'}: cannot be read ({error}); copy this run again") from None
 
 
 def _case(group: list[_Run], data: Path) -> Case:
