@@ -62,7 +62,7 @@ def _rows(table: object) -> list[Mapping[str, Any]]:
 
 
 def _place(family: ColumnFamily, phase: Phase, rows: list[TreeFile], rng: np.random.Generator) -> None:
-    codes = phase.setup.sample.codes()
+    codes = phase.setup.families[0].sample.codes()
     levels: list[tuple[int, list[SortedFile]]] = []
     for level in sorted({row.level for row in rows}):
         if level >= family.tree.num_levels:
@@ -71,7 +71,7 @@ def _place(family: ColumnFamily, phase: Phase, rows: list[TreeFile], rng: np.ran
                 "(engine.options.num_levels - 1)"
             )
         in_level = [(i, one) for i, row in enumerate(rows) if row.level == level for one in _one_row_per_file(row)]
-        ranges = _ranges(in_level, phase.setup.sample.population, level)
+        ranges = _ranges(in_level, phase.setup.families[0].sample.population, level)
         files = [_file(family, codes, i, row, span, rng) for (i, row), span in zip(in_level, ranges, strict=True)]
         if level > 0:
             files.sort(key=lambda f: f.lo)

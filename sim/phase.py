@@ -38,15 +38,19 @@ class Fills:
     """Source of memtable contents, with one random stream and one cursor per column family of each database."""
 
     def __init__(self, setup: Setup, seeds: np.random.SeedSequence) -> None:
-        workload, sample, databases = setup.workload, setup.sample, setup.workload.shards
+        workload, databases = setup.workload, setup.workload.shards
         writers = [c for c in workload.clients if c.mix.writes > 0]
         total = float_sum(c.mix.writes * c.threads for c in writers)
         self._shares = [c.mix.writes * c.threads / total for c in writers]
         own = [seeds.spawn(databases) for _ in setup.families]
         self._rngs = [np.random.default_rng(own[f][d]) for d in range(databases) for f in range(len(setup.families))]
         self._short_lived = [f.share.load.short_lived for f in setup.families] * databases
-        self.cursors = [workload.cursor(database) for database in range(databases) for _ in setup.families]
-        self._streams = [[c.start(sample, cursor) for c in writers] for cursor in self.cursors]
+        places = [(database, family) for database in range(databases) for family in setup.families]
+        self.cursors = [family.workload.cursor(database) for database, family in places]
+        self._streams = [
+            [c.start(family.sample, cursor) for c in writers]
+            for (_, family), cursor in zip(places, self.cursors, strict=True)
+        ]
 
     def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
         """Return the distinct keys of the next `entries` writes to column family number `store`, newest version each."""
@@ -71,9 +75,9 @@ class Phase:
 
     def __init__(
         self, config: Mapping[str, Any], seeds: Sequence[np.random.SeedSequence], allowed: Sequence[str],
-        like: KeySample | None = None,
+        like: Mapping[str, KeySample] | None = None,
     ) -> None:  # fmt: skip
-        """Open the databases. `like`: keys of another phase on the same databases, which this phase has to use, too."""
+        """Open the databases. `like`: keys by column family of another phase on the same databases, shared with this phase."""
         self.env = env = simpy.Environment()
         arrivals, keys, limiter, reads, self._preload_seed = seeds
         self.setup = set_up(config, env, np.random.default_rng(limiter), allowed, like)
@@ -118,7 +122,7 @@ class Phase:
             for family, setup, place in zip(families, setups, places, strict=True):
                 if setup.share.writes + setup.share.reads > 0.0 and setup.workload.preload_keys > 0:
                     rng = np.random.default_rng(place)
-                    family.preload(settled_tree(family, setup.workload, self.setup.sample, rng))
+                    family.preload(settled_tree(family, setup.workload, setup.sample, rng))
 
     def log_events(self) -> list[EventLog]:
         """Start to log version edits and memtable switches. Return one log per column family."""

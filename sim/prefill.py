@@ -12,6 +12,7 @@ from lsmlab.models.tree.files import NO_KEYS
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.workloads.base import Workload
+from lsmlab.models.workloads.families import family_shares
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.progress import Progress
@@ -63,9 +64,13 @@ def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence
         raise InputError(f"prefill: {group!r} is not a workload; choose one, such as prefill=fillrandom")
     try:
         workload = make_workload(group, ("lsmlab", *allowed))
-        sample = _shared_sample(phase.setup.sample, phase.setup.workload, workload)
         families = group.get("families") or config["workload"].get("families")
-        return Phase({**config, "workload": {**group, "families": families}}, seed.spawn(SEEDS), allowed, like=sample)
+        shares = family_shares(families, [family.name for family in phase.setup.families])
+        samples = {
+            family.name: _shared_sample(family.sample, family.workload, shares[family.name].load.workload(workload))
+            for family in phase.setup.families
+        }
+        return Phase({**config, "workload": {**group, "families": families}}, seed.spawn(SEEDS), allowed, like=samples)
     except InputError as error:
         text = str(error)
         raise InputError(text.replace("workload", "prefill", 1) if text.startswith("workload") else text) from None

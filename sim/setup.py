@@ -62,7 +62,9 @@ class FamilySetup:
     shape: WriteShape
     """Mean shape of the writes to the column family."""
     workload: Workload
-    """Workload with the key and value sizes of the column family."""
+    """Workload with the key and value sizes and the number of keys of the column family."""
+    sample: KeySample
+    """Sample of the keys of the column family."""
     share: FamilyShare
 
 
@@ -76,7 +78,6 @@ class Setup:
     """Engine of the default column family; its DB-wide options apply to all families."""
     workload: Workload
     host: Host
-    sample: KeySample
     shape: WriteShape
     """Mean shape of all writes to a database."""
     machine: Machine
@@ -96,12 +97,12 @@ LARGE_RUN_SAMPLES, LARGE_RUN_WRITES = 256, 4_000_000
 
 def set_up(
     config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator, allowed: Sequence[str],
-    like: KeySample | None = None,
+    like: Mapping[str, KeySample] | None = None,
 ) -> Setup:  # fmt: skip
     """Build all parts of a run from `config`. Raises InputError that names the faulty key.
 
-    `allowed`: packages besides lsmlab whose classes `_target_` may name; `like`: sampled keys that another phase of the
-    run has chosen.
+    `allowed`: packages besides lsmlab whose classes `_target_` may name; `like`: sampled keys by column family that
+    another phase of the run has chosen.
     """
     engines = make_engines(_group(config, "engine"), allowed)
     engine = engines[DEFAULT_FAMILY]
@@ -115,19 +116,29 @@ def set_up(
     per_file = min(
         _entries_per_file(engines[name], views[name], shapes[name]) for name in engines if shares[name].writes > 0.0
     )
-    sample = like
-    if sample is None:
-        sample = workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
+    samples = like or _samples(
+        views, workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
+    )
     families = tuple(
-        FamilySetup(name, one, _content(one, views[name], sample), shapes[name], views[name], shares[name])
+        FamilySetup(
+            name, one, _content(one, views[name], samples[name]), shapes[name], views[name], samples[name], shares[name]
+        )
         for name, one in engines.items()
     )
     return Setup(
-        families=families, engine=engine, workload=workload, host=host, sample=sample,
+        families=families, engine=engine, workload=workload, host=host,
         shape=mean_shape([(f.shape, f.share.writes) for f in families]),
         machine=make_machine(env, engine, workload, host, device_setup, limiter_rng), device_setup=device_setup,
         wal_reaches_device=_wal_reaches_device(engine, workload), keys=keys,
     )  # fmt: skip
+
+
+def _samples(views: Mapping[str, Workload], sample: KeySample) -> dict[str, KeySample]:
+    """Samples of the keys by column family: the workload's, or one at its rate for a family with keys of its own number."""
+    return {
+        name: sample if view.shard().population == sample.population else view.sample_at(sample.rate)
+        for name, view in views.items()
+    }
 
 
 def _wal_reaches_device(engine: Engine, workload: Workload) -> bool:

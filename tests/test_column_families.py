@@ -300,6 +300,31 @@ def test_reads_and_preloaded_keys_are_shared() -> None:
     assert 0.5 < result.summary["read_amplification"] <= 3.0
 
 
+def test_a_family_may_have_keys_of_its_own_number() -> None:
+    """A family of 1000 keys keeps no more than these in a flush; the other family keeps the workload's keys."""
+    families = "{counters:{options:{write_buffer_size:512KiB}}}"
+    loads = "{default:{writes:1},counters:{writes:1,num:1000}}"
+    result = simulate(families, loads)
+    counters, default = flushes(result, "counters"), flushes(result, "default")
+
+    assert len(counters["entries_out"]) > 3
+    assert 1000 == pytest.approx(counters["entries_out"][0], rel=0.05)
+    assert default["entries_out"][0] > 0.9 * default["entries_in"][0]
+    assert result.events is not None
+    assert 0.0 <= min(result.events["smallest"])
+    assert max(result.events["largest"]) <= 1.0
+
+
+def test_keys_of_a_family_are_filled_before_the_run() -> None:
+    """The filling workload writes the same keys: at the start of the run each family holds its own number of keys."""
+    loads = "{default:{writes:1},counters:{writes:1,num:5000}}"
+    result = simulate("{counters:{}}", loads, "prefill=fillrandom", "prefill.num=200000", "workload.num=200000")
+    families = result.summary["column_families"]
+
+    assert 4900 < families["counters"]["preloaded_entries"] < 11_000  # each key once or twice, in two levels
+    assert 60_000 < families["default"]["preloaded_entries"] < 100_000  # 100,000 draws from 200,000 keys
+
+
 def test_families_work_on_several_shards() -> None:
     """Each shard is a database with all column families."""
     result = simulate("{b:{}}", "{default:{writes:1},b:{writes:1}}", "workload.shards=2", "workload.num=400000")

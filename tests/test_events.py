@@ -50,7 +50,7 @@ def as_states(files: Iterable[FileState]) -> list[tuple[float, ...]]:
 def test_edits_give_the_final_tree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replayed edits give every level, frozen file and slice at the end of the run, and the order of L0."""
     result, phase = run_to_end(configuration(*RUNS[name]), monkeypatch)
-    keys = 2.0 * phase.setup.sample.population
+    keys = 2.0 * phase.setup.families[0].sample.population
     assert result.events is not None
     for family in phase.families:
         replayed, tree = tree_at(result.events, shard=family.number), family.tree

@@ -144,3 +144,14 @@ def _respell(kind: Any, value: Any) -> Any:
         text = str(value).strip()
         return next((e for e in kind if e.value.lower() == text.lower()), _ALIASES[kind].get(text.lower(), text))
     return value
+
+
+def plain(value: Any) -> Any:
+    """Return the value of an option as YAML and JSON have it: enums by value, tuples as lists."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return value

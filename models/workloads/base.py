@@ -204,9 +204,12 @@ class Workload:
 
     def sample(self, entries_per_file: float, samples_per_file: float, exact: bool = False) -> KeySample:
         """Return the sample of keys that each shard carries, with about `samples_per_file` keys per file."""
-        one = self.shard()
-        rate = 1.0 if exact else choose_rate(entries_per_file, samples_per_file, one.population)
-        stride = round(1 / rate)
+        rate = 1.0 if exact else choose_rate(entries_per_file, samples_per_file, self.shard().population)
+        return self.sample_at(rate)
+
+    def sample_at(self, rate: float) -> KeySample:
+        """Return the sample of each shard's keys at a sampling rate."""
+        one, stride = self.shard(), round(1 / rate)
         choosers = [k for c in self.clients if c.mix.writes for k in (c.write_keys, c.insert_keys)]
         hot = reduce(np.union1d, [k.hot_numbers(one.population, stride) for k in choosers], np.empty(0, dtype=np.int64))
         return KeySample(one.population, rate, self.key_order, hot)

@@ -25,16 +25,21 @@ class FamilyLoad:
     """None: the workload's."""
     value_size: float | None = quantity("bytes", None)
     """Size of every value; None: the workload's values."""
+    num: int | None = quantity("count", None, low=1)
+    """Keys that exist in this family; None: the workload's `num`. The share of preloaded keys is the workload's."""
     short_lived: bool = False
     """Whether each key is deleted right after it was put, as a lock is: half the entries are deletes."""
 
     def workload(self, whole: Workload) -> Workload:
-        """The workload with the sizes of this family."""
+        """The workload with the sizes and the number of keys of this family."""
         changes: dict[str, Any] = {}
         if self.key_size is not None:
             changes["key_size"] = self.key_size
         if self.value_size is not None:
             changes["values"] = FixedSize(self.value_size)
+        if self.num is not None:
+            loaded = round(self.num * (whole.preload_keys / whole.population))
+            changes |= {"population": max(self.num, whole.shards), "preload_keys": loaded}
         if self.short_lived:
             changes["preload_keys"] = 0
         return replace(whole, **changes) if changes else whole

@@ -93,9 +93,10 @@ class TreeReads:
         self._false_positive = false_positive_rate(options.bloom_bits, kind) if options.bloom_bits > 0 else 1.0
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
         self._choosers: dict[int, list[ChooserState]] = {
-            f.number: [c.read_keys.start(setup.sample, cursors[f.number]) for c in self._readers] for f in self._families
+            f.number: [c.read_keys.start(own.sample, cursors[f.number]) for c in self._readers]
+            for f in self._families
         }
-        population = float(setup.workload.shard().population)
+        population = float(own.workload.shard().population)
         self.entries_per_block = expected_entries_per_block(
             round(own.workload.key_size), own.workload.value_bytes, population=population, entries=population,
             block_format=own.engine.block_format,

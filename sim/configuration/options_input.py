@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.families import differing_options
 from lsmlab.models.options.options_file import OptionsFile, read_options
-from lsmlab.models.options.scope import DATABASE_OPTIONS
+from lsmlab.models.options.values import plain
 from lsmlab.sim.configuration.compose import literal, override_key
 
 _FEW: Final = 8
@@ -30,7 +31,7 @@ def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list
     if options_file.version is not None:
         values["engine.version"] = str(options_file.version)
     values |= {f"engine.options.{name}": value for name, value in options_file.overrides.items()}
-    overrides = [f"{key}={literal(_plain(value))}" for key, value in values.items() if key not in overridden]
+    overrides = [f"{key}={literal(plain(value))}" for key, value in values.items() if key not in overridden]
     notes = [f"{path}: {note}" for note in _notes(options_file)]
     if len(options_file.families) > 1:
         overrides += _families(path, options_file)
@@ -52,12 +53,7 @@ def _families(path: Path, options_file: OptionsFile) -> list[str]:
             continue
         if not _FAMILY_NAME.fullmatch(name):
             raise InputError(f"{path}: column family {name!r}: use only letters, digits, _ and - in its name")
-        family_options = read_options(path, name).overrides
-        options = {
-            option: _plain(value)
-            for option, value in family_options.items()
-            if option not in DATABASE_OPTIONS and value != options_file.overrides.get(option)
-        }
+        options = differing_options(options_file, read_options(path, name))
         overrides += [f"+engine.families.{name}.options.{option}={literal(value)}" for option, value in options.items()]
         if not options:
             overrides.append(f"+engine.families.{name}={{}}")
@@ -75,7 +71,7 @@ def options_shown(path: Path) -> dict[str, Any]:
         "version": str(options_file.version) if options_file.version else None,
         "column_family": options_file.column_family,
         "column_families": list(options_file.families),
-        "options": {name: _plain(value) for name, value in sorted(options_file.overrides.items())},
+        "options": {name: plain(value) for name, value in sorted(options_file.overrides.items())},
         "ignored": sorted(options_file.ignored),
         "notes": _notes(options_file),
     }
@@ -102,10 +98,3 @@ def _notes(options_file: OptionsFile) -> list[str]:
     if options_file.version is not None:
         return list(options_file.notes)
     return [*options_file.notes, "the file names no version; set engine.version if the default is wrong"]
-
-
-def _plain(value: Any) -> Any:
-    """Convert the typed value of an option to a type that YAML has."""
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return getattr(value, "value", value)

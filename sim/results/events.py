@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from lsmlab.models.tree.keys import KeySample
@@ -13,12 +13,12 @@ from lsmlab.sim.store.event_log import EventKind, EventLog
 _KINDS = np.array([kind.name.lower() for kind in EventKind], dtype=object)
 
 
-def events_table(logs: Sequence[EventLog], sample: KeySample) -> Table:
+def events_table(logs: Sequence[EventLog], samples: Mapping[str, KeySample]) -> Table:
     """Return the columns of events.parquet, with rows sorted by time, then shard, then column family.
 
-    The rows of one version edit are adjacent, removed files first.
+    The rows of one version edit are adjacent, removed files first. `samples`: sampled keys by column family.
     """
-    parts = [_columns(log, sample) for log in logs]
+    parts = [_columns(log, samples[log.family]) for log in logs]
     table = {name: np.concatenate([part[name] for part in parts]) for name in EVENTS.empty()}
     if len({log.family for log in logs}) > 1:
         names = [np.full(len(part["shard"]), log.family, dtype=object) for log, part in zip(logs, parts, strict=True)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lsmlab.models.options.values import plain
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
@@ -135,7 +136,7 @@ def collect(
         "engine_version": str(setup.engine.version),
         "workload": setup.workload.name,
         "shards": setup.workload.shards,
-        "options": _plain(setup.engine.options),
+        "options": plain(asdict(setup.engine.options)),
         "notes": list(setup.engine.notes),
         "seed": config.get("seed", 1),
         "version": installed_version("lsmlab"),
@@ -148,7 +149,7 @@ def collect(
         jobs=_jobs_table(families),
         stalls=stall_rows(stalls, named=len(setup.families) > 1),
         latency=_latency_table(writes, read),
-        events=None if logs is None else events_table(logs, setup.sample),
+        events=None if logs is None else events_table(logs, {f.name: f.sample for f in setup.families}),
     )
 
 
@@ -207,29 +208,15 @@ def _latency_table(writes: LatencyDistribution | None, reads: LatencyDistributio
 
 
 def _key_facts(setup: Setup) -> dict[str, Any]:
-    per_file = setup.engine.smallest_file_bytes / max(1.0, setup.families[0].content.entry.put) / setup.sample.weight
+    first = setup.families[0]
+    sample = first.sample
+    per_file = setup.engine.smallest_file_bytes / max(1.0, first.content.entry.put) / sample.weight
     return {
         "mode": setup.keys.mode,
-        "rate": setup.sample.rate,
-        "weight": setup.sample.weight,
-        "hot": len(setup.sample.hot),
+        "rate": sample.rate,
+        "weight": sample.weight,
+        "hot": len(sample.hot),
         "samples_per_file": per_file,
         # relative standard error of the number of sampled keys in a file: at most 1/sqrt(mean number)
-        "error": 0.0 if setup.sample.exact else 1.0 / float(np.sqrt(max(1.0, per_file))),
+        "error": 0.0 if sample.exact else 1.0 / float(np.sqrt(max(1.0, per_file))),
     }
-
-
-def _plain(options: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-    from enum import Enum
-
-    def value(v: Any) -> Any:
-        if isinstance(v, Enum):
-            return v.value
-        if isinstance(v, dict):
-            return {k: value(x) for k, x in v.items()}
-        if isinstance(v, tuple | list):
-            return [value(x) for x in v]
-        return v
-
-    return {k: value(v) for k, v in asdict(options).items()}
