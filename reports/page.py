@@ -21,7 +21,7 @@ from lsmlab.reports.figures.throughput import tail_over_time, throughput
 from lsmlab.reports.figures.tuning import tuned_options
 from lsmlab.reports.headline import headline, number
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.tables import configuration
+from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import story
 
@@ -49,7 +49,7 @@ def run_page(run: RunData) -> str:
     )
     body = (
         f'<div class="headline">{cards}</div>{paragraphs(story(run))}'
-        f"{''.join(section(figure) for figure in figures)}{configuration(run)}"
+        f"{''.join(section(figure) for figure in figures)}{column_families(run)}{configuration(run)}"
     )
     return assemble(_title(run), _subtitle(run), body, figures, footer([run]))
 

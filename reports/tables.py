@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from lsmlab.reports import numbers
 from lsmlab.reports.run_data import RunData
+from lsmlab.sim.results.family_text import family_rows
 
 
 def configuration(run: RunData) -> str:
@@ -39,6 +41,30 @@ def _flat(options: dict[str, Any]) -> dict[str, Any]:
         inner = {f"{name}.{key}": v for key, v in value.items()} if isinstance(value, dict) else {name: value}
         result |= inner
     return result
+
+
+def column_families(run: RunData) -> str:
+    """Section with a row per column family; nothing where a run has one."""
+    families = run.summary.get("column_families")
+    if not families:
+        return ""
+    names, *rows = family_rows(families)
+    head = _cells("th", names)
+    body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
+    caption = (
+        "Share of the writes, flushes, compactions and the bytes that they wrote, bytes of files at the end, and the stalls "
+        "that each family caused. All families share WAL, background jobs and write stalls."
+    )
+    return (
+        f'<section id="column-families"><h2>Column families</h2><p class="caption">{caption}</p>'
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'
+    )
+
+
+def _cells(tag: str, row: Sequence[str]) -> str:
+    """Cells of a table's row: the first one is a name, the others are numbers."""
+    first, *others = (html.escape(cell) for cell in row)
+    return f"<{tag}>{first}</{tag}>" + "".join(f'<{tag} class="number">{cell}</{tag}>' for cell in others)
 
 
 def table(rows: list[dict[str, Any]]) -> str:

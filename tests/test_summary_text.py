@@ -138,3 +138,20 @@ def test_the_reference_defines_every_number() -> None:
     ).summary
 
     assert [] == sorted(name for name in set(names(summary)) if not re.search(rf"\b{name}\b", page))
+
+
+def test_families_have_a_row_each() -> None:
+    """A run with several column families shows flushes, compactions, W-Amp, size and stalls of each; other runs do not."""
+    family = {
+        "write_share": 0.25, "flush_count": 63, "flush_bytes": 64 << 20, "compaction_count": 4, "compaction_write_bytes": 1 << 20,
+        "write_amplification": 3.55, "live_bytes": 3 << 20, "stall_count": {"l0_stop": 2, "memtable_stop": 1},
+    }  # fmt: skip
+    idle = {**family, "write_share": 0.0, "flush_count": 0, "flush_bytes": 0, "compaction_count": 0}
+    text = summary_text({**SUMMARY, "column_families": {"default": family, "raft": idle}})
+    header, default, raft = text[text.index("Family") :].splitlines()[:3]
+
+    assert ["Family", "Writes", "Flushes", "Flushed", "Compactions", "Compacted", "W-Amp", "Live", "Stalls"] == header.split()
+    assert "default 25.0 % 63 64.0 MiB 4 1.0 MiB 3.55 3.0 MiB 3" == " ".join(default.split())
+    assert "raft 0.0 % 0 0 B 0 1.0 MiB - 3.0 MiB 3" == " ".join(raft.split())
+    assert "** Compaction Stats all column families **" in text
+    assert "Family" not in summary_text(SUMMARY)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.sim.results.family_text import family_lines
 
 _LABEL: Final = 16
 _WIDTH: Final = 120
@@ -48,8 +49,12 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         *_amplification(summary),
     ]
     lines += [*_jobs(summary), *_device(summary), *_intervals(summary)]
+    families = summary.get("column_families")
+    if families:
+        lines += ["", *family_lines(families)]
     if rows := summary.get("compaction_stats"):
-        lines += ["", "** Compaction Stats [default] **", *compaction_stats_text(rows)]
+        title = "all column families" if families else "[default]"
+        lines += ["", f"** Compaction Stats {title} **", *compaction_stats_text(rows)]
     notes = [f"note: {note}" for note in summary.get("notes", ())]
     if notes:
         lines.append("")
