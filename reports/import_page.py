@@ -19,7 +19,7 @@ from lsmlab.reports.figures.throughput import throughput
 from lsmlab.reports.headline import headline
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.run_data import PAGE, RunData, load_run
-from lsmlab.reports.tables import configuration
+from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import DEVICE_BYTES, story
 from lsmlab.validation.importer.estimates import LABELS
@@ -53,7 +53,8 @@ def import_page(run: RunData) -> str:
     )
     body = (
         f'<div class="headline">{cards}</div>{paragraphs([*_story(run), _trust(imported)])}'
-        f"{''.join(section(figure) for figure in figures)}{_inferred(imported)}{_unread(imported)}{configuration(run)}"
+        f"{''.join(section(figure) for figure in figures)}{column_families(run)}{_inferred(imported)}{_unread(imported)}"
+        f"{configuration(run)}"
     )
     version = str(run.summary.get("version", "unknown"))
     footer = f"LSMLab {version}, imported from {imported['log']}. This file needs no network."
@@ -117,7 +118,9 @@ def _real_time(figure: Figure) -> Figure:
 
 def _inferred(imported: Mapping[str, Any]) -> str:
     """Return the section with the inferred load and machine, and the standard error of each number."""
-    rows = [*_load_rows(imported["workload"]), *(_rate_row(rate) for rate in imported["rates"])]
+    load = imported["workload"]
+    rows = [row for name, part in (load.get("families") or {"": load}).items() for row in _load_rows(part, name)]
+    rows += [_rate_row(rate) for rate in imported["rates"]]
     head = "<tr><th>quantity</th><th class='number'>value</th><th class='number'>standard error</th><th>from</th></tr>"
     body = "".join(
         f'<tr><td>{html.escape(a)}</td><td class="number">{html.escape(b)}</td><td class="number">{html.escape(c)}</td>'
@@ -133,7 +136,13 @@ def _inferred(imported: Mapping[str, Any]) -> str:
     )
 
 
-def _load_rows(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+def _load_rows(load: Mapping[str, Any], family: str = "") -> list[tuple[str, str, str, str]]:
+    """Rows on the load of a database, or of one of its column families."""
+    rows = _load_numbers(load)
+    return [(f"{family}: {name}", value, error, basis) for name, value, error, basis in rows] if family else rows
+
+
+def _load_numbers(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     rows = []
     if load["key_bytes"] is not None:
         rows.append(("key size", f"{load['key_bytes']:.4g} B", "", "properties of the files"))

@@ -158,7 +158,8 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
         raise InputError(f"{paths[1]}: db_bench printed no result; record the case again")
     log = log_of(paths[0], log_text)
     history = jobs_of(log)
-    jobs = [job for job in timed_jobs(history.jobs, log.zone_us, _entry_bytes(config)) if job.wall_s]
+    entry_bytes = _entry_bytes(config)
+    jobs = [job for job in timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes) if job.wall_s]
     if not any(job.kind == "flush" for job in jobs):
         raise InputError(f"{paths[0]}: contains no finished flush; record the case again for a longer time")
     stall, reads = _STALL.search(output), _FOUND.search(output)

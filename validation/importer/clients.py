@@ -10,7 +10,7 @@ from lsmlab.models.costs.operations import throughput_share
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats
-from lsmlab.validation.logs.history.fills import unstalled
+from lsmlab.validation.logs.history.fills import of_all_families, unstalled
 
 _FEWEST: Final = 8
 """Least number of memtables for an estimate."""
@@ -25,7 +25,7 @@ _FEWEST_SLEEPS: Final = 0.002
 def _free_writes_s(observation: Observation) -> Floats:
     """Return the seconds per entry of each memtable that was filled without a stall; empty if there are too few."""
     reading = observation.reading
-    fills = unstalled(reading.fills, reading.stalls.intervals)
+    fills = unstalled(of_all_families(reading.fills), reading.stalls.intervals)
     free = np.array([(f.end_us - f.start_us) / 1e6 / f.entries for f in fills])
     return free if len(free) >= _FEWEST else np.empty(0)
 

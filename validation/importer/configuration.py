@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models.engines.families import DEFAULT_FAMILY
+from lsmlab.models.options.families import differing_options
+from lsmlab.models.options.values import plain
 from lsmlab.models.version import Version
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.clients import idle_clients
@@ -24,6 +26,8 @@ NAME: Final = "imported"
 FULL_SPEED: Final = "imported_full_speed"
 """Name of the experiment with the same operations, issued as fast as the store allows."""
 _OLDEST: Final = Version(5, 7)
+_MOST_FAMILIES: Final = 99
+"""Column families beside default that a configuration may have."""
 _HELD_BACK: Final = 0.05
 """Share of time in stalls above which the accepted load may be smaller than the load that clients wanted to write."""
 DRIVES: Final = {"nvme": "an NVMe drive", "sata": "a SATA SSD", "hdd": "a hard disk"}
@@ -60,7 +64,11 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
     notes: list[str] = []
     commit = rates.get("device.fsync_latency")
     base = kind or ("hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme")
-    engine, device = _engine(reading, rates, notes), _device(reading, rates, base, notes)
+    engine = _engine(reading, rates, notes)
+    families = _families(reading, workload, notes)
+    if families:
+        engine["families"] = families
+    device = _device(reading, rates, base, notes)
     load = load_of(workload, notes)
     stalled = reading.summary.get("stall_fraction") or 0.0
     if stalled >= _HELD_BACK:
@@ -120,7 +128,8 @@ def _experiment(reading: Reading, found: Inferred, name: str, entry: str, own: M
 
 
 def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, Any]:
-    option_values = reading.options.overrides if reading.options is not None else {}
+    first = reading.family_options.get(DEFAULT_FAMILY, reading.options)
+    option_values = first.overrides if first is not None else {}
     options = _nested({name: plain(value) for name, value in option_values.items()})
     if wal_is_used(reading) is False:
         options["disable_wal"] = True
@@ -140,6 +149,25 @@ def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, A
             reading.options.source if reading.options.source != "options text" else reading.path
         )
     return engine
+
+
+def _families(reading: Reading, workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
+    """Return `engine.families`: options in which the other column families differ from default; empty without others."""
+    others = [name for name in reading.families if name != DEFAULT_FAMILY]
+    if len(others) > _MOST_FAMILIES:
+        notes.append(f"engine.families: of {len(others)} column families only those with load are simulated")
+        others = [name for name in others if name in workload.families]
+    first = reading.family_options.get(DEFAULT_FAMILY)
+    found: dict[str, Any] = {}
+    for name in others:
+        own = reading.family_options.get(name)
+        options = _nested(differing_options(first, own)) if first is not None and own is not None else {}
+        found[name] = {"options": options} if options else {}
+    loaded = list(workload.families) or [DEFAULT_FAMILY]
+    idle = [name for name in reading.families if name not in loaded]
+    if found and idle:
+        notes.append(f"workload.families: the log has no flush of {', '.join(idle[:8])}; no load is simulated there")
+    return found
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,14 +258,3 @@ def _constants(
         if estimate.standard_error:
             errors[name] = float(f"{estimate.standard_error:.4g}")
     return values, errors
-
-
-def plain(value: Any) -> Any:
-    """Convert an option's value to types that YAML has."""
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    return value

@@ -87,7 +87,7 @@ def _flushes(observation: Observation) -> Measured:
         (
             job_costs.flush_cpu(
                 _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_in,
-                raw_bytes=job.entries_in * observation.entry_bytes, file_bytes=job.write_bytes,
+                raw_bytes=job.entries_in * observation.entry_bytes_of(job), file_bytes=job.write_bytes,
             ),
             cpu_s[id(job)],
         )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.validation.importer.families import overwriting
 from lsmlab.validation.importer.workload import InferredWorkload
 
 _MARGIN: Final = 1.1
@@ -46,11 +48,38 @@ def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
         )
     load |= _mix(workload)
     load |= _key_space(workload)
+    if workload.families:
+        load["families"] = _families(workload, load, notes)
     if workload.threads is not None:
         load["threads"] = max(1, workload.threads)
     if not workload.reads and workload.writes:
         notes.append("workload: a LOG without RocksDB's tickers does not tell reads; none are simulated")
     return load
+
+
+def _families(workload: InferredWorkload, load: Mapping[str, Any], notes: list[str]) -> dict[str, dict[str, Any]]:
+    """Return `workload.families`: share of the writes, sizes and number of keys of each family that the LOG shows."""
+    writes = sum(part.writes for part in workload.families.values()) or 1.0
+    found: dict[str, dict[str, Any]] = {}
+    for name, part in workload.families.items():
+        own: dict[str, Any] = {"writes": round(part.writes / writes, 6) if part.writes else 1.0}
+        if part.key_bytes is not None and part.value_bytes is not None:
+            own |= {"key_size": round(part.key_bytes, 2), "value_size": round(part.value_bytes, 2)}
+        if part.short_lived:
+            own["short_lived"] = True
+        elif len(workload.families) > 1:
+            alike = part.pattern.startswith("insert") == workload.pattern.startswith("insert")
+            space = _key_space(part if alike else overwriting(part))
+            own["num"] = space["num"]
+            if bool(space["preload"]) != bool(load["preload"]):
+                notes.append(
+                    f"workload.families.{name}: the share of keys that exist at the start is that of the whole workload, "
+                    f"{load['preload']:g}; the log shows {space['preload']:g} for this family"
+                )
+        found[name] = own
+    if workload.reads:
+        notes.append("workload.families: the log does not tell which families were read; reads are shared as writes are")
+    return found
 
 
 def _mix(workload: InferredWorkload) -> dict[str, float]:

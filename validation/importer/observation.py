@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -10,6 +11,7 @@ import numpy as np
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.importer.wal import wal_reaches_device
 from lsmlab.validation.importer.workload import InferredWorkload
+from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.timings.job_records import JobLog
 from lsmlab.validation.logs.timings.jobs import timed_jobs
 
@@ -24,7 +26,9 @@ class Observation:
 
     reading: Reading
     entry_bytes: float = 0.0
-    """Bytes of key and value of one entry; 0 if the LOG does not have them."""
+    """Mean bytes of key and value of one entry over all column families; 0 if the LOG does not have them."""
+    family_bytes: Mapping[str, float] = field(default_factory=dict)
+    """Mean bytes of key and value of one entry, by column family, if the LOG shows several."""
     wal_bytes_per_s: Floats = field(default_factory=lambda: np.empty(0))
     """WAL bytes per second that reach the device, by interval from the origin on."""
     threads: int = 1
@@ -48,12 +52,16 @@ class Observation:
         """Whether compactions read through the page cache."""
         return not self.reading.option("use_direct_reads")
 
+    def entry_bytes_of(self, job: LogJob) -> float:
+        """Key and value of one entry of a job's column family."""
+        return self.family_bytes.get(job.column_family, self.entry_bytes)
+
     @cached_property
     def jobs(self) -> JobLog:
         """Committed jobs in seconds, in the form that the calibrator's fits use too."""
         done = self.reading.jobs.done("flush", "compaction")
         dated = [job for job in done if all(file.created_us is not None for file in job.outputs)]
-        jobs = timed_jobs(dated, self.reading.origin_us, self.entry_bytes)
+        jobs = timed_jobs(dated, self.reading.origin_us, self.entry_bytes_of)
         jobs = [job for job in jobs if job.kind == "flush" or job.cpu_s]
         return JobLog(jobs, any(job.sync_s is not None for job in jobs), [])
 
@@ -72,6 +80,7 @@ class Observation:
 
 def observe(reading: Reading, workload: InferredWorkload) -> Observation:
     """Build the observation from a parsed LOG and its inferred load."""
-    entry_bytes = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
+    entry_bytes = workload.entry_bytes
+    family_bytes = {name: part.write_bytes for name, part in workload.families.items()}
     wal_bytes_per_s = workload.rate_per_s * (entry_bytes if wal_reaches_device(reading, workload) else 0.0)
-    return Observation(reading, entry_bytes, wal_bytes_per_s, workload.threads or 1)
+    return Observation(reading, entry_bytes, family_bytes, wal_bytes_per_s, workload.threads or 1)

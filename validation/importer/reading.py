@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.engines.families import DEFAULT_FAMILY
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import OptionsFile, read_options
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
@@ -53,7 +54,9 @@ class Reading:
     jobs: LogJobs
     stalls: LogStalls
     options: OptionsFile | None
-    """Options of the store; None if neither the LOG nor an OPTIONS file has them."""
+    """Options of the column family that wrote most; None if neither the LOG nor an OPTIONS file has options."""
+    family_options: Mapping[str, OptionsFile] = field(default_factory=dict)
+    """Options of every column family that the files have, by name."""
     problems: Counter[str] = field(default_factory=Counter)
     """Number of gaps and contradictions by kind (`jobs.PROBLEMS`)."""
     notes: list[str] = field(default_factory=list)
@@ -69,6 +72,17 @@ class Reading:
     def fills(self) -> list[Fill]:
         """Memtable fills: start, end and entries."""
         return memtable_fills(self.log, self.jobs.done("flush"))
+
+    @property
+    def families(self) -> Sequence[str]:
+        """Column families of the files' options and of the LOG's jobs, default first."""
+        names = {*self.family_options, *families(self.jobs)}
+        return [DEFAULT_FAMILY, *(name for name in sorted(names) if name != DEFAULT_FAMILY)]
+
+    @property
+    def busiest_family(self) -> str:
+        """Column family whose jobs wrote most."""
+        return _busiest_family(self.jobs)
 
     @property
     def origin_us(self) -> int:
@@ -118,13 +132,11 @@ def read(log_path: Path, options_path: Path | None = None, report_path: Path | N
     log = log_of(log_path, text, whole)
     jobs, stalls = jobs_of(log), stalls_of(log)
     notes: list[str] = []
-    if options_path is not None:
-        options: OptionsFile | None = read_options(options_path)
-    else:
-        options = _header(text, _busiest_family(jobs), log, notes)
-    if options is not None:
-        notes += options.notes
-    found = Reading(log_path, log, jobs, stalls, options, check_log(log, jobs, stalls), notes)
+    busiest = _busiest_family(jobs)
+    options = _file_families(options_path) if options_path is not None else _header(text, busiest, log, notes)
+    chosen = options.get(busiest) or options.get(DEFAULT_FAMILY)
+    notes += dict.fromkeys(note for family in options.values() for note in family.notes)
+    found = Reading(log_path, log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
     found.report = _report(report_path, found)
     return found
 
@@ -134,34 +146,59 @@ def _busiest_family(jobs: LogJobs) -> str:
     written: dict[str, int] = defaultdict(int)
     for job in jobs.jobs:
         written[job.column_family] += job.write_bytes
-    return max(written, key=lambda name: (written[name], name == "default")) if written else "default"
+    return max(written, key=lambda name: (written[name], name == DEFAULT_FAMILY)) if written else DEFAULT_FAMILY
 
 
-def _header(text: str, family: str, log: RocksDbLog, notes: list[str]) -> OptionsFile | None:
-    """Read the options in the LOG's header. Damaged lines are left out, counted and named in `notes`."""
+def _file_families(path: Path) -> dict[str, OptionsFile]:
+    """Read the options of all column families from an OPTIONS file or LOG."""
+    first = read_options(path)
+    return {name: first if name == first.column_family else read_options(path, name) for name in first.families}
+
+
+def _header(text: str, busiest: str, log: RocksDbLog, notes: list[str]) -> dict[str, OptionsFile]:
+    """Read the options of all column families in the LOG's header. Damaged lines are left out, counted and noted."""
     if not log.options:
         notes.append("the log has no options (it begins after the store's open): give the OPTIONS file as well")
-        return None
-    lines = text.replace("\0", "").split("\n")
-    left_out: list[str] = []
-    for choice in dict.fromkeys((family, "default")):
+        return {}
+    header = _Header(text)
+    first = header.options(DEFAULT_FAMILY) or header.options(busiest)
+    if first is None:
+        notes.append("the options in the log's header cannot be read: give the OPTIONS file as well")
+        log.troubles["unreadable_options"] += 1
+        return {}
+    read = {name: first if name == first.column_family else header.options(name) for name in first.families}
+    if header.left_out:
+        log.troubles["unreadable_options"] += len(header.left_out)
+        notes.append(f"{len(header.left_out)} damaged options left out: {'; '.join(header.left_out[:3])}")
+    return {name: options for name, options in read.items() if options is not None}
+
+
+class _Header:
+    """Text of a LOG from which damaged lines of options are removed as they are met."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.replace("\0", "") + "\n"
+        self.left_out: list[str] = []
+        """Errors of the removed lines."""
+
+    def options(self, family: str) -> OptionsFile | None:
+        """Options of a column family; None if the header has no readable section of it."""
         for _ in range(_MOST_BAD_OPTIONS):
             try:
-                found = read_options("\n".join(lines) + "\n", choice)
+                return read_options(self._text, family)
             except InputError as error:
                 damaged = _BAD_LINE.match(str(error))
-                if damaged is None or not lines[int(damaged[1]) - 1]:
-                    break
-                lines[int(damaged[1]) - 1] = ""
-                left_out.append(damaged[2])
-                continue
-            if left_out:
-                log.troubles["unreadable_options"] += len(left_out)
-                notes.append(f"{len(left_out)} damaged options left out: {'; '.join(left_out[:3])}")
-            return found
-    notes.append("the options in the log's header cannot be read: give the OPTIONS file as well")
-    log.troubles["unreadable_options"] += 1
-    return None
+                if damaged is None or not self._remove(int(damaged[1]) - 1):
+                    return None
+                self.left_out.append(damaged[2])
+        return None
+
+    def _remove(self, number: int) -> bool:
+        """Empty a line; whether it had any text."""
+        lines = self._text.split("\n")
+        line, lines[number] = lines[number], ""
+        self._text = "\n".join(lines)
+        return bool(line)
 
 
 def _report(path: Path | None, found: Reading) -> tuple[Floats, Floats] | None:
@@ -194,4 +231,4 @@ def _report(path: Path | None, found: Reading) -> tuple[Floats, Floats] | None:
 
 def families(jobs: LogJobs) -> Sequence[str]:
     """Return the names of the column families, default first."""
-    return sorted(jobs.families, key=lambda name: (name != "default", name))
+    return sorted(jobs.families, key=lambda name: (name != DEFAULT_FAMILY, name))

@@ -40,7 +40,7 @@ def write_tables(reading: Reading, workload: InferredWorkload, directory: Path, 
     statistics, rows = statistics_tables(reading)
     tables: list[tuple[TableSchema, Table]] = [
         (LOG_JOBS, jobs_table(reading, records)),
-        (STALLS, STALLS.table(stall_rows(stalls))),
+        (STALLS, STALLS.table(stall_rows(stalls, named=len(reading.jobs.families) > 1))),
         (SERIES, series_table(reading, workload)),
         (LEVELS, columns_of(reading.summary["levels"], LEVELS)),
         (STATISTICS, columns_of(statistics, STATISTICS)),
@@ -108,7 +108,8 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
                 ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + _COMMIT_S else -1
                 shard = mine[ended_by].shard if ended_by in mine else 0
                 lasts = ended_by < 0 and stall.end_us >= reading.end_us
-                intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by, unfinished=lasts))
+                family = stall.column_family
+                intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by, family, lasts))
         found += zip(intervals, chains(intervals, list(mine.values())), strict=True)
     return sorted(found, key=lambda pair: pair[0].start_s)
 
@@ -125,12 +126,11 @@ def series_table(reading: Reading, workload: InferredWorkload) -> Table:
         curve = np.concatenate(([0.0], np.cumsum(workload.rate_per_s * _lengths(workload))))
         borders = np.append(workload.seconds, workload.until_s)
         writes = np.diff(np.interp(edges, borders, curve)) / step_s
-    entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
     table: Table = {
         "t_s": edges[1:],
         "write_ops": writes,
         "read_ops": np.zeros(len(writes)),
-        "user_bytes": writes * entry,
+        "user_bytes": writes * workload.entry_bytes,
     }
     for cause in CAUSES:
         mine = [s for s in reading.stalls.intervals if s.cause is cause]
@@ -151,8 +151,9 @@ def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> T
         "l0": [j for j in reading.jobs.done("compaction") if j.start_level == 0],
         "deeper": [j for j in reading.jobs.done("compaction") if j.start_level != 0],
     }
-    entry = (workload.key_bytes or 0.0) + (workload.value_bytes or 0.0)
-    logged = workload.rate_per_s * entry if len(workload.seconds) and log_writes(reading, workload) else np.empty(0)
+    logged = np.empty(0)
+    if len(workload.seconds) and log_writes(reading, workload):
+        logged = workload.rate_per_s * workload.entry_bytes
     table["read_bytes_client_per_s"] = np.zeros(len(edges) - 1)
     table["write_bytes_client_per_s"] = np.zeros(len(edges) - 1)
     if len(logged):

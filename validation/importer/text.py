@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.sim.results.family_text import family_lines
 from lsmlab.sim.results.summary_text import CAUSE_WORDS
 from lsmlab.validation.importer.estimates import LABELS
 
@@ -18,6 +19,8 @@ def import_text(summary: Mapping[str, Any]) -> str:
     """Format the summary of an imported LOG (summary.json with its key `import`) as text, at most 120 columns wide."""
     found = summary["import"]
     lines = [_title(summary), *_work(summary), *_stalls(summary), *_load(found["workload"]), *_rates(found["rates"])]
+    if families := summary.get("column_families"):
+        lines += ["", *family_lines(families)]
     if summary["levels"]:
         lines += ["", *_levels(summary)]
     lines += ["", *_whole(found)]
@@ -83,8 +86,19 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _load(load: Mapping[str, Any]) -> list[str]:
+    """Rows on the load; of several column families one row each."""
+    families = load.get("families") or {"": load}
+    writes = sum(part["writes"] for part in families.values())
+    lines: list[str] = []
+    for name, part in families.items():
+        share = f"{name}: {100 * part['writes'] / writes:.1f} % of the writes, " if name and writes else ""
+        lines += _row("" if lines else "load", f"{share}{_keys_and_sizes(part)}")
+    return lines
+
+
+def _keys_and_sizes(load: Mapping[str, Any]) -> str:
     if load["source"] == "none" and load["key_bytes"] is None:
-        return _row("load", "unknown: the LOG does not show it")
+        return "unknown: the LOG does not show it"
     parts = []
     if load["key_bytes"] is not None:
         parts.append(f"keys of {load['key_bytes']:.4g} B, values of {load['value_bytes']:,.4g} B")
@@ -93,6 +107,8 @@ def _load(load: Mapping[str, Any]) -> list[str]:
     if load["keys"]:
         error = f" ± {100 * load['keys_error']:.1g} %" if load["keys_error"] else ""
         parts.append(f"spread over {load['keys'] / 1e6:,.3g} M keys{error}")
+    if load.get("short_lived"):
+        return ", ".join([*parts, "each key deleted soon after it was put"])
     if load["overwrite_share"] is not None:
         parts.append(f"{100 * load['overwrite_share']:.0f} % overwrites")
     parts.append(
@@ -100,7 +116,7 @@ def _load(load: Mapping[str, Any]) -> list[str]:
             load["pattern"], "uniform"
         )
     )
-    return _row("load", ", ".join(parts))
+    return ", ".join(parts)
 
 
 def _rates(rates: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.values import plain
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import RunDirectory, fresh
 from lsmlab.sim.results.schema.columns import FORMAT
-from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, plain, write_configuration
+from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, write_configuration
 from lsmlab.validation.importer.estimates import Estimates
 from lsmlab.validation.importer.estimators import estimate
+from lsmlab.validation.importer.families import infer_database
 from lsmlab.validation.importer.observation import Observation, observe
 from lsmlab.validation.importer.reading import Reading, families, read
 from lsmlab.validation.importer.tables import write_tables
 from lsmlab.validation.importer.text import import_text
-from lsmlab.validation.importer.workload import InferredWorkload, infer_workload
+from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import PROBLEMS
 from lsmlab.validation.logs.records import TROUBLES
 
@@ -84,7 +86,7 @@ class Imported(NamedTuple):
 
 def summarised(reading: Reading) -> Imported:
     """Infer load and machine from a LOG, and add them to its summary."""
-    workload = infer_workload(reading)
+    workload = infer_database(reading)
     observation = observe(reading, workload)
     rates = estimate(observation)
     summary = dict(reading.summary)
@@ -94,6 +96,9 @@ def summarised(reading: Reading) -> Imported:
         summary |= {"operations": operations, "operations_until_s": workload.until_s}
         summary |= {"write_ops_per_s": operations / workload.until_s}
         summary |= {"user_bytes_written": operations * observation.entry_bytes}
+    for name, part in workload.families.items():
+        if name in summary.get("column_families", {}):
+            summary["column_families"][name]["write_share"] = part.writes / sum(p.writes for p in workload.families.values())
     if "write_ops_per_s" in summary:
         summary["ops_per_s"] = summary["write_ops_per_s"]
     options = reading.options
@@ -117,7 +122,7 @@ def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known
         "log": str(reading.path), "lines": log.lines, "begins": begins, "version": log.version, "opens": len(log.openings),
         "column_families": list(families(reading.jobs)), "wrapped": log.wrapped, "known_s": known_s,
         "column_family": options.column_family if options is not None else "default",
-        "workload": {k: v for k, v in asdict(workload).items() if k not in ("seconds", "rate_per_s", "fills", "notes")},
+        "workload": _load(workload),
         "rates": [asdict(e) for e in rates.estimates],
         "write_limited": rates.write_limited,
         "unreadable": reading.unreadable,
@@ -127,6 +132,16 @@ def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known
         "notes": [*reading.notes, *workload.notes, *rates.notes],
         "benchmarks": [asdict(b) for b in log.benchmarks],
     }  # fmt: skip
+
+
+def _load(workload: InferredWorkload) -> dict[str, Any]:
+    """Numbers of a load without its rows over time; those of column families under `families`, where there are several."""
+    rows = ("seconds", "rate_per_s", "fills", "notes", "families", "short_lived")
+    numbers = {f.name: getattr(workload, f.name) for f in fields(workload) if f.name not in rows}
+    if not workload.families:
+        return numbers
+    own = {name: {**_load(part), "short_lived": part.short_lived} for name, part in workload.families.items()}
+    return {**numbers, "families": own}
 
 
 def _latency(reading: Reading, name: str) -> dict[str, float] | None:

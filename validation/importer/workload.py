@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +12,7 @@ import numpy as np
 from lsmlab.validation.importer.fills import memtable_spans, spread_writable
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
+from lsmlab.validation.logs.records import RocksDbLog
 
 _SEQUENCE_BYTES: Final = 8
 """Bytes per key that raw_key_size has in addition to the user key: 7 of sequence number and 1 of type (dbformat.h)."""
@@ -62,7 +63,25 @@ class InferredWorkload:
     """overwrite (uniform), skewed, insert (every key new, in random order) or insert_ordered."""
     zipf_constant: float | None = None
     threads: int | None = None
+    short_lived: bool = False
+    """Of one column family: whether each key is deleted soon after it was put."""
+    families: Mapping[str, InferredWorkload] = field(default_factory=dict)
+    """Loads by column family; empty where all load is on the default family."""
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def write_bytes(self) -> float:
+        """Mean key and value of a write of one column family; a delete has no value."""
+        return (self.key_bytes or 0.0) + (1.0 - self.delete_share) * (self.value_bytes or 0.0)
+
+    @property
+    def entry_bytes(self) -> float:
+        """Mean key and value of an entry, over all column families; 0 where the LOG does not have them."""
+        parts = self.families.values()
+        writes = sum(part.writes for part in parts)
+        if not writes:
+            return (self.key_bytes or 0.0) + (self.value_bytes or 0.0)
+        return sum(part.writes * part.write_bytes for part in parts) / writes
 
 
 def infer_workload(reading: Reading) -> InferredWorkload:
@@ -74,11 +93,11 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     deletes = sum(j.deletes_in for j in flushes)
     found.delete_share = deletes / found.writes if found.writes else 0.0
     found.fills = memtable_spans(reading)
-    _rate(found, reading)
+    set_rate(found, reading)
     _before(found, reading)
     _keys(found, reading, flushes)
     found.reads = reading.log.tickers.get("rocksdb.number.keys.read", 0.0)
-    _threads(found, reading)
+    found.threads = client_threads(reading.log)
     return found
 
 
@@ -104,7 +123,7 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
         found.notes.append("the files' properties are not in the log: keys of 16 bytes are assumed, the rest is value")
 
 
-def _rate(found: InferredWorkload, reading: Reading) -> None:
+def set_rate(found: InferredWorkload, reading: Reading) -> None:
     """Set the writes per second from db_bench's report, or else from the entries and fill time of each memtable."""
     if reading.report is not None:
         found.seconds, found.rate_per_s = reading.report
@@ -258,9 +277,10 @@ def _harmonic(keys: float, power: float) -> float:
     return total
 
 
-def _threads(found: InferredWorkload, reading: Reading) -> None:
-    for dump in reversed(reading.log.dumps):
+def client_threads(log: RocksDbLog) -> int | None:
+    """Return the number of writing threads: writes per commit group in the last statistics; None without statistics."""
+    for dump in reversed(log.dumps):
         groups, writes = dump.db.get("cumulative_commit_groups"), dump.db.get("cumulative_writes")
         if groups and writes:
-            found.threads = max(1, math.ceil(writes / groups - 0.05))
-            return
+            return max(1, math.ceil(writes / groups - 0.05))
+    return None

@@ -68,7 +68,7 @@ _NEAR: Final = re.compile(
 )
 _NOT_DAMAGED: Final = re.compile(
     r"(?:Level-0 commit (?:flush result of )?table #\d+.* started|Level-0 flush table #\d+: started|"
-    r"Compaction error|Flushing|Column family)"
+    r"Compaction error|Flushing|Column family|Level summary: )"
 )
 
 KNOWN_EVENTS: Final = frozenset(

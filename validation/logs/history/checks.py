@@ -145,7 +145,7 @@ def _stall_mismatches(dump: StatsDump, stalls: LogStalls) -> int:
     end = dump.time_us or 0
     early: Counter[str] = Counter()
     late: Counter[str] = Counter()
-    for time_us, opening, cause in stalls.lines:
+    for time_us, opening, cause, _ in stalls.lines:
         if opening == dump.opening:
             early[cause.value] += time_us <= end - _RACE_US
             late[cause.value] += time_us <= end + _RACE_US

@@ -23,6 +23,7 @@ class Fill(NamedTuple):
     end_us: int
     entries: float
     """Number of entries, deletes included."""
+    column_family: str = "default"
 
 
 def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
@@ -42,9 +43,24 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
             used += max(1, job.memtables)
             full = times[used - 1] if used <= len(times) and times[used - 1] <= job.start_us + _NEAR_US else job.start_us
             if full > since:
-                fills.append(Fill(since, full, float(job.entries_in)))
+                fills.append(Fill(since, full, float(job.entries_in), store[1]))
                 since = full
     return fills
+
+
+def of_all_families(fills: Sequence[Fill]) -> list[Fill]:
+    """Fills with the entries that all column families were given in their time; those of one family stay as they are."""
+    families = {fill.column_family for fill in fills}
+    if len(families) < 2:
+        return list(fills)
+    start, end = (np.array([getattr(f, name) for f in fills], dtype=np.float64) for name in ("start_us", "end_us"))
+    entries = np.zeros(len(fills))
+    for family in families:
+        own = sorted((f for f in fills if f.column_family == family), key=lambda f: f.start_us)
+        times = np.array([time for f in own for time in (f.start_us, f.end_us)], dtype=np.float64)
+        written = np.repeat(np.cumsum([0.0, *(f.entries for f in own)]), 2)[1:-1]
+        entries += np.interp(end, times, written) - np.interp(start, times, written)
+    return [fill._replace(entries=total) for fill, total in zip(fills, entries.tolist(), strict=True)]
 
 
 def unstalled(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:

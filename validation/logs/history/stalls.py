@@ -54,6 +54,8 @@ class Stall:
     start_us: int
     end_us: int
     opening: int
+    column_family: str = "default"
+    """The family whose state held writers back."""
 
 
 @dataclass
@@ -63,13 +65,20 @@ class LogStalls:
     states: list[StallState] = field(default_factory=list)
     """Stall states in time order."""
     intervals: list[Stall] = field(default_factory=list)
-    lines: list[tuple[int, int, StallCause]] = field(default_factory=list)
-    """(time in microseconds, opening, cause) of every line "Stalling" or "Stopping"."""
+    lines: list[tuple[int, int, StallCause, str]] = field(default_factory=list)
+    """(time in microseconds, opening, cause, column family) of every line "Stalling" or "Stopping"."""
 
-    def counts(self, start_us: int | None = None, end_us: int | None = None) -> dict[str, int]:
-        """Return the number of stall lines by cause between two times. RocksDB's stall counters count the same."""
+    def counts(
+        self, start_us: int | None = None, end_us: int | None = None, column_family: str | None = None
+    ) -> dict[str, int]:
+        """Return the number of stall lines by cause between two times, of one column family or of all.
+
+        RocksDB's stall counters count the same.
+        """
         result = dict.fromkeys((cause.value for cause in StallCause), 0)
-        for time_us, _, cause in self.lines:
+        for time_us, _, cause, family in self.lines:
+            if column_family not in (None, family):
+                continue
             if (start_us is None or time_us >= start_us) and (end_us is None or time_us <= end_us):
                 result[cause.value] += 1
         return result
@@ -117,7 +126,7 @@ class _StateReader:
 
     def __init__(self, *, releases: bool) -> None:
         self.states: list[StallState] = []
-        self.lines: list[tuple[int, int, StallCause]] = []
+        self.lines: list[tuple[int, int, StallCause, str]] = []
         self._releases = releases
         """Whether the LOG has `ReleasedLine` records."""
         self._switched: dict[str, SwitchLine] = {}
@@ -149,7 +158,7 @@ class _StateReader:
     def _stall(self, record: StallLine) -> None:
         cause, thread = cause_of(record.text), record.thread
         if cause is not None:
-            self.lines.append((record.time_us, record.opening, cause))
+            self.lines.append((record.time_us, record.opening, cause, record.column_family))
         if thread in self._switched:
             self._switched.pop(thread)
             self.states.append(_state(record, cause))
@@ -190,11 +199,12 @@ def _intervals(states: list[StallState], log: RocksDbLog) -> list[Stall]:
     intervals: list[Stall] = []
     held: dict[str, StallCause | None] = {}
     current: StallCause | None = None
+    holder = ""
     since, opening = 0, 0
 
     def close(at_us: int) -> None:
         if current is not None and at_us > since:
-            intervals.append(Stall(current, since, at_us, opening))
+            intervals.append(Stall(current, since, at_us, opening, holder))
 
     last: Record | None = log.records[-1] if log.records else None
     for state in states:
@@ -202,10 +212,10 @@ def _intervals(states: list[StallState], log: RocksDbLog) -> list[Stall]:
             close(_end_of(log, opening))
             held, current, opening = {}, None, state.opening
         held[state.column_family] = state.cause
-        cause = _worst(held)
+        family, cause = _worst(held)
         if cause is not current:
             close(state.time_us)
-            current, since = cause, state.time_us
+            current, holder, since = cause, family, state.time_us
     close(last.time_us if last is not None else since)
     return intervals
 
@@ -214,7 +224,7 @@ def _end_of(log: RocksDbLog, opening: int) -> int:
     return max((r.time_us for r in log.records if r.opening == opening), default=0)
 
 
-def _worst(held: dict[str, StallCause | None]) -> StallCause | None:
-    """Return the strictest cause of all column families: a stop before a slowdown."""
-    causes = [cause for cause in held.values() if cause is not None]
-    return next((c for c in causes if c.stops), causes[0] if causes else None)
+def _worst(held: dict[str, StallCause | None]) -> tuple[str, StallCause | None]:
+    """Return the strictest cause of all column families, a stop before a slowdown, and its column family."""
+    causes = [(family, cause) for family, cause in held.items() if cause is not None]
+    return next(((f, c) for f, c in causes if c.stops), causes[0] if causes else ("", None))

@@ -8,7 +8,7 @@ db_bench's result must therefore end after the measured seconds.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +43,7 @@ def summarise_log(
 
     `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by levels
     `stall_interval_seconds`  by cause, time from a line that slows or stops writers to the recompute that ends it
+    `column_families`     by name, of a LOG with several: jobs, flush reasons, levels and stall lines of the family
     `stall_measured`      {seconds, until_s}: RocksDB's own cumulative stall in the last statistics dump of the interval
 
     `stall_seconds` are the stall intervals. If a dump has RocksDB's cumulative stall, slowdowns are scaled so that all
@@ -70,7 +71,28 @@ def summarise_log(
         **_levels(jobs, inside, end),
         **_stalls(log, stalls, start, end, duration_s),
         **_operations(log, start, end, zero),
+        **_families(jobs, inside, stalls, start, end),
     }
+
+
+def _families(
+    jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, start: int | None, end: int
+) -> dict[str, dict[str, Any]]:
+    """The entry `column_families`: numbers of each family by name; empty for a LOG of one family."""
+    if len(jobs.families) < 2:
+        return {}
+    found = {}
+    for name in sorted(jobs.families, key=lambda name: (name != "default", name)):
+        own = [job for job in inside if job.column_family == name]
+        trees = LogJobs([job for job in jobs.jobs if job.column_family == name], jobs.files, [name])
+        reasons = Counter(job.reason for job in own if job.kind == "flush")
+        found[name] = {
+            **_work(own),
+            "flush_reasons": dict(sorted(reasons.items())),
+            **_levels(trees, own, end),
+            "stall_count": stalls.counts(start, end, name),
+        }
+    return {"column_families": found}
 
 
 def _work(inside: Sequence[LogJob]) -> dict[str, Any]:

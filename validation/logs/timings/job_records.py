@@ -54,7 +54,7 @@ def job_log(path: Path, entry_bytes: float) -> JobLog:
 
 def job_log_of(log: RocksDbLog, history: LogJobs, entry_bytes: float) -> JobLog:
     """Return the jobs of a parsed LOG, in seconds since 1970 (UTC). Raises InputError if it has no finished job."""
-    jobs = timed_jobs(history.jobs, log.zone_us, entry_bytes)
+    jobs = timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes)
     if not jobs:
         raise InputError(f"{log.source}: no finished flush or compaction; give the file LOG in the database's folder")
     return JobLog(jobs, log.options.get("report_bg_io_stats") == "1", _deletions(log))

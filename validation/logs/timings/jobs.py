@@ -8,7 +8,7 @@ directory).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from lsmlab.validation.logs.history.jobs import LogJob
@@ -67,12 +67,12 @@ class Job:
         return sum(size for _, size in self.files)
 
 
-def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: float) -> list[Job]:
+def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: Callable[[LogJob], float]) -> list[Job]:
     """Return the flushes and compactions that have ended and written files, by start time.
 
     Compactions are included only if the LOG has their CPU time. Aborted jobs are included: their time and bytes are
     real, although the store discarded the output when it closed. Times are seconds after `zero_us`, which is on the
-    LOG's clock. `entry_bytes`: bytes of key and value of one entry.
+    LOG's clock. `entry_bytes` returns the bytes of key and value of one entry of a job.
     """
     ended = [job for job in jobs if job.end_us is not None and job.outputs]
     return [
@@ -82,7 +82,7 @@ def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: float) -> list
     ]
 
 
-def _timed(job: LogJob, zero_us: int, entry_bytes: float) -> Job:
+def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float]) -> Job:
     def seconds(time_us: int | None) -> float:
         return ((time_us or 0) - zero_us) / 1e6
 
@@ -92,7 +92,7 @@ def _timed(job: LogJob, zero_us: int, entry_bytes: float) -> Job:
         start_s=seconds(job.start_us),
         end_s=seconds(job.end_us),
         records=float(job.entries_in),
-        raw_bytes=float(job.entries_in * entry_bytes),
+        raw_bytes=float(job.entries_in * entry_bytes(job)),
         read_bytes=float(job.read_bytes),
         output_bytes=float(job.write_bytes) if merges else 0.0,
         runs=max(1, sum(len(files) if level == 0 else 1 for level, files in job.inputs.items())),
