@@ -209,8 +209,7 @@ def test_a_report_in_microseconds(sample: Sample, tmp_path: Path) -> None:
     """A report with ten rows per second and times in microseconds, as of some releases, gives the rate per second."""
     (tmp_path / "LOG").write_text(sample.text)
     per_row = round(sample.totals["flush_count"] * ENTRIES / 60)
-    lines = "".join(f"{1_601_756_502_388_423 + 100_000 * i},{per_row}\
-" for i in range(60))
+    lines = "".join(f"{1_601_756_502_388_423 + 100_000 * i},{per_row}\n" for i in range(60))
     (tmp_path / "report.csv").write_text(f"now_micros,interval_qps\n{lines}")
     found = infer_workload(read(tmp_path / "LOG", None, tmp_path / "report.csv"))
 
