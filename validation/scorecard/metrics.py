@@ -77,7 +77,7 @@ class Metric:
     interval: bool = False
     """Whether the prediction interval of the value counts for coverage."""
     least: float = 0.0
-    """Smallest real value that is scored: the relative error of a smaller count says little."""
+    """Smallest real value that is scored: the relative error of a smaller value is mostly chance."""
 
     def matches(self, name: str) -> bool:
         """Whether this metric scores the number `name`."""
