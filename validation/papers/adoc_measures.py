@@ -49,7 +49,7 @@ def scheme(name: str, device: str) -> Setting:
 
 
 def threads(device: str, jobs: int) -> Setting:
-    """Return RocksDB with `jobs` threads and 64 MB memtables: one hour, or ten minutes on PM as in the authors' sweeps."""
+    """Return RocksDB with `jobs` threads and 64 MB memtables: one hour; ten minutes on PM, as the authors' sweeps."""
     short = ("workload.duration=600s",) if device == "pmem" else ()
     if jobs == 2 and not short:
         return scheme("rocksdb", device)
