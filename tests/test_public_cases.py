@@ -31,7 +31,7 @@ def test_every_kind_of_row_is_a_case(cases: dict[str, Case]) -> None:
     kinds = Counter(name.partition("/")[0] for name in cases)
 
     assert {
-        "throttled": 36, "ycsb": 8, "rate-limited": 25, "ablations": 36, "tree-shape": 4, "overwrite": 18,
+        "throttled": 36, "ycsb": 8, "rate-limited": 25, "ablations": 36, "tree-shape": 12, "overwrite": 18,
     } == kinds  # fmt: skip
 
 
@@ -173,20 +173,26 @@ def test_wrong_descriptions_are_refused(description: Any, words: str) -> None:
         value_of(description, ROW)
 
 
-def test_a_described_table_gives_runs(tmp_path: Path) -> None:
-    """Rows of one run form one case; a bad cell raises an error with the table and its description."""
+def test_a_described_set_gives_runs(tmp_path: Path) -> None:
+    """Rows of one run form one case, in all tables of the set; a bad cell raises an error with the table's path."""
+    data, more = tmp_path / "public_runs", tmp_path / "public_runs_2" / "tree_shape.csv"
+    for folder in (data, more.parent):
+        folder.mkdir()
     head = "variant,num_keys,phase_file,level,size"
-    (tmp_path / "tree_shape.csv").write_text(
-        f"{head}\nf10,1000000,range1,L0,1.00KB\nf10,1000000,range1,L1,2.00MB\nf10,1000000,nobloom,L2,3GB\n"
+    (data / "tree_shape.csv").write_text(
+        f"{head}\nfanout10,1000000,range1,L0,1.00KB\nfanout10,1000000,range1,L1,2.00MB\nfanout10,1000000,nobloom,L2,3GB\n"
     )
-    plain, without = runs_of("tree-shape", tmp_path)
+    more.write_text(f"{head}\nfanout8.v2,1000000,range1,L1,4.00MB\n")
+    plain, without, narrow = runs_of("tree-shape", data)
 
-    assert ["tree-shape/f10-1M", "tree-shape/f10-1M-nobloom"] == [plain["name"], without["name"]]
+    names = ["tree-shape/fanout10-1M", "tree-shape/fanout10-1M-nobloom", "tree-shape/fanout8.v2-1M"]
+    assert names == [run["name"] for run in (plain, without, narrow)]
     assert [{"levels.1.bytes": 2.0 * 2**20}, {"levels.2.bytes": 3 * 2**30}] == [plain["measured"], without["measured"]]
-    assert [10, 0] == [run["store"]["options"]["bloom_bits"] for run in (plain, without)]
-    (tmp_path / "tree_shape.csv").write_text(f"{head}\nf10,many,range1,L0,1.00KB\n")
+    assert [10, 0, 10] == [run["store"]["options"]["bloom_bits"] for run in (plain, without, narrow)]
+    assert [10, 8] == [run["store"]["options"]["max_bytes_for_level_multiplier"] for run in (plain, narrow)]
+    more.write_text(f"{head}\nfanout8,many,range1,L0,1.00KB\n")
     with pytest.raises(InputError, match=r"tree_shape\.csv, by tables/tree-shape\.yaml: 'many' is not a number"):
-        next(runs_of("tree-shape", tmp_path))
+        list(runs_of("tree-shape", data))
 
 
 @HERE
