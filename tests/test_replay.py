@@ -217,6 +217,6 @@ def test_picks_with_tombstones_and_files_older_than_the_log() -> None:
     assert picks.matched > 0.8 * picks.total
     for line in picks.mismatches:
         real, ours = line.removeprefix("job ").split("; ")[:2]
-        assert real.split(": log ")[1].rpartition(", score ")[0] == ours.removeprefix("model merges ").rpartition(", score ")[0]
+        assert real.split(": LOG ")[1].rpartition(", score ")[0] == ours.removeprefix("model compacts ").rpartition(", score ")[0]
         scores = [float(text.rpartition("score ")[2]) for text in (real, ours)]
         assert scores[1] == pytest.approx(scores[0], rel=0.01)
