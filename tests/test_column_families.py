@@ -422,7 +422,8 @@ ROOT = Path(__file__).parents[1]
 
 def page_rows() -> list[list[str]]:
     """Return the cells of the table on docs/background/column-families.md."""
-    lines = (ROOT / "docs" / "background" / "column-families.md").read_text(encoding="utf-8").splitlines()
+    page = (ROOT / "docs" / "background" / "column-families.md").read_text(encoding="utf-8")
+    lines = page.split("\n## ")[0].splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     return [row for row in rows if row[0] != "options"]
 

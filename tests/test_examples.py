@@ -39,7 +39,8 @@ def commands(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     """Console examples succeed and print what the page shows ("..." matches anything); Python examples run."""
-    (tmp_path / "validation").symlink_to(ROOT / "validation")
+    for folder in ("validation", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     python: list[str] = []
     for language, text in blocks(page):

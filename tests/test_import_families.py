@@ -160,6 +160,23 @@ def test_the_imported_experiment_does_what_the_store_did(imported: Path, simulat
     assert families["lock"]["live_bytes"] < 0.01 * families["default"]["live_bytes"]
 
 
+def test_the_page_shows_the_comparison(imported: Path, simulated: dict[str, Any]) -> None:
+    """The first table of imported LOGs in docs/background/column-families.md has the numbers of LOG and simulation."""
+    page = (Path(__file__).parents[1] / "docs" / "background" / "column-families.md").read_text(encoding="utf-8")
+    table = page.split("\n## Imported LOGs")[1].split("\n\n")[3].splitlines()
+    real = json.loads((imported / "summary.json").read_text())["column_families"]
+
+    for name, line in zip(FAMILIES, table[2:], strict=True):
+        pair = (real[name], simulated["column_families"][name])
+        assert [
+            name,
+            *(" / ".join(str(one[key]) if "count" in key else f"{one[key] / MIB:.1f}" for one in pair) for key in
+              ("flush_count", "flush_bytes", "compaction_count", "compaction_write_bytes")),
+            " / ".join(f"{one['write_amplification']:.2f}" for one in pair),
+            " / ".join(f"{one['live_bytes'] / MIB:.1f}" for one in pair),
+        ] == [cell.strip() for cell in line.strip("|").split("|")]  # fmt: skip
+
+
 def test_tables_name_the_family(imported: Path) -> None:
     """Jobs have a column with the column family."""
     jobs = pq.read_table(imported / "jobs.parquet").to_pandas()

@@ -152,22 +152,22 @@ def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, A
 
 
 def _families(reading: Reading, workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
-    """Return `engine.families`: options in which the other column families differ from default; empty without others."""
+    """Return `engine.families`: the options in which the other column families differ from default."""
     others = [name for name in reading.families if name != DEFAULT_FAMILY]
     if len(others) > _MOST_FAMILIES:
         notes.append(f"engine.families: of {len(others)} column families only those with load are simulated")
         others = [name for name in others if name in workload.families]
     first = reading.family_options.get(DEFAULT_FAMILY)
-    found: dict[str, Any] = {}
+    families: dict[str, Any] = {}
     for name in others:
-        own = reading.family_options.get(name)
-        options = _nested(differing_options(first, own)) if first is not None and own is not None else {}
-        found[name] = {"options": options} if options else {}
+        options = reading.family_options.get(name)
+        changes = _nested(differing_options(first, options)) if first is not None and options is not None else {}
+        families[name] = {"options": changes} if changes else {}
     loaded = list(workload.families) or [DEFAULT_FAMILY]
     idle = [name for name in reading.families if name not in loaded]
-    if found and idle:
+    if families and idle:
         notes.append(f"workload.families: the log has no flush of {', '.join(idle[:8])}; no load is simulated there")
-    return found
+    return families
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The load of a database with several column families: inferred for each family, then put together."""
+"""Load of a database with several column families: inferred for each family, then put together."""
 
 from __future__ import annotations
 
@@ -14,107 +14,108 @@ from lsmlab.validation.importer.workload import InferredWorkload, client_threads
 from lsmlab.validation.logs.history.jobs import LogJobs
 
 _HALF: Final = (0.45, 0.55)
-"""Share of deletes among the entries of a family whose keys are short-lived …"""
+"""Share of deletes among the entries of a family whose keys are short-lived."""
 _TOMBSTONES: Final = 0.9
-"""… if its flushed files contain this share of tombstones: each put was deleted before its memtable was flushed."""
+"""Share of tombstones in the flushed files of such a family: nearly every put was deleted within its memtable."""
 _NEW_KEYS: Final = 20.0
-"""Keys per write of a family that only inserts, where other families overwrite: 2.5 % of its writes then meet an old key."""
+"""Keys per write of a family that only inserts, if other families overwrite: 2.5 % of its writes then meet an old key."""
+_SAME_DELETES: Final = 0.05
+"""Difference between the delete shares of families from which on a note names it."""
 
 
 def infer_database(reading: Reading) -> InferredWorkload:
-    """Infer the load of all column families; `families` of the result is empty where all load is on the default family."""
-    loaded = [name for name in reading.families if _flushed(reading, name)] or [reading.busiest_family]
+    """Infer the load of all column families; `families` of the result is empty if all load is on the default family."""
+    loaded = [name for name in reading.families if _was_flushed(reading, name)] or [reading.busiest_family]
     if len(loaded) > 1:
-        parts = {name: _of_family(family_reading(reading, name), name) for name in loaded}
-        return _together(reading, _to_the_end(parts))
-    whole = infer_workload(reading)
-    return whole if loaded == [DEFAULT_FAMILY] else replace(whole, families={loaded[0]: whole})
+        parts = {name: _infer_family(family_reading(reading, name), name) for name in loaded}
+        return _combine(reading, _extend_to_last_switch(parts))
+    workload = infer_workload(reading)
+    return workload if loaded == [DEFAULT_FAMILY] else replace(workload, families={loaded[0]: workload})
 
 
 def family_reading(reading: Reading, name: str) -> Reading:
-    """The files of a store as if they had the jobs of one column family only.
+    """Return a reading with the jobs and files of one column family.
 
-    Statistics of the whole database and the number of files at the open are left out, unless there were none.
+    Statistics of the whole database are left out, and the number of files at the open is unknown unless it was 0.
     """
     jobs = [job for job in reading.jobs.jobs if job.column_family == name]
     numbers = {number for job in jobs for files in job.inputs.values() for number in files}
     numbers |= {file.number for job in jobs for file in job.outputs}
     files = {number: file for number, file in reading.jobs.files.items() if number in numbers}
-    openings = [replace(o, sst_files=0 if o.sst_files == 0 else None) for o in reading.log.openings]
+    openings = [replace(opening, sst_files=0 if opening.sst_files == 0 else None) for opening in reading.log.openings]
     log = replace(reading.log, openings=openings, dumps=[], tickers={}, bench_setup={})
     options = reading.family_options.get(name, reading.options)
     return replace(reading, log=log, jobs=LogJobs(jobs, files, [name]), options=options, report=None, notes=[])
 
 
-def _flushed(reading: Reading, name: str) -> bool:
+def _was_flushed(reading: Reading, name: str) -> bool:
     return any(job.entries_in for job in reading.jobs.done("flush") if job.column_family == name)
 
 
-def _of_family(reading: Reading, name: str) -> InferredWorkload:
-    """Load of one column family; notes begin with its name."""
-    found = infer_workload(reading)
+def _infer_family(reading: Reading, name: str) -> InferredWorkload:
+    """Infer the load of one column family from its own reading; its notes begin with the name."""
+    part = infer_workload(reading)
     flushes = reading.jobs.done("flush")
     files = [file for job in flushes for file in job.outputs]
-    entries = sum(file.entries or 0 for file in files)
-    tombstones = sum(file.deletions for file in files)
-    found.notes = [f"column family {name}: {note}" for note in found.notes]
-    if _HALF[0] <= found.delete_share <= _HALF[1] and entries and tombstones >= _TOMBSTONES * entries:
-        payload = sum(job.payload_bytes or 0 for job in flushes)
-        found.short_lived, found.pattern = True, "overwrite"
-        found.keys = found.keys_error = found.overwrite_share = found.value_range_bytes = None
-        found.value_bytes = _short_lived_value(found, payload)
-        found.notes = [
-            f"column family {name}: half of the entries are deletes and its files contain tombstones only: each key is "
-            "deleted soon after it was put (short_lived); the size of its values follows from total_data_size of flushes"
-        ]
-    return found
+    entries, tombstones = sum(file.entries or 0 for file in files), sum(file.deletions for file in files)
+    if not (_HALF[0] <= part.delete_share <= _HALF[1] and entries and tombstones >= _TOMBSTONES * entries):
+        return replace(part, notes=[f"column family {name}: {note}" for note in part.notes])
+    note = (
+        f"column family {name}: half of the entries are deletes and its files contain tombstones only: each key is deleted "
+        "soon after it was put (short_lived); the size of its values follows from total_data_size of its flushes"
+    )
+    value_bytes = _short_lived_value_bytes(part, sum(job.payload_bytes or 0 for job in flushes))
+    return replace(
+        part, short_lived=True, value_bytes=value_bytes, value_range_bytes=None, pattern="overwrite", keys=None,
+        keys_error=None, overwrite_share=None, notes=[note],
+    )  # fmt: skip
 
 
-def _short_lived_value(found: InferredWorkload, payload_bytes: int) -> float:
-    """Mean value of puts that left only tombstones in files, from the bytes that their memtables held."""
-    puts = found.writes * (1.0 - found.delete_share)
-    empty = encoded_entry_bytes(round(found.key_bytes or 16.0), 0)
-    return max(0.0, (payload_bytes - found.writes * empty) / puts) if puts and payload_bytes else 0.0
+def _short_lived_value_bytes(part: InferredWorkload, payload_bytes: int) -> float:
+    """Return the mean value size of puts that left only tombstones in files, from the bytes of their memtables."""
+    puts = part.writes * (1.0 - part.delete_share)
+    without_values = part.writes * encoded_entry_bytes(round(part.key_bytes or 16.0), 0)
+    return max(0.0, (payload_bytes - without_values) / puts) if puts and payload_bytes else 0.0
 
 
-def _to_the_end(parts: Mapping[str, InferredWorkload]) -> dict[str, InferredWorkload]:
-    """Loads with the writes after the last memtable switch of each family, up to the last switch of all families.
+def _extend_to_last_switch(parts: Mapping[str, InferredWorkload]) -> dict[str, InferredWorkload]:
+    """Add the writes after each family's last memtable switch, up to the last switch of all families.
 
-    A family that switches seldom has written since; its writes are taken in proportion to those of the family that
-    switched last, at most a memtable.
+    They are in proportion to the writes of the family that was switched last, and at most a memtable.
     """
-    filled = {name: part for name, part in parts.items() if len(part.fills)}
-    if not filled:
+    switched = {name: part for name, part in parts.items() if len(part.fills)}
+    if not switched:
         return dict(parts)
-    last = max(filled.values(), key=lambda part: part.until_s)
-    found = dict(parts)
-    for name, part in filled.items():
-        before, after = (_between(last, *times) for times in ((0.0, part.until_s), (part.until_s, last.until_s)))
+    last = max(switched.values(), key=lambda part: part.until_s)
+    extended = dict(parts)
+    for name, part in switched.items():
+        before, after = _entries_between(last, 0.0, part.until_s), _entries_between(last, part.until_s, last.until_s)
         if part is last or before <= 0.0 or after <= 0.0:
             continue
-        known = float(sum(entries for _, _, entries in part.fills))
-        more = min(known / before * after, max(entries for _, _, entries in part.fills))
-        found[name] = replace(
+        fills = [entries for _, _, entries in part.fills]
+        more = min(sum(fills) / before * after, max(fills))
+        extended[name] = replace(
             part, writes=part.writes + more, fills=[*part.fills, (part.until_s, last.until_s, more)], until_s=last.until_s
         )
-    return found
+    return extended
 
 
-def _between(load: InferredWorkload, start_s: float, end_s: float) -> float:
-    """Entries that a load wrote between two times."""
-    start, end, entries = (np.array(column, dtype=np.float64) for column in zip(*load.fills, strict=True))
+def _entries_between(part: InferredWorkload, start_s: float, end_s: float) -> float:
+    """Return the entries written between two times, if each memtable is filled evenly."""
+    start, end, entries = (np.array(column, dtype=np.float64) for column in zip(*part.fills, strict=True))
     shares = (np.minimum(end, end_s) - np.maximum(start, start_s)) / np.maximum(end - start, 1e-9)
     return float((entries * np.clip(shares, 0.0, 1.0)).sum())
 
 
-def _together(reading: Reading, parts: Mapping[str, InferredWorkload]) -> InferredWorkload:
-    """The load of the database: sums over families, keys and sizes of the family that was given most bytes."""
+def _combine(reading: Reading, parts: Mapping[str, InferredWorkload]) -> InferredWorkload:
+    """Return the load of the database: sums over families, keys and sizes of the family with most bytes written."""
     main = max(parts.values(), key=lambda part: part.writes * part.write_bytes)
     lasting = [part for part in parts.values() if not part.short_lived]
     writes = sum(part.writes for part in lasting)
-    found = replace(
+    database = replace(
         main,
         families=parts,
+        short_lived=False,
         writes=float(sum(part.writes for part in parts.values())),
         delete_share=sum(part.writes * part.delete_share for part in lasting) / writes if writes else 0.0,
         reads=reading.log.tickers.get("rocksdb.number.keys.read", 0.0),
@@ -122,26 +123,33 @@ def _together(reading: Reading, parts: Mapping[str, InferredWorkload]) -> Inferr
         fills=[fill for part in parts.values() for fill in part.fills],
         notes=[note for part in parts.values() for note in part.notes],
     )
-    set_rate(found, reading)
-    _one_pattern(found, main, lasting)
-    return found
+    set_rate(database, reading)
+    _choose_pattern(database, main, lasting)
+    if any(abs(part.delete_share - database.delete_share) > _SAME_DELETES for part in lasting):
+        database.notes.append(
+            f"workload: families differ in their share of deletes; {database.delete_share:.1%} is simulated in all but the "
+            "short-lived ones"
+        )
+    return database
 
 
-def _one_pattern(found: InferredWorkload, main: InferredWorkload, lasting: Sequence[InferredWorkload]) -> None:
-    """Choose the pattern of the whole workload: the simulator's clients do the same in all families."""
-    patterns = {part.pattern for part in lasting}
+def _choose_pattern(database: InferredWorkload, main: InferredWorkload, lasting: Sequence[InferredWorkload]) -> None:
+    """Set the one pattern in which simulated clients write to all families; note what differs from the LOG."""
+    patterns = sorted({part.pattern for part in lasting})
     if len(patterns) < 2:
         return
-    inserts = {pattern for pattern in patterns if pattern.startswith("insert")}
-    if inserts and inserts != patterns and found.pattern in inserts:
-        overwritten = overwriting(main)
-        found.pattern, found.keys = overwritten.pattern, overwritten.keys
-    found.notes.append(
-        f"workload: families write in several patterns ({', '.join(sorted(patterns))}); all are simulated as "
-        f"{found.pattern}, families of new keys as uniform writes to {_NEW_KEYS:g} times as many keys as they have writes"
+    inserts = [pattern for pattern in patterns if pattern.startswith("insert")]
+    remark = ""
+    if inserts and inserts != patterns:
+        remark = f"; families of new keys write to {_NEW_KEYS:g} times as many keys as they have writes"
+        if database.pattern in inserts:
+            database.pattern, database.keys = "overwrite", overwriting(main).keys
+    database.notes.append(
+        f"workload: families differ in their pattern of writes ({', '.join(patterns)}); {database.pattern} is simulated in "
+        f"all{remark}"
     )
 
 
 def overwriting(part: InferredWorkload) -> InferredWorkload:
-    """A load of new keys as uniform overwrites of so many keys that few of its writes meet an old one."""
+    """Replace a load of new keys by overwrites of so many keys that few writes meet an old one."""
     return replace(part, pattern="overwrite", keys=part.entries_before + _NEW_KEYS * part.writes, keys_error=None)

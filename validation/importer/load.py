@@ -58,28 +58,27 @@ def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
 
 
 def _families(workload: InferredWorkload, load: Mapping[str, Any], notes: list[str]) -> dict[str, dict[str, Any]]:
-    """Return `workload.families`: share of the writes, sizes and number of keys of each family that the LOG shows."""
+    """Return `workload.families`: shares of the writes, sizes and numbers of keys of the families in the LOG."""
     writes = sum(part.writes for part in workload.families.values()) or 1.0
-    found: dict[str, dict[str, Any]] = {}
+    loads: dict[str, dict[str, Any]] = {}
     for name, part in workload.families.items():
-        own: dict[str, Any] = {"writes": round(part.writes / writes, 6) if part.writes else 1.0}
+        keys = loads[name] = {"writes": round(part.writes / writes, 6) if part.writes else 1.0}
         if part.key_bytes is not None and part.value_bytes is not None:
-            own |= {"key_size": round(part.key_bytes, 2), "value_size": round(part.value_bytes, 2)}
+            keys |= {"key_size": round(part.key_bytes, 2), "value_size": round(part.value_bytes, 2)}
         if part.short_lived:
-            own["short_lived"] = True
+            keys["short_lived"] = True
         elif len(workload.families) > 1:
             alike = part.pattern.startswith("insert") == workload.pattern.startswith("insert")
             space = _key_space(part if alike else overwriting(part))
-            own["num"] = space["num"]
+            keys["num"] = space["num"]
             if bool(space["preload"]) != bool(load["preload"]):
                 notes.append(
                     f"workload.families.{name}: the share of keys that exist at the start is that of the whole workload, "
                     f"{load['preload']:g}; the log shows {space['preload']:g} for this family"
                 )
-        found[name] = own
     if workload.reads:
-        notes.append("workload.families: the log does not tell which families were read; reads are shared as writes are")
-    return found
+        notes.append("workload.families: the log does not show which families were read; reads have the shares of the writes")
+    return loads
 
 
 def _mix(workload: InferredWorkload) -> dict[str, float]:
