@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from lsmlab.models.engines.families import make_engines
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.version import Version
+from lsmlab.reports.verbs import draw
 from lsmlab.sim import configure
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
@@ -52,11 +54,17 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def simulated(imported: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Summary of the imported experiment."""
+def run_directory(imported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of a run of the imported experiment."""
     out = tmp_path_factory.mktemp("simulated")
     assert 0 == main(["run", "--config-dir", str(imported), "experiment=imported", "--out", str(out), "--no-report"])
-    summary: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return out
+
+
+@pytest.fixture(scope="module")
+def simulated(run_directory: Path) -> dict[str, Any]:
+    """Summary of that run."""
+    summary: dict[str, Any] = json.loads((run_directory / "summary.json").read_text())
     return summary
 
 
@@ -204,6 +212,14 @@ def test_terminal_and_page_have_a_row_per_family(
     assert "<td>lock: key size</td>" in page
 
 
+def test_the_page_of_a_run_has_a_row_per_family(run_directory: Path, tmp_path: Path) -> None:
+    """The page of a simulated run with several families has the same table as its terminal."""
+    page = draw(run_directory, tmp_path / "report.html").read_text()
+    section = page[page.index('<section id="column-families">') :].split("</section>")[0]
+
+    assert FAMILIES == re.findall(r"<tr><td>(\w+)</td>", section)
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"the reference data are not at {DATA}")
 @pytest.mark.parametrize("name", ["jhyu_rocksdb5.11.3_readonly", "windows_rocksdb_server_LOG"])
 def test_an_empty_default_family(name: str, tmp_path: Path) -> None:
@@ -213,6 +229,19 @@ def test_an_empty_default_family(name: str, tmp_path: Path) -> None:
 
     assert ["usertable"] == list(config["workload"]["families"])
     assert ["default", "usertable"] == list(make_engines(config["engine"]))
+
+
+def test_atomic_flushes_fit_together() -> None:
+    """Flushes of one job print the files per level before their joint commit, which is no contradiction."""
+    reading = read(FOLDER / "LOG-atomic.xz")
+    flushes = reading.jobs.done("flush")
+    workload = infer_database(reading)
+
+    assert reading.option("atomic_flush")
+    assert len({job.job for job in flushes}) < 0.4 * len(flushes)
+    assert 0 == reading.unreadable
+    assert all(family["live_bytes"] is not None for family in reading.summary["column_families"].values())
+    assert [0.25, 0.5, 0.25] == pytest.approx([p.writes / workload.writes for p in workload.families.values()], rel=0.01)
 
 
 def test_a_log_of_one_family_has_no_families(tmp_path: Path) -> None:

@@ -38,7 +38,11 @@ from lsmlab.validation.logs.records import (
 
 def jobs_of(log: RocksDbLog) -> LogJobs:
     """Build the jobs of a LOG from its records."""
-    return _Builder(log.closing_us).build(log.records)
+    jobs = _Builder(log.closing_us).build(log.records)
+    if log.options.get("atomic_flush") in ("1", "true"):  # the flushes of a job print the state before their joint commit
+        for job in jobs.done("flush"):
+            job.lsm_state = None
+    return jobs
 
 
 class _Builder:
