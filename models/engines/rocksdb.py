@@ -38,8 +38,8 @@ KEEPS_OPTIONS_SINCE: Final = Version(9, 11)
 """Before, a flush or compaction installed its version with the options at its start, which undid a SetOptions during the
 job until the next install (RocksDB pull request 13294, January 2025)."""
 NO_COMPRESSION_NOTE: Final = (
-    "compression: none, because none was asked for; RocksDB's own default depends on what it was built with and its "
-    "gain on the data. Set engine.options.compression and engine.compression_ratio"
+    "compression: none, because the configuration does not set it. RocksDB's default depends on the libraries that "
+    "it was built with, and the ratio on the data; set engine.options.compression and engine.compression_ratio"
 )
 
 

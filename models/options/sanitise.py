@@ -66,11 +66,12 @@ def _show(value: Any) -> str:
 def _memtables(draft: Draft) -> None:
     o = draft.options
     clipped = min(max(o.write_buffer_size, 64 * _KIB), 64 * _GIB)
-    draft.change("write_buffer_size", clipped, "RocksDB keeps it between 64 KiB and 64 GiB")
+    draft.change("write_buffer_size", clipped, "RocksDB limits it to the range from 64 KiB to 64 GiB")
     draft.change("max_write_buffer_number", max(o.max_write_buffer_number, 2), "RocksDB needs at least 2 memtables")
     most = draft.options.max_write_buffer_number - 1
     merged = max(1, min(o.min_write_buffer_number_to_merge, most))
-    draft.change("min_write_buffer_number_to_merge", merged, "it lies between 1 and max_write_buffer_number - 1")
+    reason = "RocksDB limits it to the range from 1 to max_write_buffer_number - 1"
+    draft.change("min_write_buffer_number_to_merge", merged, reason)
     if o.arena_block_size == 0:
         block = draft.options.write_buffer_size // 8
         if draft.version >= ARENA_CAP_SINCE:
@@ -85,30 +86,32 @@ def _levels(draft: Draft) -> None:
         draft.change("num_levels", max(draft.options.num_levels, 2), "levelled compaction needs at least 2 levels")
     if o.compaction_style is CompactionStyle.FIFO:
         if draft.version < _FIFO_LEVELS_SINCE:
-            draft.change("num_levels", 1, f"FIFO compaction keeps everything in level 0 before {_FIFO_LEVELS_SINCE}")
+            draft.change("num_levels", 1, f"before {_FIFO_LEVELS_SINCE}, FIFO compaction has only level 0")
         draft.derive(level0_slowdown_writes_trigger=_INT_MAX, level0_stop_writes_trigger=_INT_MAX)
     if o.max_bytes_for_level_multiplier <= 0:
-        draft.change("max_bytes_for_level_multiplier", 1.0, "RocksDB replaces what is not positive by 1")
+        draft.change("max_bytes_for_level_multiplier", 1.0, "RocksDB replaces a value that is not positive by 1")
     if o.max_compaction_bytes == 0:
         draft.derive(max_compaction_bytes=25 * o.target_file_size_base)
 
 
 def _triggers(draft: Draft) -> None:
     trigger = max(draft.options.level0_file_num_compaction_trigger, 1)
-    draft.change("level0_file_num_compaction_trigger", trigger, "0 means 1")
+    draft.change("level0_file_num_compaction_trigger", trigger, "RocksDB replaces 0 by 1")
     slowdown = max(draft.options.level0_slowdown_writes_trigger, trigger)
-    reason = "it may not be below level0_file_num_compaction_trigger"
+    reason = "it must be at least level0_file_num_compaction_trigger"
     draft.change("level0_slowdown_writes_trigger", slowdown, reason)
     stop = max(draft.options.level0_stop_writes_trigger, slowdown)
-    draft.change("level0_stop_writes_trigger", stop, "it may not be below level0_slowdown_writes_trigger")
+    draft.change("level0_stop_writes_trigger", stop, "it must be at least level0_slowdown_writes_trigger")
 
 
 def _pending(draft: Draft) -> None:
     soft, hard = draft.options.soft_pending_compaction_bytes_limit, draft.options.hard_pending_compaction_bytes_limit
     if soft == 0:
-        draft.change("soft_pending_compaction_bytes_limit", hard, "0 means the hard limit")
+        reason = "RocksDB replaces 0 by hard_pending_compaction_bytes_limit"
+        draft.change("soft_pending_compaction_bytes_limit", hard, reason)
     elif soft > hard > 0:
-        draft.change("soft_pending_compaction_bytes_limit", hard, "it may not be above the hard limit")
+        reason = "it must be at most hard_pending_compaction_bytes_limit"
+        draft.change("soft_pending_compaction_bytes_limit", hard, reason)
 
 
 def _rates(draft: Draft) -> None:
@@ -118,14 +121,14 @@ def _rates(draft: Draft) -> None:
         limit //= 2  # an auto-tuned limiter starts at half its maximum
     if o.delayed_write_rate == 0:
         if limit:
-            draft.change("delayed_write_rate", limit, "0 means the rate limiter's rate")
+            draft.change("delayed_write_rate", limit, "RocksDB replaces 0 by the rate of the rate limiter")
         else:
             draft.derive(delayed_write_rate=16 * _MIB)
     if o.rate_limiter_bytes_per_sec and o.bytes_per_sync == 0:
-        draft.change("bytes_per_sync", _MIB, "RocksDB sets it when there is a rate limiter")
+        draft.change("bytes_per_sync", _MIB, "RocksDB sets it if the store has a rate limiter")
     if o.use_direct_reads and o.compaction_readahead_size == 0:
-        draft.change("compaction_readahead_size", 2 * _MIB, "RocksDB sets it when reads are direct")
-    draft.change("max_subcompactions", max(o.max_subcompactions, 1), "0 means 1")
+        draft.change("compaction_readahead_size", 2 * _MIB, "RocksDB sets it with use_direct_reads")
+    draft.change("max_subcompactions", max(o.max_subcompactions, 1), "RocksDB replaces 0 by 1")
 
 
 def _ages(draft: Draft) -> None:
@@ -160,7 +163,7 @@ def _fifo_ages(ttl: int, periodic: int, version: Version) -> tuple[int, int]:
 def _tables(draft: Draft) -> None:
     o = draft.options
     if not 0 <= o.block_size_deviation <= 100:
-        draft.change("block_size_deviation", 0, "RocksDB replaces what is not between 0 and 100 by 0")
+        draft.change("block_size_deviation", 0, "RocksDB replaces a value outside 0 to 100 by 0")
     draft.change("block_restart_interval", max(o.block_restart_interval, 1), "RocksDB needs at least 1")
     if o.bloom_bits < 0.5:  # BloomFilterPolicy rounds less than half a bit per key to no filter
         draft.derive(bloom_bits=0.0)
@@ -169,10 +172,10 @@ def _tables(draft: Draft) -> None:
 def _not_modelled(draft: Draft) -> None:
     for name in ("unordered_write", "two_write_queues", "manual_wal_flush", "strict_bytes_per_sync"):
         if getattr(draft.options, name):
-            draft.notes.append(f"{name} has no effect here: the simulator does not model it")
+            draft.notes.append(f"{name} has no effect: the simulator does not model it")
     o = draft.options
     if o.compaction_style is CompactionStyle.FIFO and o.compaction_options_fifo.max_table_files_size == 0:
-        draft.notes.append("compaction_options_fifo.max_table_files_size is 0: every file is deleted once flushed")
+        draft.notes.append("compaction_options_fifo.max_table_files_size is 0: every file is deleted after its flush")
 
 
 _RULES: Final[tuple[Callable[[Draft], None], ...]] = (
