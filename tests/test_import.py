@@ -155,7 +155,7 @@ def test_the_printed_summary(imported: Path, tmp_path: Path, capsys: pytest.Capt
 
     assert re.search(r"^jobs +48 flushes \(45\.8 MiB\), 12 compactions", printed_text, re.MULTILINE)
     assert re.search(r"^machine +compaction, CPU per entry: \S+ ± \S+ ns", printed_text, re.MULTILINE)
-    assert "lines were read, and nothing is missing from them." in printed_text
+    assert "lines were read. No gaps or contradictions were found." in printed_text
     for name in ("imported", "imported_full_speed"):
         assert f"  lsmlab run --config-dir {tmp_path / 'out'} experiment={name}\n" in printed_text
     assert max(len(line) for line in printed_text.splitlines() if "lsmlab run" not in line and "Saved" not in line) <= 120
@@ -265,7 +265,7 @@ def test_entries_of_one_size_scale_costs_per_entry_and_byte(sample: Sample, tmp_
 
     assert record is not None
     assert byte is not None
-    assert "do not tell cost per entry from cost per byte" in record.basis
+    assert "do not separate cost per entry and per byte" in record.basis
     reading = read(tmp_path / "LOG")
     cpu = sum(j.cpu_s or 0 for j in reading.jobs.done("compaction"))
     fitted = sum(
@@ -341,7 +341,7 @@ def test_idle_clients_are_not_at_full_speed(tmp_path: Path, capsys: pytest.Captu
     assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
     found = read_parameters("imported", [tmp_path])
 
-    assert "Simulate it with the load that it took" in capsys.readouterr().out
+    assert "Simulate it with the load that the store accepted" in capsys.readouterr().out
     assert "write_op" not in found.host
 
 

@@ -70,5 +70,5 @@ def sleep_penalty(observation: Observation, earlier: Earlier) -> Estimates:
     penalty_s = (writing_s - entries * float(np.median(_free_writes_s(observation)))) / sleeps
     if penalty_s <= 0:
         return Estimates()
-    basis = "time outside of stalls beyond that of unstalled writes, per sleep of a delayed writer"
+    basis = "time outside stalls minus that of as many unstalled writes, divided by the number of the writer's sleeps"
     return Estimates((Estimate("host.sleep_penalty", penalty_s, None, "s", "estimate", basis),))

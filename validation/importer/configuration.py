@@ -73,10 +73,10 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
     stalled = reading.summary.get("stall_fraction") or 0.0
     if stalled >= _HELD_BACK:
         notes.append(
-            f"workload: writers were held back {stalled:.0%} of the time: experiment={NAME} offers what the store took, perhaps "
-            f"less than they wanted, experiment={FULL_SPEED} as much as it takes"
+            f"workload: stalls delayed writers {stalled:.0%} of the time: experiment={NAME} offers the load that the store "
+            f"accepted, which may be less than the clients wanted to write; experiment={FULL_SPEED} writes at full speed"
         )
-    notes.append("host.cores: the log does not tell them; those of host=default are assumed")
+    notes.append("host.cores: the LOG does not contain the number of cores; that of host=default is assumed")
     return Inferred(base, engine, device, _parameters(reading, rates, base), load, notes)
 
 
@@ -115,7 +115,7 @@ def _experiment(reading: Reading, found: Inferred, name: str, entry: str, own: M
     speed = ", clients at full speed" if name == FULL_SPEED else ""
     lines = [
         "# @package _global_",
-        f"# What {reading.path.name} shows of its store, machine and load{speed}, by lsmlab import.",
+        f"# Store, machine and load inferred from {reading.path.name}{speed}. Written by: lsmlab import",
         *(f"# {note}" for note in found.notes),
         "defaults:", "  - override /engine: rocksdb", f"  - override /device: {found.device_base}",
         "  - override /host: default", f"  - override /workload: {entry}",
@@ -133,13 +133,13 @@ def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, A
     options = _nested({name: plain(value) for name, value in option_values.items()})
     if wal_is_used(reading) is False:
         options["disable_wal"] = True
-        notes.append("engine.options.disable_wal: the log's statistics show no bytes in the write-ahead log")
+        notes.append("engine.options.disable_wal: the LOG's statistics show no bytes in the WAL")
     limit = rates.get("device.write_limit")
     if reading.rate_limiter_unknown and limit is not None:
         options["rate_limiter_bytes_per_sec"] = round(limit.value)
-        notes.append(f"engine.options.rate_limiter_bytes_per_sec: {_amount(limit)}, the limit that writes ran against")
+        notes.append(f"engine.options.rate_limiter_bytes_per_sec: {_amount(limit)}, the limit that writes reached")
     elif reading.rate_limiter_unknown:
-        notes.append("engine.options.rate_limiter_bytes_per_sec: the store has a rate limiter whose rate no file tells")
+        notes.append("engine.options.rate_limiter_bytes_per_sec: the store has a rate limiter of unknown rate")
     engine: dict[str, Any] = {"options": options}
     version = _version(reading, notes)
     if version is not None:
@@ -166,7 +166,7 @@ def _families(reading: Reading, workload: InferredWorkload, notes: list[str]) ->
     loaded = list(workload.families) or [DEFAULT_FAMILY]
     idle = [name for name in reading.families if name not in loaded]
     if families and idle:
-        notes.append(f"workload.families: the log has no flush of {', '.join(idle[:8])}; no load is simulated there")
+        notes.append(f"workload.families: the LOG has no flush of {', '.join(idle[:8])}; no load is simulated there")
     return families
 
 
@@ -190,9 +190,9 @@ def _version(reading: Reading, notes: list[str]) -> Version | None:
         except ValueError:
             found = None
     if found is None:
-        notes.append("engine.version: the files do not tell it; the default's rules apply")
+        notes.append("engine.version: the files do not contain it; the rules of the default version apply")
     elif found < _OLDEST:
-        notes.append(f"engine.version: RocksDB {found} is older than the oldest rules known, {_OLDEST}; these apply")
+        notes.append(f"engine.version: RocksDB {found} is not modelled; the rules of the oldest release, {_OLDEST}, apply")
         found = _OLDEST
     return found
 
@@ -204,18 +204,18 @@ def _device(reading: Reading, rates: Estimates, base: str, notes: list[str]) -> 
     drive = DRIVES[base]
     if limit is not None and not reading.rate_limiter_unknown:
         device["write_cap"] = round(limit.value)
-        notes.append(f"device.write_cap: {_amount(limit)}, the limit that writes ran against")
+        notes.append(f"device.write_cap: {_amount(limit)}, the limit that writes reached")
     elif known and written is not None:
-        notes.append(f"device: {drive} that writes {_amount(written)}; what the log does not tell is the catalogue's")
+        notes.append(f"device: {drive} that writes {_amount(written)}; other properties are those of device={base}")
     elif written is not None:
         least = f"{written.value / 1e6:,.0f} MB/s or more"
-        notes.append(f"device: {drive} of the catalogue; the log shows only that the real one can write {least}")
+        notes.append(f"device: {drive} (device={base}); the LOG shows only that the real drive writes {least}")
     if not reading.option("use_direct_reads"):
         largest = max((row["bytes"] or 0 for row in reading.summary["levels"]), default=0) * 10 // 9
         live = reading.summary.get("live_bytes") or largest
         if live:
             device["page_cache"] = math.ceil(_CACHE * live / 2**30) * 2**30
-            notes.append("device.page_cache: reads are buffered; memory for twice the store is assumed")
+            notes.append("device.page_cache: reads are buffered; a page cache of twice the size of the store is assumed")
     return device
 
 
@@ -232,14 +232,14 @@ def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
     sources = {estimate.name: estimate.basis for estimate in rates.estimates}
     if base == "hdd" and "write_bandwidth" in device and "read_bandwidth" not in device:
         device["read_bandwidth"] = device["write_bandwidth"]
-        sources["hdd.read_bandwidth"] = "assumption: as it writes"
+        sources["hdd.read_bandwidth"] = "assumption: equal to write_bandwidth"
     head = {"version": 1, "description": f"the machine that wrote {reading.path.name}"}
     return SetText(
         about=("Written by: lsmlab import",),
         head=yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=1000).splitlines(),
         host=host, devices={base: device} if device else {}, host_errors=host_errors,
         device_errors={base: device_errors} if device_errors else {},
-        errors_from="between jobs or stretches of this one LOG; none where it does not tell how sure a constant is",
+        errors_from="from the spread between jobs or periods of this LOG; none for constants without such a spread",
         sources=sources,
     )  # fmt: skip
 

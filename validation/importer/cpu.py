@@ -64,7 +64,7 @@ def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
     if compaction is None or found.estimates:
         return found
     scale = compaction.value / _DEFAULT_HOST.compaction_record
-    basis = "assumed: the usual cost times the factor of compactions, as the log does not time the CPU of flushes"
+    basis = "assumed: the default cost times the factor of compactions, as the LOG does not contain the CPU time of flushes"
     one = job_costs.flush_cpu(_DEFAULT_HOST, entries_in=1.0, entries_out=1.0, raw_bytes=1.0)
     usual = _defaults([one])
     return found + Estimates(tuple(Estimate(key, value * scale, None, "s", "assumed", basis) for key, value in usual.items()))
@@ -109,8 +109,8 @@ def _estimates(measured: Measured, words: str, instead: str = "") -> Estimates:
     `words`: name of the jobs for notes. `instead`: addition to the note about too few jobs.
     """
     if len(measured) < _FEWEST_JOBS:
-        number = len(measured) or "none"
-        note = f"CPU of {words}: the log tells it for {number} of them; that of host=default is taken{instead}"
+        number = f"only {len(measured)}" if measured else "none"
+        note = f"CPU of {words}: the LOG contains it for {number} of them; that of host=default is used{instead}"
         return Estimates(notes=(note,))
     usual = _defaults([cost for cost, _ in measured])
     columns, fixed_s = design([(cost, _DEFAULT_HOST) for cost, _ in measured], list(usual))
@@ -120,7 +120,7 @@ def _estimates(measured: Measured, words: str, instead: str = "") -> Estimates:
     if fitted is None:
         scale, error = _factor(table @ np.array(list(usual.values())), cpu_s)
         fitted = np.array([value * scale for value in usual.values()]), np.array([value * error for value in usual.values()])
-        basis += "; entries of one size do not tell cost per entry from cost per byte: both are the usual ones times one factor"
+        basis += "; entries of one size do not separate cost per entry and per byte: both are the defaults times one factor"
     rows = zip(usual, *(array.tolist() for array in fitted), strict=True)
     return Estimates(tuple(Estimate(key, value, error, "s", "estimate", basis) for key, value, error in rows))
 

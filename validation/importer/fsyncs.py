@@ -43,7 +43,7 @@ def small_fsync(observation: Observation, _: Earlier) -> Estimates:
     halves = [[(job.end_s - job.files[-1][0]) / 2.0 for job in part] for part in _blocks(flushes)]
     commits = [np.quantile(half, _COMMIT_QUANTILE) for half in halves]
     commit_s = job_records.commit_s(observation.jobs, _COMMIT_QUANTILE)
-    basis = f"half the time from a flush's file to its commit, tenth percentile of {len(flushes):,} flushes"
+    basis = f"half the time from a flush's file to its commit, P10 of {len(flushes):,} flushes"
     error = float(np.std(commits, ddof=1) / np.sqrt(len(commits)))
     return Estimates((Estimate("device.fsync_latency", commit_s, error, "s", "estimate", basis),))
 
@@ -58,7 +58,7 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     parts = np.array_split(np.arange(len(periods)), min(_BLOCKS, len(periods)))
     left_out = [job_records.bandwidth(np.delete(periods, part, axis=0), small.value) for part in parts]
     error = float(job_records.left_out_error(np.array(left_out)))
-    basis = f"bytes per time with an fsync in progress, {len(periods):,} periods; errors from leaving out a tenth in turn"
+    basis = f"bytes per second with an fsync in progress, {len(periods):,} periods; error: jackknife, {len(parts)} blocks"
     kind = "estimate" if error < _LARGEST_ERROR * rate else "lower_bound"
     return Estimates((Estimate("device.write_bandwidth", rate, error, "B/s", kind, basis),))
 

@@ -47,7 +47,7 @@ def job_start(observation: Observation, _: Earlier) -> Estimates:
     if len(rows) < _FEWEST:
         return Estimates()
     table, seconds = _system([(start_of_job() + deletions(0.0, size), s) for size, s in rows], _START)
-    basis = f"from the end of a compaction to the next of its thread, {len(rows):,} times, by what the thread deletes meanwhile"
+    basis = f"time between consecutive compactions of a thread, {len(rows):,} times, by the bytes deleted in between"
     per_byte_s = float(linear(table, seconds)[1])
     at_once_s = max(_SHORTEST_S, float(np.quantile(seconds - per_byte_s * table[:, 1], _GAP_QUANTILE)))
     found = [Estimate("host.job_start", at_once_s, None, "s", "estimate", basis)]
@@ -91,12 +91,15 @@ def file_overhead(observation: Observation, _: Earlier) -> Estimates:
     files = table[:, 1]
     if files.max() < 2 * files.min():
         per_file_s = min(Host().file_overhead, float(np.median(seconds / files)))
-        basis = "at most: all of the time from a merge's last file to its commit, as all merges write as many files"
+        basis = (
+            "upper bound: the whole time from a compaction's last file to its commit, as all compactions write the same "
+            "number of files"
+        )
         return Estimates((Estimate("host.file_overhead", per_file_s, None, "s", "assumed", basis),))
     parts = np.array_split(np.arange(len(files)), min(_BLOCKS, len(files)))
     left_out = [linear(np.delete(table, p, axis=0), np.delete(seconds, p))[1] for p in parts]
     error = float(left_out_error(np.array(left_out)))
-    basis = f"from the last file of {len(files):,} merges to their commit, by number of files"
+    basis = f"time from the last file of {len(files):,} compactions to their commit, by number of files"
     per_file_s = float(linear(table, seconds)[1])
     per_file_s = per_file_s if per_file_s > _LEAST_S else 0.0
     return Estimates((Estimate("host.file_overhead", per_file_s, error, "s", "estimate", basis),))

@@ -38,13 +38,13 @@ def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
     load: dict[str, Any] = {}
     if len(workload.seconds) < 2:
         notes.append(
-            "workload: the log does not tell how many writes came when; set workload.rate and workload.duration"
+            "workload: the LOG does not contain the rate of writes; set workload.rate and workload.duration"
         )
     if workload.key_bytes is not None and workload.value_bytes is not None:
         load |= {"key_size": round(workload.key_bytes, 2), "value_size": round(workload.value_bytes, 2)}
     else:
         notes.append(
-            "workload: the log does not tell how large entries are; set workload.key_size and workload.value_size"
+            "workload: the LOG does not contain the size of entries; set workload.key_size and workload.value_size"
         )
     load |= _mix(workload)
     load |= _key_space(workload)
@@ -53,7 +53,7 @@ def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
     if workload.threads is not None:
         load["threads"] = max(1, workload.threads)
     if not workload.reads and workload.writes:
-        notes.append("workload: a LOG without RocksDB's tickers does not tell reads; none are simulated")
+        notes.append("workload: without RocksDB's tickers the LOG has no number of reads; none are simulated")
     return load
 
 
@@ -73,11 +73,11 @@ def _families(workload: InferredWorkload, load: Mapping[str, Any], notes: list[s
             keys["num"] = space["num"]
             if bool(space["preload"]) != bool(load["preload"]):
                 notes.append(
-                    f"workload.families.{name}: the share of keys that exist at the start is that of the whole workload, "
-                    f"{load['preload']:g}; the log shows {space['preload']:g} for this family"
+                    f"workload.families.{name}: keys that exist at the start are simulated with the share of the whole workload, "
+                    f"{load['preload']:g}; the LOG shows {space['preload']:g} for this family"
                 )
     if workload.reads:
-        notes.append("workload.families: the log does not show which families were read; reads have the shares of the writes")
+        notes.append("workload.families: the LOG has no reads by family; they are divided in proportion to the writes")
     return loads
 
 

@@ -158,12 +158,12 @@ def _file_families(path: Path) -> dict[str, OptionsFile]:
 def _header(text: str, busiest: str, log: RocksDbLog, notes: list[str]) -> dict[str, OptionsFile]:
     """Read the options of all column families in the LOG's header. Damaged lines are left out, counted and noted."""
     if not log.options:
-        notes.append("the log has no options (it begins after the store's open): give the OPTIONS file as well")
+        notes.append("the LOG contains no options (it begins after the store's open): give the OPTIONS file as well")
         return {}
     header = _Header(text)
     first = header.options(DEFAULT_FAMILY) or header.options(busiest)
     if first is None:
-        notes.append("the options in the log's header cannot be read: give the OPTIONS file as well")
+        notes.append("the options in the LOG's header cannot be read: give the OPTIONS file as well")
         log.troubles["unreadable_options"] += 1
         return {}
     read = {name: first if name == first.column_family else header.options(name) for name in first.families}
@@ -222,8 +222,8 @@ def _report(path: Path | None, found: Reading) -> tuple[Floats, Floats] | None:
     in_memory = _MEMTABLES * max((job.entries_in for job in flushes), default=0)
     if any(abs(operations - n) > _OTHER_RUN * n + in_memory for n in (by_then, in_all) if n):
         found.notes.append(
-            f"{path.name} is not used: it counts {operations:,.0f} operations in {end_s:,.0f} s, in which the log's flushes took "
-            f"{by_then:,} entries ({in_all:,} in all), so it belongs to another run or benchmark, or counts reads as well"
+            f"{path.name} is not used: it has {operations:,.0f} operations in {end_s:,.0f} s, but the LOG's flushes wrote "
+            f"{by_then:,} entries in this time ({in_all:,} in all): it is from another run or benchmark, or includes reads"
         )
         return None
     return starts, rates

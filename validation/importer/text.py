@@ -156,7 +156,7 @@ def _whole(found: Mapping[str, Any]) -> list[str]:
     """Return lines that list reading errors and gaps, or one line that says there are none."""
     entries = [*found["troubles"], *found["problems"]]
     if not entries:
-        return [f"All {found['lines']:,} lines were read, and nothing is missing from them."]
+        return [f"All {found['lines']:,} lines were read. No gaps or contradictions were found."]
     lines = ["Incomplete or contradictory input:"]
     for entry in entries:
         lines += textwrap.wrap(

@@ -58,7 +58,7 @@ def throughput(observation: Observation, earlier: Earlier) -> Estimates:
     reading = observation.reading
     jobs = [j for j in reading.jobs.done("flush", "compaction") if j.write_bytes]
     if not jobs:
-        return Estimates(notes=("device: no flush or compaction in the log tells its speed",))
+        return Estimates(notes=("device: the LOG contains no flush or compaction from which to infer its speed",))
     start, end = job_spans(jobs, reading)
     edges = grid(float(end.max()))
     busy = spread(start, end, end - start, edges) / edges[1]  # mean number of running jobs
@@ -110,8 +110,8 @@ def _limit(means: Floats, jobs_at_work: Floats, waiting: float, burst: float | N
     if not (several and bursty and high - low <= _LARGEST_RANGE * middle):
         return None
     basis = (
-        f"upper quartile over {_WINDOW_S} s of jobs at work; 90 % of them lie within {low / 1e6:,.0f} and {high / 1e6:,.0f} MB/s:"
-        " a limit, of the device, a cgroup or a rate limiter"
+        f"upper quartile of the rates over {_WINDOW_S} s with running jobs; 90 % of the rates are between {low / 1e6:,.0f} and "
+        f"{high / 1e6:,.0f} MB/s, which shows a limit of the device, a cgroup or a rate limiter"
     )
     return Estimate("device.write_limit", upper, (high - low) / _P5_TO_P95, "B/s", "estimate", basis)
 
@@ -120,10 +120,10 @@ def _at_least(written: Floats, means: Floats) -> Estimate:
     """Return the write rate of all jobs in their fastest windows, a lower bound of device.write_bandwidth."""
     if len(means) < _FEWEST_WINDOWS:
         rate = float(written.max())
-        basis = f"fastest second; fewer than {_FEWEST_WINDOWS} stretches of {_WINDOW_S} s always had a job at work"
+        basis = f"fastest second; jobs ran without a break in fewer than {_FEWEST_WINDOWS} periods of {_WINDOW_S} s"
     else:
         rate = float(np.quantile(means, 0.95))
-        basis = f"95 % of the stretches of {_WINDOW_S} s with a job at work are below it; nothing shows a limit"
+        basis = f"P95 of the rates over {_WINDOW_S} s with running jobs; the rates show no limit"
     return Estimate("device.write_bandwidth", rate, None, "B/s", "lower_bound", basis)
 
 
@@ -139,8 +139,10 @@ def _direct(jobs: Sequence[LogJob], total: Floats, busy: Floats) -> tuple[Estima
     merges = [job for job in merges if job.cpu_s and busy_s(job) > job.cpu_s]
     waits = np.array([busy_s(job) - (job.cpu_s or 0.0) for job in merges])
     alone = sum(job.read_bytes + job.write_bytes for job in merges) / float(waits.sum()) if merges else 0.0
-    words = f"what {len(merges):,} merges" if alone > together else "95 % of the seconds: what all jobs"
-    basis = f"{words} read and wrote with direct I/O {'by their time that is not computing' if alone > together else 'together'}"
+    if alone > together:
+        basis = f"bytes read and written by {len(merges):,} compactions with direct I/O, divided by their time off the CPU"
+    else:
+        basis = "P95 over the seconds of the bytes that all jobs together read and wrote with direct I/O"
     names = ("device.write_bandwidth", "device.read_bandwidth")
     return tuple(Estimate(name, max(alone, together), None, "B/s", "estimate", basis) for name in names)
 
@@ -148,5 +150,5 @@ def _direct(jobs: Sequence[LogJob], total: Floats, busy: Floats) -> tuple[Estima
 def _reads(read: Floats, busy: Floats) -> Estimate:
     working = busy >= 0.95
     rate = float(np.quantile(read[working], 0.95)) if working.any() else float(read.max())
-    basis = "95 % of the seconds: inputs of compactions, from the device or the page cache, which the log cannot tell apart"
+    basis = "P95 over the seconds of the bytes that compactions read, from the device or the page cache"
     return Estimate("device.read_bandwidth", rate, None, "B/s", "lower_bound", basis)

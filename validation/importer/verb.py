@@ -69,7 +69,7 @@ def import_log(argv: list[str]) -> int:
 
 def _what_next(commands: dict[str, str], experiment: str) -> str:
     """Return text with the commands of both simulations; first the one that repeats the real load."""
-    words = {NAME: "with the load that it took", FULL_SPEED: "with clients as fast as it lets them"}
+    words = {NAME: "with the load that the store accepted", FULL_SPEED: "with clients at full speed"}
     other = next(name for name in commands if name != experiment)
     return f"Simulate it {words[experiment]}:\n  {commands[experiment]}\nor {words[other]}:\n  {commands[other]}\n"
 

@@ -120,7 +120,7 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
     if payload:
         mean = sum(size for size, _ in payload) / sum(n for _, n in payload)
         found.key_bytes, found.value_bytes = 16.0, max(0.0, mean - 16.0)
-        found.notes.append("the files' properties are not in the log: keys of 16 bytes are assumed, the rest is value")
+        found.notes.append("the LOG does not contain table properties: keys of 16 bytes are assumed, the rest is value")
 
 
 def set_rate(found: InferredWorkload, reading: Reading) -> None:
@@ -167,7 +167,7 @@ def _before(found: InferredWorkload, reading: Reading) -> None:
         table = max((f.size_bytes for f in reading.jobs.files.values()), default=0)
         found.entries_before = files * table / entry
     if files:
-        found.notes.append(f"the store held {files:,} files when the log began; their entries are estimated from sizes")
+        found.notes.append(f"the store had {files:,} files when the LOG began; their entries are estimated from sizes")
 
 
 def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) -> None:
@@ -183,7 +183,9 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
             found.pattern, found.overwrite_share = "insert", 0.0
             return
         found.keys = float(entries) if entries.isdigit() else found.writes
-        found.notes.append("the number of keys is db_bench's Entries, or the number of writes: no flush tells it")
+        found.notes.append(
+            "the number of keys is db_bench's Entries, or the number of writes: the LOG has no flushes from which to infer it"
+        )
     elif dropped >= _FEWEST_DROPS:
         found.keys = distinct_keys([n for n, _ in pairs], dropped)
         found.keys_error = 1.0 / math.sqrt(dropped)
@@ -194,7 +196,8 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
     elif found.writes:
         found.keys = max(found.stored_keys, found.writes, found.entries_before)
         found.notes.append(
-            "too few overwrites to tell the number of keys: all that the store held or was given are taken"
+            "too few overwrites to infer the number of keys: the number of writes or of the store's entries is assumed, "
+            "whichever is larger"
         )
     if found.keys is None:
         return

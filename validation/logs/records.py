@@ -243,17 +243,17 @@ class RocksDbLog:
 
 
 TROUBLES: Final = {
-    "cut_events": "events whose JSON is cut off (recovered field by field)",
-    "unreadable_events": "events of which not even the name, job or time could be recovered",
-    "unknown_events": "events of a kind that is not known",
-    "unreadable_lines": "lines that begin or end like a known message, but are damaged",
-    "unreadable_stamps": "lines whose time cannot be read, or contradicts the event's own",
-    "backward_steps": "places where time runs backwards",
-    "unreadable_rows": "rows of statistics that do not fit their header",
-    "undecodable_lines": "lines with bytes that are no text",
-    "joined_lines": "lines that hold more than one message",
-    "duplicate_lines": "lines that stand in the file twice (counted once)",
+    "cut_events": "events with truncated or damaged JSON (fields that can be read are used)",
+    "unreadable_events": "events without a readable name or job number (left out)",
+    "unknown_events": "events of an unknown kind",
+    "unreadable_lines": "damaged lines that begin or end like a known message",
+    "unreadable_stamps": "lines whose timestamp cannot be read or contradicts that of the event",
+    "backward_steps": "places where timestamps decrease",
+    "unreadable_rows": "rows of statistics that do not match the header of their table",
+    "undecodable_lines": "lines with bytes that are not text",
+    "joined_lines": "lines that contain more than one message",
+    "duplicate_lines": "lines that the file contains twice (counted once)",
     "unreadable_options": "options of the header that cannot be read (left out)",
-    "cut_input": "the file ends early (compressed data or its last line is cut off)",
+    "cut_input": "truncated file (its compressed data or its last line is incomplete)",
 }
 """Meaning of each kind that `RocksDbLog.troubles` counts."""

@@ -122,18 +122,18 @@ class LogJobs:
 
 
 PROBLEMS: Final = {
-    "missing_starts": "jobs that end without having begun",
-    "missing_ends": "jobs whose thread does something else without their end in between",
-    "unfinished": "jobs that still run when the log or the open ends",
-    "contradictions": "numbers of a job on which its event, its lines and its files disagree",
-    "unknown_numbers": "numbers of a job that are told nowhere (counted as 0)",
-    "orphan_files": "table files made by no job of the log",
-    "lsm_jumps": "commits after which the files per level are not what the jobs add up to (something is missing before them)",
+    "missing_starts": "jobs with an end but no start",
+    "missing_ends": "jobs without an end whose thread started another job",
+    "unfinished": "jobs still running at the end of the LOG or at the next open of the store",
+    "contradictions": "numbers of a job that differ between its event, its lines and its files",
+    "unknown_numbers": "numbers of a job that the LOG does not contain (counted as 0)",
+    "orphan_files": "SST files that no job in the LOG wrote",
+    "lsm_jumps": "commits whose files per level do not follow from the jobs before them (jobs are missing)",
     "table_mismatches": "statistics tables that contradict the sum of the jobs before them",
     "stall_mismatches": "stall counters that contradict the number of stall lines before them",
-    "missing_stall_lines": "moments at which a stall line is due, but none stands",
-    "no_events": "no event of a job in the file (db_bench's output has none): all numbers are those of its last statistics table",
-    "no_beginning": "the log begins after its store was opened",
-    "no_end": "the log ends before its store was closed",
+    "missing_stall_lines": "recomputed stall conditions without a stall line although L0 files or memtables are at a limit",
+    "no_events": "file without job events, such as db_bench's output (all numbers are from its last statistics table)",
+    "no_beginning": "LOG that begins after the store was opened",
+    "no_end": "LOG that ends before the store was closed",
 }
 """Meaning of each kind that `LogJobs.problems` and `check_log` count."""
