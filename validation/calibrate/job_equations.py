@@ -33,7 +33,7 @@ _SOON_S: Final = 0.05
 
 def compaction_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     """CPU time of compactions."""
-    return linear("CPU of merges", _job_cpu(runs, "compaction"), 0.15)
+    return linear("CPU of compactions", _job_cpu(runs, "compaction"), 0.15)
 
 
 def flush_cpu(runs: Sequence[RecordedRun]) -> Equation | None:

@@ -16,7 +16,8 @@ _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _NUMBERS: Final = ("cores", "core_contention", "serial", "spread", "slc_cache")
 """Ends of the names of constants without a unit."""
 
-SILENT: Final = "assumption: the runs say next to nothing; "
+_ASSUMED: Final = "assumption: "
+UNDETERMINED: Final = f"{_ASSUMED}hardly determined by the runs; "
 """Beginning of the source of a constant that the runs do not determine."""
 
 Constants = Mapping[str, float | str]
@@ -58,7 +59,7 @@ class SetText:
     def _line(self, indent: str, key: str, value: float | str, *places: str) -> str:
         names = [*(f"{place}.{key}" for place in places), key]
         source = next((self.sources[name] for name in names if name in self.sources), "fit")
-        label = "" if source.startswith(SILENT) else "source: "
+        label = "" if source.startswith(_ASSUMED) else "source: "
         return f"{indent}{key}: {quantity_text(key, value)}  # {label}{source}"
 
     def _errors(self) -> list[str]:

@@ -44,24 +44,25 @@ _SOURCES: Final = {
     "cores": "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4]",
     "job_start": "time from a flush commit to the compaction_started event that it causes, LOGs of 6.4: 0.1 ms",
     "file_overhead": "time from the last table_file_creation to compaction_finished on PM, per output file",
-    "unlink_wal_byte": 'from "Try to delete WAL files" to the next flush of the same thread, LOGs of 6.4: 16 ms per 64 MB',
-    "compaction_record": "fit to compaction_time_cpu_micros of 6.11, values of 100 and 1000 B; on PM, and of 6.4 there, to "
-    "merges' time less the copies to it",
+    "unlink_wal_byte": 'time from "Try to delete WAL files" to the next flush of the thread, LOGs of 6.4: 16 ms per 64 MB',
+    "compaction_record": "fit to compaction_time_cpu_micros of 6.11, values of 100 and 1000 B, and to the time of 6.4's "
+    "compactions on PM; on PM without the time of the copies to it",
     "compaction_byte": "as compaction_record",
-    "compaction_compare": "as compaction_record, by doublings of the merged runs beyond two",
-    "cold_start": "as compaction_record, by output files, on devices that a merge sleeps for",
-    "flush_record": "fit to flush time less fsync, 6.4 (1000 B) and 6.11 on PM (100 and 1000 B)",
+    "compaction_compare": "as compaction_record, by doublings of the sorted runs beyond two",
+    "cold_start": "as compaction_record, by number of output files, on devices where a compaction sleeps during fsyncs",
+    "flush_record": "fit to the time of flushes minus their fsyncs, 6.4 (1000 B) and 6.11 on PM (100 and 1000 B)",
     "flush_byte": "as flush_record",
-    "core_contention": "CPU per record of L0 to L1 merges in 8 and more parts against merges in one, 6.4 on PM with 2 jobs",
-    "write_op": "fit to the histograms of 6.4, writes of 1016 B below 580 us; the cost per byte cannot be told from it",
-    "sleep_penalty": "as write_op: how much slower writes are, on average, per sleep of a delayed writer",
-    "statistics_op": "as write_op: YCSB's loads kept statistics, fillrandom did not",
+    "core_contention": "CPU per record of L0 compactions with 8 or more subcompactions against those with one, 6.4 on PM "
+    "with 2 jobs",
+    "write_op": "fit to the histograms of 6.4, writes of 1016 B below 580 us; includes the cost per byte",
+    "sleep_penalty": "as write_op: mean slowdown of later writes per sleep of a delayed writer",
+    "statistics_op": "as write_op: YCSB's loads ran with statistics, fillrandom without",
     "unlink_byte": "median time between table_file_deletion events of one job",
     "fsync_latency": "half the median time from a flush file's creation to its commit (directory and manifest)",
-    "write_bandwidth": "geometric mean over sessions of bytes per time with an fsync in progress",
-    "stream_write_bandwidth": "fsyncs of flushes beside which no merge ran, 6.4 with 2 jobs",
-    "pmem.layout": "ADOC's 512 GB of PM write 2.3 GB/s; flushes' fsyncs beside 14 threads take 10 times as long as alone",
-    "hdd.read_bandwidth": "assumption: as it writes",
+    "write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress",
+    "stream_write_bandwidth": "fsyncs of flushes during which no compaction ran, 6.4 with 2 jobs",
+    "pmem.layout": "ADOC's 512 GB of PM write 2.3 GB/s; a flush's fsync takes 10 times as long beside 14 threads as alone",
+    "hdd.read_bandwidth": "assumption: equal to write_bandwidth",
     "pmem.write_bandwidth": (
         "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4], highest rate that iostat showed with 20 jobs"
     ),
@@ -73,9 +74,10 @@ _ABOUT: Final = (
 _HEAD: Final = (
     "version: 2",
     "description: 40 hardware threads, Intel Xeon Gold 6230, with its own NVMe SSD, SATA SSD, hard disk and persistent memory",
-    "provenance: job records of 18 public LOGs of RocksDB 6.4 and 6.11, 2022 (CALIBRATION in casefiles/public/cases.py)",
+    "provenance: job records of 18 public LOGs of RocksDB 6.4 and 6.11, 2022 "
+    "(CALIBRATION in validation/casefiles/public/cases.py)",
 )
-ERRORS_FROM: Final = "leaving one LOG out at a time; of bandwidths the spread between sessions"
+ERRORS_FROM: Final = "jackknife over LOGs; for devices the standard deviation between LOGs, sessions or tests"
 
 
 def sources(data: Path) -> list[fits.Source]:

@@ -205,10 +205,10 @@ _DESKTOP: Final = {
     "file_overhead": "as xeon_6230",
     "compaction_record": "fit to compaction_time_cpu_micros of the baseline runs, 100 and 1000 B",
     "compaction_byte": "as compaction_record",
-    "compaction_compare": "as compaction_record, by doublings of the merged runs beyond two",
-    "fsync_latency": "half the time from a flush file's creation to its commit, tenth percentile",
-    "write_bandwidth": "bytes per time with an fsync in progress, baseline runs",
-    "read_bandwidth": "assumption: as it writes",
+    "compaction_compare": "as compaction_record, by doublings of the sorted runs beyond two",
+    "fsync_latency": "P10 of half the time from a flush file's creation to its commit",
+    "write_bandwidth": "bytes per second with an fsync in progress, baseline runs",
+    "read_bandwidth": "assumption: equal to write_bandwidth",
 }
 _SMALL_PC: Final = {
     "cores": "AMD Ryzen 7 7840HS, 8 cores, 16 threads (the author's description of this PC)",
@@ -220,7 +220,7 @@ _SMALL_PC: Final = {
     "flush_record": "as compaction_record",
     "flush_byte": "as compaction_record",
     "write_bandwidth": "rate at which the simulated jobs of 9.8.4 write c_wgb in its uptime",
-    "slc_cache": "none: with 225 GiB the first minutes of 9.8.4 would pass without a stall, and its W-Amp be 11 % higher",
+    "slc_cache": "no SLC cache: with one of 225 GiB, 9.8.4 has no stall in its first minutes and an 11 % higher W-Amp",
 }
 
 

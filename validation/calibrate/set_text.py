@@ -9,41 +9,41 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.validation.calibrate.fit import Calibration
-from lsmlab.validation.calibrate.parameter_file import SILENT, SetText, quantity_text
+from lsmlab.validation.calibrate.parameter_file import UNDETERMINED, SetText, quantity_text
 from lsmlab.validation.calibrate.solve import Solution
 
 VERSION: Final = 2
 """Version of the fitted sets; version 1 had the defaults."""
 _SOURCES: Final[Mapping[str, str]] = {
-    "host.cores": "the recordings' own note of the machine",
-    "host.core_contention": "time of jobs beyond their computing, reading and writing, by threads beside them",
-    "host.time_slice": "as core_contention, by requests after which all cores were taken",
-    "host.write_op": "time of memtables that were filled without a stall, and seconds outside stalls, per write",
+    "host.cores": "record.cores of the recorded cases",
+    "host.core_contention": "time of jobs beyond their CPU time, reads and writes, by number of concurrent threads",
+    "host.time_slice": "as core_contention, by number of requests after which all cores were in use",
+    "host.write_op": "time per write of memtables that were filled without a stall, and of the run outside stalls",
     "host.write_byte": "as write_op, by size of the value",
-    "host.wal_op": "as write_op, with the log against without",
-    "host.write_serial": "as write_op, several threads against one",
-    "host.write_spread": "histograms of writes up to 10 us, as the clock of whole microseconds shows them",
-    "host.interrupt_every": "computing of writes by those that took 22 to 170 us",
-    "host.interrupt": "mean time of writes that took 22 to 170 us",
-    "host.sleep_penalty": "as write_op, by sleeps per write",
-    "host.read_op": "CPU seconds per read and mean time of a read",
+    "host.wal_op": "as write_op, runs with a WAL against runs without",
+    "host.write_serial": "as write_op, runs with several threads against runs with one",
+    "host.write_spread": "histograms of writes up to 10 us, with the clock's rounding to whole microseconds",
+    "host.interrupt_every": "CPU time of writes divided by the number of writes of 22 to 170 us",
+    "host.interrupt": "mean time of writes of 22 to 170 us minus that of short writes",
+    "host.sleep_penalty": "as write_op, by number of sleeps per write",
+    "host.read_op": "CPU time per read and mean time of a read",
     "host.read_run": "as read_op",
-    "host.read_block": "as read_op; with direct I/O the system call is in it",
+    "host.read_block": "as read_op; includes the system call with direct I/O",
     "host.flush_record": "CPU time of flushes, by records and bytes",
     "host.flush_byte": "as flush_record",
-    "host.compaction_record": "CPU time of merges, by records, bytes and doublings of their sorted runs",
+    "host.compaction_record": "CPU time of compactions, by records, bytes and doublings of their sorted runs",
     "host.compaction_byte": "as compaction_record",
     "host.compaction_compare": "as compaction_record",
-    "host.job_start": "from the end of a job to the start of the next",
-    "host.file_overhead": "from a job's last byte to its commit, by files",
-    "host.unlink": "between two deletions of a job",
-    "host.sleep_step": "RocksDB's stall time by sleeps in the histogram",
-    "device.read_bandwidth": "reads of merges that were alone, without a cap",
-    "device.write_bandwidth": "write calls of jobs that were alone, without a cap",
+    "host.job_start": "time from the end of a job to the start of the next",
+    "host.file_overhead": "time from a job's last byte to its commit, by number of files",
+    "host.unlink": "time between two file deletions of a job",
+    "host.sleep_step": "RocksDB's stall time divided by the number of sleeps in the histogram",
+    "device.read_bandwidth": "reads of compactions that ran alone, without a cap",
+    "device.write_bandwidth": "write calls of jobs that ran alone, without a cap",
     "device.read_latency": "mean time of reads of one block",
-    "device.write_latency": "as write_bandwidth, by requests",
-    "device.fsync_latency": "from a job's last byte to its commit, whatever its files",
-    "device.throttle_io": "bytes per operation of writes, counted by the block layer, small ones of each file apart",
+    "device.write_latency": "as write_bandwidth, by number of requests",
+    "device.fsync_latency": "part of the time from a job's last byte to its commit that does not depend on the number of files",
+    "device.throttle_io": "bytes per write operation that the block layer counts, without the small writes of each file",
 }
 _WEAK: Final = 1.0
 """If the singular value of a combination of constants is below this, the priors determine it better than the data
@@ -54,10 +54,10 @@ _STRONG: Final = 0.3
 
 def parameter_text(found: Calibration, command: str) -> str:
     """Return the content of the parameter file; the same recordings give the same bytes."""
-    silent = set(found.solution.at_prior())
+    undetermined = set(found.solution.at_prior())
     fitted = {group: found.fitted(group) for group in ("host", "device")}
     errors = {
-        group: {k: found.solution.error(f"{group}.{k}") for k in values if f"{group}.{k}" not in silent}
+        group: {k: found.solution.error(f"{group}.{k}") for k in values if f"{group}.{k}" not in undetermined}
         for group, values in fitted.items()
     }
     return str(
@@ -76,8 +76,11 @@ def parameter_text(found: Calibration, command: str) -> str:
             devices={found.device: fitted["device"]},
             host_errors=errors["host"],
             device_errors={found.device: errors["device"]},
-            errors_from="clustered by run; none for constants of which the runs say next to nothing",
-            sources={name: f"{SILENT}{source}" if name in silent else source for name, source in _sources(found).items()},
+            errors_from="clustered by run; none for constants that the runs hardly determine",
+            sources={
+                name: f"{UNDETERMINED}{source}" if name in undetermined else source
+                for name, source in _sources(found).items()
+            },
         )
     )
 
@@ -99,16 +102,19 @@ def report_text(found: Calibration) -> str:
         f"{cases} {'case' if cases == 1 else 'cases'}, RocksDB {found.release}, recorded {found.recorded}", "",
         f"{'constant':<26}{'value':>12}{'error':>12}{'':>8}{'prior':>12}",
     ]  # fmt: skip
-    silent = set(solution.at_prior())
+    undetermined = set(solution.at_prior())
     for constant in solution.constants:
         key = constant.key
         error = solution.relative_errors[key]
-        note = "  stays at its prior" if key in silent else ""
+        note = "  stays at its prior" if key in undetermined else ""
         lines.append(
             f"{key:<26}{quantity_text(key, solution.values[key]):>12}{quantity_text(key, solution.error(key)):>12}"
             f"{100 * error:>6.0f} %{quantity_text(key, constant.prior):>12}{note}"
         )
-    lines += ["", f"{'equation':<28}{'values':>8}{'scatter':>9}{'bias':>7}   furthest run (both in units of the stated scatter)"]
+    lines += [
+        "",
+        f"{'equation':<28}{'values':>8}{'scatter':>9}{'bias':>7}   run with the largest bias (in units of the assumed scatter)",
+    ]
     for equation in found.equations:
         misses = solution.residuals[equation.name]
         run, far = _furthest(misses, equation.clusters)
@@ -129,9 +135,9 @@ def _furthest(misses: Any, clusters: Any) -> tuple[str, float]:
 def identifiability(solution: Solution) -> list[str]:
     """Return sentences about constants that the runs do not determine, or do not separate from each other."""
     lines = []
-    silent = solution.at_prior()
-    if silent:
-        lines.append(f"The runs do not determine {', '.join(silent)}: values and errors are those of the priors.")
+    undetermined = solution.at_prior()
+    if undetermined:
+        lines.append(f"The runs do not determine {', '.join(undetermined)}: values and errors are those of the priors.")
     for first, second, correlation in solution.alike():
         lines.append(f"The runs do not separate {first} from {second} (correlation of errors {correlation:+.2f}).")
     groups: dict[tuple[str, ...], float] = {}
@@ -150,7 +156,7 @@ def identifiability(solution: Solution) -> list[str]:
 def document(found: Calibration) -> dict[str, Any]:
     """Return the calibration as a JSON document."""
     solution = found.solution
-    silent = set(solution.at_prior())
+    undetermined = set(solution.at_prior())
     return {
         "machine": found.machine, "device": found.device, "cores": found.cores, "cases": list(found.cases),
         "runs": [run.name for run in found.runs], "release": found.release, "recorded": found.recorded,
@@ -158,7 +164,7 @@ def document(found: Calibration) -> dict[str, Any]:
         "constants": {
             c.key: {
                 "value": solution.values[c.key], "standard_error": solution.error(c.key), "prior": c.prior,
-                "prior_width": c.width, "informed": c.key not in silent,
+                "prior_width": c.width, "informed": c.key not in undetermined,
             }
             for c in solution.constants
         },
