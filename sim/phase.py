@@ -52,20 +52,20 @@ class Fills:
             for (_, family), cursor in zip(places, self.cursors, strict=True)
         ]
 
-    def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
-        """Return the distinct keys of the next `entries` writes to column family number `store`, newest version each."""
-        streams, rng = self._streams[store], self._rngs[store]
-        if self._short_lived[store]:
+    def memtable(self, family: int, entries: float) -> tuple[KeyArray, Tombstones]:
+        """Return the distinct keys of the next `entries` writes to column family number `family`, newest version each."""
+        streams, rng = self._streams[family], self._rngs[family]
+        if self._short_lived[family]:
             keys, _ = fill_together(streams, [0.5 * entries * s for s in self._shares], rng)
             return keys, np.ones(len(keys), dtype=np.bool_)
         if len(streams) == 1:
             return streams[0].fill(entries, rng)
         return fill_together(streams, [entries * s for s in self._shares], rng)
 
-    def counted(self, store: int, entries: float) -> tuple[KeyArray, Tombstones, Floats]:
+    def memtable_with_counts(self, family: int, entries: float) -> tuple[KeyArray, Tombstones, Floats]:
         """Return the same as `memtable`, and the number of writes of each key."""
-        rng, counts = self._rngs[store], [entries * s for s in self._shares]
-        parts = [stream.counted(n, rng) for stream, n in zip(self._streams[store], counts, strict=True) if n > 0]
+        rng, counts = self._rngs[family], [entries * s for s in self._shares]
+        parts = [stream.distinct_with_counts(n, rng) for stream, n in zip(self._streams[family], counts, strict=True) if n > 0]
         keys, tombstones = merge_runs([(keys, flags) for keys, flags, _ in parts])
         return keys, tombstones, sum_updates([(keys, updates) for keys, _, updates in parts])[1]
 
@@ -152,7 +152,7 @@ class Phase:
         for family in self.families:
             family.close()
 
-    def calm_down(self) -> None:
+    def run_until_idle(self) -> None:
         """Stop the clients, flush all memtables and run until no compaction is due."""
         self.clients.stop()
         for family, entries in zip(self.families, self.clients.unflushed(), strict=True):

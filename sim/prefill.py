@@ -36,7 +36,7 @@ def prefill(
     inner.preload()
     inner.run(progress)
     end_s = inner.env.now
-    inner.calm_down()
+    inner.run_until_idle()
     inner.settle()
     for family, filled in zip(phase.families, inner.families, strict=True):
         _take_over(family, filled, inner.env.now)
@@ -98,5 +98,5 @@ def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None
     """Move the tree of `filled` to `family`; file creation times count from `end_s`, the new time 0."""
     for file in filled.files():
         file.created_s -= end_s
-    filled.tree.restamp()
-    family.adopt(filled.tree)
+    filled.tree.begin_version()
+    family.start_with_tree(filled.tree)

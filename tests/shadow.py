@@ -49,7 +49,7 @@ class Shadow:
         self._written += 1
 
     def full(self, keys: KeyArray) -> None:
-        """Record the keys that a flush of a full memtable will write; others stay in memory (`memtables.kept`)."""
+        """Record the keys that a flush of a full memtable will write; others stay in memory (`memtables.kept_hot_keys`)."""
         self.memtables[id(keys)] = np.array([self.latest[key] for key in keys.tolist()])
         self._kept.append(keys)  # keeps the array alive, so that no other array gets its id
 
@@ -65,7 +65,7 @@ class Shadow:
 
     def find(self, store: ColumnFamily, key: int) -> int | None:
         """Return the version that a lookup finds: memtables, L0, then every sorted run from newest to oldest."""
-        if _position(store.memtables.kept.keys, key) is not None:
+        if _position(store.memtables.kept_hot_keys.keys, key) is not None:
             return self.latest[key]  # rewritten into the active memtable from the last full one
         for memtable in reversed(store.immutables):
             at = _position(memtable.keys, key)
@@ -121,15 +121,15 @@ def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
     shadow = Shadow()
     flush_work, compaction_work = lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work
     memtables = store.memtables
-    source, full, rest = memtables._source, memtables.full, memtables.rest
-    fill, count = source.memtable, source.counted
+    source, full, all_keys = memtables._source, memtables.full, memtables.all_keys
+    fill, count = source.memtable, source.memtable_with_counts
 
     def memtable(number: int, entries: float) -> tuple[KeyArray, Any]:
         keys, tombstones = fill(number, entries)
         shadow.wrote(keys, tombstones)
         return keys, tombstones
 
-    def counted(number: int, entries: float) -> tuple[KeyArray, Any, Any]:
+    def memtable_with_counts(number: int, entries: float) -> tuple[KeyArray, Any, Any]:
         keys, tombstones, updates = count(number, entries)
         shadow.wrote(keys, tombstones)
         return keys, tombstones, updates
@@ -141,7 +141,7 @@ def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
         return taken
 
     def emptied(entries: float) -> Any:
-        taken = rest(entries)
+        taken = all_keys(entries)
         if taken is not None:
             shadow.full(taken.keys)
         return taken
@@ -158,8 +158,8 @@ def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
         shadow.merged(pick, work.outputs)
         return work
 
-    source.memtable, source.counted = memtable, counted  # type: ignore[method-assign]
-    memtables.full, memtables.rest = filled, emptied  # type: ignore[method-assign]
+    source.memtable, source.memtable_with_counts = memtable, memtable_with_counts  # type: ignore[method-assign]
+    memtables.full, memtables.all_keys = filled, emptied  # type: ignore[method-assign]
     lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work = flush, merge
     try:
         yield shadow

@@ -317,12 +317,12 @@ def test_probability_that_no_core_is_free() -> None:
     env = simpy.Environment()
     cores = CoreStation(env, 2)
     cores.work(1.0)
-    beside_a_job = cores.taken
+    beside_a_job = cores.busy_probability
     cores.set_clients(0.7)
-    beside_both = cores.taken
+    beside_both = cores.busy_probability
     cores.work(1.0)
 
-    assert [0.0, 0.7, 1.0] == pytest.approx([beside_a_job, beside_both, cores.taken])
+    assert [0.0, 0.7, 1.0] == pytest.approx([beside_a_job, beside_both, cores.busy_probability])
 
 
 def test_a_cap_on_operations_counts_small_ones() -> None:

@@ -32,12 +32,12 @@ def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> Grou
     return group
 
 
-def times_of(wanted: float, host: Host = HOST) -> OpTimes:
-    """Return the operation times on two cores with `wanted` runnable threads."""
-    slowdown = 1.0 + host.core_contention * (min(wanted, 2.0) - 1.0)
+def times_of(runnable: float, host: Host = HOST) -> OpTimes:
+    """Return the operation times on two cores with `runnable` threads that want a core."""
+    slowdown = 1.0 + host.core_contention * (min(runnable, 2.0) - 1.0)
     cores = SimpleNamespace(
-        wanted=wanted, background=int(wanted), cores=2.0, slowdown=lambda n: 1.0 + host.core_contention * (min(n, 2.0) - 1.0),
-        share=min(1.0, 2.0 / wanted) / slowdown,
+        runnable_threads=runnable, background=int(runnable), cores=2.0,
+        slowdown=lambda n: 1.0 + host.core_contention * (min(n, 2.0) - 1.0), share=min(1.0, 2.0 / runnable) / slowdown,
     )  # fmt: skip
     machine: Any = SimpleNamespace(host=host, cores=cores)
     filling: Any = SimpleNamespace(entries=1e4)

@@ -17,7 +17,7 @@ from lsmlab.models.workloads.popularity import adjacent_blocks, scattered_blocks
 from lsmlab.models.workloads.ranks import Hotspot, PowerLaw, Zipf
 from lsmlab.models.workloads.reads import (
     Filter,
-    Searched,
+    TableClass,
     expected_block_reads,
     false_positive_rate,
     lru_hit_rate,
@@ -228,11 +228,11 @@ def test_the_kernel_reads_on_demand() -> None:
 
 def test_tables_are_opened_beyond_max_open_files() -> None:
     """No table is reopened if all fit; of one run the share that does not fit is; tables of small runs stay open."""
-    assert table_opens([Searched(900.0, 1.0), Searched(90.0, 1.0)], 990.0) == 0.0
-    assert table_opens([Searched(5000.0, 1.0)], math.inf) == 0.0
+    assert table_opens([TableClass(900.0, 1.0), TableClass(90.0, 1.0)], 990.0) == 0.0
+    assert table_opens([TableClass(5000.0, 1.0)], math.inf) == 0.0
     assert table_opens([], 990.0) == 0.0
-    assert table_opens([Searched(1980.0, 1.0)], 990.0) == pytest.approx(0.5)
-    assert table_opens([Searched(1980.0, 1.0), Searched(5.0, 1.0)], 990.0) == pytest.approx(0.5, abs=0.01)
+    assert table_opens([TableClass(1980.0, 1.0)], 990.0) == pytest.approx(0.5)
+    assert table_opens([TableClass(1980.0, 1.0), TableClass(5.0, 1.0)], 990.0) == pytest.approx(0.5, abs=0.01)
 
 
 def test_opens_agree_with_a_simulated_table_cache() -> None:
@@ -243,4 +243,4 @@ def test_opens_agree_with_a_simulated_table_cache() -> None:
 
     opens = len(levels) * (1.0 - simulated_lru(searched.tolist(), 990))
 
-    assert table_opens([Searched(float(n), 1.0) for n in levels], 990.0) == pytest.approx(opens, abs=0.02)
+    assert table_opens([TableClass(float(n), 1.0) for n in levels], 990.0) == pytest.approx(opens, abs=0.02)

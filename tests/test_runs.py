@@ -16,7 +16,7 @@ import pytest
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs import key as keys
-from lsmlab.sim.runs.batch import Job, Settings, in_order
+from lsmlab.sim.runs.batch import Job, Settings, run_in_order
 from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.local import LocalProcesses
@@ -138,7 +138,7 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
     config = compose(["device.write_cap=-5", *QUICK])
     job = Job("bad", config, Path("out/bad"))
     for _ in range(2):
-        (found,) = in_order([job], Settings(1, quiet=True))
+        (found,) = run_in_order([job], Settings(1, quiet=True))
         assert found.bad_input
     store, key = default_store(), run_key(config)
 
@@ -152,7 +152,7 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
         return simulate_task(good)
 
     monkeypatch.setattr("lsmlab.sim.runs.task.simulate_task", succeed)
-    (found,) = in_order([job], Settings(1, quiet=True))
+    (found,) = run_in_order([job], Settings(1, quiet=True))
     assert found.error is None
     assert not list(Path("out").rglob("error.txt"))
     assert not list(store.root.rglob("error.txt"))
@@ -264,7 +264,7 @@ def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str
 def test_executors_run_every_task(executor: Executor) -> None:
     """Each executor returns the results and exceptions of all tasks, and their progress."""
     shares: list[tuple[int, float]] = []
-    found = {e.task: e.found for e in executor.each(doubled, [1, 13, 2], lambda i, s: shares.append((i, s)))}
+    found = {e.task: e.found for e in executor.run_tasks(doubled, [1, 13, 2], lambda i, s: shares.append((i, s)))}
 
     assert {1: 2, 2: 4} == {task: result for task, result in found.items() if task != 13}
     assert "thirteen" == str(found[13])
@@ -272,8 +272,8 @@ def test_executors_run_every_task(executor: Executor) -> None:
 
 def test_a_dead_worker_affects_only_its_own_task(tmp_path: Path) -> None:
     """A task whose worker died is tried once more; if that worker dies too, only this task fails."""
-    again = list(LocalProcesses(2).each(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
-    found = {e.task: e.found for e in LocalProcesses(2).each(killed, [0, 1, 2, 3], lambda _i, _s: None)}
+    again = list(LocalProcesses(2).run_tasks(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
+    found = {e.task: e.found for e in LocalProcesses(2).run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
 
     assert ["done", "done"] == [e.found for e in again]
     assert [0, 2, 3] == [found[task] for task in (0, 2, 3)]

@@ -1,6 +1,6 @@
 """Core contention and waits for a core: the extra time of a thread while other threads run.
 
-`wanted` is the number of runnable threads, `cores` the number of cores; `core_contention` and `time_slice` are
+`runnable` is the number of runnable threads, `cores` the number of cores; `core_contention` and `time_slice` are
 constants of `Host`. Sources: docs/decisions/0012 and 0015; Linux kernel/sched/fair.c for time slices.
 """
 
@@ -12,40 +12,40 @@ from lsmlab.models.costs.cost import Cost, of_host
 from lsmlab.models.sums import float_sum
 
 
-def neighbours(wanted: float, cores: float) -> float:
+def concurrent_threads(runnable: float, cores: float) -> float:
     """Return the number of other threads that run at the same time as a running thread."""
-    return max(0.0, min(wanted, cores) - 1.0)
+    return max(0.0, min(runnable, cores) - 1.0)
 
 
-def slowdown(wanted: float, cores: float, core_contention: float) -> float:
+def slowdown(runnable: float, cores: float, core_contention: float) -> float:
     """Return the factor by which core contention lengthens the CPU time of a thread (1: it runs alone).
 
     Threads on other cores share the processor's clock, caches and memory with it.
     """
-    return 1.0 + core_contention * neighbours(wanted, cores)
+    return 1.0 + core_contention * concurrent_threads(runnable, cores)
 
 
-def core_share(wanted: float, cores: float, core_contention: float) -> float:
-    """Return the speed of each of the `wanted` threads, as a share of its speed when it runs alone."""
-    if wanted <= 0.0:
+def core_share(runnable: float, cores: float, core_contention: float) -> float:
+    """Return the speed of each of the `runnable` threads, as a share of its speed when it runs alone."""
+    if runnable <= 0.0:
         return 1.0
-    share = min(1.0, cores / wanted)
-    return share / slowdown(wanted, cores, core_contention) if core_contention > 0.0 else share
+    share = min(1.0, cores / runnable)
+    return share / slowdown(runnable, cores, core_contention) if core_contention > 0.0 else share
 
 
-def excess(wanted: float, cores: float) -> float:
+def excess(runnable: float, cores: float) -> float:
     """Return the time that a thread waits for a core, divided by its CPU time."""
-    return max(0.0, wanted / cores - 1.0)
+    return max(0.0, runnable / cores - 1.0)
 
 
-def mean_wait_s(wanted: float, cores: float, time_slice: float) -> float:
+def mean_wait_s(runnable: float, cores: float, time_slice: float) -> float:
     """Return the mean wait for a core in seconds: half a time slice, longer if several threads queue for each core."""
-    return 0.5 * time_slice * max(1.0, wanted / cores - 1.0)
+    return 0.5 * time_slice * max(1.0, runnable / cores - 1.0)
 
 
-def taken(wanted: float, cores: float) -> float:
-    """Return the probability that one more thread than `wanted` finds no free core."""
-    return min(1.0, max(0.0, wanted - cores + 1.0))
+def busy_probability(runnable: float, cores: float) -> float:
+    """Return the probability that one more thread than `runnable` finds no free core."""
+    return min(1.0, max(0.0, runnable - cores + 1.0))
 
 
 def wake_ups(requests: float, taken_share: float) -> Cost:
@@ -62,5 +62,5 @@ def contended(computing_s: float, threads: Sequence[tuple[float, float]], cores:
 
     `threads`: pairs of a share of the time and the number of runnable threads during it.
     """
-    mean = float_sum(share * (1.0 + excess(wanted, cores)) * neighbours(wanted, cores) for share, wanted in threads)
+    mean = float_sum(share * (1.0 + excess(runnable, cores)) * concurrent_threads(runnable, cores) for share, runnable in threads)
     return Cost(of_host(core_contention=computing_s * mean))

@@ -145,7 +145,7 @@ class Level:
                 file.busy = busy
                 self._busy_bytes += file.compensated_bytes if busy else -file.compensated_bytes
 
-    def note_links(self, i: int, j: int) -> None:
+    def update_links(self, i: int, j: int) -> None:
         """Update `links` after the files [i, j) have received slices."""
         self._links[i:j] = [len(f.slices) for f in self.files[i:j]]
 

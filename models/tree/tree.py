@@ -27,7 +27,7 @@ class Placement(Enum):
 class Tree:
     """All files of one shard.
 
-    Policies only read a tree; the simulation changes it through `mark`, `install`, `link` and `restamp`.
+    Policies only read a tree; the simulation changes it through `mark`, `install`, `link` and `begin_version`.
     """
 
     num_levels: int = 7
@@ -172,7 +172,7 @@ class Tree:
             else:
                 self._stack(level, files, placement)
         self._drop_empty_runs([level for level, _ in removed])
-        self.restamp()
+        self.begin_version()
         return self._unreferenced([f for _, files in removed for f in files])
 
     def link(self, level: int, output: int, files: Sequence[SortedFile]) -> list[tuple[SortedFile, Slice]]:
@@ -196,10 +196,10 @@ class Tree:
                     file.live_slices += 1
                     self.linked_bytes += part.size_bytes
                 start = end
-            below.note_links(i, j)
+            below.update_links(i, j)
         return links
 
-    def restamp(self) -> None:
+    def begin_version(self) -> None:
         """Begin a new version: RocksDB rebuilds the priority lists, so every pick cursor returns to the start."""
         self.version += 1
         self.cursor = [0] * self.num_levels

@@ -21,7 +21,7 @@ from lsmlab.models.workloads.choosers import (
     InsertCursor,
     SequentialKeys,
     UniformKeys,
-    counted,
+    distinct_with_counts,
 )
 from lsmlab.models.workloads.values import ValueSizes
 
@@ -140,12 +140,12 @@ class WriteStream:
             deleted = deleted[~both | (rng.random(len(deleted)) < self._deletes)]
         return merge_runs([(deleted, np.ones(len(deleted), dtype=np.bool_)), (put, None)])
 
-    def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, Tombstones, FloatArray]:
+    def distinct_with_counts(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, Tombstones, FloatArray]:
         """Return the same with the number of writes per key; 1 for all keys if the group also inserts or deletes."""
         if self._overwrites < 1.0:
             keys, tombstones = self.fill(count, rng)
             return keys, tombstones, np.ones(len(keys))
-        keys, updates = counted(self._overwritten, count, rng)
+        keys, updates = distinct_with_counts(self._overwritten, count, rng)
         return keys, None, updates
 
 

@@ -55,14 +55,14 @@ class ChooserState(Protocol):
 class CountsUpdates(Protocol):
     """State of a chooser with a skewed distribution, which counts the writes per key."""
 
-    def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
+    def distinct_with_counts(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
         """Codes as in `distinct`, and the mean number of writes to each of the keys of a code."""
 
 
-def counted(state: ChooserState, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
+def distinct_with_counts(state: ChooserState, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
     """Codes of the next `count` writes, and the number of writes per key: 1 for unskewed distributions."""
     if isinstance(state, CountsUpdates):
-        return state.counted(count, rng)
+        return state.distinct_with_counts(count, rng)
     codes = state.distinct(count, rng)
     return codes, np.ones(len(codes))
 
@@ -113,9 +113,9 @@ class HotPresence:
 
     def touched(self, count: float, rng: np.random.Generator) -> KeyArray:
         """Codes written at least once, each with probability 1 - (1 - p)^count."""
-        return self.counted(count, rng)[0]
+        return self.distinct_with_counts(count, rng)[0]
 
-    def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
+    def distinct_with_counts(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
         """Codes as in `touched`, and the mean number of writes to each, given at least one."""
         if not len(self._codes):
             return NO_KEYS, np.empty(0)

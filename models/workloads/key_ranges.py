@@ -81,7 +81,7 @@ class RangedKeys:
         """Return (ranges, seeds) of the hot keys."""
         assert self.law is not None
         seeds = self.law.heads(self.range_size(population), stride)
-        mass = self.masses(seeds, population)
+        mass = self.seed_probabilities(seeds, population)
         flat = np.argsort(-mass, axis=None, kind="stable")[: 2 * stride]
         flat = flat[mass.ravel()[flat] > 0]
         return flat // seeds, flat % seeds
@@ -106,7 +106,7 @@ class RangedKeys:
         levels: KeyArray = np.maximum(np.round(met / len(place) * size), 1.0).astype(np.int64)
         return levels
 
-    def masses(self, seeds: int, population: int) -> FloatArray:
+    def seed_probabilities(self, seeds: int, population: int) -> FloatArray:
         """Probabilities of the first `seeds` seeds of each range. Shape (ranges, seeds)."""
         assert self.law is not None
         edges = np.arange(seeds + 1, dtype=np.float64)
@@ -167,7 +167,7 @@ class _RangedState:
         if not np.isin(numbers, hot).all():
             return  # a sample without codes for these keys
         heads = int(seeds.max()) + 1
-        mass = self._chooser.masses(heads, self._population)
+        mass = self._chooser.seed_probabilities(heads, self._population)
         self._is_hot = np.zeros((len(self._chooser.shares), heads), dtype=np.bool_)
         self._is_hot[ranges, seeds] = True
         carried, where = np.unique(numbers, return_inverse=True)

@@ -36,7 +36,7 @@ PAGE_BYTES: Final = 4096.0
 """Unit to which the kernel rounds a read through the page cache at either end."""
 
 
-class Searched(NamedTuple):
+class TableClass(NamedTuple):
     """Class of similar tables, some of which a read searches."""
 
     tables: float
@@ -207,7 +207,7 @@ def read_on_demand(wanted_bytes: float) -> tuple[float, float]:
     return requests, read_bytes + (window if ahead else 0.0)
 
 
-def table_opens(searched: Sequence[Searched], open_tables: float) -> float:
+def table_opens(searched: Sequence[TableClass], open_tables: float) -> float:
     """Mean number of tables that a read must open, with an LRU cache of `open_tables`, by Che's approximation."""
     total = float_sum(part.per_read for part in searched)
     if total == 0.0 or float_sum(part.tables for part in searched) <= open_tables:

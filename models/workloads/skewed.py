@@ -102,10 +102,10 @@ class _RankedState:
             codes = np.concatenate((codes, self._hot.touched(count, rng)))
         return unique_sorted(codes)
 
-    def counted(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
+    def distinct_with_counts(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, FloatArray]:
         """Codes as in `distinct`; n draws of a group are n writes to each of its keys."""
         codes, times = np.unique(self._cold(count, rng), return_counts=True)
-        hot, updates = self._hot.counted(count, rng) if self._heads else (NO_KEYS, np.empty(0))
+        hot, updates = self._hot.distinct_with_counts(count, rng) if self._heads else (NO_KEYS, np.empty(0))
         codes, updates = np.concatenate((codes, hot)), np.concatenate((times.astype(np.float64), updates))
         order = np.argsort(codes)
         return codes[order], updates[order]

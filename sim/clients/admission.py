@@ -34,14 +34,14 @@ class Admission:
         """Sleep that the throttles asked for in the last decision; 0: derived from the delayed write rate."""
 
     @property
-    def held(self) -> bool:
+    def writes_blocked(self) -> bool:
         """Whether the journal is locked for WAL writes (`Journal.locked`) or an OPTIONS file is being written (`OptionsFile`)."""
         locked = self._journal is not None and self._journal.locked and self._shape.wal_bytes > 0.0
         return locked or any(database.options_file.holds_writers for database in self._databases)
 
-    def decide(self, held: bool) -> float:
+    def decide(self, blocked: bool) -> float:
         """Decide the writes per second that all databases together admit until the next decision."""
-        allowed, self.cause = self._allowed(held)
+        allowed, self.cause = self._allowed(blocked)
         self._each_per_s = allowed / len(self._databases)
         self._asked_sleep_s = max(database.write_controller.sleep_s for database in self._databases)
         return allowed
@@ -55,12 +55,12 @@ class Admission:
         rate = self._each_per_s * self._shape.batch_bytes
         return sleeps_at(rate, group_bytes, self._host, self._databases[0].families[0].latest_options.version)
 
-    def _allowed(self, held: bool) -> tuple[float, StallCause | None]:
+    def _allowed(self, blocked: bool) -> tuple[float, StallCause | None]:
         allowed, cause = NEVER, None
         for database in self._databases:
             if database.blocked:
                 return 0.0, database.blocked_by
-        if held:
+        if blocked:
             return 0.0, None  # RocksDB does not count this as a stall
         for database in self._databases:
             controller = database.write_controller

@@ -164,14 +164,14 @@ class ClientLoad:
 
     def _switch_full_memtables(self) -> None:
         self._planning = True  # a switch recomputes stall conditions, which would call `refresh` for each database
-        for number, entries in self._filling.switched(self._written):
+        for number, entries in self._filling.switch_full(self._written):
             self.waits.add_switch(self.env.now)
             self._switches[self.families[number].database.number].full(number, entries, self._written)
-            kept = self.families[number].memtables.kept.entries
+            kept = self.families[number].memtables.kept_hot_keys.entries
             if kept > 0.0:
-                self._filling.keep(number, kept)
+                self._filling.add_hot_keys(number, kept)
         for switches in self._bounded:
-            while switches.forced(self._written):
+            while switches.switch_if_required(self._written):
                 self.waits.add_switch(self.env.now)
         self._planning = False
 
@@ -197,8 +197,8 @@ class ClientLoad:
         now_s = self.env.now
         for group in self.groups:
             group.arrive(now_s)
-        self._times.look()
-        held = self._admission.held
+        self._times.update()
+        held = self._admission.writes_blocked
         self.waits.set_stopped(held or any(database.blocked for database in self.databases), now_s)
         for _ in range(_MOST_ITERATIONS):
             before_s = self._machine.device.grant.client_read_latency_s
@@ -220,7 +220,7 @@ class ClientLoad:
             self._note_rates()
 
     def _set_rates(self, held: bool) -> None:
-        """Set the served rate of each group for the current machine and stall state; `held`: no write is admitted."""
+        """Set the served rate of each group for the current machine and stall state; `writes_blocked`: no write is admitted."""
         for group in self.groups:
             group.capacity = self._times.capacity(group)
         allowed = self._admission.decide(held)

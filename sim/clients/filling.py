@@ -56,7 +56,7 @@ class Filling:
         pairs = zip(self._shares[:families], self._entries, strict=False)
         return max(full / share for share, full in pairs if share > 0.0)
 
-    def switched(self, written: float) -> Iterator[tuple[int, float]]:
+    def switch_full(self, written: float) -> Iterator[tuple[int, float]]:
         """Switch every memtable that is full after `written` writes; yield (family number, entries) of each."""
         tolerance = 1e-9 * max(1.0, written) + 1e-6
         while self._full_at[0][0] <= written + tolerance:
@@ -87,7 +87,7 @@ class Filling:
         """Return the number of writes per database before the active memtable of a column family was created."""
         return self._began[number]
 
-    def keep(self, number: int, entries: float) -> None:
+    def add_hot_keys(self, number: int, entries: float) -> None:
         """Count `entries` hot keys with which the new active memtable of a column family starts."""
         self._holds[number] = max(1.0, self._entries[number] - entries)
         taken = self._entries[number] - self._holds[number]

@@ -55,7 +55,7 @@ class Group:
     """Number of operations of the whole run; infinity: no limit."""
     segment: int = 0
     """Index of the next entry of `starts`."""
-    arriving: float = 0.0
+    arrival_rate_per_s: float = 0.0
     """Present arrival rate, ops/s (open loop)."""
     backlog: float = 0.0
     """Open loop: operations that have arrived and are not served."""
@@ -101,7 +101,7 @@ class Group:
             return 0.0
         if self.closed:
             return min(self.capacity, self.limit_per_s)
-        return self.capacity if self.backlog > OPS_EPSILON else min(self.arriving, self.capacity)
+        return self.capacity if self.backlog > OPS_EPSILON else min(self.arrival_rate_per_s, self.capacity)
 
     @property
     def complete(self) -> bool:
@@ -112,7 +112,7 @@ class Group:
     def arrive(self, now_s: float) -> None:
         """Set the arrival rate of the present time."""
         while self.segment < len(self.starts) and self.starts[self.segment] <= now_s + TICK_S:
-            self.arriving = self.rates[self.segment]
+            self.arrival_rate_per_s = self.rates[self.segment]
             self.segment += 1
 
     def advance(self, elapsed_s: float) -> float:
@@ -123,7 +123,7 @@ class Group:
         if not self.closed:
             used = min(1.0, self.served_rate / self.capacity)
             utilisation = self.queue.advance(elapsed_s, used, self.residual_s / self.servers)
-            self.arrived += self.arriving * elapsed_s
+            self.arrived += self.arrival_rate_per_s * elapsed_s
             self.backlog = max(0.0, self.arrived - self.served)
             if self.backlog <= self.capacity * TICK_S:
                 self.backlog = 0.0
@@ -140,8 +140,8 @@ class Group:
         if not self.closed:
             if self.segment < len(self.starts):
                 soonest_s = min(soonest_s, self.starts[self.segment] - now_s)
-            if self.backlog > OPS_EPSILON and self.served_rate > self.arriving:
-                soonest_s = min(soonest_s, self.backlog / (self.served_rate - self.arriving))
+            if self.backlog > OPS_EPSILON and self.served_rate > self.arrival_rate_per_s:
+                soonest_s = min(soonest_s, self.backlog / (self.served_rate - self.arrival_rate_per_s))
         return soonest_s
 
 

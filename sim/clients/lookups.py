@@ -14,7 +14,7 @@ from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
-from lsmlab.models.workloads.reads import Searched
+from lsmlab.models.workloads.reads import TableClass
 from lsmlab.sim.store.column_family import ColumnFamily
 from numpy.typing import NDArray
 
@@ -33,7 +33,7 @@ class Lookups:
     """Share of lookups that find the key in a memtable."""
     in_wal: float = 0.0
     """Share of lookups that find a WAL offset in an L0 file: one more read gets the value from the WAL."""
-    searched: Sequence[Searched] = ()
+    searched: Sequence[TableClass] = ()
     """Tables whose filter or index was searched."""
 
 
@@ -41,7 +41,7 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     """Look up sorted key codes in the memtables and files of a family, newest first."""
     missing = np.ones(len(codes), dtype=np.bool_)
     in_wal = 0
-    missing &= ~_contains(family.memtables.kept.keys, codes)
+    missing &= ~_contains(family.memtables.kept_hot_keys.keys, codes)
     for memtable in reversed(family.immutables):
         missing &= ~_contains(memtable.keys, codes)
     in_memory = len(codes) - int(missing.sum())
@@ -62,7 +62,7 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     n = len(codes)
     return Lookups(
         sum(count for _, count in probed) / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n,
-        [Searched(tables, count / n) for tables, count in probed if tables],
+        [TableClass(tables, count / n) for tables, count in probed if tables],
     )  # fmt: skip
 
 

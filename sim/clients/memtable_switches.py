@@ -68,7 +68,7 @@ class MemtableSwitches:
         others = (n for n in self._families if n != number) if self._database.atomic_flush else ()
         self._database.switch_memtables([own, *self._unfilled(others, written, WRITE_BUFFER_FULL)])
 
-    def forced(self, written: float) -> bool:
+    def switch_if_required(self, written: float) -> bool:
         """Switch memtables if WALs or memory ask for it; whether they did."""
         wals, reached = self._database.wals, _reached(written)
         if self._wal_bytes > 0.0 and wals.may_flush_oldest and self._total_wal_bytes(reached) >= self.wal_limit:

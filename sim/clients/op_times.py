@@ -72,13 +72,13 @@ class OpTimes:
         cost = write_cpu(shape.user_bytes, logged=logged, statistics=shape.statistics, memtable_bytes=memtable_bytes)
         return cost.seconds(self._host)
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Compute the costs of reads on the current trees; all methods use these costs until the next call."""
         if self._reads is not None:
             self._read_costs = self._reads.costs()
 
     def read_cost(self, kind: int) -> ReadCost:
-        """Return the cost of a read or scan at the last call of `look`."""
+        """Return the cost of a read or scan at the last call of `update`."""
         return self._read_costs[kind - READ]
 
     @property
@@ -152,7 +152,7 @@ class OpTimes:
     def _computing(self, cpu_s: float, group: Group) -> Parts:
         """Return the classes of operations with `cpu_s` of CPU time: uninterrupted, interrupted, and waiting for a core."""
         host, cores = self._host, self._machine.cores
-        wanted = cores.wanted
+        wanted = cores.runnable_threads
         if group.closed and group.limit_per_s < group.capacity:
             # a rate-limited closed loop runs in bursts, one per refill: during a burst all its threads are runnable
             wanted += group.spec.threads - min(group.spec.threads, group.runnable)

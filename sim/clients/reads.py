@@ -22,7 +22,7 @@ from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import (
     PAGE_BYTES,
-    Searched,
+    TableClass,
     cached_blocks,
     false_positive_rate,
     lru_hit_rate,
@@ -175,7 +175,7 @@ class TreeReads:
         touched = scan_block_reads(number, length, self.entries_per_block)
         sizes = [(run.size_bytes, run.number) for run in runs]
         requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
-        opened = self._opened(family, [Searched(run.tables, run.number) for run in runs], beyond_pages)
+        opened = self._opened(family, [TableClass(run.tables, run.number) for run in runs], beyond_pages)
         scan = ReadCost(
             cpu_s=scan_cpu(runs=number, entries=length, block_bytes=block_bytes, opens=opened.opens).seconds(host),
             device_reads=requests * miss + opened.device_reads,
@@ -189,7 +189,7 @@ class TreeReads:
         """(Requests, bytes) to read consecutive blocks of a table from the device."""
         return self._own.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
 
-    def _opened(self, family: ColumnFamily, searched: Sequence[Searched], beyond_pages: float) -> _Opened:
+    def _opened(self, family: ColumnFamily, searched: Sequence[TableClass], beyond_pages: float) -> _Opened:
         """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""
         reads = self._own.engine.table_reads
         opens = table_opens(searched, reads.open_tables)

@@ -14,7 +14,7 @@ _UTILISATIONS: Final = 20.0
 """Number of utilisation buckets between 0 and 1."""
 
 
-class Served(NamedTuple):
+class ServedOperations(NamedTuple):
     """Operations of one bucket, and the queue before the threads that served them."""
 
     operations: Unstalled
@@ -49,10 +49,10 @@ class UnstalledTally:
                 key = (kind, _bucket(mean_s), busy, residual)
                 counts[key] = counts.get(key, 0.0) + operations * share * part
 
-    def of(self, kind: int, spread: float) -> list[Served]:
+    def of(self, kind: int, spread: float) -> list[ServedOperations]:
         """Operations of a kind; `spread`: standard deviation of the logarithm of their times."""
         return [
-            Served(Unstalled(count, _time_s(mean), spread), busy / _UTILISATIONS, _time_s(residual))
+            ServedOperations(Unstalled(count, _time_s(mean), spread), busy / _UTILISATIONS, _time_s(residual))
             for (k, mean, busy, residual), count in self._counts.items()
             if k == kind
         ]

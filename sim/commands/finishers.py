@@ -18,7 +18,7 @@ COMPARISON: Final = "lsmlab.comparison_finishers"
 """Group of the entry points `(directory: Path, run_dirs: list[Path]) -> Path | None` for a comparison."""
 
 
-def wanted(config: Mapping[str, Any], *, json: bool, report: bool | None) -> bool:
+def pages_wanted(config: Mapping[str, Any], *, json: bool, report: bool | None) -> bool:
     """Return whether to draw pages: --no-report decides first, then the key `report`; if it is null, `not json`."""
     if report is not None:
         return report

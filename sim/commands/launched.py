@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.combinations import bare
+from lsmlab.sim.configuration.combinations import without_quotes
 from lsmlab.sim.configuration.compose import check, override_key
 from lsmlab.sim.configuration.old_names import new_name, rename_keys, rename_targets
 from lsmlab.sim.configuration.parameters import apply_parameters
@@ -21,7 +21,7 @@ from lsmlab.sim.runs.typed import parameters
 
 
 @dataclass(frozen=True, slots=True)
-class Launched:
+class LaunchedRun:
     """A run as Hydra's launcher passes it on."""
 
     directory: Path
@@ -34,7 +34,7 @@ class Launched:
     """The user's folders with configuration groups."""
 
 
-def run_launched(launched: Launched, *, fresh: bool) -> None:
+def run_launched(launched: LaunchedRun, *, fresh: bool) -> None:
     """Put the results of a run into its directory; if it fails, write the reason into error.txt there.
 
     The results come from the run store if it has them and `fresh` is false.
@@ -58,18 +58,18 @@ def run_launched(launched: Launched, *, fresh: bool) -> None:
             store.fail(key, f"{result.error}\n{result.trace}".rstrip())
             _fail(launched, result.error)
             return
-    choices = bare({override_key(o): o.partition("=")[2] for o in launched.overrides if "=" in o})
+    choices = without_quotes({override_key(o): o.partition("=")[2] for o in launched.overrides if "=" in o})
     about = {"name": launched.directory.name, "choices": choices, "parameters": parameters(launched.config, choices)}
     copy_run(store.root / key, launched.directory, about)
 
 
-def _fail(launched: Launched, reason: str) -> None:
+def _fail(launched: LaunchedRun, reason: str) -> None:
     for name in (ABOUT, "summary.json"):  # results of an earlier sweep in this directory
         (launched.directory / name).unlink(missing_ok=True)
     (launched.directory / ERROR).write_text(f"{reason}\n", encoding="utf-8")
 
 
-def left_by_launcher(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:
+def sweep_results(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:
     """Return the finished runs of the sweep in `root`, ordered by number, and (name, reason) of the failed runs."""
     runs = {run.name: run for run in read_runs(root)}
     finished, failures = [], []

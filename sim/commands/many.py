@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.sim.commands.arguments import Arguments
-from lsmlab.sim.results.rundir import shown
+from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.batch import Job, Outcome, Settings, outcomes
 
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C or SIGTERM."""
 
 
-def carry_out(jobs: Sequence[Job], arguments: Arguments, directory: Path, *, quiet: bool) -> list[Outcome] | None:
+def run_jobs(jobs: Sequence[Job], arguments: Arguments, directory: Path, *, quiet: bool) -> list[Outcome] | None:
     """Run all jobs through the run store and return their outcomes in the order of the jobs.
 
     After Ctrl-C or SIGTERM: print on stderr how many runs are finished and return None.
@@ -33,7 +33,7 @@ def carry_out(jobs: Sequence[Job], arguments: Arguments, directory: Path, *, qui
 
 def interrupted(done: int, total: int, directory: Path) -> str:
     """Return the message after an interruption: how many runs are finished, and how to continue."""
-    location = f" in {shown(directory)}" if done else ""
+    location = f" in {display_path(directory)}" if done else ""
     return f"\nInterrupted. {done} of {total} runs are finished{location}; the same command computes only the rest.\n"
 
 

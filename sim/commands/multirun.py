@@ -8,10 +8,10 @@ from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import Arguments
-from lsmlab.sim.commands.many import INTERRUPTED, carry_out
-from lsmlab.sim.configuration.combinations import bare, expand
+from lsmlab.sim.commands.many import INTERRUPTED, run_jobs
+from lsmlab.sim.configuration.combinations import expand, without_quotes
 from lsmlab.sim.configuration.compose import composer, override_key
-from lsmlab.sim.results.rundir import made
+from lsmlab.sim.results.rundir import make_directory
 from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.index import IndexedRun, publish
 from lsmlab.sim.runs.typed import parameters
@@ -36,11 +36,11 @@ def run_grid(arguments: Arguments, overrides: Sequence[str], root: Path) -> int:
         raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")
     as_json = arguments.json or bool(configs[0].get("json"))
     jobs = [
-        Job(str(number), config, root / str(number), bare(chosen), parameters(config, bare(chosen)))
+        Job(str(number), config, root / str(number), without_quotes(chosen), parameters(config, without_quotes(chosen)))
         for number, (config, (_, chosen)) in enumerate(zip(configs, combinations, strict=True))
     ]
-    made(root)
-    results = carry_out(jobs, arguments, root, quiet=as_json)
+    make_directory(root)
+    results = run_jobs(jobs, arguments, root, quiet=as_json)
     if results is None:
         return INTERRUPTED
     done = [o for o in results if o.error is None]

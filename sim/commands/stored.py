@@ -8,7 +8,7 @@ from pathlib import Path
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json
-from lsmlab.sim.results.rundir import shown
+from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.store import RunStore, default_store
 
 
@@ -20,14 +20,14 @@ def runs(argv: list[str]) -> int:
         raise InputError(f"{root}: no such folder; name a run store or a folder of results")
     if arguments.action == "clean":
         count = RunStore(root).clean()
-        sys.stdout.write(f"{count} unfinished runs of ended processes removed from {shown(root)}\n")
+        sys.stdout.write(f"{count} unfinished runs of ended processes removed from {display_path(root)}\n")
         return 0
     from lsmlab.sim.runs.index import INDEX, read_failures, read_runs, write_index
 
     finished = list(read_runs(root))
     if arguments.action == "rebuild":
         write_index(root / INDEX, finished)
-        sys.stdout.write(f"{shown(root / INDEX)}: {len(finished)} runs\n")
+        sys.stdout.write(f"{display_path(root / INDEX)}: {len(finished)} runs\n")
         return 0
     failures = read_failures(root)
     if arguments.json:

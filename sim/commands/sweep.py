@@ -89,7 +89,7 @@ def task(config: DictConfig) -> None:
     Bad input is written to error.txt there, and the other runs continue; `Index` reports it at the end of the sweep.
     """
     from hydra.core.hydra_config import HydraConfig
-    from lsmlab.sim.commands.launched import Launched, run_launched
+    from lsmlab.sim.commands.launched import LaunchedRun, run_launched
     from lsmlab.sim.configuration.compose import chosen_device
     from omegaconf import OmegaConf
 
@@ -97,7 +97,7 @@ def task(config: DictConfig) -> None:
     device, folders = chosen_device(hydra)
     plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
     run_launched(
-        Launched(Path(hydra.runtime.output_dir), plain, list(hydra.overrides.task), device, folders),
+        LaunchedRun(Path(hydra.runtime.output_dir), plain, list(hydra.overrides.task), device, folders),
         fresh=bool(os.environ.get(_FRESH_ENV)),
     )
 
@@ -110,11 +110,11 @@ class Index(Callback):
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Collect the results of all runs; exit with code 1 if a run failed."""
-        from lsmlab.sim.commands.launched import left_by_launcher
+        from lsmlab.sim.commands.launched import sweep_results
         from lsmlab.sim.runs.index import publish
 
         root = Path(config.hydra.sweep.dir)
-        runs, failures = left_by_launcher(root)
+        runs, failures = sweep_results(root)
         if runs:
             sys.stdout.write(publish(root, runs, as_json=bool(config.get("json"))))
             sys.stdout.flush()

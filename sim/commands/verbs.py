@@ -11,7 +11,7 @@ from typing import Any
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import Arguments, parse
-from lsmlab.sim.commands.many import INTERRUPTED, carry_out, report_failures
+from lsmlab.sim.commands.many import INTERRUPTED, report_failures, run_jobs
 from lsmlab.sim.commands.single import simulate
 from lsmlab.sim.configuration.compose import (
     Composition,
@@ -24,7 +24,7 @@ from lsmlab.sim.configuration.compose import (
 )
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import fresh, made, shown
+from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
 from lsmlab.sim.runs.batch import Job
 
 
@@ -65,7 +65,7 @@ def _single(arguments: Arguments, composition: Composition) -> int:
         sys.stdout.write(to_json(summary))
     else:
         sys.stdout.write(summary_text(summary))
-        sys.stdout.write(f"\nSaved in {shown(directory)}\n")
+        sys.stdout.write(f"\nSaved in {display_path(directory)}\n")
     sys.stdout.flush()
     return _finish(arguments, config, finishers.RUN, directory)
 
@@ -76,7 +76,7 @@ def _replicate(arguments: Arguments, composition: Composition, count: int) -> in
 
     config = composition.config
     directory, _ = _directory(arguments, composition)
-    outcomes = carry_out(seeded(config, count, directory), arguments, directory, quiet=config["json"])
+    outcomes = run_jobs(seeded(config, count, directory), arguments, directory, quiet=config["json"])
     if outcomes is None:
         return INTERRUPTED
     summaries = [o.summary for o in outcomes if o.summary is not None]
@@ -89,7 +89,7 @@ def _replicate(arguments: Arguments, composition: Composition, count: int) -> in
         sys.stdout.write(to_json(combined))
     else:
         sys.stdout.write(summary_text(combined))
-        sys.stdout.write(f"\nSaved in {shown(directory)}, one folder per seed\n")
+        sys.stdout.write(f"\nSaved in {display_path(directory)}, one folder per seed\n")
     sys.stdout.flush()
     return _finish(arguments, config, finishers.RUN, directory / outcomes[0].job.name)
 
@@ -115,7 +115,7 @@ def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
         return through_hydra(prepared, arguments.hydra_flags, fresh=arguments.fresh)
     except KeyboardInterrupt:
         finished = sum(1 for _ in root.glob("*/summary.json")) if root is not None else 0
-        location = f"{finished} runs are finished in {shown(root)}; " if root is not None else ""
+        location = f"{finished} runs are finished in {display_path(root)}; " if root is not None else ""
         sys.stderr.write(f"\nInterrupted. {location}the same command computes only the rest.\n")
         return INTERRUPTED
     except Exception as error:
@@ -139,7 +139,7 @@ def _sweep_directory(arguments: Arguments, overrides: list[str]) -> Path | None:
 
 def compare(argv: list[str]) -> int:
     """Simulate all combinations of the comma lists in the overrides, in parallel; print the results side by side."""
-    from lsmlab.sim.configuration.combinations import bare, combinations, folder_names, read_variants
+    from lsmlab.sim.configuration.combinations import combinations, folder_names, read_variants, without_quotes
     from lsmlab.sim.runs.index import IndexedRun, publish
     from lsmlab.sim.runs.typed import parameters
 
@@ -161,10 +161,10 @@ def compare(argv: list[str]) -> int:
     else:
         (directory / "variants.json").unlink(missing_ok=True)  # from an earlier comparison in the same folder
     jobs = [
-        Job(name, c.config, directory / name, bare(combination.chosen), parameters(c.config, bare(combination.chosen)))
+        Job(name, c.config, directory / name, choices := without_quotes(combination.chosen), parameters(c.config, choices))
         for name, c, combination in zip(folder_names([w.chosen for w in selected]), composed, selected, strict=True)
     ]
-    outcomes = carry_out(jobs, arguments, directory, quiet=json_wanted)
+    outcomes = run_jobs(jobs, arguments, directory, quiet=json_wanted)
     if outcomes is None:
         return INTERRUPTED
     done = [o for o in outcomes if o.error is None]
@@ -182,12 +182,12 @@ def compare(argv: list[str]) -> int:
 
 
 def _finish(arguments: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
-    if not finishers.wanted(config, json=config["json"], report=arguments.report):
+    if not finishers.pages_wanted(config, json=config["json"], report=arguments.report):
         return 0
     pages, succeeded = finishers.finish(group, *where)
     if not config["json"]:
         for page in pages:
-            sys.stdout.write(f"Report: {shown(page)}\n")
+            sys.stdout.write(f"Report: {display_path(page)}\n")
     return 0 if succeeded else 1
 
 
@@ -209,8 +209,8 @@ def _directory(arguments: Arguments, composition: Composition) -> tuple[Path, bo
         if arguments.out.exists() and not arguments.out.is_dir():
             raise InputError(f"--out {arguments.out}: this is a file; name a folder")
         existed = arguments.out.is_dir()
-        return made(arguments.out), not existed
-    return fresh(composition.directory), True
+        return make_directory(arguments.out), not existed
+    return unused_directory(composition.directory), True
 
 
 def _remove_if_empty(directory: Path, created: bool) -> None:

@@ -105,13 +105,13 @@ def folder_names(choices: Sequence[dict[str, str]]) -> list[str]:
     """Return a readable folder name per combination: names of entries, other values as key=value."""
     names: list[str] = []
     for number, chosen in enumerate(choices):
-        parts = [v if "." not in k else f"{k.rpartition('.')[2]}={v}" for k, v in bare(chosen).items()]
+        parts = [v if "." not in k else f"{k.rpartition('.')[2]}={v}" for k, v in without_quotes(chosen).items()]
         name = re.sub(r"[^\w.=+-]+", "-", "_".join(parts)).strip("-.") or f"run_{number}"
         names.append(name if name not in names else f"{name}_{number}")
     return names
 
 
-def bare(chosen: Mapping[str, str]) -> dict[str, str]:
+def without_quotes(chosen: Mapping[str, str]) -> dict[str, str]:
     """Return the choices without the quotes of the command line."""
     return {key: value.strip("'\"") for key, value in chosen.items()}
 

@@ -170,8 +170,8 @@ def prepare(overrides: Sequence[str]) -> list[str]:
     prepared = []
     for text in overrides:
         key, equals, value = text.partition("=")
-        bare = key.lstrip("+~")
-        key = key.removesuffix(bare) + new_name(bare)
+        without_quotes = key.lstrip("+~")
+        key = key.removesuffix(without_quotes) + new_name(without_quotes)
         if key == "prefill":  # a second instance of the group `workload`
             key = "workload@prefill"
         if key.lstrip("+") == "engine.version" and "'" not in value and '"' not in value:

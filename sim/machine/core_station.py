@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import simpy
-from lsmlab.models.costs.cores import core_share, taken
+from lsmlab.models.costs.cores import busy_probability, core_share
 from lsmlab.sim.machine.queues import Alarm, SharedQueue
 from lsmlab.sim.observers import Observers
 
@@ -68,14 +68,14 @@ class CoreStation:
         return len(self._queue) + self._copying
 
     @property
-    def wanted(self) -> float:
+    def runnable_threads(self) -> float:
         """Threads that want a core now."""
         return self.background + self._clients
 
     @property
-    def taken(self) -> float:
+    def busy_probability(self) -> float:
         """Probability that a further thread finds no free core."""
-        return taken(self.wanted, self.cores)
+        return busy_probability(self.runnable_threads, self.cores)
 
     def settle(self) -> None:
         """Update the counters to the present time."""
@@ -93,7 +93,7 @@ class CoreStation:
 
     def _replan(self) -> None:
         self._queue.release()
-        share = core_share(self.wanted, self.cores, self._core_contention)
+        share = core_share(self.runnable_threads, self.cores, self._core_contention)
         changed = share != self.share
         self.share = self._queue.rate = share
         self._alarm.set(self._queue.next_departure_s())

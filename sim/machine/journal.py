@@ -39,9 +39,9 @@ class Transaction:
     """Fires when the commit is on the device."""
     data: list[simpy.Event] = field(default_factory=list)
     """Writes of file data that must reach the device before the commit."""
-    held: list[simpy.Event] = field(default_factory=list)
+    pending_data: list[simpy.Event] = field(default_factory=list)
     """Writes of `data` that hold a journal handle open until they reach the device."""
-    wanted: bool = False
+    commit_requested: bool = False
     """Whether a job has asked for the commit."""
 
 
@@ -97,7 +97,7 @@ class Journal:
             written = self._device.write(portion, consumer)
             transaction = self.submitted(written)
             if portion > room:
-                transaction.held.append(written)
+                transaction.pending_data.append(written)
             yield written
             left -= portion
             if left < 1.0:
@@ -109,16 +109,16 @@ class Journal:
         yield from self._commit(self._running)
 
     def _commit(self, transaction: Transaction) -> Events:
-        if transaction.wanted:
+        if transaction.commit_requested:
             if not transaction.done.triggered:
                 yield transaction.done
             return
-        transaction.wanted = True
+        transaction.commit_requested = True
         while self._committing is not None:
             yield self._committing.done
         self._committing = transaction
         self._running = Transaction(self._env.event())
-        held = [written for written in transaction.held if not written.processed]
+        held = [written for written in transaction.pending_data if not written.processed]
         if held:
             lock = self._lock = self._env.event()
             self.lock_changed()

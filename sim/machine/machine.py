@@ -131,7 +131,7 @@ class Machine:
                 yield from self._compute(step, priority)
             if pending is not None or step.write_bytes > 0:
                 yield from self._write(step, consumer, pending)
-            if self._sleeps and (taken := self.cores.taken) > 0.0:
+            if self._sleeps and (taken := self.cores.busy_probability) > 0.0:
                 requests = step.write_bytes / BUFFER_BYTES + step.read_bytes / style.readahead_bytes
                 yield self.env.timeout(wake_ups(requests, taken).seconds(self.host))
             if step.point_reads > 0.0:

@@ -21,7 +21,7 @@ class PageCache:
         self._files: OrderedDict[int, int] = OrderedDict()
         self._used = 0
 
-    def wrote(self, file: SortedFile) -> None:
+    def add_written(self, file: SortedFile) -> None:
         """Add a file that was written through the cache."""
         self._add(file)
 

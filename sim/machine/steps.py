@@ -80,7 +80,7 @@ _ROUNDING: Final = 1e-9
 """Relative tolerance for rounding errors of float sums."""
 
 
-def with_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bool) -> list[Step]:
+def split_at_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bool) -> list[Step]:
     """Split steps so that each reads and writes at most `chunk_bytes`; a job can be halted between two steps.
 
     `whole_files`: the fsync writes a complete file at once, so only reads and CPU time are split.

@@ -32,13 +32,13 @@ def events_table(logs: Sequence[EventLog], samples: Mapping[str, KeySample]) -> 
 def _columns(log: EventLog, sample: KeySample) -> Table:
     moments = np.frombuffer(log.moments, dtype=np.float64).reshape(-1, EventLog.MOMENT_WIDTH)
     files = np.frombuffer(log.files, dtype=np.int64).reshape(-1, EventLog.FILE_WIDTH)
-    gone = np.frombuffer(log.gone, dtype=np.int64).reshape(-1, EventLog.GONE_WIDTH)
-    order = np.argsort(np.concatenate((gone[:, 0], files[:, 0])), kind="stable")
+    removals = np.frombuffer(log.removals, dtype=np.int64).reshape(-1, EventLog.REMOVAL_WIDTH)
+    order = np.argsort(np.concatenate((removals[:, 0], files[:, 0])), kind="stable")
     last_code = 2.0 * sample.population  # the code of a key is twice its position in key order (models/tree/keys.py)
 
     def column(place: int, absent: int, dtype: str) -> np.ndarray:
-        """Return column `place` of the rows of `gone` and `files` in order; `absent` for columns that `gone` lacks."""
-        head = gone[:, place] if place < EventLog.GONE_WIDTH else np.full(len(gone), absent)
+        """Return column `place` of the rows of `removals` and `files` in order; `absent` for columns that `removals` lacks."""
+        head = removals[:, place] if place < EventLog.REMOVAL_WIDTH else np.full(len(removals), absent)
         return np.concatenate((head, files[:, place]))[order].astype(dtype)
 
     moment = column(0, 0, "int64")

@@ -28,7 +28,7 @@ class RunDirectory:
         self.staging = self.target.with_name(f".{self.target.name}.partial-{os.getpid()}")
 
     def __enter__(self) -> RunDirectory:
-        made(self.staging)  # before the simulation, so that a directory that is not writable fails early
+        make_directory(self.staging)  # before the simulation, so that a directory that is not writable fails early
         return self
 
     def __exit__(
@@ -53,7 +53,7 @@ class RunDirectory:
         return self.target
 
 
-def made(directory: Path) -> Path:
+def make_directory(directory: Path) -> Path:
     """Create the directory if it does not exist and return it.
 
     Raises InputError if it cannot be created; OSError if the disk is full, which is not a fault of the input.
@@ -67,7 +67,7 @@ def made(directory: Path) -> Path:
     return directory
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return `path` relative to the working directory if it is inside that directory, else `path` unchanged."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
@@ -75,12 +75,12 @@ def shown(path: Path) -> str:
         return str(path)
 
 
-def fresh(directory: Path) -> Path:
+def unused_directory(directory: Path) -> Path:
     """Create and return `directory`, or the first of directory_2, directory_3 … that does not exist.
 
     Two runs that start in the same second therefore get different directories.
     """
-    made(directory.parent)
+    make_directory(directory.parent)
     for number in range(1, _TRIES):
         candidate = directory if number == 1 else directory.with_name(f"{directory.name}_{number}")
         try:

@@ -38,7 +38,7 @@ def spread(start: Floats, end: Floats, amount: Floats, seconds: Floats) -> Float
     return np.maximum(np.diff(total), 0.0)
 
 
-def held(times: Floats, values: Floats, at: Floats, before: float = 0.0) -> Floats:
+def step_values(times: Floats, values: Floats, at: Floats, before: float = 0.0) -> Floats:
     """Return the values of a step function at the times `at`; `before` for times before its first step."""
     index = np.searchsorted(times, at, side="right") - 1
     result: Floats = np.where(index >= 0, values[np.maximum(index, 0)], before) if len(times) else np.full(len(at), before)
@@ -159,7 +159,7 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
                 table[f"level_files_{i}"] = table[f"level_files_{i}"] + np.where(started, sizes[index, own + i], 0.0)
         activity = np.frombuffer(recorder.activity, dtype=np.float64).reshape(-1, 3)
         for column, name in ((1, "running_flushes"), (2, "running_compactions")):
-            table[name] = table[name] + held(activity[:, 0], np.cumsum(activity[:, column]), at)
+            table[name] = table[name] + step_values(activity[:, 0], np.cumsum(activity[:, column]), at)
     rate = table["delayed_rate_bytes_per_s"]
     table["delayed_rate_bytes_per_s"] = np.where(np.isinf(rate.astype(np.float64)), 0.0, rate)
     return table
@@ -180,6 +180,6 @@ def option_series(recorders: Sequence[StoreRecorder], engine: Engine, seconds: F
         for recorder in recorders:
             rows = [(at_s, float(changes[name])) for at_s, changes in recorder.options if name in changes]
             times, values = np.array(rows).reshape(-1, 2).T
-            total += held(times, values, seconds[1:], float(before))
+            total += step_values(times, values, seconds[1:], float(before))
         table[f"option_{name.replace('.', '_')}"] = total / len(recorders)
     return table

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.results.rundir import made
+from lsmlab.sim.results.rundir import make_directory
 from lsmlab.sim.runs.choice import executor
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.progress import RunProgress
-from lsmlab.sim.runs.store import ERROR, FAILED, RunStore, copy_run, default_store, key_in
+from lsmlab.sim.runs.store import ERROR, FAILED, RunStore, copy_run, default_store, key_of_folder
 from lsmlab.sim.runs.task import Attempt, Task, attempt, reason_of
 
 
@@ -89,11 +89,11 @@ def outcomes(jobs: Sequence[Job], settings: Settings, through: Executor | None =
         tasks = [Task(k, js[0].config, store.root, settings.fresh) for k, js in by_key.items() if k not in set(stored)]
         numbers = {task.key: number for number, task in enumerate(tasks)}
         chosen = through or executor(settings.processes, len(tasks))
-        with closing(chosen.each(attempt, tasks, progress.share)) as ends:
+        with closing(chosen.run_tasks(attempt, tasks, progress.share)) as ends:
             for ended in ends:
                 progress.ended(numbers[ended.task.key])
                 for job in by_key[ended.task.key]:
-                    yield _outcome(store, ended.task.key, job, ended.found)
+                    yield _outcome(store, ended.task.key, job, ended.result)
     finally:
         progress.close()
         store.clean()
@@ -106,9 +106,9 @@ def _outcome(store: RunStore, key: str, job: Job, result: Attempt | Exception) -
         return _placed(store, key, job, kept=False)
     store.fail(key, f"{result.error}\n{result.trace}".rstrip())
     if job.directory is not None:
-        if key_in(job.directory) not in (None, key):
+        if key_of_folder(job.directory) not in (None, key):
             shutil.rmtree(job.directory)  # the result of another configuration, from an earlier command
-        folder = made(_failed(job.directory))
+        folder = make_directory(_failed(job.directory))
         (folder / ERROR).write_text(f"{result.error}\n", encoding="utf-8")
     return Outcome(job, None, error=result.error, bad_input=result.bad_input)
 
@@ -128,7 +128,7 @@ def _failed(directory: Path) -> Path:
     return directory.parent / FAILED / directory.name
 
 
-def in_order(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
+def run_in_order(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
     """Run all jobs and return their outcomes in the order of the jobs."""
     by_job = {id(outcome.job): outcome for outcome in outcomes(jobs, settings)}
     return [by_job[id(job)] for job in jobs]

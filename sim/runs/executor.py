@@ -17,11 +17,11 @@ Watch = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Generic[T, R]):
+class TaskResult(Generic[T, R]):
     """A finished task with its result."""
 
     task: T
-    found: R | Exception
+    result: R | Exception
     """The result, or the exception that ended the task."""
 
 
@@ -32,7 +32,7 @@ class WorkerDiedError(RuntimeError):
 class Executor(Protocol):
     """Executor of tasks: in this process, in worker processes of this machine, or on a cluster."""
 
-    def each(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[Ended[T, R], None, None]:
+    def run_tasks(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends. Closing the iterator ends all work."""
         ...
 
@@ -41,7 +41,7 @@ class Executor(Protocol):
 class InProcess:
     """Executor that runs one task after the other in this process."""
 
-    def each(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[Ended[T, R], None, None]:
+    def run_tasks(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result, in the order of the tasks."""
         for index, task in enumerate(tasks):
 
@@ -52,4 +52,4 @@ class InProcess:
                 result: R | Exception = work(task, progress)
             except Exception as error:
                 result = error
-            yield Ended(task, result)
+            yield TaskResult(task, result)

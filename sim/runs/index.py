@@ -12,8 +12,8 @@ from typing import Any, Final
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.results.rundir import shown
-from lsmlab.sim.runs.store import ABOUT, FAILED, key_in
+from lsmlab.sim.results.rundir import display_path
+from lsmlab.sim.runs.store import ABOUT, FAILED, key_of_folder
 from lsmlab.sim.runs.typed import flat, typed_value
 
 INDEX: Final = "runs.parquet"
@@ -47,14 +47,14 @@ def publish(root: Path, runs: Sequence[IndexedRun], *, as_json: bool) -> str:
     if as_json:
         return to_json(document)
     table = f"{comparison_text([(r.label, r.summary) for r in runs])}\n" if len(runs) <= _MOST_COLUMNS else ""
-    return f"{table}Saved in {shown(root)}: one folder per run, {INDEX} lists them\n"
+    return f"{table}Saved in {display_path(root)}: one folder per run, {INDEX} lists them\n"
 
 
 def read_runs(root: Path) -> Iterator[IndexedRun]:
     """Yield the finished runs in and below a folder of results or a run store, shorter names first, then by name."""
     for path in sorted(root.rglob(ABOUT), key=lambda p: (len(p.parent.name), str(p))):
         folder = path.parent
-        if key_in(folder) is None or any(part.startswith(".") or part == "staging" for part in folder.parts):
+        if key_of_folder(folder) is None or any(part.startswith(".") or part == "staging" for part in folder.parts):
             continue
         metadata = json.loads(path.read_text(encoding="utf-8"))
         summary = read_summary(folder)

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
-from lsmlab.sim.runs.executor import Ended, R, T, Watch, Work, WorkerDiedError
+from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work, WorkerDiedError
 from lsmlab.sim.runs.worker import ENDED, serve
 
 _TRIES: Final = 2
@@ -36,7 +36,7 @@ class LocalProcesses:
 
     count: int
 
-    def each(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[Ended[T, R], None, None]:
+    def run_tasks(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends; the workers end with the iterator."""
         pool = _Pool(work, tasks)
         try:
@@ -44,7 +44,7 @@ class LocalProcesses:
                 pool.start()
             while any(worker.task is not None for worker in pool.workers):
                 for index, result in pool.wait(watch):
-                    yield Ended(tasks[index], result)
+                    yield TaskResult(tasks[index], result)
         finally:
             pool.stop()
 

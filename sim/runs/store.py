@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.sim.results.jsontext import to_json
-from lsmlab.sim.results.rundir import made
+from lsmlab.sim.results.rundir import make_directory
 
 PLACE_ENV: Final = "LSMLAB_RUNS"
 """Environment variable with the path of the store; the default is ./outputs/runs."""
@@ -44,7 +44,7 @@ class RunStore:
     def find(self, key: str) -> Path | None:
         """Return the folder of a finished run; None if the store does not have it."""
         folder = self.root / key
-        return folder if key_in(folder) == key else None
+        return folder if key_of_folder(folder) == key else None
 
     def finished(self) -> Iterator[str]:
         """Yield the keys of all finished runs, unordered."""
@@ -55,7 +55,7 @@ class RunStore:
     def staging(self) -> Iterator[Path]:
         """Create a folder for the files of a run that this process writes; remove it at the end unless published."""
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        folder = made(self.root / _STAGING / name)
+        folder = make_directory(self.root / _STAGING / name)
         try:
             yield folder
         finally:
@@ -84,7 +84,7 @@ class RunStore:
 
     def fail(self, key: str, reason: str) -> None:
         """Write the reason of a failure to failed/<key>/error.txt; the next command with this run tries it again."""
-        folder = made(self.root / FAILED / key)
+        folder = make_directory(self.root / FAILED / key)
         (folder / ERROR).write_text(f"{reason}\n", encoding="utf-8")
 
     def about(self, key: str) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _link(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def key_in(folder: Path) -> str | None:
+def key_of_folder(folder: Path) -> str | None:
     """Return the key of the finished run in a folder; None if there is none, or a file is missing or cut short."""
     try:
         metadata = json.loads((folder / ABOUT).read_text(encoding="utf-8"))

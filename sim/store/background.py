@@ -113,7 +113,7 @@ class Background:
         """Return whether no job is queued, running or halted."""
         return not (self._flush_queue or self._compaction_queue or self._l0_queue or self.view.jobs)
 
-    def look(self) -> None:
+    def update_view(self) -> None:
         """Update the scheduler's view after stall conditions were recomputed."""
         view, families = self.view, self._families
         view.immutables = sum(f.stall_inputs.immutables for f in families)

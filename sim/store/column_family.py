@@ -121,7 +121,7 @@ class ColumnFamily:
 
     def flush_all(self, entries: float) -> None:
         """Flush all memtables; the active one holds `entries` (DB::Flush)."""
-        memtable = self.memtables.rest(entries)
+        memtable = self.memtables.all_keys(entries)
         if memtable is not None:
             memtable.first_wal = self.database.wals.switch_memtable(self.number, 0.0)
             self.immutables.append(memtable)
@@ -153,17 +153,17 @@ class ColumnFamily:
         self.events.loaded(float_sum(f.entries for _, files in levels for f in files))
         for _, files in levels:
             for file in files:
-                self.database.machine.cache.wrote(file)
+                self.database.machine.cache.add_written(file)
         self.install()
         self.database.background.schedule()
 
-    def adopt(self, tree: Tree) -> None:
+    def start_with_tree(self, tree: Tree) -> None:
         """Start with the tree that the prefill phase has left: no compaction is due."""
         self.tree = tree
         self.events.loaded(tree.live_entries())
         self.events.edited(opening_edit(tree, self.database.env.now))
         for file in tree.files():
-            self.database.machine.cache.wrote(file)
+            self.database.machine.cache.add_written(file)
         self.install()
         self.database.background.schedule()
 
@@ -207,7 +207,7 @@ class ColumnFamily:
         )
         before = self.throttle
         database.write_controller.recompute(self, engine.throttle, inputs)
-        database.background.look()
+        database.background.update_view()
         self.events.installed(
             database.env.now, self.tree, inputs, self.throttle, len(self.compacting.jobs), database.blocked
         )

@@ -133,7 +133,7 @@ class Database:
         in_file = any(name not in DB_OPTIONS and "." not in name for name in changes)
         self.options_file.changed(set_db_options + in_file * len(self.families))
 
-    def leave(self, view: JobView, worked: bool = True) -> None:
+    def finish_job(self, view: JobView, worked: bool = True) -> None:
         """Free the slot of a job and end the job."""
         self.background.free_slot(view)
         self.end_job(view.job, worked)
@@ -157,7 +157,7 @@ class Database:
         self.background.schedule_after(job)
         if self.blocked and not self.write_controller.stopped:
             self.blocked = False
-            self.options_file.released()
+            self.options_file.on_writers_released()
             for family in self.families:
                 family.events.writers_released(self.env.now, job if worked else -1)
             self.stall_changed()

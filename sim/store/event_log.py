@@ -31,7 +31,7 @@ class EventLog:
     Rows contain numbers only: references to `SortedFile` objects would keep their key arrays in memory.
     """
 
-    MOMENT_WIDTH, FILE_WIDTH, GONE_WIDTH = 2, 10, 4
+    MOMENT_WIDTH, FILE_WIDTH, REMOVAL_WIDTH = 2, 10, 4
 
     def __init__(self, shard: int, family: str = "default") -> None:
         self.shard = shard
@@ -40,7 +40,7 @@ class EventLog:
         """Rows of (time in s, job): one per version edit, memtable switch or aborted job."""
         self.files = array("q")
         """Rows of (moment, kind, file, from level, to level, smallest key, largest key, bytes, entries, linked to)."""
-        self.gone = array("q")
+        self.removals = array("q")
         """Rows of (moment, kind, file, from level): deleted files and inputs; an earlier row has their range and size."""
 
     def observe(self, events: StoreEvents) -> None:
@@ -66,10 +66,10 @@ class EventLog:
                  round(part.entries), target.number)
             )  # fmt: skip
         for number, level in left.items():
-            self.gone.extend((moment, EventKind.DELETE, number, level))
+            self.removals.extend((moment, EventKind.DELETE, number, level))
         for file in edit.unreferenced:
             if file.number not in removed:
-                self.gone.extend((moment, EventKind.DELETE, file.number, _NONE))
+                self.removals.extend((moment, EventKind.DELETE, file.number, _NONE))
 
     def _file(self, moment: int, kind: EventKind, file: SortedFile, source: int, level: int) -> None:
         self.files.extend(
@@ -85,7 +85,7 @@ class EventLog:
         moment = self._moment(now_s, job)
         for level, files in inputs:
             for file in files:
-                self.gone.extend((moment, EventKind.INPUT, file.number, level))
+                self.removals.extend((moment, EventKind.INPUT, file.number, level))
 
     def _moment(self, now_s: float, job: int) -> int:
         self.moments.extend((now_s, job))

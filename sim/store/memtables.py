@@ -22,10 +22,10 @@ WRITE_BUFFER_FULL, WAL_FULL, MANAGER_FULL = "Write Buffer Full", "WAL Full", "Wr
 class KeySource(Protocol):
     """Source of the keys that clients write."""
 
-    def memtable(self, store: int, entries: float) -> tuple[KeyArray, Tombstones]:
-        """Return the distinct keys of the next `entries` writes to column family number `store`, newest version each."""
+    def memtable(self, family: int, entries: float) -> tuple[KeyArray, Tombstones]:
+        """Return the distinct keys of the next `entries` writes to column family number `family`, newest version each."""
 
-    def counted(self, store: int, entries: float) -> tuple[KeyArray, Tombstones, Floats]:
+    def memtable_with_counts(self, family: int, entries: float) -> tuple[KeyArray, Tombstones, Floats]:
         """Return the same as `memtable`, and the number of writes of each key."""
 
 
@@ -50,7 +50,7 @@ class Memtable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class KeptHotKeys:
     """Hot keys that stayed in memory at the last memtable switch; the active memtable starts with them."""
 
     keys: KeyArray = field(default_factory=lambda: NO_KEYS)
@@ -66,7 +66,7 @@ class Memtables:
         self._number = number
         self._source = source
         self._sample = sample
-        self.kept = Kept()
+        self.kept_hot_keys = KeptHotKeys()
 
     def full(self, entries: float, wal_bytes: float, hot_keys: KeepsHotKeys | None) -> Memtable | None:
         """Return the memtable to flush after `entries` writes; None if all its keys stay in memory.
@@ -74,18 +74,18 @@ class Memtables:
         `hot_keys`: rule that selects the keys that stay in memory; None: no key stays. Keys that stay are written to the
         WAL again, so that the WAL of the flushed memtable can be deleted.
         """
-        if hot_keys is None and not len(self.kept.keys):
+        if hot_keys is None and not len(self.kept_hot_keys.keys):
             keys, tombstones = self._source.memtable(self._number, entries)
             return Memtable(entries, keys, tombstones, wal_bytes)
-        before = self.kept
-        new, flags, updates = self._source.counted(self._number, entries)
+        before = self.kept_hot_keys
+        new, flags, updates = self._source.memtable_with_counts(self._number, entries)
         keys, tombstones = merge_runs([(new, flags), (before.keys, before.tombstones)])
         _, updates = sum_updates([(new, updates), (before.keys, np.ones(len(before.keys)))])
         weights = np.broadcast_to(np.asarray(self._sample.weights(keys), dtype=np.float64), keys.shape)
         hot = np.zeros(len(keys), dtype=np.bool_)
         if hot_keys is not None and len(keys):
             hot = hot_keys.hot(updates, weights, entries + before.entries)
-        self.kept = Kept(keys[hot], _flags(tombstones, hot), float(weights[hot].sum()))
+        self.kept_hot_keys = KeptHotKeys(keys[hot], _flags(tombstones, hot), float(weights[hot].sum()))
         if hot.all():
             return None
         cold = ~hot
@@ -93,12 +93,12 @@ class Memtables:
         logged = wal_bytes * (1.0 + before.entries / entries)
         return Memtable(written, keys[cold], _flags(tombstones, cold), logged)
 
-    def rest(self, entries: float) -> Memtable | None:
+    def all_keys(self, entries: float) -> Memtable | None:
         """Return a memtable with all keys in memory, hot keys included; None if there are none.
 
         `entries`: in the active memtable, including the hot keys with which it started.
         """
-        before, self.kept = self.kept, Kept()
+        before, self.kept_hot_keys = self.kept_hot_keys, KeptHotKeys()
         keys, tombstones = NO_KEYS, None
         if entries - before.entries >= 1.0:
             keys, tombstones = self._source.memtable(self._number, entries - before.entries)

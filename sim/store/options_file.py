@@ -40,7 +40,7 @@ class OptionsFile:
             self.unfinished += 1
             self._env.process(self._write())
 
-    def released(self) -> None:
+    def on_writers_released(self) -> None:
         """Let waiting files be written, now that writers are released."""
         if self._released is not None:
             self._released.succeed()
@@ -56,5 +56,5 @@ class OptionsFile:
         yield from self._machine.commit()
         self.holds_writers = False
         self.unfinished -= 1
-        self.released()
+        self.on_writers_released()
         self._holding_changed()

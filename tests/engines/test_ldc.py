@@ -186,9 +186,9 @@ def test_slices_are_read_with_their_file() -> None:
     cache = PageCache(10_000)
 
     assert file.compaction_bytes == PageCache(0).missing_bytes([file]) == file.size_bytes + part.size_bytes
-    cache.wrote(file)
+    cache.add_written(file)
     assert part.size_bytes == cache.missing_bytes([file])
-    cache.wrote(part.source)
+    cache.add_written(part.source)
     assert 0 == cache.missing_bytes([file])
 
 

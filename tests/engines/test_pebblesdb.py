@@ -51,7 +51,7 @@ def settled() -> Phase:
     config = configuration(*LOAD, *PEBBLES, SLOW, "workload.num=500k")
     phase = Phase(config, np.random.SeedSequence(1).spawn(SEEDS), ())
     phase.run()
-    phase.calm_down()
+    phase.run_until_idle()
     return phase
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.cores import contended, excess, taken, wake_ups
+from lsmlab.models.costs.cores import busy_probability, contended, excess, wake_ups
 from lsmlab.models.costs.jobs import deletions as deletion_of
 from lsmlab.models.costs.jobs import file_ends, job_start
 from lsmlab.models.costs.transfers import fsyncs, reads, writes
@@ -149,7 +149,7 @@ def _contention_row(run: RecordedRun, job: Job, threads: Sequence[tuple[float, f
     computing_s = job.cpu_s * sum(share * (1.0 + excess(n, cores)) for share, n in threads)
     sleeps = job.write_bytes / WRITE_REQUEST_BYTES + job.read_bytes / READ_REQUEST_BYTES
     cost = contended(job.cpu_s, threads, cores)
-    cost += wake_ups(sleeps, sum(share * taken(n - 1.0, cores) for share, n in threads))
+    cost += wake_ups(sleeps, sum(share * busy_probability(n - 1.0, cores) for share, n in threads))
     cost += writes(job.write_bytes, math.ceil(job.write_bytes / WRITE_REQUEST_BYTES))
     cost += reads(job.read_bytes, math.ceil(job.read_bytes / READ_REQUEST_BYTES))
     return Row(cost, run.host, max(1e-4, job.wall_s - (job.sync_s or 0.0) - computing_s), run.name)

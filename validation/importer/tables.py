@@ -15,7 +15,7 @@ from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_JOBS, STATISTICS
 from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
-from lsmlab.sim.results.series import Table, held, spread
+from lsmlab.sim.results.series import Table, spread, step_values
 from lsmlab.sim.results.summary import stall_rows
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
@@ -157,7 +157,7 @@ def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> T
     table["read_bytes_client_per_s"] = np.zeros(len(edges) - 1)
     table["write_bytes_client_per_s"] = np.zeros(len(edges) - 1)
     if len(logged):
-        table["write_bytes_client_per_s"] = held(workload.seconds, logged, edges[:-1])
+        table["write_bytes_client_per_s"] = step_values(workload.seconds, logged, edges[:-1])
         table["write_bytes_client_per_s"][edges[:-1] >= workload.until_s] = 0.0
     for consumer, jobs in groups.items():
         start, end = job_spans(jobs, reading)
@@ -214,7 +214,7 @@ def _times(reading: Reading, times_us: Sequence[int]) -> Floats:
 
 
 def _column(times: Floats, values: Sequence[float | int | None], at: Floats) -> Floats:
-    return held(times, np.array(values, dtype=np.float64), at)
+    return step_values(times, np.array(values, dtype=np.float64), at)
 
 
 def _running(jobs: Sequence[LogJob], reading: Reading, at: Floats) -> Floats:

@@ -14,7 +14,7 @@ from lsmlab.models.options.values import plain
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import RunDirectory, fresh
+from lsmlab.sim.results.rundir import RunDirectory, unused_directory
 from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, write_configuration
 from lsmlab.validation.importer.estimates import Estimates
@@ -181,7 +181,7 @@ def _parser() -> LineParser:
 def _target(out: Path | None) -> Path:
     if out is None:
         now = datetime.now().astimezone()
-        return fresh(Path("outputs") / now.strftime("%Y-%m-%d") / now.strftime("%H-%M-%S"))
+        return unused_directory(Path("outputs") / now.strftime("%Y-%m-%d") / now.strftime("%H-%M-%S"))
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: this is a file; name a folder")
     return out

@@ -16,7 +16,7 @@ from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import fresh, made
+from lsmlab.sim.results.rundir import make_directory, unused_directory
 from lsmlab.validation.checkout import ENGINE_DATA, source_tree_or_error
 from lsmlab.validation.papers.document import write_document
 from lsmlab.validation.papers.released import Released, released
@@ -115,10 +115,10 @@ def _parse(argv: list[str]) -> _Given:
 def _directory(given: _Given, stack: ExitStack) -> Path:
     """Return the folder of the runs: --out, or a new folder in outputs; with only --json, a temporary folder."""
     if given.out is not None:
-        return made(given.out)
+        return make_directory(given.out)
     if given.json:
         return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lsmlab-papers-")))
-    return fresh(Path("outputs") / f"papers-{datetime.now():%Y-%m-%d_%H-%M-%S}")
+    return unused_directory(Path("outputs") / f"papers-{datetime.now():%Y-%m-%d_%H-%M-%S}")
 
 
 def _released_runs(given: _Given) -> list[Released]:

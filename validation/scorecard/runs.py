@@ -79,12 +79,12 @@ def run_cases(
 
 def _read_measured(runs: list[CaseRun], configs: Mapping[int, dict[str, Any]], processes: int) -> None:
     tasks = [_Measured(number, runs[number].case, config) for number, config in configs.items()]
-    for ended in executor(processes, len(tasks)).each(_measured, tasks, lambda _index, _share: None):
+    for ended in executor(processes, len(tasks)).run_tasks(_measured, tasks, lambda _index, _share: None):
         run = runs[ended.task.number]
-        if isinstance(ended.found, RealRun):
-            run.real = ended.found
+        if isinstance(ended.result, RealRun):
+            run.real = ended.result
         else:
-            run.error = ended.found if isinstance(ended.found, str) else reason_of(ended.found)
+            run.error = ended.result if isinstance(ended.result, str) else reason_of(ended.result)
 
 
 @dataclass(frozen=True, slots=True)

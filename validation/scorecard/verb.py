@@ -11,7 +11,7 @@ from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import fresh, made
+from lsmlab.sim.results.rundir import make_directory, unused_directory
 from lsmlab.validation.checkout import OWN_CASES, PUBLIC_DATA, source_tree_or_error
 from lsmlab.validation.scorecard.card import Scorecard
 from lsmlab.validation.scorecard.model_errors import read_model_errors, write_model_errors
@@ -143,7 +143,7 @@ def _check(given: _Given) -> None:
         source_tree_or_error("validate: --write-docs renews docs/validation.md of the source tree", "leave --write-docs out")
     check_sets(given.sets, given.public_data)
     if given.out is not None:
-        made(given.out)  # early, so that an unwritable folder is an error before the simulations
+        make_directory(given.out)  # early, so that an unwritable folder is an error before the simulations
     if given.docs and not given.public_data.is_dir():
         raise InputError(
             f"--write-docs needs the public runs: the folder {given.public_data} is missing; give it with --public-data"
@@ -153,7 +153,7 @@ def _check(given: _Given) -> None:
 def _show(card: Scorecard, given: _Given) -> int:
     document = card.document()
     if given.out is not None or not given.json:
-        directory = given.out or fresh(Path("outputs") / f"validation-{datetime.now():%Y-%m-%d_%H-%M-%S}")
+        directory = given.out or unused_directory(Path("outputs") / f"validation-{datetime.now():%Y-%m-%d_%H-%M-%S}")
         write_json(directory / "scorecard.json", document)
         write_json(directory / "curves.json", {"curves": card.curves()})
         pages, _ = finishers.finish(PAGES, directory) if given.report is not False else ([], True)

@@ -49,7 +49,7 @@ class AdocCodeTuner:
     """Number of windows with a finished flush."""
     best_speed: float = field(default=0.0, init=False)
     """F_max: highest mean flush speed of a window in MB/s since the open."""
-    unseen: list[FlushDone] = field(default_factory=list, init=False)
+    skipped_flushes: list[FlushDone] = field(default_factory=list, init=False)
     """Flushes of skipped windows; the next evaluated window counts them."""
     interval_s: float = field(init=False)
 
@@ -59,11 +59,11 @@ class AdocCodeTuner:
 
     def observe(self, interval: Interval) -> Changes:
         """Apply to each knob the last of its rules that matches; changes to the same value count as changes too."""
-        self.unseen += interval.flushes
+        self.skipped_flushes += interval.flushes
         if interval.applying:
             return {}
-        speed = mean_speed(self.unseen)
-        self.unseen.clear()
+        speed = mean_speed(self.skipped_flushes)
+        self.skipped_flushes.clear()
         if speed == 0.0:
             return {}
         self.windows += 1

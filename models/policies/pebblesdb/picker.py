@@ -251,7 +251,7 @@ class PebblesPicker:
 
     def borders(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
         """Select the guards of `level` from `keys`."""
-        return self.guards.among(keys, weight, level)
+        return self.guards.select_guards(keys, weight, level)
 
     def metadata_bytes(self, tree: Tree) -> int:
         """Memory of all guards in bytes."""

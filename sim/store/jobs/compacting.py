@@ -32,7 +32,7 @@ class Compacting:
         family, database = self._family, self._family.database
         job = self._begin(view, action, parent)
         if job is None:
-            database.leave(view, worked=False)
+            database.finish_job(view, worked=False)
             return
         if isinstance(job.pick, Compaction):
             work = job.work = compaction_work(family, job.pick)
@@ -52,7 +52,7 @@ class Compacting:
         else:
             yield from database.manifest.commit()
             self._commit_edit(job, job.pick)
-        database.leave(view)
+        database.finish_job(view)
 
     # --- start ------------------------------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class Compacting:
         for file in unreferenced:
             database.machine.deleted(file)
         for file in work.outputs:
-            database.machine.cache.wrote(file)
+            database.machine.cache.add_written(file)
         family.events.job_ended(compaction_job_record(job, pick, work, database.number, merged_s, database.env.now))
         family.install_after(job.number, job.engine)
 

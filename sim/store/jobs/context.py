@@ -47,7 +47,7 @@ class DatabaseContext(Protocol):
     def delete_wals(self) -> list[float]:
         """Delete the WALs without unflushed data of any column family. Return their sizes in bytes, oldest first."""
 
-    def leave(self, view: JobView, worked: bool = True) -> None:
+    def finish_job(self, view: JobView, worked: bool = True) -> None:
         """Free the slot of a job and end the job."""
 
 

@@ -13,7 +13,7 @@ from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import Progress
 from lsmlab.sim.store.jobs.context import JobContext
-from lsmlab.sim.store.jobs.rows import so_far
+from lsmlab.sim.store.jobs.rows import unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.records import JobRecord
@@ -56,7 +56,7 @@ class Flushing:
         threads: Sequence[Flushing] = group or (self,)
         begun = [(thread, flush) for thread in threads if (flush := thread._begin(view, parent)) is not None]
         if not begun:
-            database.leave(view, worked=False)
+            database.finish_job(view, worked=False)
             return
         for thread, flush in begun:
             yield from thread._write(view, flush)
@@ -71,7 +71,7 @@ class Flushing:
             database.memory_freed()
         for thread, flush in begun:
             yield from thread._end(view, flush)
-        database.leave(view)
+        database.finish_job(view)
 
     def _begin(self, view: JobView, parent: int) -> _Flush | None:
         """Pick the waiting memtables and compute the work of their flush; None if no memtable waits."""
@@ -144,7 +144,7 @@ class Flushing:
             if file is not None:
                 record.output_level = family.latest_options.flush_level(family.tree, file.lo, file.hi)
                 apply_edit(family, record.job, added=[(record.output_level, [file])])
-                database.machine.cache.wrote(file)
+                database.machine.cache.add_written(file)
             record.end_s = database.env.now
             family.events.job_ended(record)
             family.install_after(job, began_with or flush.engine)
@@ -156,7 +156,7 @@ class Flushing:
         for flush in self._flushes:
             merged_s = flush.record.merged_s if flush.finished else now_s
             whole = replace(flush.record, merged_s=merged_s, end_s=now_s)
-            records.append(so_far(whole, flush.progress.share_of([flush.work.steps])))
+            records.append(unfinished_record(whole, flush.progress.share_of([flush.work.steps])))
         return records
 
     def _record(self, view: JobView, parent: int, work: FlushWork, picked: list[Memtable]) -> JobRecord:

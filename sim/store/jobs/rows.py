@@ -71,12 +71,12 @@ def unfinished_compaction(job: Job, shard: int, now_s: float) -> JobRecord:
         record = compaction_job_record(job, pick, work, shard, merged_s, now_s)
         if job.view.state is not JobState.RUNNING:
             record.halted_s += now_s - job.halted_since_s
-        return so_far(record, job.progress.share_of(work.parts))
+        return unfinished_record(record, job.progress.share_of(work.parts))
     files = [f for _, group in pick.inputs for f in group]
-    return so_far(edit_record(job, pick, files, shard, now_s), 0.0)
+    return unfinished_record(edit_record(job, pick, files, shard, now_s), 0.0)
 
 
-def so_far(record: JobRecord, share: float) -> JobRecord:
+def unfinished_record(record: JobRecord, share: float) -> JobRecord:
     """Return the record of an unfinished job: `record` of the complete job, with `share` of its amounts."""
     return replace(
         record, unfinished=True, output_files=0, moved_bytes=0, read_bytes=round(share * record.read_bytes),

@@ -22,8 +22,8 @@ from lsmlab.sim.machine.steps import (
     compaction_steps,
     even_steps,
     flush_steps,
+    split_at_halts,
     with_file_ends,
-    with_halts,
     with_point_reads,
 )
 from lsmlab.sim.store.jobs.context import JobContext
@@ -59,27 +59,27 @@ class CompactionWork:
     cpu_s: float
 
 
-def flush_work(store: JobContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
+def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
     """Compute a flush to one L0 file. The flush reads overwritten entries but does not write them.
 
     See (behaviour/flush.md, Flush execution).
 
     Engines whose values stay in the WAL write keys and WAL offsets only.
     """
-    content, host = store.content, store.database.machine.host
-    in_wal = store.latest_options.values_in_wal
+    content, host = family.content, family.database.machine.host
+    in_wal = family.latest_options.values_in_wal
     stream, entries = content.offsets(keys) if in_wal else content.stream(keys, tombstones)
-    files = content.files(stream, entries, tombstones, (), store.database.file_numbers, store.database.env.now)
-    if files and store.latest_options.flush_keeps_versions:
+    files = content.files(stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now)
+    if files and family.latest_options.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
     raw = content.raw_bytes(entries_in, entries_in * _deleted_share(files))
     cpu_s = flush_cpu(
         host, entries_in=entries_in, entries_out=float(entries[-1]), raw_bytes=raw,
-        compressed_bytes=raw if store.latest_options.compressed else 0.0, file_bytes=size,
+        compressed_bytes=raw if family.latest_options.compressed else 0.0, file_bytes=size,
     ).seconds(host)  # fmt: skip
-    piece = _piece_bytes(store)
-    steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(store, 1, size, 0.0, cpu_s)
+    piece = _piece_bytes(family)
+    steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(family, 1, size, 0.0, cpu_s)
     if piece is not None:
         steps = with_file_ends(steps, [size])
     return FlushWork(files[0] if files else None, steps, cpu_s)
@@ -92,54 +92,54 @@ def _keep_versions(content: Content, file: SortedFile, entries: float, data_byte
     file.entries = entries
 
 
-def compaction_work(store: JobContext, pick: Compaction) -> CompactionWork:
+def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
     """Compute a compaction: merge the picked files, cut the outputs, and list the steps of each subcompaction."""
-    database, content, tree = store.database, store.content, store.tree
+    database, content, tree = family.database, family.content, family.tree
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
     stream, entries = content.stream(keys, tombstones)
     input_bytes = sum(f.compaction_bytes for f in inputs)
     entries_in = float_sum(f.compaction_entries for f in inputs)
-    bounds = store.latest_options.subcompaction_bounds(tree, pick, keys)
+    bounds = family.latest_options.subcompaction_bounds(tree, pick, keys)
     outputs: list[SortedFile] = []
     groups: list[list[SortedFile]] = []
     for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True):
         part = _slice(stream, start, end)
-        cuts = _cuts(store, pick, part) if len(part.keys) else ()
+        cuts = _cuts(family, pick, part) if len(part.keys) else ()
         flags = tombstones[start:end] if tombstones is not None else None
         files = content.files(
             part, entries[start : end + 1] - entries[start], flags, cuts, database.file_numbers, database.env.now
         )
         groups.append(files)
         outputs.extend(files)
-    missing = store.database.machine.cache.missing_bytes(inputs)
+    missing = family.database.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
     total = sum(f.size_bytes for f in outputs)
     slept_files = len(outputs) if database.machine.sleeps_in_fsync else 0
-    cpu_s = _compaction_cpu_s(store, pick, len(runs), entries_in, float(entries[-1]), input_bytes + total, slept_files)
+    cpu_s = _compaction_cpu_s(family, pick, len(runs), entries_in, float(entries[-1]), input_bytes + total, slept_files)
     parts = [
-        _steps(store, files, runs, share, share * missing, share * cpu_s)
+        _steps(family, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
     ]
     scheduler = database.background.scheduler
     if scheduler.preemptive:
         whole = database.machine.style.whole_files
-        parts = [with_halts(steps, scheduler.chunk_bytes, whole_files=whole) for steps in parts]
-    from_wal = _values_from_wal(store, inputs)
+        parts = [split_at_halts(steps, scheduler.chunk_bytes, whole_files=whole) for steps in parts]
+    from_wal = _values_from_wal(family, inputs)
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)
         parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, _shares(groups, total), strict=True)]
     return CompactionWork(outputs, parts, input_bytes, total, entries_in, float_sum(f.entries for f in outputs), cpu_s)
 
 
-def _values_from_wal(store: JobContext, inputs: Sequence[SortedFile]) -> float:
+def _values_from_wal(family: JobContext, inputs: Sequence[SortedFile]) -> float:
     """Return the number of values to read from WALs on the device, one read per value (TRIAD).
 
     WALs are recent, so reads hit the page cache if it has room for all WALs that L0 files refer to.
     """
     pending = [f for f in inputs if f.wal_bytes]
-    if not pending or store.database.machine.cache.room_bytes >= float_sum(f.wal_bytes for f in store.tree.l0):
+    if not pending or family.database.machine.cache.room_bytes >= float_sum(f.wal_bytes for f in family.tree.l0):
         return 0.0
     return float_sum(f.entries for f in pending)
 
@@ -163,12 +163,12 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
 
 
 def _compaction_cpu_s(
-    store: JobContext, pick: Compaction, runs: int, entries_in: float, entries_out: float, file_bytes: float,
+    family: JobContext, pick: Compaction, runs: int, entries_in: float, entries_out: float, file_bytes: float,
     slept_files: int,
 ) -> float:  # fmt: skip
-    host, engine = store.database.machine.host, store.latest_options
+    host, engine = family.database.machine.host, family.latest_options
     deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
-    raw = store.content.raw_bytes(entries_in, deletions)
+    raw = family.content.raw_bytes(entries_in, deletions)
     return compaction_cpu(
         host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, runs=runs,
         checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
@@ -176,22 +176,22 @@ def _compaction_cpu_s(
     ).seconds(host)  # fmt: skip
 
 
-def _cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
+def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
     """Return the indices of keys at which output files begin: at `Compaction.cut_keys`, and where the cutter cuts."""
     if pick.output_level == 0:
         return ()  # an L0 output is never split
     if not pick.cut_keys:
-        return _cutter_cuts(store, pick, part)
+        return _cutter_cuts(family, pick, part)
     n = len(part.keys)
     borders = sorted({i for i in part.keys.searchsorted(pick.cut_keys).tolist() if 0 < i < n})
     cuts: list[int] = []
     for start, end in zip([0, *borders], [*borders, n], strict=True):
-        cuts += [start, *(start + i for i in _cutter_cuts(store, pick, _slice(part, start, end)))]
+        cuts += [start, *(start + i for i in _cutter_cuts(family, pick, _slice(part, start, end)))]
     return cuts[1:]
 
 
-def _cutter_cuts(store: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
-    engine, tree = store.latest_options, store.tree
+def _cutter_cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
+    engine, tree = family.latest_options, family.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
     grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
     empty = np.empty(0, dtype=np.int64)
@@ -234,40 +234,40 @@ def _runs(pick: Compaction) -> list[list[int]]:
 
 
 def _steps(
-    store: JobContext, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
+    family: JobContext, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
     cpu_s: float,
 ) -> list[Step]:  # fmt: skip
     """Return the steps of one subcompaction, which reads `share` of every sorted run."""
     size = sum(f.size_bytes for f in files)
-    piece = _piece_bytes(store)
+    piece = _piece_bytes(family)
     if piece is not None:
         sizes = [[share * size for size in run] for run in runs]
-        ahead = store.database.machine.style.readahead_bytes
+        ahead = family.database.machine.style.readahead_bytes
         steps = compaction_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
         return with_file_ends(steps, [f.size_bytes for f in files])
     if size == 0:
         return [Step(read_bytes, cpu_s, 0.0)]
-    return _even_steps(store, len(files), size, read_bytes, cpu_s)
+    return _even_steps(family, len(files), size, read_bytes, cpu_s)
 
 
-def _piece_bytes(store: JobContext) -> float | None:
+def _piece_bytes(family: JobContext) -> float | None:
     """Return the bytes to write per step; None if the order of reads and writes does not change the duration of the job.
 
     The order matters with a cap or a rate limiter, unless writes overlap with computing or whole files are written by fsync.
     """
-    style = store.database.machine.style
+    style = family.database.machine.style
     if style.burst_bytes is None or style.whole_files or style.overlap_writes:
         return None
     return max(BUFFER_BYTES, style.burst_bytes / PIECES_PER_BURST)
 
 
-def _even_steps(store: JobContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
+def _even_steps(family: JobContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
     """Return equal steps: `FINE_STEPS` on a capped device, at most `COARSE_STEPS` elsewhere.
 
     With a journal, every file has the same number of steps, and its last step ends with the fsync. A step writes at least
     one buffer (1 MiB), or a whole file where files reach the device only with their fsync.
     """
-    machine = store.database.machine
+    machine = family.database.machine
     count = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
     if machine.journal is None:
         finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
