@@ -264,7 +264,7 @@ def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str
 def test_executors_run_every_task(executor: Executor) -> None:
     """Each executor returns the results and exceptions of all tasks, and their progress."""
     shares: list[tuple[int, float]] = []
-    found = {e.task: e.found for e in executor.run_tasks(doubled, [1, 13, 2], lambda i, s: shares.append((i, s)))}
+    found = {e.task: e.result for e in executor.run_tasks(doubled, [1, 13, 2], lambda i, s: shares.append((i, s)))}
 
     assert {1: 2, 2: 4} == {task: result for task, result in found.items() if task != 13}
     assert "thirteen" == str(found[13])
@@ -273,9 +273,9 @@ def test_executors_run_every_task(executor: Executor) -> None:
 def test_a_dead_worker_affects_only_its_own_task(tmp_path: Path) -> None:
     """A task whose worker died is tried once more; if that worker dies too, only this task fails."""
     again = list(LocalProcesses(2).run_tasks(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
-    found = {e.task: e.found for e in LocalProcesses(2).run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
+    found = {e.task: e.result for e in LocalProcesses(2).run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
 
-    assert ["done", "done"] == [e.found for e in again]
+    assert ["done", "done"] == [e.result for e in again]
     assert [0, 2, 3] == [found[task] for task in (0, 2, 3)]
     assert isinstance(found[1], WorkerDiedError)
     assert "SIGKILL" in str(found[1])
