@@ -21,7 +21,7 @@ from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
-from lsmlab.reports.words import DEVICE_BYTES, story
+from lsmlab.reports.words import DEVICE_BYTES, summary_sentences
 from lsmlab.validation.importer.estimates import LABELS
 
 _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}
@@ -74,8 +74,8 @@ def _subtitle(run: RunData, imported: Mapping[str, Any]) -> str:
 
 
 def _story(run: RunData) -> list[str]:
-    """Return the story of a run's page for a LOG, which contains bytes of jobs but no device requests."""
-    return [sentence.replace(DEVICE_BYTES, "Of all bytes that were read and written") for sentence in story(run)]
+    """Return the sentences of a run's page for a LOG, which contains bytes of jobs but no device requests."""
+    return [sentence.replace(DEVICE_BYTES, "Of all bytes that were read and written") for sentence in summary_sentences(run)]
 
 
 def _trust(imported: Mapping[str, Any]) -> str:

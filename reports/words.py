@@ -14,13 +14,13 @@ DEVICE_BYTES: Final = "Of all bytes that the device read and wrote"
 """Beginning of the sentence on the largest consumer of the device."""
 
 
-def story(run: RunData) -> list[str]:
+def summary_sentences(run: RunData) -> list[str]:
     """Return sentences on throughput, stalls, their chain of jobs, latency, device and amplification."""
     parts = (_speed(run), _stalls(run), _longest_chain(run), _tail(run), _device(run), _amplification(run))
     return [sentence for sentence in parts if sentence]
 
 
-def why(cause: str, run: RunData) -> str:
+def stall_reason(cause: str, run: RunData) -> str:
     """Return the reason of a stall in words, with the value of the option if the run has it."""
     l0_slow, l0_stop = run.option("level0_slowdown_writes_trigger"), run.option("level0_stop_writes_trigger")
     soft, hard = run.option("soft_pending_compaction_bytes_limit"), run.option("hard_pending_compaction_bytes_limit")
@@ -61,7 +61,7 @@ def _stalls(run: RunData) -> str:
     seconds = run.stall_seconds()
     part = seconds[cause] / sum(seconds.values())
     mostly = "because" if part > 0.999 else "mostly because" if part > 0.5 else "most often because"
-    text = f"Writes were stalled {numbers.percent(stall_share(run))} of the time, {mostly} {why(cause, run)}"
+    text = f"Writes were stalled {numbers.percent(stall_share(run))} of the time, {mostly} {stall_reason(cause, run)}"
     ranked = run.ranked_stalls()
     if len(ranked):
         first = int(ranked[0])

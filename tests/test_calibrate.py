@@ -118,7 +118,7 @@ def test_constants_without_records_are_left_out() -> None:
     found = solve(constants_for("nvme", equations), equations)
 
     assert {"host.read_op", "host.sleep_step"}.isdisjoint(found.values)
-    assert {"device.write_latency", "device.read_latency"} <= set(found.at_prior())
+    assert {"device.write_latency", "device.read_latency"} <= set(found.undetermined())
     assert "device.write_latency" in identifiability(found)[0]
 
 
@@ -131,8 +131,8 @@ def test_priors_divide_a_sum_of_constants() -> None:
 
     assert found.values["a"] == pytest.approx(2.0, rel=1e-3)
     assert found.values["b"] == pytest.approx(2.0, rel=1e-3)
-    assert [("a", "b")] == [pair[:2] for pair in found.alike()]
-    assert found.alike()[0][2] < -0.99
+    assert [("a", "b")] == [pair[:2] for pair in found.inseparable_pairs()]
+    assert found.inseparable_pairs()[0][2] < -0.99
     assert found.singular_values[-1] < 1e-6
 
 

@@ -14,7 +14,7 @@ from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.public import sources
-from lsmlab.validation.calibrate.public_fits import Source, core_contention_fit, linear, slower_than
+from lsmlab.validation.calibrate.public_fits import Source, core_contention_fit, cpu_ratio, linear
 from lsmlab.validation.calibrate.public_machines import small_pc
 from lsmlab.validation.logs.timings import job_records
 from lsmlab.validation.logs.timings.job_records import (
@@ -150,7 +150,7 @@ def test_slowdown_is_relative_to_the_fitted_costs() -> None:
     crowd = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, cpu_s=1.5 * (10.0 + 20.0 * 0.5))
     costs = {"host.compaction_record": 1.0, "host.compaction_byte": 0.0, "host.compaction_compare": 0.5}
 
-    assert 1.5 == pytest.approx(slower_than(costs, Host(), [crowd]))
+    assert 1.5 == pytest.approx(cpu_ratio(costs, Host(), [crowd]))
 
 
 def test_copies_are_not_cpu_time() -> None:

@@ -26,7 +26,7 @@ from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.timeline import MOST_POINTS, Timeline
 from lsmlab.reports.verbs import finish, report
-from lsmlab.reports.words import story
+from lsmlab.reports.words import summary_sentences
 
 sys.path.insert(0, str(Path(__file__).parent))
 from report_fixture import write_run
@@ -106,7 +106,7 @@ def test_story_names_the_dominant_stall(run: Path) -> None:
     """The sentence on stalls gives their share, the dominant cause and the longest stop."""
     data = load_run(run)
 
-    sentence = next(text for text in story(data) if text.startswith("Writes were stalled"))
+    sentence = next(text for text in summary_sentences(data) if text.startswith("Writes were stalled"))
     stops = np.array([cause.endswith("_stop") for cause in data.stalls["cause"]])
     longest = float((data.stalls["end_s"] - data.stalls["start_s"])[stops].max())
     assert numbers.percent(data.summary["stall_fraction"]) in sentence

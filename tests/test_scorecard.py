@@ -18,7 +18,7 @@ from lsmlab.sim import simulation
 from lsmlab.sim.__main__ import main
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.casefiles.curves import read_series
-from lsmlab.validation.casefiles.real import agreed_cause, means_and_ranges, real_run
+from lsmlab.validation.casefiles.real import common_dominant_cause, means_and_ranges, real_run
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
@@ -285,8 +285,8 @@ def test_repeats_with_different_dominant_causes_have_none() -> None:
     l0 = {"duration_s": 10.0, "stall_seconds.l0_slowdown": 4.0, "stall_seconds.memtable_stop": 3.0}
     memtables = {**l0, "stall_seconds.memtable_stop": 4.5}
     means = {"stall_share.l0_slowdown": 0.4, "stall_share.memtable_stop": 0.375}
-    assert "l0_slowdown" == agreed_cause(means, [l0, l0]) == agreed_cause(means, [])
-    assert agreed_cause(means, [l0, memtables]) is None
+    assert "l0_slowdown" == common_dominant_cause(means, [l0, l0]) == common_dominant_cause(means, [])
+    assert common_dominant_cause(means, [l0, memtables]) is None
 
 
 def test_replays_count_matches_and_note_unusable_folders(tmp_path: Path) -> None:
@@ -441,6 +441,6 @@ def test_trends_are_pairs_with_one_different_key(tmp_path: Path) -> None:
     numbers = {"a": (100.0, 100.0), "b": (120.0, 110.0), "c": (50.0, 140.0), "d": (101.0, 90.0)}
     rows = [Row(TEST, n, "ops_per_s", metric, real, here, None, None, 0.0, None) for n, (real, here) in numbers.items()]
     cases = [("a", ["x=1", "y=1"]), ("b", ["x=2", "y=1"]), ("c", ["x=3", "y=1"]), ("d", ["x=1", "y=2"])]
-    found = {(t.first, t.second): (t.key, t.right) for t in trends(cases, rows)}
+    found = {(t.first, t.second): (t.key, t.same_direction) for t in trends(cases, rows)}
 
     assert {("a", "b"): ("x", True), ("a", "c"): ("x", False), ("b", "c"): ("x", False)} == found

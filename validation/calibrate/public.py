@@ -158,7 +158,7 @@ def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: flo
     host.take(fits.jackknife(lambda left: fits.flush_fit(left, _HOST, core_contention), timed))
     writers = [s for s in used if s.name.startswith(("throttled", "ycsb"))]
     host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST), writers))
-    beside = writers[0].crowded(core_contention)
+    beside = writers[0].contention_factor(core_contention)
     for name in ("write_op", "statistics_op"):
         host.values[name] /= beside
         host.errors[name] /= beside

@@ -49,7 +49,7 @@ class Source:
     output: str
     """Output of db_bench."""
 
-    def crowded(self, core_contention: float) -> float:
+    def contention_factor(self, core_contention: float) -> float:
         """Return the CPU time of its threads relative to threads that run alone.
 
         The factor is 1 if the client is rate-limited: its threads rarely run at the same time.
@@ -98,7 +98,7 @@ def compaction_fit(
     for source in used:
         sleeps = source.device != SYNCHRONOUS
         times = records.compaction_times(source.log, read_byte_s, None if sleeps else copy_bytes_per_s)
-        beside = source.crowded(core_contention)
+        beside = source.contention_factor(core_contention)
         measured += [(job_cpu(job, host, len(job.files) if sleeps else 0.0), s / beside) for job, s in times]
     return solved(measured, host)
 
@@ -117,7 +117,8 @@ def stream_fit(used: Sequence[Source]) -> float:
 def flush_fit(used: Sequence[Source], host: Host, core_contention: float) -> Constants:
     """Fit the constants of a flush's CPU time."""
     times = [(s, records.flush_times(s.log, mean_sync_s(s.output))) for s in used]
-    return solved([(job_cpu(job, host), t / s.crowded(core_contention)) for s, found in times for job, t in found], host)
+    measured = [(job_cpu(job, host), t / s.contention_factor(core_contention)) for s, found in times for job, t in found]
+    return solved(measured, host)
 
 
 def mean_sync_s(output: str) -> float | None:
@@ -132,7 +133,7 @@ def deletion_fit(used: Sequence[Source]) -> Constants:
     return {"host.unlink_byte": float(np.median(rows[:, 1] / rows[:, 0]))}
 
 
-def slower_than(costs: Constants, host: Host, jobs: Sequence[Job]) -> float:
+def cpu_ratio(costs: Constants, host: Host, jobs: Sequence[Job]) -> float:
     """Return the CPU time of compactions divided by the CPU time that `costs`, and `host` for the rest, predict."""
     expected = sum(job_cpu(job, host).seconds_at(costs, host) for job in jobs)
     return float(sum(job.cpu_s for job in jobs) / expected)
@@ -151,7 +152,7 @@ def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) ->
         merges = [j for j in source.log.jobs if j.kind == "compaction" and j.cpu_s and j.records]
         parallel, single = [j for j in merges if j.parts >= _MANY_PARTS], [j for j in merges if j.parts == 1]
         if parallel and single:
-            slower = slower_than(costs, host, parallel) / slower_than(costs, host, single)
+            slower = cpu_ratio(costs, host, parallel) / cpu_ratio(costs, host, single)
             parts = float(np.average([j.parts for j in parallel], weights=[j.records for j in parallel]))
             threads = parts + _OTHER_THREADS
             found.append((slower - 1.0) / (threads - 1.0 - slower * _OTHER_THREADS))
@@ -185,6 +186,6 @@ def bandwidth(source: Source, host: Host, commit_s: float, read_byte_s: float) -
 
     It is total bytes divided by total time, not a median over periods: slow periods are part of the sustained rate.
     """
-    crowded = source.crowded(host.core_contention)
+    crowded = source.contention_factor(host.core_contention)
     periods = records.busy_periods(source.log, lambda job: job_cpu(job, host).seconds(host) * crowded, read_byte_s)
     return records.bandwidth(periods, commit_s)

@@ -54,7 +54,7 @@ _STRONG: Final = 0.3
 
 def parameter_text(found: Calibration, command: str) -> str:
     """Return the content of the parameter file; the same recordings give the same bytes."""
-    undetermined = set(found.solution.at_prior())
+    undetermined = set(found.solution.undetermined())
     fitted = {group: found.fitted(group) for group in ("host", "device")}
     errors = {
         group: {k: found.solution.error(f"{group}.{k}") for k in values if f"{group}.{k}" not in undetermined}
@@ -102,7 +102,7 @@ def report_text(found: Calibration) -> str:
         f"{cases} {'case' if cases == 1 else 'cases'}, RocksDB {found.release}, recorded {found.recorded}", "",
         f"{'constant':<26}{'value':>12}{'error':>12}{'':>8}{'prior':>12}",
     ]  # fmt: skip
-    undetermined = set(solution.at_prior())
+    undetermined = set(solution.undetermined())
     for constant in solution.constants:
         key = constant.key
         error = solution.relative_errors[key]
@@ -135,10 +135,10 @@ def _furthest(misses: Any, clusters: Any) -> tuple[str, float]:
 def identifiability(solution: Solution) -> list[str]:
     """Return sentences about constants that the runs do not determine, or do not separate from each other."""
     lines = []
-    undetermined = solution.at_prior()
+    undetermined = solution.undetermined()
     if undetermined:
         lines.append(f"The runs do not determine {', '.join(undetermined)}: values and errors are those of the priors.")
-    for first, second, correlation in solution.alike():
+    for first, second, correlation in solution.inseparable_pairs():
         lines.append(f"The runs do not separate {first} from {second} (correlation of errors {correlation:+.2f}).")
     groups: dict[tuple[str, ...], float] = {}
     for value, direction in zip(solution.singular_values, solution.directions, strict=False):
@@ -156,7 +156,7 @@ def identifiability(solution: Solution) -> list[str]:
 def document(found: Calibration) -> dict[str, Any]:
     """Return the calibration as a JSON document."""
     solution = found.solution
-    undetermined = set(solution.at_prior())
+    undetermined = set(solution.undetermined())
     return {
         "machine": found.machine, "device": found.device, "cores": found.cores, "cases": list(found.cases),
         "runs": [run.name for run in found.runs], "release": found.release, "recorded": found.recorded,
@@ -176,6 +176,6 @@ def document(found: Calibration) -> dict[str, Any]:
             for e in found.equations
         },
         "singular_values": solution.singular_values.tolist(),
-        "alike": [list(pair) for pair in solution.alike()],
+        "alike": [list(pair) for pair in solution.inseparable_pairs()],
         "identifiability": identifiability(solution),
     }  # fmt: skip

@@ -22,9 +22,9 @@ from scipy.optimize import least_squares
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Values = Mapping[str, float]
 
-AT_PRIOR: Final = 0.8
+UNDETERMINED_SHARE: Final = 0.8
 """The data do not determine a constant whose standard error is above this share of the prior's width."""
-ALIKE: Final = 0.9
+INSEPARABLE: Final = 0.9
 """The data do not separate two constants whose errors have a correlation above this."""
 _TOLERANCE: Final = 1e-11
 _WIDEST: Final = 8.0
@@ -80,16 +80,16 @@ class Solution:
         """Return the standard error of a constant, in the unit of its value."""
         return self.values[key] * self.relative_errors[key]
 
-    def at_prior(self) -> list[str]:
+    def undetermined(self) -> list[str]:
         """Return the keys of the constants that the data do not determine."""
-        return [c.key for c in self.constants if self.relative_errors[c.key] > AT_PRIOR * c.width]
+        return [c.key for c in self.constants if self.relative_errors[c.key] > UNDETERMINED_SHARE * c.width]
 
-    def alike(self) -> list[tuple[str, str, float]]:
+    def inseparable_pairs(self) -> list[tuple[str, str, float]]:
         """Return the pairs of constants that the data do not separate, with the correlation of their errors."""
         found = []
         for i, first in enumerate(self.constants):
             for j in range(i):
-                if abs(self.correlation[i, j]) > ALIKE:
+                if abs(self.correlation[i, j]) > INSEPARABLE:
                     found.append((self.constants[j].key, first.key, float(self.correlation[i, j])))
         return found
 

@@ -83,7 +83,7 @@ def _distributions(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
     return below_a, below_b, values
 
 
-def thinned(curve: Floats, most: int = 600) -> list[float]:
+def reduced_curve(curve: Floats, most: int = 600) -> list[float]:
     """Reduce a curve for drawing: return at most `most` means over intervals of equal length."""
     step = -(-len(curve) // most)
     if step <= 1:

@@ -59,7 +59,7 @@ def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
     values |= {k: v for k, v in stall_shares(values, values.get("duration_s")).items() if k not in values}
     noise |= dict(case.noise)
     found = RealRun(values, noise, max(1, len(case.logs), len(series)), series)
-    found.dominant_cause = agreed_cause(values, runs)
+    found.dominant_cause = common_dominant_cause(values, runs)
     if found.dominant_cause is None and dominant_cause(values) is not None:
         found.notes.append("its repeats have different dominant stall causes, so no cause is compared")
     found.noise |= _curve_noise(series)
@@ -169,7 +169,7 @@ def dominant_cause(values: Mapping[str, float]) -> str | None:
     return max(known, key=lambda cause: known[cause])
 
 
-def agreed_cause(values: Mapping[str, float], repeats: Sequence[Mapping[str, float]]) -> str | None:
+def common_dominant_cause(values: Mapping[str, float], repeats: Sequence[Mapping[str, float]]) -> str | None:
     """Return the dominant cause; None if the repeats that stalled have different dominant causes."""
     own = {dominant_cause({**run, **stall_shares(run, run.get("duration_s"))}) for run in repeats}
     cause = dominant_cause(values)

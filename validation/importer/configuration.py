@@ -101,10 +101,10 @@ def write_configuration(
     for name, (entry, own) in ((NAME, schedule(workload, final)), (FULL_SPEED, full_speed(workload))):
         text = _experiment(reading, found, name, entry, own)
         (directory / "experiment" / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return (FULL_SPEED if held_back(observation) else NAME), found.notes
+    return (FULL_SPEED if limited_by_store(observation) else NAME), found.notes
 
 
-def held_back(observation: Observation) -> bool:
+def limited_by_store(observation: Observation) -> bool:
     """Whether clients wrote as fast as the store allowed: it stalled them, and outside stalls they were not idle."""
     return observation.stalled_share >= _HELD_BACK and not idle_clients(observation)
 

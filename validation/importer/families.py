@@ -143,13 +143,13 @@ def _choose_pattern(database: InferredWorkload, main: InferredWorkload, lasting:
     if inserts and inserts != patterns:
         remark = f"; families of new keys write to {_NEW_KEYS:g} times as many keys as they have writes"
         if database.pattern in inserts:
-            database.pattern, database.keys = "overwrite", overwriting(main).keys
+            database.pattern, database.keys = "overwrite", as_overwrites(main).keys
     database.notes.append(
         f"workload: families differ in their pattern of writes ({', '.join(patterns)}); {database.pattern} is simulated in "
         f"all{remark}"
     )
 
 
-def overwriting(part: InferredWorkload) -> InferredWorkload:
+def as_overwrites(part: InferredWorkload) -> InferredWorkload:
     """Replace a load of new keys by overwrites of so many keys that few writes meet an old one."""
     return replace(part, pattern="overwrite", keys=part.entries_before + _NEW_KEYS * part.writes, keys_error=None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.validation.importer.families import overwriting
+from lsmlab.validation.importer.families import as_overwrites
 from lsmlab.validation.importer.workload import InferredWorkload
 
 _MARGIN: Final = 1.1
@@ -69,7 +69,7 @@ def _families(workload: InferredWorkload, load: Mapping[str, Any], notes: list[s
             keys["short_lived"] = True
         elif len(workload.families) > 1:
             alike = part.pattern.startswith("insert") == workload.pattern.startswith("insert")
-            space = _key_space(part if alike else overwriting(part))
+            space = _key_space(part if alike else as_overwrites(part))
             keys["num"] = space["num"]
             if bool(space["preload"]) != bool(load["preload"]):
                 notes.append(

@@ -15,22 +15,22 @@ from lsmlab.validation.papers.adoc_measures import (
     DEVICES,
     best_over,
     ends,
-    everywhere,
     job_speed,
     knee,
-    least_lead,
     lowest_stalls,
     memtable_bytes,
     more_pending,
-    near_silk,
     of,
+    on_all_devices,
     ops,
     p99,
     ratio,
+    ratio_to_silk,
     redundancy_peak,
     scheme,
     silk_order,
     slowest_is_flush,
+    smallest_gain,
     stalled,
     sweep_of,
     ycsb,
@@ -54,8 +54,8 @@ def _throughput() -> list[Claim]:
     silk_o, adoc = {d: scheme("silk_o", d) for d in DEVICES}, {d: scheme("adoc", d) for d in DEVICES}
     claims = [c for other in ("rocksdb", "rocksdb_at") for device in DEVICES for c in against(other, device)]
     claims += [
-        claim("adoc.throughput_vs_at_most", everywhere("adoc", "rocksdb_at"), best_over(ops, "adoc", "rocksdb_at", max)),
-        claim("adoc.stall_vs_at_most", everywhere("adoc", "rocksdb_at"), best_over(stalled, "adoc", "rocksdb_at", min)),
+        claim("adoc.throughput_vs_at_most", on_all_devices("adoc", "rocksdb_at"), best_over(ops, "adoc", "rocksdb_at", max)),
+        claim("adoc.stall_vs_at_most", on_all_devices("adoc", "rocksdb_at"), best_over(stalled, "adoc", "rocksdb_at", min)),
     ]  # fmt: skip
     for device in ("pmem", "nvme"):
         pair = (adoc[device], silk_o[device])
@@ -65,7 +65,7 @@ def _throughput() -> list[Claim]:
               ratio(stalled, adoc["pmem"].name, silk_o["pmem"].name)),
         claim("adoc.silk_order", tuple(scheme(f"silk_{s}", d) for s in "dpo" for d in ("pmem", "nvme")), silk_order),
         claim("adoc.nvme.defaults_vs_silk", tuple(scheme(s, "nvme") for s in ("rocksdb", "rocksdb_at", "silk_d", "silk_p")),
-              near_silk),
+              ratio_to_silk),
     ]  # fmt: skip
     for device in DEVICES:
         pair = (adoc[device], silk_o[device])
@@ -99,7 +99,7 @@ def _halves() -> list[Claim]:
         half("t", "hdd", "adoc"),
         half("b", "hdd", "rocksdb"),
         half("b", "pmem", "adoc"),
-        claim("adoc.both_best", everywhere("adoc", "adoc_t", "adoc_b"), least_lead),
+        claim("adoc.both_best", on_all_devices("adoc", "adoc_t", "adoc_b"), smallest_gain),
     ]  # fmt: skip
 
 

@@ -147,12 +147,12 @@ def best_over(
     return measure
 
 
-def everywhere(*names: str) -> tuple[Setting, ...]:
+def on_all_devices(*names: str) -> tuple[Setting, ...]:
     """Return the settings of schemes on all devices."""
     return tuple(scheme(name, device) for name in names for device in DEVICES)
 
 
-def least_lead(runs: Runs) -> float:
+def smallest_gain(runs: Runs) -> float:
     """Return the throughput of ADOC / that of its better half, the smallest ratio of all devices."""
     return min(ops(runs[f"adoc_{d}"]) / max(ops(runs[f"adoc_t_{d}"]), ops(runs[f"adoc_b_{d}"])) for d in DEVICES)
 
@@ -163,7 +163,7 @@ def silk_order(runs: Runs) -> float:
     return min(ops(runs[f"{a}_{d}"]) / ops(runs[f"{b}_{d}"]) for a, b in pairs for d in ("pmem", "nvme"))
 
 
-def near_silk(runs: Runs) -> float:
+def ratio_to_silk(runs: Runs) -> float:
     """Return the throughput of DF and AT / that of SILK-D and SILK-P on NVMe, as geometric means."""
     own, silk = (math.sqrt(ops(runs[f"{a}_nvme"]) * ops(runs[f"{b}_nvme"])) for a, b in
                  (("rocksdb", "rocksdb_at"), ("silk_d", "silk_p")))  # fmt: skip

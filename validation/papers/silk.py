@@ -12,13 +12,13 @@ from lsmlab.sim.results.finished import finished
 from lsmlab.validation.papers.claim import Claim, Measure, Outcome
 from lsmlab.validation.papers.claim_data import claim
 from lsmlab.validation.papers.silk_measures import (
+    first_spike_s,
     flush_wait_share,
-    good_until_s,
     latency,
     ratio,
     served,
+    spike_correlation,
     spike_share,
-    spikes_together,
     stalled,
     worst_second_s,
 )
@@ -63,13 +63,13 @@ def _motivation() -> tuple[Claim, ...]:
         return claim(f"silk.motivation.{which}", (runs["rocksdb"], runs["control"]), measure)
 
     def later(id_: str, above: str, below: str) -> Claim:
-        return claim(f"silk.motivation.{id_}", (runs[above], runs[below]), ratio(good_until_s, names[above], names[below]))
+        return claim(f"silk.motivation.{id_}", (runs[above], runs[below]), ratio(first_spike_s, names[above], names[below]))
 
     return (
         control("p99"),
         control("p50"),
         control("p90"),
-        claim("silk.motivation.together", (runs["rocksdb"],), _of(spikes_together, names["rocksdb"])),
+        claim("silk.motivation.together", (runs["rocksdb"],), _of(spike_correlation, names["rocksdb"])),
         later("limits_75_50", "fixed75", "fixed50"),
         later("limits_90_75", "fixed90", "fixed75"),
         later("memory", "memory", "rocksdb"),
@@ -95,7 +95,7 @@ def _bursts() -> tuple[Claim, ...]:
         claim("silk.peaks.throughput", (peaks["50"], peaks["rocksdb"]), ratio(served, peaks["50"].name, peaks["rocksdb"].name)),
         half("bandwidth"),
         half("priorities"),
-        claim("silk.one_peak.writes", (one["50"], one["90"]), ratio(good_until_s, one["50"].name, one["90"].name)),
+        claim("silk.one_peak.writes", (one["50"], one["90"]), ratio(first_spike_s, one["50"].name, one["90"].name)),
         claim("silk.ablation.preemption", (halves["unpreempted"], halves["both"]),
               ratio(_longest_l0_s, halves["unpreempted"].name, halves["both"].name)),
         claim("silk.ablation.reads", (halves["reads"], halves["both"]),

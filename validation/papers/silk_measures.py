@@ -51,7 +51,7 @@ def worst_second_s(of: Outcome, begin: float = 0.0, end: float = 1.0) -> float:
     return float(p99[int(begin * len(p99)) : max(1, int(end * len(p99)))].max())
 
 
-def good_until_s(of: Outcome) -> float:
+def first_spike_s(of: Outcome) -> float:
     """Return the second of the first spike; without a spike, the length of the run."""
     spikes = np.flatnonzero(by_second(of) > SPIKE_S)
     return float(spikes[0]) if len(spikes) else float(of.summary["duration_s"])
@@ -62,7 +62,7 @@ def spike_share(of: Outcome) -> float:
     return float((by_second(of) > SPIKE_S).mean())
 
 
-def spikes_together(of: Outcome) -> float:
+def spike_correlation(of: Outcome) -> float:
     """Return the correlation between the logarithms of the P99 of reads and of writes per second."""
     read, write = by_second(of, "read"), by_second(of)
     both = (read > 0.0) & (write > 0.0)

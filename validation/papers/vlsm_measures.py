@@ -30,7 +30,7 @@ def ratio(name: str, over: str, number: Number) -> Measure:
     return measure
 
 
-def less(name: str, over: str, number: Number) -> Measure:
+def reduction(name: str, over: str, number: Number) -> Measure:
     """Return a measure: 1 - (the number of run `name` / that of run `over`)."""
     return lambda o: 1.0 - number(o[name]) / number(o[over])
 

@@ -30,7 +30,7 @@ class Check:
     mismatches: list[str] = field(default_factory=list)
     """Descriptions of the first SHOWN_MISMATCHES mismatches, one line each."""
 
-    def note(self, same: bool, explanation: str) -> None:
+    def add_answer(self, same: bool, explanation: str) -> None:
         """Count one answer; keep `explanation` if the answer differs."""
         self.total += 1
         self.matched += same

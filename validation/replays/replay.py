@@ -39,7 +39,7 @@ from lsmlab.validation.replays.checks import (
 from lsmlab.validation.replays.commits import FIRST_VERSION
 from lsmlab.validation.replays.contents import Contents
 from lsmlab.validation.replays.recording import Recording, load_recording
-from lsmlab.validation.replays.steps import Commit, Idle, Picked, Switch
+from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, Switch
 from lsmlab.validation.replays.timeline import Timeline, build_timeline
 
 MOST_HIDDEN_US: Final = 100_000
@@ -62,7 +62,7 @@ class Replay:
         self.immutables = 0
         self.changed = False
         self.version = FIRST_VERSION
-        self.waiting = {step.job: step for step in self.timeline.steps if isinstance(step, Picked)}
+        self.waiting = {step.job: step for step in self.timeline.steps if isinstance(step, LoggedPick)}
         self.running: dict[int, RunningJob] = {}
         self.inputs: dict[int, tuple[tuple[int, tuple[SortedFile, ...]], ...]] = {}
         self.contents = Contents(recording.workload, self.engine, self.timeline) if recording.workload else None
@@ -76,12 +76,12 @@ class Replay:
                     self._recompute(step)
                 case Commit():
                     self._commit(step)
-                case Picked():
+                case LoggedPick():
                     while step.job in self.waiting:
                         self._take(self._ask(), step)
                 case Idle():
                     pick = self._settle(step.time_us)
-                    self.checks[IDLE].note(isinstance(pick, DoNothing), f"at {step.time_us}: model picks {_show(pick)}")
+                    self.checks[IDLE].add_answer(isinstance(pick, DoNothing), f"at {step.time_us}: model picks {_show(pick)}")
         return self.checks
 
     # ---- stalls ----
@@ -95,10 +95,10 @@ class Replay:
         recorded = step.line.text if step.line else None
         expected = self.throttle.line.rstrip() if self.throttle.line else None
         if recorded is not None or expected is not None:
-            self.checks[LINES].note(recorded == expected, f"at {step.time_us}: LOG {recorded!r}, model {expected!r}")
+            self.checks[LINES].add_answer(recorded == expected, f"at {step.time_us}: LOG {recorded!r}, model {expected!r}")
         if step.line is not None and step.line.pending_bytes is not None:
             in_log = step.line.pending_bytes
-            self.checks[PENDING].note(
+            self.checks[PENDING].add_answer(
                 in_log == pending, f"at {step.time_us}: LOG {in_log}, model {pending}; {self._state()}"
             )
         if step.line is not None and step.line.rate_bytes_per_s is not None:  # continue with the recorded rate
@@ -121,7 +121,7 @@ class Replay:
                 return pick
             self._take(pick, hidden)
 
-    def _hidden(self, pick: Pick, time_us: int) -> Picked | None:
+    def _hidden(self, pick: Pick, time_us: int) -> LoggedPick | None:
         """Return the recorded pick that equals `pick` and was made on this version but logged later, or None.
 
         The LOG gives the version of a compaction; a trivial move may be any that is logged within MOST_HIDDEN_US.
@@ -138,7 +138,7 @@ class Replay:
                 return other
         return None
 
-    def _take(self, pick: Pick, step: Picked) -> None:
+    def _take(self, pick: Pick, step: LoggedPick) -> None:
         step = self._hidden(pick, step.time_us) or step
         del self.waiting[step.job]
         inputs = self._really_picked(step)
@@ -152,7 +152,7 @@ class Replay:
             and (step.score is None or float(f"{pick.score:.6g}") == step.score)
         )
         recorded = f"{_number_map(inputs)} to L{step.output_level}, score {step.score}"
-        self.checks[MOVES if step.move else PICKS].note(
+        self.checks[MOVES if step.move else PICKS].add_answer(
             same, f"job {step.job}: LOG {recorded}; model {_show(pick)}; {self._state()}"
         )
         if isinstance(pick, Compaction | Move) and same and pick.cursor is not None:
@@ -169,7 +169,7 @@ class Replay:
         if self.contents is not None and not step.move:
             self.contents.picked(step.job, self.tree, inputs, output, lo, hi)
 
-    def _really_picked(self, step: Picked) -> tuple[tuple[int, tuple[SortedFile, ...]], ...]:
+    def _really_picked(self, step: LoggedPick) -> tuple[tuple[int, tuple[SortedFile, ...]], ...]:
         """Return the recorded inputs as files of the tree, by the level that contains them."""
         chosen = {number for numbers in step.files.values() for number in numbers}
         levels: list[tuple[int, tuple[SortedFile, ...]]] = []
@@ -191,11 +191,11 @@ class Replay:
             self._apply(job, edit)
         if step.lsm_state:
             recorded = list(step.lsm_state)
-            self.checks[STATE].note(
+            self.checks[STATE].add_answer(
                 recorded == self.tree.files_per_level(), f"at {step.time_us}: LOG {recorded}, model {self._state()}"
             )
         if step.immutables is not None:
-            self.checks[IMMUTABLES].note(
+            self.checks[IMMUTABLES].add_answer(
                 step.immutables == self.immutables,
                 f"at {step.time_us}: LOG {step.immutables}, model {self.immutables}",
             )
@@ -215,7 +215,7 @@ class Replay:
         new = [deleted_by_number.get(added.number) or self._file(added) for added in edit.added]
         if self.contents is not None and not edit.moved:
             for name, same, explanation in self.contents.committed(job, new):
-                self.checks[name].note(same, f"job {job}: {explanation}")
+                self.checks[name].add_answer(same, f"job {job}: {explanation}")
         by_level: dict[int, list[SortedFile]] = {}
         for added, file in zip(edit.added, new, strict=True):
             by_level.setdefault(added.level, []).append(file)

@@ -19,7 +19,7 @@ class Switch:
 
 
 @dataclass(slots=True)
-class Picked:
+class LoggedPick:
     """Pick of a compaction or trivial move."""
 
     time_us: int
@@ -67,4 +67,4 @@ class Commit:
     """Time of the pick, for a trivial move or a FIFO deletion; both recompute before they log their event."""
 
 
-Step = Switch | Picked | Idle | Commit
+Step = Switch | LoggedPick | Idle | Commit

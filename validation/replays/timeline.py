@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from lsmlab.validation.logs.manifest import VersionEdit
 from lsmlab.validation.logs.reader import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
 from lsmlab.validation.replays.commits import Committer, TrivialMove, trivial_moves
-from lsmlab.validation.replays.steps import Commit, Idle, Picked, Step, Switch
+from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, Step, Switch
 
 
 @dataclass
@@ -67,7 +67,7 @@ def _give_lines(steps: Sequence[Switch | Commit], lines: Sequence[StallLine]) ->
                 before[-1].time_us = line.time_us
 
 
-def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[Picked]:
+def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[LoggedPick]:
     ends = {event.job: event for event in log.events("compaction_finished")}
     summary: dict[str, StartSummary] = {}
     picks = []
@@ -79,7 +79,7 @@ def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[Picked]:
             end = ends.get(record.job)
             files = {int(key[7:]): tuple(value) for key, value in record.data.items() if key.startswith("files_L")}
             picks.append(
-                Picked(
+                LoggedPick(
                     start.time_us if start else record.time_us, record.job, False,
                     str(record.data.get("compaction_reason", "")), files,
                     end.data.get("output_level") if end else None, record.data.get("score"),
@@ -88,11 +88,11 @@ def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[Picked]:
             )  # fmt: skip
     for job, move in moves.items():
         level = move.event.data["destination_level"]
-        picks.append(Picked(move.picked_us, job, True, "", {-1: tuple(sorted(move.files))}, level, None))
+        picks.append(LoggedPick(move.picked_us, job, True, "", {-1: tuple(sorted(move.files))}, level, None))
     return picks
 
 
-def _ordered(steps: Sequence[Switch | Commit | Idle], picks: Sequence[Picked]) -> list[Step]:
+def _ordered(steps: Sequence[Switch | Commit | Idle], picks: Sequence[LoggedPick]) -> list[Step]:
     """Order all steps by time, but each pick before the commit that replaced the version of the pick."""
     commit_us = {step.version: step.time_us for step in steps if isinstance(step, Commit) and step.edits}
     keyed: list[tuple[int, int, int, Step]] = [(step.time_us, 1, i, step) for i, step in enumerate(steps)]

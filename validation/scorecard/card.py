@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lsmlab.validation.casefiles.curves import thinned
-from lsmlab.validation.scorecard.findings import missed, read_findings
+from lsmlab.validation.casefiles.curves import reduced_curve
+from lsmlab.validation.scorecard.findings import missed_targets, read_findings
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import Row, Total, as_json, coverage, rows_of, totals
 from lsmlab.validation.scorecard.theory import TheoryCheck
@@ -100,7 +100,7 @@ class Scorecard:
             ],
             "coverage": None if held is None else {"share": held[0], "values": held[1], "wanted": [0.85, 0.95]},
             "trends": trend_shares(self.trends),
-            "missed": missed(self.scored, self.of(*SCORED), read_findings()),
+            "missed": missed_targets(self.scored, self.of(*SCORED), read_findings()),
             "seeds": self.seeds,
             "failed": [{"name": name, "reason": reason} for name, reason in self.failures],
             "skipped": list(self.skipped),
@@ -123,8 +123,8 @@ class Scorecard:
                 "name": run.case.name, "set": run.set, "source": run.case.source, "notes": [*run.case.notes, *run.real.notes],
                 "overrides": list(run.case.overrides),
                 "seconds": max([len(s) for s in run.real.series] + [len(r.series) for r in run.replications]),
-                "real": [thinned(s) for s in run.real.series],
-                "simulated": [thinned(r.series) for r in run.replications[:3]],
+                "real": [reduced_curve(s) for s in run.real.series],
+                "simulated": [reduced_curve(r.series) for r in run.replications[:3]],
             }
             for run in self.runs
             if run.real is not None and run.replications

@@ -18,7 +18,7 @@ from lsmlab.validation.scorecard.card import (
     replay_shares,
 )
 from lsmlab.validation.scorecard.engines import engine_rows
-from lsmlab.validation.scorecard.findings import missed, read_findings
+from lsmlab.validation.scorecard.findings import missed_targets, read_findings
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
 from lsmlab.validation.scorecard.trends import trend_shares
@@ -143,7 +143,7 @@ def _coverage(rows: Sequence[Row]) -> str:
 
 
 def _missed(card: Scorecard) -> list[str]:
-    found = missed(card.scored, card.of(*SCORED), read_findings())
+    found = missed_targets(card.scored, card.of(*SCORED), read_findings())
     if not found:
         return []
     parts = ["## Missed targets"]

@@ -27,7 +27,7 @@ class Finding:
     mechanism: str
     experiment: str
 
-    def explains(self, metric: str, case: str) -> bool:
+    def applies_to(self, metric: str, case: str) -> bool:
         """Whether the finding is about this metric and case."""
         return metric.startswith(self.metric) and (not self.cases or case.startswith(self.cases))
 
@@ -50,7 +50,7 @@ def read_findings(path: Path = FILE) -> list[Finding]:
     return found
 
 
-def missed(totals: Mapping[str, Total], rows: Sequence[Row], findings: Sequence[Finding]) -> list[dict[str, Any]]:
+def missed_targets(totals: Mapping[str, Total], rows: Sequence[Row], findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the missed targets, each with the cases that have the largest errors and the findings about them."""
     result = []
     for name, total in totals.items():
@@ -63,7 +63,7 @@ def missed(totals: Mapping[str, Total], rows: Sequence[Row], findings: Sequence[
         mine = [row for row in rows if row.scored_by.name == name and abs(row.error) > (limit or 0.0)]
         mine.sort(key=lambda row: -abs(row.error))
         cases = list(dict.fromkeys(row.case for row in mine))
-        words = [f for f in findings if any(f.explains(name, case) for case in cases)]
+        words = [f for f in findings if any(f.applies_to(name, case) for case in cases)]
         result.append({
             "metric": name, "title": metric.title, "kind": metric.kind.name,
             "median": total.median, "worst": total.worst, "target": metric.target, "target_worst": metric.worst,

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from lsmlab.sim.configuration.compose import literal
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 from lsmlab.validation.casefiles.public.cases import public_cases
-from lsmlab.validation.importer.configuration import DRIVES, Inferred, held_back, infer
+from lsmlab.validation.importer.configuration import DRIVES, Inferred, infer, limited_by_store
 from lsmlab.validation.importer.load import full_speed
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.verb import summarised
@@ -51,7 +51,7 @@ def _read(log: Path, kind: str | None) -> _FromLog:
     """Read a LOG; the result is cached for reruns and what-ifs, because the longest LOGs take seconds."""
     reading = read(log)
     _, workload, observation, estimates = summarised(reading)
-    return _FromLog(infer(reading, workload, estimates, kind), full_speed(workload), held_back(observation))
+    return _FromLog(infer(reading, workload, estimates, kind), full_speed(workload), limited_by_store(observation))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Trend:
     simulated: float
 
     @property
-    def right(self) -> bool:
+    def same_direction(self) -> bool:
         """Whether real and simulated change have the same direction."""
         return (self.real > 0) == (self.simulated > 0)
 
@@ -85,7 +85,7 @@ def trend_shares(found: Sequence[Trend]) -> dict[str, Any]:
             wrong = [
                 {"key": t.key, "first": t.first, "second": t.second, "real": t.real, "simulated": t.simulated}
                 for t in mine
-                if not t.right
+                if not t.same_direction
             ]
             shares[metric] = {"right": len(mine) - len(wrong), "total": len(mine), "wrong": wrong}
     return shares

@@ -13,13 +13,13 @@ from typing import Final
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs
 from lsmlab.validation.logs.history.moves import Moves
 from lsmlab.validation.logs.history.witness import (
-    Witness,
+    JobText,
     aborted,
-    agreed,
     file_of,
     listed_files,
     megabytes_read,
-    records_told,
+    most_frequent,
+    text_entries,
 )
 from lsmlab.validation.logs.records import (
     DeletedLine,
@@ -54,7 +54,7 @@ class _Builder:
         self.last: dict[tuple[int, int], LogJob] = {}
         """By (opening, job id): the job that started last, running or ended."""
         self.by_thread: dict[tuple[int, str], LogJob] = {}
-        self.witness: dict[tuple[int, int], Witness] = defaultdict(Witness)
+        self.job_texts: dict[tuple[int, int], JobText] = defaultdict(JobText)
         self.installed: dict[str, InstalledLine] = {}
         self.places: dict[int, int] = {}
         """Level of each file, where the LOG shows it."""
@@ -70,7 +70,7 @@ class _Builder:
                 if reader is not None:
                     reader(self, record)
             elif isinstance(record, JobLine):
-                self.witness[record.opening, record.job].hear(record)
+                self.job_texts[record.opening, record.job].read_line(record)
             elif isinstance(record, InstalledLine):
                 self.installed[record.thread] = record
             elif isinstance(record, MovingLine):
@@ -89,7 +89,7 @@ class _Builder:
         for jobs in self.active.values():
             self.result.problems["unfinished"] += len(jobs)
         for job in self.result.jobs:
-            if job.kind == "flush" and (times := self.witness[job.opening, job.job].flush_times_s):
+            if job.kind == "flush" and (times := self.job_texts[job.opening, job.job].flush_times_s):
                 job.wall_s, job.cpu_s = times
         self.result.jobs.sort(key=lambda j: (j.start_us, j.job))
         self.result.families = list(self.families) or ["default"]
@@ -101,7 +101,7 @@ class _Builder:
             self.result.files.setdefault(info.number, info)
 
     def _begin(self, event: Event, kind: str) -> LogJob:
-        text_lines = self.witness.get((event.opening, event.job), Witness())
+        text_lines = self.job_texts.get((event.opening, event.job), JobText())
         job = LogJob(event.job, kind, event.opening, event.thread, event.time_us, line=event.line)
         job.column_family = str(event.data.get("cf_name") or text_lines.family or "default")
         self.families[job.column_family] = None
@@ -141,7 +141,7 @@ class _Builder:
         job.read_bytes = event.whole("input_data_size") or 0
         summary = self.summaries.pop(event.thread, None)
         job.summary = summary.inputs if summary else ""
-        text_lines = self.witness.get((event.opening, event.job))
+        text_lines = self.job_texts.get((event.opening, event.job))
         if text_lines is not None and text_lines.level is not None:
             job.output_level = text_lines.level
         self._inputs(job)
@@ -149,7 +149,7 @@ class _Builder:
     def _inputs(self, job: LogJob) -> None:
         if not job.inputs and job.summary:  # the event is cut off or lost; the summary has files without levels
             listed = [tuple(f.number for f in level) for level in listed_files(job.summary)]
-            text_lines = self.witness.get((job.opening, job.job), Witness())
+            text_lines = self.job_texts.get((job.opening, job.job), JobText())
             job.inputs = dict(zip(text_lines.inputs, listed, strict=False))
         job.start_level = min(job.inputs, default=-1)
         files = self.result.files
@@ -178,7 +178,7 @@ class _Builder:
 
     def _created(self, event: Event) -> None:
         number, size = event.whole("file_number"), event.whole("file_size")
-        text_lines = self.witness.get((event.opening, event.job), Witness())
+        text_lines = self.job_texts.get((event.opening, event.job), JobText())
         witness = text_lines.generated.get(number or -1, (None, None))[1]
         if number is not None and number in text_lines.flushed:
             witness = text_lines.flushed[number][0]
@@ -217,7 +217,7 @@ class _Builder:
             self.result.problems["missing_starts"] += 1
             job = self._begin(event, kind)
             self._forget(job)
-            text_lines = self.witness.get((event.opening, event.job))
+            text_lines = self.job_texts.get((event.opening, event.job))
             if text_lines is not None:
                 job.start_us = text_lines.first.time_us if text_lines.first else job.start_us
                 job.output_level = text_lines.level if text_lines.level is not None else job.output_level
@@ -230,7 +230,7 @@ class _Builder:
         job.output_level = 0
         job.immutables = event.whole("immutable_memtables")
         _io_times(job, event)
-        text_lines = self.witness.get((event.opening, event.job), Witness())
+        text_lines = self.job_texts.get((event.opening, event.job), JobText())
         lost = [n for n in text_lines.flushed if n not in self.result.files and text_lines.flushed[n][0] > 0]
         for number in lost:  # the table_file_creation event is lost, the text line is not
             self.result.problems["contradictions"] += 1
@@ -256,25 +256,25 @@ class _Builder:
         job.cpu_s = cpu / 1e6 if cpu is not None else None
         job.subcompactions = event.whole("num_subcompactions") or 1
         _io_times(job, event)
-        text_lines = self.witness.get((event.opening, event.job), Witness())
+        text_lines = self.job_texts.get((event.opening, event.job), JobText())
         line = self.installed.pop(event.thread, None)
         if line is not None and abs(line.time_us - event.time_us) > 10**6:
             line = None
         if line is not None and aborted(job, event, line):
             return
         levels = [event.whole("output_level"), text_lines.level]
-        job.output_level = self._agreed(levels, default=job.output_level)
-        job.output_files = self._agreed(
+        job.output_level = self._most_frequent(levels, default=job.output_level)
+        job.output_files = self._most_frequent(
             [event.whole("num_output_files"), len(job.outputs) or None, len(text_lines.generated) or None]
         )
         self.places.update((f.number, job.output_level) for f in job.outputs)
         generated = text_lines.generated.values()
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in generated) or None]
-        job.write_bytes = self._agreed([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
-        text_entries_in, text_entries_out = records_told(line, event, job.subcompactions)
+        job.write_bytes = self._most_frequent([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
+        text_entries_in, text_entries_out = text_entries(line, event, job.subcompactions)
         entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
-        job.entries_in = self._agreed([event.whole("num_input_records"), text_entries_in])
-        job.entries_out = self._agreed([event.whole("num_output_records"), text_entries_out, *entries])
+        job.entries_in = self._most_frequent([event.whole("num_input_records"), text_entries_in])
+        job.entries_out = self._most_frequent([event.whole("num_output_records"), text_entries_out, *entries])
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
@@ -296,8 +296,8 @@ class _Builder:
         if start != job.output_level:
             job.input_bytes[start] = above
 
-    def _agreed(self, witnesses: list[int | None], default: int = 0) -> int:
-        return agreed(witnesses, self.result.problems, default)
+    def _most_frequent(self, candidates: list[int | None], default: int = 0) -> int:
+        return most_frequent(candidates, self.result.problems, default)
 
     def _trivial_move(self, event: Event) -> None:
         self.families[self.moves.trivial_move(event)] = None

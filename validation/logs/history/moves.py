@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs
-from lsmlab.validation.logs.history.witness import agreed
+from lsmlab.validation.logs.history.witness import most_frequent
 from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, MovedLine, MovingLine
 
 
@@ -34,11 +34,11 @@ class Moves:
         for m in moved:
             self._result.files.setdefault(m.file, LogFile(m.file, m.size_bytes))
         sizes = sum(m.size_bytes for m in moved) if moved else None
-        job.output_level = agreed(
+        job.output_level = most_frequent(
             [event.whole("destination_level"), moved[0].level if moved else None], problems, default=-1
         )
-        job.moved_bytes = agreed([event.whole("total_files_size"), sizes], problems)
-        job.output_files = agreed([event.whole("files"), len(files) if moved else None], problems)
+        job.moved_bytes = most_frequent([event.whole("total_files_size"), sizes], problems)
+        job.output_files = most_frequent([event.whole("files"), len(files) if moved else None], problems)
         job.start_us = min([event.time_us, *(m.time_us for m in moved)])
         before = [self._places[n] for n in files if n in self._places]
         job.start_level = before[0] if before else max(0, job.output_level - 1)

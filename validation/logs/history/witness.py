@@ -26,7 +26,7 @@ _UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 @dataclass(slots=True)
-class Witness:
+class JobText:
     """Numbers of one job from its text lines."""
 
     first: Record | None = None
@@ -44,7 +44,7 @@ class Witness:
     flush_times_s: tuple[float, float] | None = None
     """(Duration, CPU time) of a flush without its commit."""
 
-    def hear(self, line: JobLine) -> None:
+    def read_line(self, line: JobLine) -> None:
         """Read one text line of the job."""
         text = line.text
         if text.startswith(("Flushing", "Compacting")):
@@ -92,7 +92,7 @@ def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
     return True
 
 
-def records_told(line: InstalledLine | None, event: Event, subcompactions: int) -> tuple[int | None, int | None]:
+def text_entries(line: InstalledLine | None, event: Event, subcompactions: int) -> tuple[int | None, int | None]:
     """Return the entries read and written according to the text line; (None, None) without them.
 
     RocksDB 6.4 omits one entry of each subcompaction except the first from the line. A difference to the event that
@@ -110,28 +110,28 @@ def records_told(line: InstalledLine | None, event: Event, subcompactions: int) 
     return entries_in, entries_out
 
 
-def agreed(witnesses: list[int | None], problems: Counter[str], default: int = 0) -> int:
+def most_frequent(candidates: list[int | None], problems: Counter[str], default: int = 0) -> int:
     """Return the most frequent number; the first one if all differ; `default` if there is none.
 
     A disagreement and a missing number are counted in `problems`.
     """
-    told = [n for n in witnesses if n is not None]
-    if not told:
+    numbers = [n for n in candidates if n is not None]
+    if not numbers:
         problems["unknown_numbers"] += 1
         return default
-    if len(set(told)) == 1:
-        return told[0]
+    if len(set(numbers)) == 1:
+        return numbers[0]
     problems["contradictions"] += 1
-    return Counter(told).most_common(1)[0][0]
+    return Counter(numbers).most_common(1)[0][0]
 
 
 def file_of(event: Event, number: int, size: int) -> LogFile:
     """Return the file of a table_file_creation event. RocksDB 5.7 writes some properties as text, with other names."""
     properties = event.data.get("table_properties")
-    told = properties if isinstance(properties, dict) else event.data
+    numbers = properties if isinstance(properties, dict) else event.data
 
     def whole(name: str) -> int | None:
-        value = told.get(name)
+        value = numbers.get(name)
         if isinstance(value, str) and value.isdigit():
             return int(value)
         return value if isinstance(value, int) else None
