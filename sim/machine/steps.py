@@ -120,8 +120,8 @@ def compaction_steps(
     if total == 0.0:
         return flush_steps(cpu_s, write_bytes, piece_bytes)
     portions *= read_bytes / total
-    # reads that fall within one write buffer of output belong to one step
-    grain = min(1.0, BUFFER_BYTES / max(write_bytes, 1.0))
+    # reads that fall within one piece of output belong to one step
+    grain = min(1.0, piece_bytes / max(write_bytes, 1.0))
     starts = np.floor(positions / grain).astype(np.int64)
     order = np.argsort(starts, kind="stable")
     starts, portions = starts[order], portions[order]
