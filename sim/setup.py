@@ -26,6 +26,7 @@ from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.families import FamilyShare, family_shares
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
+from lsmlab.sim.machine.caps import with_caps_that_can_bind
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.make import make_machine
 from lsmlab.sim.store.write_shape import WriteShape, mean_shape
@@ -109,7 +110,10 @@ def set_up(
     host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _DOCUMENTATION}, "host")
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _DOCUMENTATION}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
-    device_setup = make_device(_group(config, "device"), allowed)
+    reaches_device = _wal_reaches_device(engine, workload)
+    device_setup = with_caps_that_can_bind(
+        make_device(_group(config, "device"), allowed), engine, workload, host, wal_reaches_device=reaches_device
+    )
     shares = family_shares(_group(config, "workload").get("families"), list(engines))
     views = {name: share.load.workload(workload) for name, share in shares.items()}
     shapes = {name: _shape(engines[name], views[name], shares[name].load.short_lived) for name in engines}
@@ -129,7 +133,7 @@ def set_up(
         families=families, engine=engine, workload=workload, host=host,
         shape=mean_shape([(f.shape, f.share.writes) for f in families]),
         machine=make_machine(env, engine, workload, host, device_setup, limiter_rng), device_setup=device_setup,
-        wal_reaches_device=_wal_reaches_device(engine, workload), keys=keys,
+        wal_reaches_device=reaches_device, keys=keys,
     )  # fmt: skip
 
 

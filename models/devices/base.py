@@ -87,6 +87,13 @@ class Flow(NamedTuple):
     """Further read requests of negligible size: footer and index of a file at its open."""
 
 
+class Peaks(NamedTuple):
+    """Upper bounds of the total rates that a device grants under any load, in bytes per second."""
+
+    read_bytes_per_s: float = math.inf
+    write_bytes_per_s: float = math.inf
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
     """Facts about a device at the end of a run; None if not applicable or unknown."""
@@ -98,7 +105,10 @@ class DeviceFacts:
 
 
 class Device(Protocol):
-    """Storage device. Implementations are frozen dataclasses of physical parameters, one class per file."""
+    """Storage device. Implementations are frozen dataclasses of physical parameters, one class per file.
+
+    A device may also have `peaks() -> Peaks`; a cap above the peak then costs no simulation time.
+    """
 
     @property
     def name(self) -> str:

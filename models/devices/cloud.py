@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load, Peaks
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
@@ -59,6 +59,10 @@ class Cloud:
             self.read_bandwidth, self.write_bandwidth
         ):
             raise InputError("baseline_bandwidth: must not exceed the burst limits read_bandwidth and write_bandwidth")
+
+    def peaks(self) -> Peaks:
+        """Limits of the volume while it has credit."""
+        return Peaks(self.read_bandwidth, self.write_bandwidth)
 
     def initial(self) -> CloudState:
         """State with full credit."""

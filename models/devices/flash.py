@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load, Peaks
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES, Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
@@ -124,6 +124,10 @@ class FlashDrive:
     def contention(self) -> float:
         """Degree to which reads and writes exclude each other (see `Service.contention`)."""
         return 1.0
+
+    def peaks(self) -> Peaks:
+        """Bandwidths of the drive; writes are fastest into the SLC cache, if there is one."""
+        return Peaks(self.read_bandwidth, max(self.write_bandwidth, self.slc_write_bandwidth or 0.0))
 
     def initial(self) -> FlashState:
         """State with an empty cache and no data except `filled`."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load, Peaks
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.units import quantity
 
@@ -34,6 +34,10 @@ class Hdd:
     def switch_s(self) -> float:
         """Time of a seek plus half a revolution in s."""
         return self.seek + 30.0 / self.rpm
+
+    def peaks(self) -> Peaks:
+        """Bandwidths of one sequential stream."""
+        return Peaks(self.read_bandwidth, self.write_bandwidth)
 
     def initial(self) -> None:
         """Return None: the model of a disk has no state."""

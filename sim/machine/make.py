@@ -85,19 +85,20 @@ def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup
 
 def _write_cap_binds(device: DeviceSetup) -> bool:
     """Whether the cap on writes is below the device's own bandwidth, so that writes wait for it."""
-    cap = device.settings.write_cap
-    if cap is None or not isinstance(device.device, Throttled):
+    if not isinstance(device.device, Throttled) or device.device.write_cap is None:
         return False
-    inner = device.device.device
+    cap, inner = device.device.write_cap, device.device.device
     return inner.allocate(inner.initial(), Load(writers=1, queue_depth=64.0)).write_bytes_per_s > cap
 
 
 def _burst_bytes(device: DeviceSetup, limiter: Limiter | None) -> float | None:
     """Smallest allowance of background I/O in bytes: of a cap per slice, of the rate limiter per refill; None: no limit."""
-    caps = device.settings
-    rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap]
-    rates += [caps.iops_cap * caps.throttle_io] if caps.iops_cap else []
-    bursts = [rate * caps.throttle_slice for rate in rates]
+    bursts: list[float] = []
+    if isinstance(device.device, Throttled):
+        caps = device.device
+        rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap is not None]
+        rates += [caps.iops_cap * caps.io_bytes] if caps.iops_cap is not None else []
+        bursts = [rate * caps.slice_s for rate in rates]
     if limiter is not None:
         bursts.append(limiter.refill_bytes)
     return min(bursts, default=None)
