@@ -25,7 +25,7 @@ ROWS = {
 
 @pytest.mark.parametrize("version", list(HEADERS))
 def test_tables_are_read_by_header(version: str) -> None:
-    """Tables with 17 to 21 columns are read by header: `Size(MB)` or a value with its unit, and inserted columns."""
+    """The reader finds columns by the header: tables have 17 to 21 columns, and sizes in MB or with a unit."""
     reader = StatsReader()
     lines = ["** Compaction Stats [default] **", HEADERS[version], "-" * 80, ROWS[version]]
     assert [True, True, False, True] == [reader.take(line, i, None, 0) for i, line in enumerate(lines)]
