@@ -41,7 +41,7 @@ def balanced(name: str, engine: str, *more: str) -> Setting:
 
 
 def skewed(name: str, engine: str, constant: int) -> Setting:
-    """Return the run of an engine on the balanced mix with this constant of the Zipfian keys; 0: uniform keys."""
+    """Return an engine on the short balanced mix with Zipfian keys; `constant` 0: uniform keys."""
     keys = ("workload.recordcount=3M", "workload.updateproportion=0.5", "workload.insertproportion=0")
     law = ("workload.requestdistribution=zipfian", f"workload.zipfian_constant={constant}") if constant else ()
     return balanced(f"{name}_zipf_{constant}", engine, *keys, *law)
