@@ -56,14 +56,14 @@ def _offsets(pa: Any, lengths: Sequence[int]) -> Any:
 
 
 def _strings(pa: Any, values: Any) -> Any:
-    """Return an Arrow array of strings; each distinct string is encoded only once."""
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault(word, len(numbers)) for word in np.asarray(values).tolist()]
-    words = [word.encode() for word in numbers]
-    buffers = [None, _offsets(pa, [len(w) for w in words]), pa.py_buffer(b"".join(words))]
-    distinct = pa.StringArray.from_buffers(len(words), *buffers[1:])
-    places = np.array(codes, dtype=np.int32)
-    return distinct.take(pa.Array.from_buffers(pa.int32(), len(places), [None, pa.py_buffer(places)]))
+    """Return an Arrow array of strings; each distinct string is encoded only once.
+
+    `pyarrow.Array.take` would import pyarrow.compute, which takes as long as a short run.
+    """
+    texts = np.asarray(values).tolist()
+    encoded = {text: text.encode() for text in set(texts)}
+    words = [encoded[text] for text in texts]
+    return pa.StringArray.from_buffers(len(words), _offsets(pa, [len(w) for w in words]), pa.py_buffer(b"".join(words)))
 
 
 def _lists(pa: Any, rows: Sequence[np.ndarray[Any, Any]]) -> Any:
