@@ -1,4 +1,4 @@
-"""Benchmark of the overhead of many runs: composing a configuration, and 96 tiny runs with two workers.
+"""Benchmark of the overhead of many runs: composing a configuration, 96 tiny runs, and a grid of 160 stores.
 
 usage: python benchmarks/many.py        (part of make bench)
 """
@@ -11,15 +11,25 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 COMPOSE_MS = 10.0
 """Target for one composition after the first one, in milliseconds of CPU time."""
 FIRST_S, ALL_S = 2.0, 8.0
 """Targets for 96 tiny runs: wall time in seconds to the first line of progress, and to the end."""
+GRID_S, GRID_CPU_S = 26.0, 50.0
+"""Targets for the grid of 160 stores with two workers: wall and CPU seconds."""
 _REPEATS = 200
 _SEEDS = ",".join(str(n) for n in range(1, 49))
-_TINY = ("device=nvme,sata", f"seed={_SEEDS}", "workload.num=20k", "workload.duration=2s", "-j", "2", "--no-report")
+_TINY = ("device=nvme,sata", f"seed={_SEEDS}", "workload.num=20k", "workload.duration=2s")
+
+_GRID = (
+    "device=nvme", "workload=constant", "workload.read=0", "workload.update=1", "workload.num=100M",
+    "workload.value_size=1000", "workload.duration=600s", "workload.rate=9843,24606,49213,98425,196850",
+    "engine.options.max_background_jobs=2,4,8,16", "engine.options.write_buffer_size=64MiB,128MiB",
+    "engine.options.level0_file_num_compaction_trigger=4,8", "device.write_bandwidth=500MB/s,3000MB/s",
+)  # fmt: skip
 
 
 def composition() -> bool:
@@ -56,10 +66,22 @@ def tiny_runs() -> bool:
     return met
 
 
-def _timed(place: Path, out: str) -> tuple[float | None, float]:
+def grid() -> bool:
+    """Wall and CPU time of 160 stores for 600 s: rate, job slots, memtable size, L0 trigger and bandwidth of the device."""
+    with tempfile.TemporaryDirectory() as place:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        _, all_s = _timed(Path(place), "grid", _GRID)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    missed = all_s > GRID_S or cpu_s > GRID_CPU_S
+    print(f"grid of 160      end after {all_s:.1f} s of {GRID_S:.0f}, CPU {cpu_s:.1f} s of {GRID_CPU_S:.0f}{_missed(missed)}")
+    return not missed
+
+
+def _timed(place: Path, out: str, overrides: Sequence[str]) -> tuple[float | None, float]:
     begun = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", "compare", *_TINY, "--out", out],
+        [sys.executable, "-m", "lsmlab.sim", "compare", *overrides, "-j", "2", "--no-report", "--out", out],
         cwd=place, env={**os.environ, "LSMLAB_RUNS": str(place / "store")}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         assert process.stderr is not None
@@ -76,4 +98,4 @@ def _missed(missed: bool) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(0 if all([composition(), tiny_runs()]) else 1)
+    sys.exit(0 if all([composition(), tiny_runs(), grid()]) else 1)

@@ -1,20 +1,30 @@
 """Benchmark of whole runs: CPU time of the process and of the simulation alone, and peak memory, with targets.
 
-usage: python benchmarks/run.py [NAME ...]        (make bench)
+usage: python benchmarks/run.py [--against REVISION] [NAME ...]        (make bench)
 
 Each case is one `lsmlab run --json` in its own process, on one core. CPU time and memory are those of this process,
-including its start and the writing of its files.
+including its start and the writing of its files. With `--against`, the sources of another git revision run each case
+right after this one, and the last column gives the CPU time of that revision divided by this one's.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("sim", "models", "configs", "validation", "reports")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +34,45 @@ class Case:
     name: str
     overrides: tuple[str, ...]
     cpu_s: float
-    """Target for the CPU time of the whole process, in seconds."""
+    """Target for the CPU time of the whole process, in seconds; with `beside`, as a multiple of that case's."""
     simulation_s: float | None = None
     """Target for the CPU time of the simulation alone, in seconds."""
     memory_mb: float = 300.0
+    beside: str = ""
+    """Case to whose CPU time `cpu_s` is relative; it comes before this case."""
 
 
-HOUR = ("device=nvme", "workload=fillrandom", "workload.value_size=1000", "workload.benchmark_write_rate_limit=25MB/s")
-LOAD_A = (
+def _at(rate_per_s: int, num: str, duration: str) -> tuple[str, ...]:
+    """Overrides of an open loop of 1000-byte updates."""
+    return (
+        "device=nvme", "workload=constant", "workload.read=0", "workload.update=1", "workload.value_size=1000",
+        f"workload.rate={rate_per_s}", f"workload.num={num}", f"workload.duration={duration}",
+    )  # fmt: skip
+
+
+EMPTY = "workload.preload=0"
+OPEN_LOOP = _at(100_000, "100M", "600s")
+HALF_READS = (*OPEN_LOOP, "workload.read=0.5", "workload.update=0.5")
+LOAD = (
     "device=nvme", "engine.options.max_background_jobs=8", "workload=ycsb_load", "workload.value_size=200",
-    "workload.recordcount=350M", "workload.threads=1",
+    "workload.threads=1",
 )  # fmt: skip
 CASES = (
-    Case("hour", (*HOUR, "workload.duration=3600s"), 1.5, 0.6),
-    Case("day", (*HOUR, "workload.duration=86400s"), 30.0),
-    Case("load_a", LOAD_A, 5.0),
-    Case("load_a_4_shards", (*LOAD_A, "workload.shards=4"), 10.0),
-    Case("terabyte", (*LOAD_A, "workload.recordcount=5G"), 25.0),
+    Case("start_up", ("workload.num=20k", "workload.duration=1s"), 0.4),
+    Case("hour", (*_at(24_606, "50M", "3600s"), EMPTY), 1.2, 0.7),
+    Case("day", (*_at(24_606, "10G", "86400s"), EMPTY), 15.0),
+    Case("week", (*_at(9_843, "1G", "604800s"), EMPTY), 45.0),
+    Case("load_a_4_shards", (*LOAD, "workload.recordcount=350M", "workload.shards=4"), 5.0),
+    Case("terabyte", (*LOAD, "workload.recordcount=5G"), 15.0),
+    Case("open_loop", OPEN_LOOP, 1.2),
+    Case("open_loop_write_cap", (*OPEN_LOOP, "device.write_cap=3000MB/s"), 1.2, beside="open_loop"),
+    Case("half_reads", HALF_READS, 2.8),
+    Case("half_reads_write_cap", (*HALF_READS, "device.write_cap=3000MB/s"), 1.2, beside="half_reads"),
+    Case(
+        "half_reads_both_caps", (*HALF_READS, "device.write_cap=3000MB/s", "device.read_cap=3000MB/s"), 1.2,
+        beside="half_reads",
+    ),
+    Case("open_loop_cap_binds", (*OPEN_LOOP, "device.write_cap=500MB/s"), 2.0, beside="open_loop"),
     Case(
         "throttled_90s",
         (
@@ -49,12 +81,12 @@ CASES = (
             "engine.options.max_bytes_for_level_base=16MiB", "device=nvme", "device.write_cap=80MiB/s",
             "workload=fillrandom", "workload.num=10M", "workload.duration=90s",
         ),
-        0.5,
+        0.7,
     ),
 )  # fmt: skip
 
 
-def measure(case: Case) -> int:
+def measure(overrides: Sequence[str]) -> int:
     """Run one case in this process and print its measurements as JSON; `run_all` starts a process for each case."""
     import contextlib
     import io
@@ -75,48 +107,84 @@ def measure(case: Case) -> int:
     simulation.run = timed  # type: ignore[assignment]
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(out):
-        code = main(["run", *case.overrides, "--json", "--out", f"{place}/run"])
+        os.environ["LSMLAB_RUNS"] = f"{place}/store"
+        code = main(["run", *overrides, "--json", "--out", f"{place}/run"])
     summary = json.loads(out.getvalue())
+    names = ("flush_count", "compaction_count", "duration_s", "write_amplification")
+    own = resource.getrusage(resource.RUSAGE_SELF)
     print(
         json.dumps(
-            {
-                "code": code, "cpu_s": time.process_time(), "simulation_s": spent[0],
-                "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-                "flushes": summary["flush_count"], "compactions": summary["compaction_count"],
-                "simulated_s": summary["duration_s"], "write_amplification": summary["write_amplification"],
-            }
+            {"cpu_s": time.process_time(), "simulation_s": spent[0], "memory_mb": own.ru_maxrss / 1024}
+            | {name: summary[name] for name in names}
         )
-    )  # fmt: skip
+    )
     return int(code)
 
 
-def run_all(names: list[str]) -> int:
+def _measured(case: Case, packages: Path | None = None) -> dict[str, Any]:
+    """Run one case in a process of its own. `packages`: folder with the package `lsmlab` to run; None: the installed one."""
+    environment = {**os.environ, "PYTHONPATH": str(packages)} if packages is not None else None
+    command = [sys.executable, __file__, "--measure", *case.overrides]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@contextmanager
+def _sources(revision: str) -> Iterator[Path]:
+    """Check out a revision beside the working tree; yield a folder in which its sources are the package `lsmlab`."""
+    with tempfile.TemporaryDirectory() as place:
+        tree, package = Path(place, "tree"), Path(place, "packages", "lsmlab")
+        git = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), revision], check=True)
+        try:
+            package.mkdir(parents=True)
+            for name in PACKAGES:
+                (package / name).symlink_to(tree / name)
+            yield package.parent
+        finally:
+            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+
+
+def run_all(names: Sequence[str], other: Path | None) -> int:
     """Run the named cases (default: all), print a table and return the exit code: 1 if a target is missed."""
-    chosen = [c for c in CASES if not names or c.name in names]
+    unknown = set(names) - {case.name for case in CASES}
+    if unknown:
+        sys.exit(f"no such case: {', '.join(sorted(unknown))}; cases: {', '.join(case.name for case in CASES)}")
     missed = 0
-    print(f"{'case':18} {'CPU s':>7} {'of':>5} {'sim s':>7} {'of':>5} {'MB':>5} {'of':>4}  what was simulated")
-    for case in chosen:
-        done = subprocess.run(
-            [sys.executable, __file__, "--measure", case.name], capture_output=True, text=True, check=True
-        )
-        got = json.loads(done.stdout.splitlines()[-1])
-        over = (
-            got["cpu_s"] > case.cpu_s
-            or (case.simulation_s is not None and got["simulation_s"] > case.simulation_s)
-            or got["memory_mb"] > case.memory_mb
-        )
+    cpu_s: dict[str, float] = {}
+    print(f"{'case':21} {'CPU s':>7} {'of':>6} {'sim s':>7} {'of':>5} {'MB':>5} {'of':>4} {'faster':>7}  what was simulated")
+    for case in CASES:
+        if names and case.name not in names and not any(c.beside == case.name for c in CASES if c.name in names):
+            continue
+        got = _measured(case)
+        cpu_s[case.name] = got["cpu_s"]
+        limit_s = case.cpu_s * cpu_s[case.beside] if case.beside else case.cpu_s
+        slow = got["simulation_s"] > (case.simulation_s if case.simulation_s is not None else float("inf"))
+        over = got["cpu_s"] > limit_s or slow or got["memory_mb"] > case.memory_mb
         missed += over
-        limit = f"{case.simulation_s:5.1f}" if case.simulation_s is not None else "    -"
+        simulation = f"{case.simulation_s:5.1f}" if case.simulation_s is not None else "    -"
+        faster = f"{_measured(case, other)['cpu_s'] / got['cpu_s']:6.1f}x" if other is not None else "      -"
         print(
-            f"{case.name:18} {got['cpu_s']:7.2f} {case.cpu_s:5.1f} {got['simulation_s']:7.2f} {limit}"
-            f" {got['memory_mb']:5.0f} {case.memory_mb:4.0f}  {got['simulated_s']:,.0f} s, {got['flushes']} flushes,"
-            f" {got['compactions']} compactions, W-Amp {got['write_amplification']:.2f}{'  MISSED' if over else ''}",
+            f"{case.name:21} {got['cpu_s']:7.2f} {limit_s:6.2f} {got['simulation_s']:7.2f} {simulation}"
+            f" {got['memory_mb']:5.0f} {case.memory_mb:4.0f} {faster}  {got['duration_s']:,.0f} s, {got['flush_count']} flushes,"
+            f" {got['compaction_count']} compactions, W-Amp {got['write_amplification']:.2f}{'  MISSED' if over else ''}",
             flush=True,
         )
     return 1 if missed else 0
 
 
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="cases to run (default: all)")
+    parser.add_argument("--against", metavar="REVISION", help="git revision to measure in turn with the working tree")
+    given = parser.parse_args()
+    if given.against is None:
+        return run_all(given.names, None)
+    with _sources(given.against) as packages:
+        return run_all(given.names, packages)
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        sys.exit(measure(next(c for c in CASES if c.name == sys.argv[2])))
-    sys.exit(run_all(sys.argv[1:]))
+    sys.exit(measure(sys.argv[2:]) if sys.argv[1:2] == ["--measure"] else main())
