@@ -405,3 +405,14 @@ def test_db_bench_output_is_a_log_too(tmp_path: Path) -> None:
     assert 0.813 == pytest.approx(summary["stall_fraction"], abs=0.001)
     assert 924 == summary["stall_count"]["memtable_stop"]
     assert ["no_events"] == [entry["kind"] for entry in summary["import"]["problems"]]
+
+
+def test_options_that_changed_while_the_store_was_open_are_noted(tmp_path: Path) -> None:
+    """The import says how often SetOptions succeeded and when first; without such a line it says nothing."""
+    sample = Sample().run(5)
+    (tmp_path / "LOG").write_text(sample.text)
+    assert not any("options changed" in note for note in read(tmp_path / "LOG").notes)
+
+    sample.say("[/db_impl/db_impl.cc:1210] [default] SetOptions() succeeded")
+    (tmp_path / "LOG").write_text(sample.text)
+    assert any("(1 x SetOptions" in note for note in read(tmp_path / "LOG").notes)

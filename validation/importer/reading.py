@@ -23,7 +23,7 @@ from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.summary import origin_us, summarise_log
 from lsmlab.validation.logs.reader import log_of
-from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.records import OptionsChange, RocksDbLog
 from lsmlab.validation.logs.text import read_text_part
 from numpy.typing import NDArray
 
@@ -138,7 +138,20 @@ def read(log_path: Path, options_path: Path | None = None, report_path: Path | N
     notes += dict.fromkeys(note for family in options.values() for note in family.notes)
     found = Reading(log_path, log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
     found.report = _report(report_path, found)
+    notes += _options_changes(found)
     return found
+
+
+def _options_changes(reading: Reading) -> list[str]:
+    """Return a note if options changed while the store was open; the configuration has the options of the open."""
+    changes = [record for record in reading.log.records if isinstance(record, OptionsChange)]
+    if not changes:
+        return []
+    first_s = reading.seconds(changes[0].time_us)
+    return [
+        f"options changed while the store was open ({len(changes)} x SetOptions, first after {first_s:,.0f} s): "
+        "the configuration has the options of the open"
+    ]
 
 
 def _busiest_family(jobs: LogJobs) -> str:
