@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -335,6 +336,19 @@ def resumed_equals_uninterrupted(monkeypatch: pytest.MonkeyPatch) -> bool:
     assert 0 == main([*COMMAND, "uninterrupted"])
     tables = [pq.read_table(f"{name}/runs.parquet") for name in ("interrupted", "uninterrupted")]
     return bool(tables[0].equals(tables[1]))
+
+
+@linux
+def test_a_process_that_nobody_waited_for_keeps_no_staging_folder() -> None:
+    """A killed worker may stay a zombie for seconds; its staging folder is removed at once."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    wait_for(lambda: not is_running(process.pid))
+    folder = default_store().root / "staging" / f"{socket.gethostname()}-{process.pid}-0123abcd"
+    folder.mkdir(parents=True)
+
+    assert 1 == default_store().clean()
+    assert not folder.exists()
+    assert 0 == process.wait()
 
 
 @linux

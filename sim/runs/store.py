@@ -104,12 +104,15 @@ class RunStore:
 
 
 def _is_alive(pid: int) -> bool:
+    """Return whether a process runs. A process that has ended exists until its parent waits for it (Linux: state Z)."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
+    with contextlib.suppress(OSError):  # no /proc: not Linux, or the process has gone
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     return True
 
 
