@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -115,34 +115,35 @@ def base_of(composed: Any, device: str | None, folders: Sequence[Path]) -> Base 
     node = OmegaConf.create({"hydra": {kind: {"dir": places[kind]["dir"]} for kind in ("run", "sweep")}})
     with open_dict(composed):
         del composed["hydra"]
-    if any("${" in text for text in _texts(OmegaConf.to_container(composed, resolve=False))):
+    if any("${" in text for text in texts(OmegaConf.to_container(composed, resolve=False))):
         return None
     return Base(pickle.dumps(composed), node, device, tuple(folders))
 
 
 def is_unresolved(plain: Any) -> bool:
     """Return whether a configuration contains an interpolation or a missing mandatory value."""
-    return any(mark in text for text in _texts(plain) for mark in _UNRESOLVED)
+    return any(mark in text for text in texts(plain) for mark in _UNRESOLVED)
 
 
-def _texts(node: Any) -> Iterator[str]:
+def texts(node: object) -> Iterator[str]:
+    """Yield all values of a configuration that are texts, at any depth."""
     if isinstance(node, str):
         yield node
-    elif isinstance(node, dict):
+    elif isinstance(node, Mapping):
         for value in node.values():
-            yield from _texts(value)
+            yield from texts(value)
     elif isinstance(node, list):
         for value in node:
-            yield from _texts(value)
+            yield from texts(value)
 
 
 def stamp(folders: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
     """Return names, sizes and times of all configuration files: while they are the same, cached bases are valid."""
     stamps = []
     for folder in (packaged_folder(), *folders):
-        for place, names, texts in os.walk(folder):
+        for place, names, entries in os.walk(folder):
             names[:] = [name for name in names if name != "__pycache__"]
-            for name in texts:
+            for name in entries:
                 status = Path(place, name).stat()
                 stamps.append((f"{place}/{name}", status.st_mtime_ns, status.st_size))
     return tuple(sorted(stamps))

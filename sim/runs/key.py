@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.sim.configuration.bases import texts
+
 _NEUTRAL: Final[Mapping[str, Any]] = {"json": False, "report": None, "replications": 1}
 """Configuration keys that change the output but not the simulation, with the values that the store writes for them."""
 _OWN: Final = ("lsmlab.models", "lsmlab.sim")
@@ -36,16 +38,9 @@ def run_key(config: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-def _files(node: object) -> Iterator[str]:
+def _files(config: Mapping[str, Any]) -> Iterator[str]:
     """Yield the values that are paths of existing files: OPTIONS, traces, initial trees, inputs of user classes."""
-    if isinstance(node, Mapping):
-        for value in node.values():
-            yield from _files(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _files(value)
-    elif isinstance(node, str) and "\0" not in node and len(node) < 1000 and Path(node).is_file():
-        yield node
+    return (text for text in texts(config) if "\0" not in text and len(text) < 1000 and Path(text).is_file())
 
 
 def _content(name: str) -> str:

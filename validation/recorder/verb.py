@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +16,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.models.version import Version
 from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.runs.stopping import stoppable
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.keep import is_recorded, keep_repeat, machine_facts, write_block
@@ -58,7 +56,7 @@ def record(argv: list[str]) -> int:
     given = _arguments(argv)
     cases = [read_case(path) for named in given.cases for path in find_cases(named)]
     failed = False
-    with _terminated_as_interrupt():
+    with stoppable():
         try:
             for case in cases:
                 if is_recorded(case.directory) and not given.again and not given.dry_run:
@@ -168,17 +166,3 @@ def _quantity(option: str, text: str, kind: str) -> float:
         return parse_quantity(text, kind)
     except InputError as error:
         raise InputError(f"{option} {text}: {error}") from None
-
-
-@contextlib.contextmanager
-def _terminated_as_interrupt() -> Iterator[None]:
-    """Turn SIGTERM into KeyboardInterrupt, so that it cleans up like Ctrl-C."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
