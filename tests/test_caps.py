@@ -62,8 +62,7 @@ def test_caps_stay_where_rates_have_no_bound(unbounded: str) -> None:
 def test_no_second_exceeds_the_bounds(more: tuple[str, ...]) -> None:
     """The bytes that a run without caps reads and writes in any second are below `highest_rates`."""
     result, setup = simulate(*MIXED, *more), set_up(*MIXED, *more)
-    device = setup.device_setup.device
-    bound = highest_rates(device, setup.device_setup, setup.engine, setup.workload, setup.host, wal_reaches_device=False)
+    bound = highest_rates(setup.device_setup, setup.engine, setup.workload, setup.host, wal_reaches_device=False)
     highest = {
         way: sum(result.series[f"{way}_bytes_{c}_per_s"] for c in ("client", "flush", "l0", "deeper")).max()
         for way in ("read", "write")
@@ -88,5 +87,5 @@ def test_a_device_without_peaks_keeps_its_caps() -> None:
     hidden = type("Hidden", (), {"initial": device.initial, "allocate": device.allocate})()
 
     assert Peaks() == highest_rates(
-        hidden, replace(setup.device_setup, device=hidden), setup.engine, setup.workload, setup.host, wal_reaches_device=True
+        replace(setup.device_setup, device=hidden), setup.engine, setup.workload, setup.host, wal_reaches_device=True
     )

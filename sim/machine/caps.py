@@ -23,24 +23,26 @@ def with_caps_that_can_bind(
     throttled = device.device
     if not isinstance(throttled, Throttled):
         return device
-    rates = highest_rates(throttled.device, device, engine, workload, host, wal_reaches_device=wal_reaches_device)
+    uncapped = replace(device, device=throttled.device)
+    rates = highest_rates(uncapped, engine, workload, host, wal_reaches_device=wal_reaches_device)
     read_cap = _below(throttled.read_cap, rates.read_bytes_per_s)
     write_cap = _below(throttled.write_cap, rates.write_bytes_per_s)
     if read_cap is None and write_cap is None and throttled.iops_cap is None:
-        return replace(device, device=throttled.device)
+        return uncapped
     return replace(device, device=replace(throttled, read_cap=read_cap, write_cap=write_cap))
 
 
 def highest_rates(
-    device: Device, setup: DeviceSetup, engine: Engine, workload: Workload, host: Host, *, wal_reaches_device: bool
+    setup: DeviceSetup, engine: Engine, workload: Workload, host: Host, *, wal_reaches_device: bool
 ) -> Peaks:
-    """Return upper bounds of the rates at which the run reads and writes, for the device without caps.
+    """Return upper bounds of the rates at which the run reads and writes, for a device without caps.
 
     A thread with direct I/O reads, computes and writes in turn, so its rate is bounded by the sum of the three times per
     byte. The bounds use the shortest times: no contention, entries so large that only their bytes cost CPU time, and for
     reads a compaction that drops all entries. Without a bound on the threads, or with buffered I/O, where the kernel
     writes whole files at once, only the device's own peaks hold.
     """
+    device = setup.device
     peaks = device.peaks() if hasattr(device, "peaks") else Peaks()
     options = engine.options
     direct_reads = options.use_direct_reads or setup.direct_io
