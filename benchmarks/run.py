@@ -33,8 +33,8 @@ class Case:
 
     name: str
     overrides: tuple[str, ...]
-    cpu_s: float
-    """Target for the CPU time of the whole process, in seconds; with `beside`, as a multiple of that case's."""
+    cpu_s: float | None
+    """Target for the CPU time of the whole process, in seconds; with `beside`, as a multiple of that case's; None: none."""
     simulation_s: float | None = None
     """Target for the CPU time of the simulation alone, in seconds."""
     memory_mb: float = 300.0
@@ -61,18 +61,18 @@ CASES = (
     Case("start_up", ("workload.num=20k", "workload.duration=1s"), 0.4),
     Case("hour", (*_at(24_606, "50M", "3600s"), EMPTY), 1.2, 0.7),
     Case("day", (*_at(24_606, "10G", "86400s"), EMPTY), 15.0),
-    Case("week", (*_at(9_843, "1G", "604800s"), EMPTY), 45.0),
-    Case("load_a_4_shards", (*LOAD, "workload.recordcount=350M", "workload.shards=4"), 5.0),
+    Case("week", (*_at(9_843, "1G", "604800s"), EMPTY), 42.0),  # linear: 7 days at 10 of the 25 MB/s of `day`
+    Case("load_a_4_shards", (*LOAD, "workload.recordcount=350M", "workload.shards=4"), 10.0),
     Case("terabyte", (*LOAD, "workload.recordcount=5G"), 15.0),
     Case("open_loop", OPEN_LOOP, 1.2),
     Case("open_loop_write_cap", (*OPEN_LOOP, "device.write_cap=3000MB/s"), 1.2, beside="open_loop"),
-    Case("half_reads", HALF_READS, 2.8),
+    Case("half_reads", HALF_READS, 2.8),  # as 0.1.0 took
     Case("half_reads_write_cap", (*HALF_READS, "device.write_cap=3000MB/s"), 1.2, beside="half_reads"),
     Case(
         "half_reads_both_caps", (*HALF_READS, "device.write_cap=3000MB/s", "device.read_cap=3000MB/s"), 1.2,
         beside="half_reads",
     ),
-    Case("open_loop_cap_binds", (*OPEN_LOOP, "device.write_cap=500MB/s"), 2.0, beside="open_loop"),
+    Case("open_loop_cap_binds", (*OPEN_LOOP, "device.write_cap=500MB/s"), None),
     Case(
         "throttled_90s",
         (
@@ -164,7 +164,8 @@ def run_all(names: Sequence[str], other: Path | None) -> int:
             continue
         got = _measured(case)
         cpu_s[case.name] = got["cpu_s"]
-        limit_s = case.cpu_s * cpu_s[case.beside] if case.beside else case.cpu_s
+        target = float("inf") if case.cpu_s is None else case.cpu_s
+        limit_s = target * cpu_s[case.beside] if case.beside else target
         slow = got["simulation_s"] > (case.simulation_s if case.simulation_s is not None else float("inf"))
         over = got["cpu_s"] > limit_s or slow or got["memory_mb"] > case.memory_mb
         missed += over
