@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import simpy
 from lsmlab.models.costs.host import Host
+from lsmlab.models.devices.limits import with_limits
 from lsmlab.models.devices.make import DeviceSetup, make_device
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.families import DEFAULT_FAMILY, make_engines
@@ -111,9 +112,8 @@ def set_up(
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _DOCUMENTATION}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
     reaches_device = _wal_reaches_device(engine, workload)
-    device_setup = with_caps_that_can_bind(
-        make_device(_group(config, "device"), allowed), engine, workload, host, wal_reaches_device=reaches_device
-    )
+    device = make_device(with_limits(_group(config, "device"), config.get("limits")), allowed)
+    device_setup = with_caps_that_can_bind(device, engine, workload, host, wal_reaches_device=reaches_device)
     shares = family_shares(_group(config, "workload").get("families"), list(engines))
     views = {name: share.load.workload(workload) for name, share in shares.items()}
     shapes = {name: _shape(engines[name], views[name], shares[name].load.short_lived) for name in engines}

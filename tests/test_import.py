@@ -55,6 +55,8 @@ def test_files_of_an_import(imported: Path) -> None:
     assert {
         "jobs.parquet", "stalls.parquet", "series.parquet", "levels.parquet", "statistics.parquet", "compaction_tables.parquet",
         "latency.parquet", "summary.json", "trace.csv", "experiment/imported.yaml", "experiment/imported_full_speed.yaml",
+        "engine/imported.yaml", "engine/options/imported.yaml", "device/imported.yaml", "host/imported.yaml",
+        "limits/imported.yaml", "workload/imported.yaml", "workload/imported_full_speed.yaml",
         "parameters/imported.yaml", "report.html",
     } == {str(path.relative_to(imported)) for path in imported.rglob("*") if path.is_file()}  # fmt: skip
     assert {"LOG", "out"} == {path.name for path in imported.parent.iterdir()}
@@ -113,6 +115,25 @@ def test_the_configuration_composes(imported: Path) -> None:
     assert fitted.host["compaction_record"] == config["host"]["compaction_record"]
     assert {"host.compaction_record", "host.compaction_byte"} <= set(config["parameters"]["standard_errors"])
     configure(["experiment=imported"], config_dirs=[imported])
+
+
+def test_a_what_if_replaces_one_part(imported: Path) -> None:
+    """Another drive, engine, limit or load replaces that part of an import and keeps the others."""
+    base = compose(["experiment=imported_full_speed"], [imported])
+
+    def changed(override: str) -> set[str]:
+        config = compose(["experiment=imported_full_speed", override], [imported])
+        return {group for group in config if group != "parameters" and config[group] != base[group]}
+
+    assert "imported" == base["device"]["name"]
+    assert {"device"} == changed("device=sata")
+    assert base["device"]["page_cache"] == compose(["experiment=imported", "device=sata"], [imported])["device"]["page_cache"]
+    assert {"workload"} == changed("workload=ycsb_load")
+    assert {"limits"} == changed("limits.write_cap=10MB/s")
+    assert {"engine"} == changed("engine=silk")
+    silk = compose(["experiment=imported", "engine=silk"], [imported])["engine"]
+    assert ("7.8", 1048576) == (silk["version"], silk["options"]["target_file_size_base"])
+    assert "limits" not in changed("device=hdd")
 
 
 def test_the_configuration_runs(imported: Path, sample: Sample, tmp_path: Path) -> None:
@@ -352,7 +373,7 @@ def test_the_rate_of_a_limiter_is_estimated(tmp_path: Path) -> None:
     config = compose(["experiment=imported"], [tmp_path])
 
     assert 60e6 == pytest.approx(config["engine"]["options"]["rate_limiter_bytes_per_sec"], rel=0.05)
-    assert config["device"]["write_cap"] is None
+    assert config["limits"]["write_cap"] is None
 
 
 @needs_data
@@ -368,12 +389,14 @@ def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float,
     """Bandwidth, fsync and write cost are those of a fit to all LOGs of that machine."""
     assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
     found = read_parameters("imported", [tmp_path])
-    drive = found.devices[base]
+    drive = found.devices["imported"]
+    config = compose(["experiment=imported_full_speed"], [tmp_path])
 
+    assert f"device={base}" in config["device"]["description"]
     assert bandwidth_bytes_per_s == pytest.approx(parse_quantity(drive["write_bandwidth"], "bytes_per_s"), rel=0.05)
     assert fsync_s == pytest.approx(parse_quantity(drive["fsync_latency"], "seconds"), rel=0.5)  # quantile, median
     assert 3.0e-6 == pytest.approx(parse_quantity(found.host["write_op"], "seconds"), rel=0.2)
-    assert compose(["experiment=imported_full_speed"], [tmp_path])["device"]["write_cap"] is None
+    assert config["limits"]["write_cap"] is None
 
 
 def test_the_user_names_the_kind_of_drive(imported: Path, tmp_path: Path) -> None:
@@ -390,7 +413,7 @@ def test_a_cgroup_cap_is_not_a_slow_device(tmp_path: Path) -> None:
     log = "list_all_threads_pm_results_bandwidth_20GB_read_after_write_400_NVMeSSD_4CPU_64MB_LOG_284.gz"
     assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
 
-    assert 400 * 2**20 == pytest.approx(compose(["experiment=imported"], [tmp_path])["device"]["write_cap"], rel=0.05)
+    assert 400 * 2**20 == pytest.approx(compose(["experiment=imported"], [tmp_path])["limits"]["write_cap"], rel=0.05)
 
 
 @needs_data

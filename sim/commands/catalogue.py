@@ -18,7 +18,8 @@ from lsmlab.sim.results.jsontext import to_json
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
 """Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""
 _GROUPS: Final = (
-    "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "parameters", "keys", "experiment",
+    "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "limits", "parameters", "keys",
+    "experiment",
 )  # fmt: skip
 _WIDTH: Final = 120
 _COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^|\s+)#\s*(?P<comment>.*))?")

@@ -17,7 +17,7 @@ from lsmlab.sim.configuration.old_names import new_name, rename_keys, rename_tar
 from lsmlab.sim.configuration.parameters import apply_parameters
 
 _KEYS: Final = (
-    "engine", "device", "host", "workload", "keys", "prefill", "initial_tree", "seed", "replications", "save", "checks",
+    "engine", "device", "host", "limits", "workload", "keys", "prefill", "initial_tree", "seed", "replications", "save", "checks",
     "report", "json", "description",
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""

@@ -1,11 +1,10 @@
-"""Configuration for `lsmlab run` from an imported LOG: experiments, a parameter set and a trace of the load."""
+"""Store, machine, limits and load inferred from a LOG, as keys of the configuration."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.engines.families import DEFAULT_FAMILY
@@ -15,7 +14,7 @@ from lsmlab.models.version import Version
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.clients import idle_clients
 from lsmlab.validation.importer.estimates import Estimate, Estimates
-from lsmlab.validation.importer.load import full_speed, load_of, operations, schedule
+from lsmlab.validation.importer.load import load_of
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.wal import wal_is_used
@@ -47,7 +46,7 @@ class Inferred:
     """Entry of configs/device that gives the device properties which the LOG does not have."""
     engine: Mapping[str, Any]
     device: Mapping[str, Any]
-    """Keys of the device group besides the constants of `parameters`: write cap and page cache."""
+    """Keys of the device group besides the constants of `parameters`: write cap (a limit) and page cache."""
     parameters: SetText
     """Parameter set: constants of host and device, with standard errors."""
     load: Mapping[str, Any]
@@ -80,51 +79,9 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
     return Inferred(base, engine, device, _parameters(reading, rates, base), load, notes)
 
 
-def write_configuration(
-    observation: Observation, workload: InferredWorkload, rates: Estimates, directory: Path, final: Path,
-    kind: str | None = None,
-) -> tuple[str, Sequence[str]]:  # fmt: skip
-    """Write the experiments, parameters/imported.yaml and trace.csv into `directory`.
-
-    `final` is the folder to which the files will be moved: the experiment contains the path of its trace. `kind`: see
-    `infer`. Returns the assumptions and, before them, the name of the experiment that repeats the real load:
-    `FULL_SPEED` if stalls limited the clients, otherwise `NAME`.
-    """
-    reading = observation.reading
-    found = infer(reading, workload, rates, kind)
-    for folder in ("experiment", "parameters"):
-        (directory / folder).mkdir(parents=True, exist_ok=True)
-    (directory / "parameters" / f"{NAME}.yaml").write_text(str(found.parameters), encoding="utf-8")
-    if len(workload.seconds) >= 2:
-        rows = "".join(f"{t:.3f},{n:.3f}\n" for t, n in zip(workload.seconds, operations(workload), strict=True))
-        (directory / "trace.csv").write_text(f"seconds,operations\n{rows}", encoding="utf-8")
-    for name, (entry, own) in ((NAME, schedule(workload, final)), (FULL_SPEED, full_speed(workload))):
-        text = _experiment(reading, found, name, entry, own)
-        (directory / "experiment" / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return (FULL_SPEED if limited_by_store(observation) else NAME), found.notes
-
-
 def limited_by_store(observation: Observation) -> bool:
     """Whether clients wrote as fast as the store allowed: it stalled them, and outside stalls they were not idle."""
     return observation.stalled_share >= _HELD_BACK and not idle_clients(observation)
-
-
-def _experiment(reading: Reading, found: Inferred, name: str, entry: str, own: Mapping[str, Any]) -> str:
-    import yaml
-
-    speed = ", clients at full speed" if name == FULL_SPEED else ""
-    lines = [
-        "# @package _global_",
-        f"# Store, machine and load inferred from {reading.path.name}{speed}. Written by: lsmlab import",
-        *(f"# {note}" for note in found.notes),
-        "defaults:", "  - override /engine: rocksdb", f"  - override /device: {found.device_base}",
-        "  - override /host: default", f"  - override /workload: {entry}",
-        "", f"description: imported from {reading.path.name}{speed}",
-    ]  # fmt: skip
-    sections = {
-        "engine": found.engine, "device": found.device, "host": {"parameters": NAME}, "workload": {**own, **found.load},
-    }  # fmt: skip
-    return "\n".join(lines) + "\n" + yaml.safe_dump(sections, sort_keys=False, allow_unicode=True, width=120)
 
 
 def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, Any]:
@@ -204,7 +161,7 @@ def _device(reading: Reading, rates: Estimates, base: str, notes: list[str]) -> 
     drive = DRIVES[base]
     if limit is not None and not reading.rate_limiter_unknown:
         device["write_cap"] = round(limit.value)
-        notes.append(f"device.write_cap: {_amount(limit)}, the limit that writes reached")
+        notes.append(f"limits.write_cap: {_amount(limit)}, the limit that writes reached")
     elif known and written is not None:
         notes.append(f"device: {drive} that writes {_amount(written)}; other properties are those of device={base}")
     elif written is not None:

@@ -16,7 +16,8 @@ from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import RunDirectory, unused_directory
 from lsmlab.sim.results.schema.columns import FORMAT
-from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, write_configuration
+from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME
+from lsmlab.validation.importer.entries import write_configuration
 from lsmlab.validation.importer.estimates import Estimates
 from lsmlab.validation.importer.estimators import estimate
 from lsmlab.validation.importer.families import infer_database

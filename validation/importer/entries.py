@@ -1,0 +1,128 @@
+"""Files of an imported configuration: one entry per group, the experiments that combine them, and the trace of the load.
+
+Store, load, machine and limits are separate entries, so that a what-if replaces one of them and keeps the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.devices.limits import Limits
+from lsmlab.validation.calibrate.parameter_file import SetText
+from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, Inferred, infer, limited_by_store
+from lsmlab.validation.importer.estimates import Estimates
+from lsmlab.validation.importer.load import full_speed, operations, schedule
+from lsmlab.validation.importer.observation import Observation
+from lsmlab.validation.importer.workload import InferredWorkload
+
+_LIMITS: Final = tuple(f.name for f in fields(Limits))
+_RELEASE: Final = ("version", "options_file")
+"""Keys of the engine that tell the release, and the source of its options."""
+_WAYS: Final = {NAME: "as the store accepted it", FULL_SPEED: "clients at full speed"}
+"""Load of each experiment."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Content of one YAML file."""
+
+    path: str
+    """Path inside the configuration folder, without ".yaml"."""
+    defaults: Sequence[str]
+    content: Mapping[str, Any]
+    comments: Sequence[str]
+    own_values_last: bool = True
+    """Whether the content replaces values of the entries in `defaults`."""
+
+
+def write_configuration(
+    observation: Observation, workload: InferredWorkload, rates: Estimates, directory: Path, final: Path,
+    kind: str | None = None,
+) -> tuple[str, Sequence[str]]:  # fmt: skip
+    """Write the entries, the experiments, parameters/imported.yaml and trace.csv into `directory`.
+
+    `final` is the folder to which the files will be moved: the load contains the path of its trace. `kind`: see `infer`.
+    Returns the assumptions and, before them, the name of the experiment that repeats the real load: `FULL_SPEED` if stalls
+    limited the clients, otherwise `NAME`.
+    """
+    source = observation.reading.path.name
+    inferred = infer(observation.reading, workload, rates, kind)
+    loads = {NAME: schedule(workload, final), FULL_SPEED: full_speed(workload)}
+    for entry in (*_machine(inferred, source), *_store(inferred, source), *_loads(inferred, loads, source)):
+        _write(directory, entry)
+    for name in loads:
+        _write(directory, _experiment(inferred, name, source))
+    (directory / "parameters").mkdir(parents=True, exist_ok=True)
+    text = str(_renamed(inferred.parameters, inferred.device_base))
+    (directory / "parameters" / f"{NAME}.yaml").write_text(text, encoding="utf-8")
+    if len(workload.seconds) >= 2:
+        rows = "".join(f"{t:.3f},{n:.3f}\n" for t, n in zip(workload.seconds, operations(workload), strict=True))
+        (directory / "trace.csv").write_text(f"seconds,operations\n{rows}", encoding="utf-8")
+    return (FULL_SPEED if limited_by_store(observation) else NAME), inferred.notes
+
+
+def _renamed(constants: SetText, base: str) -> SetText:
+    """Return the parameter set with the constants of `base` under the drive's own name."""
+    return replace(
+        constants,
+        devices={NAME: constants.devices[base]} if base in constants.devices else {},
+        device_errors={NAME: constants.device_errors[base]} if base in constants.device_errors else {},
+        sources={key.replace(f"{base}.", f"{NAME}.", 1): text for key, text in constants.sources.items()},
+    )
+
+
+def _machine(inferred: Inferred, source: str) -> Iterator[_Entry]:
+    """Yield the entries of device, host and limits."""
+    base = inferred.device_base
+    about = f"drive of {source}, with the properties of device={base} that a LOG does not show"
+    yield _Entry(f"device/{NAME}", [base], {"name": NAME, "description": about}, [about])
+    about = f"host of {source}; host.cores is that of host=default"
+    yield _Entry(f"host/{NAME}", ["default"], {"description": about, "parameters": NAME}, [about])
+    caps = {key: inferred.device[key] for key in _LIMITS if key in inferred.device}
+    about = f"limits of {source}: {', '.join(caps) or 'none found'}"
+    yield _Entry(f"limits/{NAME}", ["none"], {"description": about, **caps}, [about])
+
+
+def _store(inferred: Inferred, source: str) -> Iterator[_Entry]:
+    """Yield the entries of the options and of the engine with its release."""
+    options = inferred.engine["options"]
+    yield _Entry(f"engine/options/{NAME}", ["rocksdb"], options, [f"options of {source}, by RocksDB's names"])
+    release = {key: inferred.engine[key] for key in _RELEASE if key in inferred.engine}
+    about = f"RocksDB with the release and options of {source}"
+    content = {"description": about, "name": "rocksdb", **release}
+    yield _Entry(f"engine/{NAME}", ["rocksdb", f"override options: {NAME}"], content, [about])
+
+
+def _loads(inferred: Inferred, loads: Mapping[str, tuple[str, Mapping[str, Any]]], source: str) -> Iterator[_Entry]:
+    for name, (entry, own) in loads.items():
+        yield _Entry(f"workload/{name}", [entry], {**own, **inferred.load}, [f"load of {source}, {_WAYS[name]}"])
+
+
+def _experiment(inferred: Inferred, name: str, source: str) -> _Entry:
+    """Return the experiment that combines the entries.
+
+    Its own keys hold for every engine and drive: release, column families and page cache. So engine=silk applies SILK's
+    policies to this store, and device=sata replaces the drive but not the memory.
+    """
+    chosen = {"engine": NAME, "engine/options": NAME, "device": NAME, "host": NAME, "limits": NAME, "workload": name}
+    content: dict[str, Any] = {"description": f"imported from {source}, {_WAYS[name]}"}
+    store = {key: inferred.engine[key] for key in (*_RELEASE, "families") if key in inferred.engine}
+    memory = {key: value for key, value in inferred.device.items() if key not in _LIMITS}
+    content |= {group: keys for group, keys in (("engine", store), ("device", memory)) if keys}
+    comments = ("@package _global_", f"Store, machine, limits and load of {source}, {_WAYS[name]}.", *inferred.notes)
+    overrides = [f"override /{group}: {entry}" for group, entry in chosen.items()]
+    return _Entry(f"experiment/{name}", overrides, content, comments, own_values_last=False)
+
+
+def _write(directory: Path, entry: _Entry) -> None:
+    import yaml
+
+    lines = [*(f"# {text}" for text in entry.comments), "# Written by: lsmlab import", "defaults:"]
+    lines += [f"  - {text}" for text in [*entry.defaults, *(["_self_"] if entry.own_values_last else [])]]
+    path = directory / f"{entry.path}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    body = yaml.safe_dump(dict(entry.content), sort_keys=False, allow_unicode=True, width=120) if entry.content else ""
+    path.write_text("\n".join([*lines, "", body]), encoding="utf-8")
