@@ -28,7 +28,8 @@ ROOMS = {
     ],
     "sim": [
         "configuration", "progress", "observers", "machine", "store", "setup", "clients", "results", "preload", "phase",
-        "prefill", "initial_tree", "simulation", "runs", "commands", "__main__",
+        "prefill", "initial_tree", "simulation", "runs", "commands", "decisions",
+        "__main__",
     ],
     "validation": [
         "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",

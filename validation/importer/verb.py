@@ -48,6 +48,7 @@ def import_log(argv: list[str]) -> int:
             imported.observation, workload, imported.estimates, place.staging, target.resolve(), given.device
         )
         summary["import"]["notes"] += notes
+        summary["import"]["experiment"] = experiment
         about = {"version": summary["version"], "seed": 0, "config": {"log": str(given.log)}}
         write_tables(reading, workload, place.staging, about)
         write_json(place.staging / "summary.json", summary)

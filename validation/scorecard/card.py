@@ -19,6 +19,7 @@ ENGINES: Final = "real_engines"
 """Set of the recorded runs of other engines than RocksDB; it has its own score."""
 RERUNS, WHAT_IFS = "log_reruns", "log_what_ifs"
 """Sets that score `lsmlab import`: the machine is inferred from one LOG (imported_cases.py)."""
+FROM_A_LOG: Final = (RERUNS, WHAT_IFS)
 SCORED: Final = (TEST, PUBLIC, QUARANTINE)
 """Sets that make the score; constants were fitted to the calibration runs, so their table is separate."""
 SET_TITLES: Final = {

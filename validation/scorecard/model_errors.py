@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from lsmlab.models.errors import InputError
-from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, WHAT_IFS
+from lsmlab.sim.decisions.model_errors import FILE, forget_model_errors
+from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS
 from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import rows_of
 
-FILE: Final = Path(__file__).with_name("model_errors.json")
 _LEARNT_FROM: Final[Mapping[str, str]] = {"model_errors": CALIBRATION, "log_errors": RERUNS}
 """Keys of the file, and the set with the calibration runs for each: the model with fitted constants, and the model with
 constants inferred from one LOG. The latter have larger errors than their standard errors show."""
@@ -24,24 +22,6 @@ _STEPS: Final = np.concatenate(([0.0], np.geomspace(1e-3, 10.0, 72)))
 """Standard deviations to try: relative, in points of a share, or of the logarithm of a latency."""
 _FEWEST: Final = 5
 """Smallest number of calibration values from which the error of a metric is fitted."""
-
-
-def read_model_errors(set_name: str, path: Path = FILE) -> Mapping[str, float]:
-    """Return the errors by metric for cases of a set; empty without the file. Raises InputError if it is unreadable."""
-    errors = _read(path)
-    from_a_log = errors.get("log_errors", {}) if set_name in (RERUNS, WHAT_IFS) else {}
-    return {**errors.get("model_errors", {}), **from_a_log}
-
-
-@cache
-def _read(path: Path) -> Mapping[str, Mapping[str, float]]:
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return {name: {str(k): float(v) for k, v in content[name].items()} for name in _LEARNT_FROM}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); 'lsmlab validate --write-docs' writes it") from None
 
 
 def fit_model_errors(runs: Sequence[CaseRun], set_name: str = CALIBRATION) -> dict[str, float]:
@@ -78,4 +58,4 @@ def write_model_errors(runs: Sequence[CaseRun], path: Path = FILE) -> None:
     about = "standard deviation of the model's own error by metric; lsmlab validate --write-docs, from calibration runs alone"
     errors = {name: fit_model_errors(runs, set_name) for name, set_name in _LEARNT_FROM.items()}
     path.write_text(json.dumps({"about": about, **errors}, indent=1) + "\n", encoding="utf-8")
-    _read.cache_clear()
+    forget_model_errors()

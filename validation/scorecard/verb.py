@@ -11,10 +11,11 @@ from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.results.rundir import make_directory, unused_directory
 from lsmlab.validation.checkout import OWN_CASES, PUBLIC_DATA, source_tree_or_error
-from lsmlab.validation.scorecard.card import Scorecard
-from lsmlab.validation.scorecard.model_errors import read_model_errors, write_model_errors
+from lsmlab.validation.scorecard.card import FROM_A_LOG, Scorecard
+from lsmlab.validation.scorecard.model_errors import write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
 from lsmlab.validation.scorecard.sources import (
     SETS,
@@ -54,7 +55,7 @@ def validate(argv: list[str]) -> int:
     if given.docs:
         write_model_errors(card.runs)
     for run in card.runs:
-        run.model_errors = {**read_model_errors(run.set), **run.set_errors}
+        run.model_errors = {**read_model_errors(from_a_log=run.set in FROM_A_LOG), **run.set_errors}
     if "replay" in given.sets:
         replays(card, release=given.release)
     if "theory" in given.sets:

@@ -1,0 +1,7 @@
+"""Decisions about a store: its present state, alternatives to it, and the differences with their intervals.
+
+- subject: the store in question, from an imported LOG, a run, or overrides; stored: changes to the configuration of a run.
+- alternatives: changes of a command line. trials: runs of each alternative with common seeds.
+- metrics: numbers that are compared; differences: paired differences; model_errors: the model's own errors.
+- reproduction: present state against the LOG.
+"""
