@@ -26,11 +26,15 @@ class MergedStream:
     """Data bytes of the first i entries; in an exact run, of the blocks complete at that point. Shape (n + 1,)."""
 
 
-def unique_sorted(keys: KeyArray) -> KeyArray:
-    """Distinct values of `keys` in ascending order. `keys` is sorted in place."""
+def unique_sorted(keys: KeyArray, *, of_runs: bool = False) -> KeyArray:
+    """Distinct values of `keys` in ascending order. `keys` is sorted in place.
+
+    `of_runs`: `keys` are sorted runs, one after the other. Timsort merges runs in a fifth of the time of a quicksort, but
+    takes twice its time for keys in random order.
+    """
     if len(keys) < 2:
         return keys
-    keys.sort()
+    keys.sort(kind="stable" if of_runs else "quicksort")
     keep = np.empty(len(keys), dtype=np.bool_)
     keep[0] = True
     np.not_equal(keys[1:], keys[:-1], out=keep[1:])
@@ -46,7 +50,7 @@ def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, T
         return runs[0]
     keys = np.concatenate([k for k, _ in runs])
     if all(t is None for _, t in runs):
-        return unique_sorted(keys), None
+        return unique_sorted(keys, of_runs=True), None
     flags = np.concatenate([np.zeros(len(k), dtype=np.bool_) if t is None else t for k, t in runs])
     order = keys.argsort(kind="stable")  # stable: among equal keys the newest run's comes first
     keys, flags = keys[order], flags[order]

@@ -147,17 +147,18 @@ class Tree:
 
         Files added to L0 take the position of the inputs that the same edit removes from L0 (an intra-L0 output is as
         old as its inputs); without such inputs they come first (a flush). Returns the files without references: the
-        removed files, and frozen files whose last slice was removed with its owner.
+        removed files, and frozen files whose last slice was removed with its owner. `added` names each level once.
         """
         place = 0
         into: dict[int, Level] = {}
+        new = {level: files for level, files in added if level > 0 and placement is Placement.REPLACE}
         for level, files in removed:
             if level == 0 and files:
                 gone = set(map(id, files))
                 place = next(i for i, f in enumerate(self.l0) if id(f) in gone)
                 self.l0 = [f for f in self.l0 if id(f) not in gone]
             elif files and not self.newer[level]:
-                self.levels[level].remove(files)
+                self.levels[level].replace(files, new.pop(level, ()))
             elif files:
                 self._remove(level, files, into)
             for file in files:
@@ -167,10 +168,10 @@ class Tree:
                 file.seeks = 0.0
             if level == 0:
                 self.l0[place:place] = files
-            elif placement is Placement.REPLACE:
-                into.get(level, self.levels[level]).insert(files)
-            else:
+            elif placement is not Placement.REPLACE:
                 self._stack(level, files, placement)
+        for level, files in new.items():
+            into.get(level, self.levels[level]).insert(files)
         self._drop_empty_runs([level for level, _ in removed])
         self.begin_version()
         return self._unreferenced([f for _, files in removed for f in files])
@@ -224,7 +225,7 @@ class Tree:
         for run in (*self.newer[level], self.levels[level]):
             here = [f for f in files if run.holds(f)]
             if here:
-                run.remove(here)
+                run.replace(here, ())
                 into.setdefault(level, run)
 
     def _stack(self, level: int, files: Sequence[SortedFile], placement: Placement) -> None:

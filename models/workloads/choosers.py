@@ -203,7 +203,7 @@ class _UniformState:
         else:
             touched = -self._groups * math.expm1(count * math.log1p(-1.0 / self._items))
             taken = self._carry_over.take(touched)
-            groups = unique_sorted(quantile_groups(taken, count, self._groups, rng))
+            groups = unique_sorted(quantile_groups(taken, count, self._groups, rng), of_runs=True)
             self._carry_over.put_back(taken - len(groups))  # `touched` counts distinct groups already
         codes = self._sample.group_codes(groups)
         if self._any_hot:

@@ -152,7 +152,7 @@ class LdcPicker(LevelDbPicker):
         See (behaviour/ldc.md, LDC rules).
         """
         run = tree.levels[level]
-        if not len(run) or int(run.links.min()) == 0 or bool(run.busy.any()):
+        if not len(run) or int(run.links.min()) == 0 or run.busy:
             return NOTHING
         return _merged(level, run.files[int(run.links.argmax())], "AllLinked", score)
 

@@ -99,7 +99,7 @@ class LevelDbPicker:
         targets = self.level_targets(tree)
         for number in range(1, tree.num_levels - 1):
             level = tree.levels[number]
-            result.append((level.size_bytes - int(level.size[level.busy].sum())) / targets[number])
+            result.append((level.size_bytes - sum(f.size_bytes for f in level.busy)) / targets[number])
         return result
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
@@ -284,7 +284,7 @@ def _between_busy(tree: Tree, lo: int, hi: int) -> bool:
     """Return whether [lo, hi] overlaps the common range of all busy files."""
     held = [f for f in tree.l0 if f.busy]
     for level in tree.levels[1:]:
-        held += [level.files[i] for i in level.busy.nonzero()[0].tolist()]
+        held += level.busy
     if not held:
         return False
     first, last = bounds(held)

@@ -78,7 +78,7 @@ class InputRules:
         level, below = tree.levels[seed.level], tree.levels[seed.output]
         if len(seed.files) > 1:
             return  # a trivial move
-        excess = max(0.0, int(level.size[~level.busy].sum()) - target)
+        excess = max(0.0, level.size_bytes - sum(f.size_bytes for f in level.busy) - target)
         total = seed.files[0].size_bytes
         if total >= excess:
             return
@@ -111,7 +111,7 @@ class InputRules:
         below = tree.levels[seed.output]
         lo, hi = span(seed.files)
         all_lo, all_hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
-        room = self.growth_limit() - int(below.compensated[a:b].sum())
+        room = self.growth_limit() - below.compensated_bytes_of(a, b)
         from_lo = lo if self.round_robin and seed.level else all_lo
         grown = self._overlapping(tree, seed.level, from_lo, all_hi)
         if self._fits(grown, seed, room):
@@ -122,8 +122,7 @@ class InputRules:
         if seed.level == 0:
             return
         level = tree.levels[seed.level]
-        i = int(level.lo.searchsorted(all_lo, side="left"))
-        j = int(level.hi.searchsorted(all_hi, side="right"))
+        i, j = level.inside(all_lo, all_hi)
         grown = level.files[i:j]
         if self._fits(grown, seed, room):
             seed.files = grown

@@ -195,15 +195,16 @@ class LeveledPicker:
         """Choose first files of a level >= 1: PickFileToCompact (behaviour/leveled-compaction.md, Picking from deeper levels)."""
         level, output = tree.levels[number], number + 1
         order = self._lists.of(tree, number)
-        busy, round_robin = level.busy, self._inputs.round_robin
+        files, round_robin = level.files, self._inputs.round_robin
         for position in range(0 if round_robin else tree.cursor[number], len(order)):
             index = order[position]
-            below = None if busy[index] else self._open_range(tree, running, output, level.files[index])
+            file = files[index]
+            below = None if file.busy else self._open_range(tree, running, output, file)
             if below is None:
                 if round_robin:
                     return None
                 continue
-            seed = Seed(number, output, [level.files[index]], score, None if round_robin else position, first=index)
+            seed = Seed(number, output, [file], score, None if round_robin else position, first=index)
             if self.rules.version <= (5, 7) and conflicts(running, output, *span(seed.files)):
                 return None
             if below[0] == below[1]:

@@ -184,7 +184,7 @@ class VlsmPicker(OverflowPicker):
         for index in np.lexsort((overlap / level.size, ~good)).tolist():
             file = level.files[index]
             i, j = below.overlapping(file.lo, file.hi)
-            if level.busy[index] or below.any_busy(i, j) or conflicts(running, 2, file.lo, file.hi):
+            if file.busy or below.any_busy(i, j) or conflicts(running, 2, file.lo, file.hi):
                 continue
             if taken and count[taken[0]] == 0 < count[index] and self._may_move(tree, level, taken):
                 break  # files without overlap move in a job of their own
