@@ -18,6 +18,7 @@ from lsmlab.sim.runs.stopping import stoppable
 _PURPOSE = {
     "run": "simulate one configuration (-m for many)",
     "compare": "simulate combinations and compare them: compare engine=a,b device=x,y",
+    "whatif": "differences between a store (imported LOG or run) and alternatives to it",
     "list": "list engines, devices, workloads, hosts or experiments",
     "show": "show one entry with its numbers and their sources",
     "runs": "list stored runs, rebuild their index, remove unfinished ones",

@@ -23,7 +23,7 @@ from lsmlab.validation.casefiles.real import common_dominant_cause, means_and_ra
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
-from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, TEST, WHAT_IFS, Scorecard
+from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, TEST, Scorecard
 from lsmlab.validation.scorecard.document import document_text
 from lsmlab.validation.scorecard.findings import read_findings
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction

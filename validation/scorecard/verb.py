@@ -9,9 +9,9 @@ from pathlib import Path
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.results.rundir import make_directory, unused_directory
 from lsmlab.validation.checkout import OWN_CASES, PUBLIC_DATA, source_tree_or_error
 from lsmlab.validation.scorecard.card import FROM_A_LOG, Scorecard

@@ -1,0 +1,173 @@
+"""`lsmlab whatif`: the store in question, alternatives to it, and differences over common seeds."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.sim.__main__ import main
+from lsmlab.sim.decisions.alternatives import alternatives
+from lsmlab.sim.decisions.differences import Trial, differences
+from lsmlab.sim.decisions.reproduction import check_present, warning
+from lsmlab.sim.decisions.subject import read_subject
+from lsmlab.sim.decisions.whatif import whatif
+from lsmlab.validation.importer.verb import import_log
+
+ROOT = Path(__file__).parents[1]
+LOG = ROOT / "validation" / "recordings" / "static" / "LOG.xz"
+SHORT = ["workload.duration=4s", "workload.threads=1", "engine.options.write_buffer_size=4MiB"]
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an imported LOG."""
+    folder = tmp_path_factory.mktemp("whatif") / "store"
+    assert 0 == import_log([str(LOG), "--out", str(folder), "--no-report"])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished run with a cap and a page cache."""
+    folder = tmp_path_factory.mktemp("whatif") / "run"
+    caps = ["device.write_cap=60MiB/s", "device.page_cache=64MiB"]
+    assert 0 == main(["run", *SHORT, *caps, "--out", str(folder), "--no-report", "--json"])
+    return folder
+
+
+def trial(**values: list[float]) -> Trial:
+    """Return a trial with these values of each metric by seed."""
+    count = len(next(iter(values.values())))
+    return Trial([{name: numbers[i] for name, numbers in values.items()} for i in range(count)])
+
+
+def test_each_argument_is_an_alternative() -> None:
+    """Quoted arguments join overrides, comma lists make a grid, repeated alternatives count once."""
+    names = [a.name for a in alternatives(["device=sata", "a.x=1,2 b.y=3", "device=sata"])]
+
+    assert ["device=sata", "a.x=1 b.y=3", "a.x=2 b.y=3"] == names
+    with pytest.raises(InputError, match="an alternative is key=value"):
+        alternatives(["sata"])
+
+
+def test_the_store_in_question(imported: Path, finished: Path, tmp_path: Path) -> None:
+    """A store is an imported LOG at the load that repeats it, a run, or an override; another folder is refused."""
+    log = read_subject(str(imported), ["host.cores=2"])
+    run = read_subject(str(finished))
+
+    assert (True, ("experiment=imported_full_speed", "host.cores=2")) == (log.from_a_log, log.overrides)
+    assert 2 == log.compose()["host"]["cores"]
+    assert 4 * 2**20 == 2**20 * int(str(run.compose()["engine"]["options"]["write_buffer_size"]).removesuffix("MiB"))
+    assert "sata" == read_subject("experiment=throttled").compose(["device=sata"])["device"]["name"]
+    with pytest.raises(InputError, match="contains no experiment/ of an import and no config"):
+        read_subject(str(tmp_path))
+
+
+def test_changes_of_a_run_keep_what_belongs_to_the_machine(finished: Path) -> None:
+    """Another drive keeps page cache and caps; other policies keep the options that they do not set."""
+    subject = read_subject(str(finished))
+    sata, vlsm, more = subject.compose_all([["device=sata"], ["engine=silk"], ["engine.options.max_background_jobs=6"]])
+
+    assert ("sata", "60MiB/s", "64MiB") == tuple(sata["device"][k] for k in ("name", "write_cap", "page_cache"))
+    assert ("silk", "8.11", "128MiB") == (
+        vlsm["engine"]["name"], vlsm["engine"]["version"], vlsm["engine"]["options"]["write_buffer_size"],
+    )  # fmt: skip
+    assert 6 == more["engine"]["options"]["max_background_jobs"]
+    for bad in ("engine.options.max_jobs=6", "device.write_cap=a,b", "nonsense=1"):
+        with pytest.raises(InputError):
+            subject.compose([bad])
+
+
+def test_paired_differences() -> None:
+    """The change is that of the pairs; their common noise cancels; interval and sign follow the spread of the pairs."""
+    noise = [0.7, 1.0, 1.3, 0.9, 1.1]
+    before = trial(ops_per_s=[1000 * x for x in noise], stall_fraction=[0.2] * 5)
+    after = trial(ops_per_s=[1200 * x * (1 + 0.001 * i) for i, x in enumerate(noise)], stall_fraction=[0.2] * 5)
+    throughput, stalled = differences(before, after, {})
+
+    assert 0.2 == pytest.approx(throughput.change, abs=0.004)
+    assert throughput.low is not None
+    assert throughput.high is not None
+    assert 0.19 < throughput.low < throughput.change < throughput.high < 0.22
+    assert throughput.certain
+    assert (True, 0.0, False) == (stalled.tie, stalled.change, stalled.certain)
+
+
+def test_the_models_error_widens_the_interval() -> None:
+    """A model error of 10 % makes a change of 5 % uncertain and one of 50 % certain."""
+    before = trial(ops_per_s=[100.0, 100.1, 99.9])
+
+    def certain(factor: float) -> bool:
+        after = trial(ops_per_s=[100 * factor, 100.2 * factor, 99.9 * factor])
+        return differences(before, after, {"ops_per_s": 0.1})[0].certain
+
+    assert (False, True, True) == (certain(1.05), certain(1.5), certain(0.6))
+
+
+def test_intervals_hold_one_more_pair() -> None:
+    """Of 400 drawn pairs of real runs, 85 to 95 % lie inside the interval that five pairs of seeds give."""
+    import numpy as np
+
+    rng = np.random.default_rng(4)
+    held = 0
+    for _ in range(400):
+        draws = np.exp(rng.normal(0.0, 0.05, (6, 2)))
+        found = differences(trial(ops_per_s=draws[:5, 0].tolist()), trial(ops_per_s=draws[:5, 1].tolist()), {})[0]
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= draws[5, 1] / draws[5, 0] - 1 <= found.high
+
+    assert 0.85 <= held / 400 <= 0.95
+
+
+def test_a_present_state_that_is_not_reproduced_is_said() -> None:
+    """A throughput far outside its interval gives a warning in words; one inside gives none."""
+    present = trial(ops_per_s=[1000.0, 1010.0, 990.0], write_amplification=[5.0, 5.1, 4.9])
+    errors = {"ops_per_s": 0.05, "write_amplification": 0.05}
+    good = check_present(present, {"ops_per_s": 1030.0, "write_amplification": 5.0}, errors)
+    bad = check_present(present, {"ops_per_s": 1600.0, "write_amplification": 5.0}, errors)
+
+    assert warning(good) is None
+    assert "throughput 1,000 ops/s instead of 1,600 ops/s" in str(warning(bad))
+
+
+def test_an_answer_from_a_log(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From a LOG to differences: the present state is checked, a slow drive costs throughput, a tie is exact."""
+    asked = ["device.write_bandwidth=100MB/s", "limits=none", "device=sata"]
+    assert 0 == whatif([str(imported), *asked, "--set", "host.cores=2", "--replications", "2", "--out", str(tmp_path),
+                        "--json"])  # fmt: skip
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    slow, none, sata = found["alternatives"]
+    change = {d["metric"]: d for d in slow["differences"]}
+
+    assert 3 <= len(found["reproduction"]["checks"])
+    assert ["device.write_bandwidth: 291.6MB/s -> 100MB/s"] == slow["changes"]
+    assert change["ops_per_s"]["certain"]
+    assert change["ops_per_s"]["high"] < -0.2
+    assert all(d["tie"] for d in none["differences"])
+    assert "the page cache of 1.0 GiB stays" in sata["kept"]
+    assert (tmp_path / sata["folder"] / "summary.json").is_file()
+    assert math.isclose(found["present"]["values"]["ops_per_s"], change["ops_per_s"]["present"])
+
+
+def test_the_text_of_an_answer(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The terminal names changes, facts that stay, and differences; lines have at most 120 columns."""
+    out = ["--out", str(tmp_path), "--no-report", "--replications", "2"]
+    assert 0 == whatif([str(finished), "device=hdd", "limits.read_cap=1GB/s", *out])
+    printed = capsys.readouterr().out
+
+    assert "device: nvme -> hdd" in printed
+    assert "device.write_cap=63MB/s stays although the drive is another one" in printed
+    assert "exactly the same results as the present state with every seed" in printed
+    assert all(len(line) <= 120 for line in printed.splitlines())
+
+
+def test_bad_input_is_one_line(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A missing folder, an unknown key and an impossible alternative end with exit code 2 and one line."""
+    for arguments in (["none"], [str(imported), "device=sataa"], [str(imported), "engine.options.write_buffer_size=-1"]):
+        assert 2 == main(["whatif", *arguments, "--out", str(tmp_path), "--replications", "1"])
+        assert 1 == len([x for x in capsys.readouterr().err.splitlines() if x.startswith("lsmlab: ") and " runs" not in x])
