@@ -192,15 +192,18 @@ class RocksDb:
         """Bytes of files that overlap no deeper file: RocksDB 8.10+ compares an eighth of them with the debt.
 
         See (behaviour/write-stalls.md, Pressure).
-        The deepest level counts whole. If it alone decides the comparison, or if the debt is over a quarter of the soft
-        limit, which decides it too, the method returns that level's bytes without a look at the others.
+        The deepest level counts whole, the levels above it in part. The method returns the bytes of the deepest level if
+        they alone decide the comparison, or if the debt is over a quarter of the soft limit, which decides it too; and the
+        bytes of all levels below L0 if an eighth of them is not above the debt. Few debts are between these bounds.
         """
         if self.version < (8, 10) or not isinstance(self.picker, LeveledPicker):
             return 0
-        deepest = tree.size_bytes(tree.last_nonempty_level())
+        last = tree.last_nonempty_level()
+        deepest = tree.size_bytes(last)
         if 8 * pending_bytes < deepest or 4 * pending_bytes >= self.options.soft_pending_compaction_bytes_limit > 0:
             return deepest
-        return self.picker.bottommost_bytes(tree)
+        levels = sum(level.size_bytes for level in tree.levels[1 : last + 1])
+        return levels if 0 < levels <= 8 * pending_bytes else self.picker.bottommost_bytes(tree)
 
     def inspects_keys(self, output_level: int) -> bool:
         """Return whether the cutter inspects every key of a job that writes to `output_level`."""

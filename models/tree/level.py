@@ -24,10 +24,7 @@ class Level:
     """
 
     __slots__ = (
-        "_busy_bytes",
-        "_bytes",
         "_comp",
-        "_comp_bytes",
         "_hi",
         "_his",
         "_links",
@@ -36,7 +33,10 @@ class Level:
         "_n",
         "_size",
         "busy",
+        "compensated_bytes",
         "files",
+        "free_compensated_bytes",
+        "size_bytes",
         "stamp",
     )
 
@@ -53,9 +53,12 @@ class Level:
         self._size: IntArray = np.empty(capacity, dtype=np.int64)
         self._comp: IntArray = np.empty(capacity, dtype=np.int64)
         self._links: IntArray = np.empty(capacity, dtype=np.int64)
-        self._bytes = 0
-        self._comp_bytes = 0
-        self._busy_bytes = 0
+        self.size_bytes = 0
+        """Bytes of all files, those being compacted included."""
+        self.compensated_bytes = 0
+        """Compensated bytes of all files, those being compacted included."""
+        self.free_compensated_bytes = 0
+        """Compensated bytes of the files that are not inputs of a running job."""
         self.stamp = 0
         """Counts changes of the file set (not of busy marks), for caches keyed on a level's content."""
         self.splice(0, 0, sorted(files, key=lambda f: f.lo))
@@ -90,21 +93,6 @@ class Level:
     def links(self) -> IntArray:
         """Number of slices that the next compaction of each file merges into it. Shape (n,)."""
         return self._links[: self._n]
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of all files, those being compacted included."""
-        return self._bytes
-
-    @property
-    def free_compensated_bytes(self) -> int:
-        """Compensated bytes of the files that are not inputs of a running job."""
-        return self._comp_bytes - self._busy_bytes
-
-    @property
-    def compensated_bytes(self) -> int:
-        """Compensated bytes of all files, those being compacted included."""
-        return self._comp_bytes
 
     def overlapping(self, lo: int, hi: int) -> tuple[int, int]:
         """Index range [i, j) of the files whose key range overlaps [lo, hi] (both inclusive)."""
@@ -149,10 +137,10 @@ class Level:
                 file.busy = busy
                 if busy:
                     self.busy.add(file)
-                    self._busy_bytes += file.compensated_bytes
+                    self.free_compensated_bytes -= file.compensated_bytes
                 else:
                     self.busy.remove(file)
-                    self._busy_bytes -= file.compensated_bytes
+                    self.free_compensated_bytes += file.compensated_bytes
 
     def update_links(self, i: int, j: int) -> None:
         """Update `links` after the files [i, j) have received slices."""
@@ -212,11 +200,12 @@ class Level:
         old_n, delta = self._n, len(new) - (j - i)
         n = old_n + delta
         for file in self.files[i:j]:
-            self._bytes -= file.size_bytes
-            self._comp_bytes -= file.compensated_bytes
+            self.size_bytes -= file.size_bytes
+            self.compensated_bytes -= file.compensated_bytes
             if file.busy:
                 self.busy.remove(file)
-                self._busy_bytes -= file.compensated_bytes
+            else:
+                self.free_compensated_bytes -= file.compensated_bytes
         if n > len(self._lo):
             self._grow(n)
         lo, hi, size, comp, links = self._lo, self._hi, self._size, self._comp, self._links
@@ -226,11 +215,12 @@ class Level:
         for k, file in enumerate(new, i):
             lo[k], hi[k], size[k], comp[k] = file.lo, file.hi, file.size_bytes, file.compensated_bytes
             links[k] = len(file.slices)
-            self._bytes += file.size_bytes
-            self._comp_bytes += file.compensated_bytes
+            self.size_bytes += file.size_bytes
+            self.compensated_bytes += file.compensated_bytes
             if file.busy:
                 self.busy.add(file)
-                self._busy_bytes += file.compensated_bytes
+            else:
+                self.free_compensated_bytes += file.compensated_bytes
         self.files[i:j] = new
         self._los[i:j] = [f.lo for f in new]
         self._his[i:j] = [f.hi for f in new]
@@ -246,9 +236,9 @@ class Level:
         assert [f.hi for f in self.files] == self.hi.tolist() == self._his
         assert {f for f in self.files if f.busy} == self.busy
         assert [len(f.slices) for f in self.files] == self.links.tolist()
-        assert self._bytes == sum(f.size_bytes for f in self.files)
-        assert self._comp_bytes == sum(f.compensated_bytes for f in self.files)
-        assert self._busy_bytes == sum(f.compensated_bytes for f in self.files if f.busy)
+        assert self.size_bytes == sum(f.size_bytes for f in self.files)
+        assert self.compensated_bytes == sum(f.compensated_bytes for f in self.files)
+        assert self.free_compensated_bytes == sum(f.compensated_bytes for f in self.files if not f.busy)
 
     def _grow(self, n: int) -> None:
         capacity = max(n, 2 * len(self._lo))

@@ -53,6 +53,8 @@ class Tree:
     """(level, file) of the files that had used up their allowed seeks at the last check; some may be deleted since."""
     version: int = 0
     """Number of installs."""
+    marks: int = 0
+    """Number of calls of `mark`. A tree with the same `version` and `marks` is in the same state."""
 
     def __post_init__(self) -> None:
         if not self.levels:
@@ -128,6 +130,7 @@ class Tree:
 
     def mark(self, level: int, files: Sequence[SortedFile], busy: bool) -> None:
         """Mark `files` of `level` as inputs of a running job (`busy`), or clear the mark."""
+        self.marks += 1
         if level == 0:
             for file in files:
                 file.busy = busy

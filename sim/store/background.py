@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +30,7 @@ from lsmlab.models.policies.scheduling import (
 )
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.queues import Events
+from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.write_controller import WriteController
 
 
@@ -105,8 +105,8 @@ class Background:
         """Column families that need a compaction (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
         self._l0_queue: deque[QueuedFamily] = deque()
         """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
-        self._cause_job = -1
-        """Parent to record for the jobs that start now: the job whose end is being handled; -1: none."""
+        self.parent = NO_JOB
+        """Parent to record for the jobs that start now: the job whose end is being handled."""
 
     @property
     def idle(self) -> bool:
@@ -115,10 +115,13 @@ class Background:
 
     def update_view(self) -> None:
         """Update the scheduler's view after stall conditions were recomputed."""
-        view, families = self.view, self._families
-        view.immutables = sum(f.stall_inputs.immutables for f in families)
-        view.l0_files = sum(f.stall_inputs.l0_files for f in families)
-        view.pending_bytes = sum(f.stall_inputs.pending_bytes for f in families)
+        view = self.view
+        view.immutables = view.l0_files = view.pending_bytes = 0
+        for family in self._families:
+            inputs = family.stall_inputs
+            view.immutables += inputs.immutables
+            view.l0_files += inputs.l0_files
+            view.pending_bytes += inputs.pending_bytes
         view.speedup = self._controller.speedup
 
     # --- queues -------------------------------------------------------------------------------------------------------
@@ -170,15 +173,9 @@ class Background:
 
     def schedule_after(self, parent: int) -> None:
         """Call `schedule` and record `parent` as the parent of the jobs that start."""
-        with self.caused_by(parent):
-            self.schedule()
-
-    @contextmanager
-    def caused_by(self, parent: int) -> Iterator[None]:
-        """Record `parent` as the parent of the jobs that start within the context."""
-        self._cause_job = parent
-        yield
-        self._cause_job = -1
+        self.parent = parent
+        self.schedule()
+        self.parent = NO_JOB
 
     def free_slot(self, view: JobView) -> None:
         """Free the slot of a job that has ended."""
@@ -210,7 +207,7 @@ class Background:
         view.flush_waiting = bool(self._flush_queue)
         job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool)
         view.jobs.append(job)
-        self._env.process(request[0].run(job, self._cause_job, request))
+        self._env.process(request[0].run(job, self.parent, request))
         return view.flush_waiting
 
     def _start_compaction(self, action: StartCompaction) -> bool:
@@ -225,5 +222,5 @@ class Background:
             view.compaction_waiting = bool(queue)
         job = JobView(next(self._job_ids), JobKind.L0 if from_l0 else JobKind.DEEP, action.pool)
         view.jobs.append(job)
-        self._env.process(family.compacting.run(job, action, self._cause_job))
+        self._env.process(family.compacting.run(job, action, self.parent))
         return bool(queue)

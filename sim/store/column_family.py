@@ -23,8 +23,9 @@ from lsmlab.sim.store.jobs.flushing import Flushing
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL, KeySource, Memtable, Memtables
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.recorder import StoreRecorder
+from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.store_events import StoreEvents
-from lsmlab.sim.store.version_edits import NO_JOB, apply_edit, opening_edit
+from lsmlab.sim.store.version_edits import apply_edit, opening_edit
 
 _EMPTY: Final = StallInputs(0, 0, 0)
 
@@ -220,8 +221,10 @@ class ColumnFamily:
     def install_after(self, job: int, began_with: Engine) -> None:
         """Install the version that `job` has committed. `began_with`: engine with the options at the start of the job."""
         self.install_options_of(began_with if self.latest_options.reverts_options else self.latest_options)
-        with self.database.background.caused_by(job):
-            self.install()
+        background = self.database.background
+        background.parent = job
+        self.install()
+        background.parent = NO_JOB
 
     def _size_memtable(self, engine: Engine) -> None:
         before, self.memtable_options = self.memtable_options, engine

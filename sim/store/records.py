@@ -9,6 +9,8 @@ from typing import Final
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.tree.files import Slice, SortedFile
 
+NO_JOB: Final = -1
+"""Job number of the version edit that builds the tree at the start of a run; parent of a job that no job has started."""
 CAUSES: Final = tuple(StallCause)
 
 

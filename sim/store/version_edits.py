@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.sim.store.jobs.context import JobContext
-from lsmlab.sim.store.records import Files, VersionEdit
-
-NO_JOB: Final = -1
-"""Job number of the version edit that builds the tree at the start of a run."""
+from lsmlab.sim.store.records import NO_JOB, Files, VersionEdit
 
 
 def apply_edit(

@@ -7,16 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from lsmlab.models.options.fields import CompactionPri
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope
 from lsmlab.models.policies.rocksdb import l0
 from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, span
-from lsmlab.models.policies.rocksdb.levels import CoveredMemo, LevelRules, Targets, bottommost_bytes, order_by_score
+from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, bottommost_bytes, order_by_score
 from lsmlab.models.policies.rocksdb.priority import PriorityLists
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
+
+
+@dataclass(slots=True)
+class _Derived:
+    """Values that follow from one state of a tree."""
+
+    tree: Tree
+    version: int
+    """The tree's version to which `targets` and `pending_bytes` belong."""
+    targets: Targets
+    pending_bytes: int
+    marks: int = -1
+    """Busy marks of the tree to which `scores` belong."""
+    scores: Sequence[float] = ()
 
 
 @dataclass
@@ -37,13 +50,9 @@ class LeveledPicker:
     them."""
     disable_auto_compactions: bool = False
     _lists: PriorityLists = field(init=False, repr=False)
-    _cached_targets: WeakKeyDictionary[Tree, tuple[int, Targets]] = field(
-        init=False, repr=False, default_factory=WeakKeyDictionary
-    )
-    """Targets by tree, with the tree's version for which they were computed."""
-    _covered: WeakKeyDictionary[Tree, CoveredMemo] = field(init=False, repr=False, default_factory=WeakKeyDictionary)
+    _last: _Derived | None = field(init=False, repr=False, default=None)
+    """Values of the state of a tree at the last query; the store asks for them several times per install."""
     _inputs: InputRules = field(init=False, repr=False)
-    _bottommost: tuple[tuple[object, ...], int] = field(init=False, repr=False, default=((), 0))
 
     def __post_init__(self) -> None:
         self._lists = PriorityLists(self.compaction_pri, self.rules.version)
@@ -57,11 +66,21 @@ class LeveledPicker:
 
     # ---- queries at every install ----
 
+    def _derived(self, tree: Tree) -> _Derived:
+        last = self._last
+        if last is None or last.tree is not tree or last.version != tree.version:
+            targets = self.rules.targets(tree)
+            last = self._last = _Derived(tree, tree.version, targets, self.rules.pending_bytes(tree, targets))
+        return last
+
     def _targets(self, tree: Tree) -> Targets:
-        cached = self._cached_targets.get(tree)
-        if cached is None or cached[0] != tree.version:
-            cached = self._cached_targets[tree] = (tree.version, self.rules.targets(tree))
-        return cached[1]
+        return self._derived(tree).targets
+
+    def _scores(self, tree: Tree) -> Sequence[float]:
+        last = self._derived(tree)
+        if last.marks != tree.marks:
+            last.marks, last.scores = tree.marks, self.rules.scores(tree, last.targets)
+        return last.scores
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
         """Return whether some level has a score >= 1 (LevelCompactionPicker::NeedsCompaction)."""
@@ -74,16 +93,11 @@ class LeveledPicker:
 
     def pending_bytes(self, tree: Tree) -> int:
         """Estimated pending compaction bytes (behaviour/leveled-compaction.md, Pending compaction bytes)."""
-        return self.rules.pending_bytes(tree, self._targets(tree))
+        return self._derived(tree).pending_bytes
 
     def bottommost_bytes(self, tree: Tree) -> int:
         """Bytes of the files that overlap no deeper file, for `StallInputs.bottommost_bytes` (8.10+; 0 before)."""
-        if self.rules.version < (8, 10):
-            return 0
-        state = (tree, tree.version, *[level.stamp for level in tree.levels])
-        if self._bottommost[0] != state:
-            self._bottommost = (state, bottommost_bytes(tree, self._covered.setdefault(tree, {})))
-        return self._bottommost[1]
+        return bottommost_bytes(tree) if self.rules.version >= (8, 10) else 0
 
     def stall_run_count(self, tree: Tree) -> int:
         """Number of L0 files, those being compacted included (l0_delay_trigger_count)."""
@@ -95,7 +109,7 @@ class LeveledPicker:
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Score per level, without the last (behaviour/leveled-compaction.md, Scores)."""
-        return self.rules.scores(tree, self._targets(tree))
+        return self._scores(tree)
 
     def base_level(self, tree: Tree) -> int:
         """Output level of compactions from L0."""
@@ -117,7 +131,7 @@ class LeveledPicker:
     def pick_level(self, tree: Tree, running: Sequence[RunningJob], level: int) -> Pick:
         """Return the compaction from `level` at any score; never an intra-L0 compaction."""
         targets = self._targets(tree)
-        score = self.rules.scores(tree, targets)[level]
+        score = self._scores(tree)[level]
         if level == 0:
             return self._from_seed(tree, running, targets, self._seed_l0(tree, running, targets, score))
         return self._from_seed(tree, running, targets, self._seed_level(tree, running, level, score))
@@ -139,7 +153,7 @@ class LeveledPicker:
         self, tree: Tree, running: Sequence[RunningJob], targets: Targets, scope: Scope
     ) -> Seed | None:
         """Choose level and first files: SetupInitialFiles (behaviour/leveled-compaction.md, Level order)."""
-        scores = self.rules.scores(tree, targets)
+        scores = self._scores(tree)
         l0_blocked = False
         for level in order_by_score(scores):
             score = scores[level]

@@ -257,28 +257,15 @@ def order_by_score(scores: Sequence[float]) -> list[int]:
     return levels
 
 
-CoveredMemo = dict[int, tuple[tuple[object, ...], int]]
-"""Per level: the level and the levels below with their stamps, and the bytes of its files that overlap deeper files."""
-
-
-def bottommost_bytes(tree: Tree, memo: CoveredMemo | None = None) -> int:
-    """Bytes of all files that overlap no deeper file: Z (behaviour/write-stalls.md, Pressure), GenerateBottommostFiles.
-
-    `memo` caches the results of unchanged levels; use one per tree.
-    """
+def bottommost_bytes(tree: Tree) -> int:
+    """Bytes of all files that overlap no deeper file: Z (behaviour/write-stalls.md, Pressure), GenerateBottommostFiles."""
     total = 0
     below: list[Level] = []
     for number in range(tree.num_levels - 1, 0, -1):
         level = tree.levels[number]
-        if not len(level):
-            continue
-        state = (level, level.stamp, *below, *[other.stamp for other in below])
-        cached = memo.get(number) if memo is not None else None
-        covered = cached[1] if cached is not None and cached[0] == state else _covered_bytes(level, below)
-        if memo is not None:
-            memo[number] = (state, covered)
-        total += level.size_bytes - covered
-        below.append(level)
+        if len(level):
+            total += level.size_bytes - _covered_bytes(level, below)
+            below.append(level)
     if not below and tree.l0:
         total = tree.l0[-1].size_bytes
     return total
