@@ -3,8 +3,10 @@
 usage: python benchmarks/run.py [--against REVISION] [NAME ...]        (make bench)
 
 Each case is one `lsmlab run --json` in its own process, on one core. CPU time and memory are those of this process,
-including its start and the writing of its files. With `--against`, the sources of another git revision run each case
-right after this one, and the last column gives the CPU time of that revision divided by this one's.
+including its start and the writing of its files. It is not the first run with its choice of entries: the cache of
+composed configurations (docs/reference/configuration.md) contains the choice. With `--against`, the sources of another
+git revision run each case right after this one, and the last column gives the CPU time of that revision divided by this
+one's.
 """
 
 from __future__ import annotations
@@ -123,13 +125,25 @@ def measure(overrides: Sequence[str]) -> int:
 
 def _measured(case: Case, packages: Path | None = None) -> dict[str, Any]:
     """Run one case in a process of its own. `packages`: folder with the package `lsmlab` to run; None: the installed one."""
+    found: dict[str, Any] = json.loads(_run_python(["--measure", *case.overrides], packages).splitlines()[-1])
+    return found
+
+
+def _run_python(arguments: Sequence[str], packages: Path | None) -> str:
+    """Run this file with `--measure` or `--compose` in a process of its own and return its output."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     if packages is not None:
         environment["PYTHONPATH"] = str(packages)
-    command = [sys.executable, __file__, "--measure", *case.overrides]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    command = [sys.executable, __file__, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+
+
+def compose(overrides: Sequence[str]) -> int:
+    """Compose the configuration of one case, so that the cache contains its choice of entries."""
+    from lsmlab.sim.configuration.compose import compose
+
+    compose(overrides)
+    return 0
 
 
 @contextmanager
@@ -150,18 +164,19 @@ def _sources(revision: str) -> Iterator[Path]:
 
 def run_all(names: Sequence[str], other: Path | None) -> int:
     """Run the named cases (default: all), print a table and return the exit code: 1 if a target is missed."""
-    _measured(CASES[0])  # writes the bytecode files, which an installed package has
-    if other is not None:
-        _measured(CASES[0], other)
     unknown = set(names) - {case.name for case in CASES}
     if unknown:
         sys.exit(f"no such case: {', '.join(sorted(unknown))}; cases: {', '.join(case.name for case in CASES)}")
+    wanted = {name for case in CASES if not names or case.name in names for name in (case.name, case.beside)}
+    cases = [case for case in CASES if case.name in wanted]
+    for packages in (None,) if other is None else (None, other):
+        _measured(CASES[0], packages)  # writes the bytecode files, which an installed package has
+        for case in cases:
+            _run_python(["--compose", *case.overrides], packages)
     missed = 0
     cpu_s: dict[str, float] = {}
     print(f"{'case':21} {'CPU s':>7} {'of':>6} {'sim s':>7} {'of':>5} {'MB':>5} {'of':>4} {'faster':>7}  what was simulated")
-    for case in CASES:
-        if names and case.name not in names and not any(c.beside == case.name for c in CASES if c.name in names):
-            continue
+    for case in cases:
         got = _measured(case)
         cpu_s[case.name] = got["cpu_s"]
         target = float("inf") if case.cpu_s is None else case.cpu_s
@@ -186,11 +201,14 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="cases to run (default: all)")
     parser.add_argument("--against", metavar="REVISION", help="git revision to measure in turn with the working tree")
     given = parser.parse_args()
-    if given.against is None:
-        return run_all(given.names, None)
-    with _sources(given.against) as packages:
-        return run_all(given.names, packages)
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["LSMLAB_CACHE"] = cache
+        if given.against is None:
+            return run_all(given.names, None)
+        with _sources(given.against) as packages:
+            return run_all(given.names, packages)
 
 
 if __name__ == "__main__":
-    sys.exit(measure(sys.argv[2:]) if sys.argv[1:2] == ["--measure"] else main())
+    steps = {"--measure": measure, "--compose": compose}
+    sys.exit(steps[sys.argv[1]](sys.argv[2:]) if sys.argv[1:2] and sys.argv[1] in steps else main())

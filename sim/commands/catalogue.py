@@ -7,12 +7,12 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.results.jsontext import to_json
 
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
@@ -235,7 +235,7 @@ def _folders(config_dirs: Sequence[Path]) -> list[Path]:
     for folder in config_dirs:
         if not folder.is_dir():
             raise InputError(f"--config-dir {folder}: no such folder")
-    return [*config_dirs, Path(str(files("lsmlab.configs")))]
+    return [*config_dirs, packaged_folder()]
 
 
 def _group(name: str) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.checks import check
 from lsmlab.sim.configuration.combinations import without_quotes
-from lsmlab.sim.configuration.compose import check, override_key
 from lsmlab.sim.configuration.old_names import new_name, rename_keys, rename_targets
+from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.configuration.parameters import apply_parameters
 from lsmlab.sim.runs.index import IndexedRun, read_runs
 from lsmlab.sim.runs.key import run_key

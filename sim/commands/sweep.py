@@ -90,7 +90,7 @@ def task(config: DictConfig) -> None:
     """
     from hydra.core.hydra_config import HydraConfig
     from lsmlab.sim.commands.launched import LaunchedRun, run_launched
-    from lsmlab.sim.configuration.compose import chosen_device
+    from lsmlab.sim.configuration.bases import chosen_device
     from omegaconf import OmegaConf
 
     hydra = HydraConfig.get()
@@ -127,7 +127,7 @@ class Index(Callback):
 
 def sweep_overrides(config: Mapping[str, bool | None], out: Path | None, *, quiet: bool) -> list[str]:
     """Translate LSMLab's options into Hydra overrides: configuration keys, output directory and log level."""
-    from lsmlab.sim.configuration.compose import literal
+    from lsmlab.sim.configuration.overrides import literal
 
     chosen = [f"{key}={literal(value)}" for key, value in config.items() if value is not None]
     if out is not None:

@@ -13,15 +13,9 @@ from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import Arguments, parse
 from lsmlab.sim.commands.many import INTERRUPTED, report_failures, run_jobs
 from lsmlab.sim.commands.single import simulate
-from lsmlab.sim.configuration.compose import (
-    Composition,
-    allow_packages,
-    composer,
-    literal,
-    override_key,
-    prepare,
-    with_search_path,
-)
+from lsmlab.sim.configuration.checks import allow_packages
+from lsmlab.sim.configuration.compose import Composition, composer
+from lsmlab.sim.configuration.overrides import literal, override_key, prepare, with_search_path
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory

@@ -6,12 +6,12 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.compose import prepare
+from lsmlab.sim.configuration.entries import packaged_folder
+from lsmlab.sim.configuration.overrides import prepare
 
 GROUP: Final = "comparison"
 """Folder of configs with the files of variants."""
@@ -151,7 +151,7 @@ def _path(name: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    folder = Path(str(files("lsmlab.configs"))) / GROUP
+    folder = packaged_folder() / GROUP
     entry = folder / f"{name}.yaml"
     if not entry.is_file():
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))

@@ -12,7 +12,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.families import differing_options
 from lsmlab.models.options.options_file import OptionsFile, read_options
 from lsmlab.models.options.values import plain
-from lsmlab.sim.configuration.compose import literal, override_key
+from lsmlab.sim.configuration.overrides import literal, override_key
 
 _FEW: Final = 8
 """Largest number of ignored options that a note lists; RocksDB writes over a hundred that are not simulated."""

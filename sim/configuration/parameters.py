@@ -9,12 +9,12 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
+from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.configuration.old_names import new_name
 
 _PLACES: Final = ("host", "devices")
@@ -43,7 +43,7 @@ def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
 
     Raises InputError that names file and key for an unknown set or invalid content.
     """
-    places = [*(folder / "parameters" for folder in folders), Path(str(files("lsmlab.configs"))) / "parameters"]
+    places = [*(folder / "parameters" for folder in folders), packaged_folder() / "parameters"]
     for place in places:
         path = place / f"{name}.yaml"
         if path.is_file():

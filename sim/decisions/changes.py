@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes
-from lsmlab.sim.configuration.compose import override_key
+from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.runs.typed import flat, typed_value
 
 GROUPS: Final = ("engine", "device", "host", "limits", "workload", "keys", "experiment")

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.compose import Composer, check, override_key, prepare
+from lsmlab.sim.configuration.checks import check
+from lsmlab.sim.configuration.compose import Composer
+from lsmlab.sim.configuration.overrides import override_key, prepare
 
 _REPLACED: Final = ("engine", "device", "host", "limits", "workload", "keys")
 """Groups whose entry a change may replace."""

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.catalogue import entries
-from lsmlab.sim.configuration.compose import compose, literal
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.options_input import options_overrides
+from lsmlab.sim.configuration.overrides import literal
 
 _SHARED_FLAGS: Final = (
     "key_size", "value_size", "value_size_distribution_type", "value_size_min", "value_size_max", "num", "shards",

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from lsmlab.sim.configuration.compose import literal
+from lsmlab.sim.configuration.overrides import literal
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 from lsmlab.validation.casefiles.public.cases import public_cases
 from lsmlab.validation.importer.configuration import DRIVES, Inferred, infer, limited_by_store

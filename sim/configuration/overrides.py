@@ -1,0 +1,91 @@
+"""Text of overrides: quoting, old names of keys, and the search path.
+
+Hydra's grammar of overrides: https://hydra.cc/docs/advanced/override_grammar/basic
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lsmlab.sim.configuration.old_names import new_name
+
+
+def prepare(overrides: Sequence[str]) -> list[str]:
+    """Quote the values that Hydra would misread, and replace old names of keys.
+
+    A version is text: 7.10 must not become the number 7.1. Hydra's grammar takes ASCII only, so "80µs" is quoted too.
+
+    >>> prepare(["engine.version=7.10", "device.latency=80µs", "device=nvme"])
+    ["engine.version='7.10'", "device.latency='80µs'", 'device=nvme']
+    >>> prepare(["engine.version=6.11,7.10", "prefill=fillseq"])
+    ["engine.version='6.11','7.10'", 'workload@prefill=fillseq']
+    """
+    prepared = []
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        without_quotes = key.lstrip("+~")
+        key = key.removesuffix(without_quotes) + new_name(without_quotes)
+        if key == "prefill":  # a second instance of the group `workload`
+            key = "workload@prefill"
+        if key.lstrip("+") == "engine.version" and "'" not in value and '"' not in value:
+            value = re.sub(r"[0-9]+(?:\.[0-9]+)+", r"'\g<0>'", value)
+        elif not value.isascii() and not value.startswith(("'", '"', "[", "{")):
+            value = quote(value)
+        prepared.append(f"{key}{equals}{value}")
+    return prepared
+
+
+def quote(text: str) -> str:
+    r"""Quote text for Hydra's override grammar.
+
+    >>> quote("it's")
+    "'it\\'s'"
+    """
+    escaped = re.sub(r"(\\*)'", lambda m: m.group(1) * 2 + r"\'", text)
+    trailing = len(escaped) - len(escaped.rstrip("\\"))
+    return f"'{escaped}{chr(92) * trailing}'"
+
+
+def literal(value: object) -> str:
+    """Write a plain value in Hydra's override grammar.
+
+    >>> literal(True), literal(None), literal(4), literal("kLZ4"), literal([1, 2])
+    ('true', 'null', '4', "'kLZ4'", '[1,2]')
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{','.join(literal(v) for v in value)}]"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{k}:{literal(v)}" for k, v in value.items()) + "}"
+    return quote(str(value))
+
+
+def override_key(override: str) -> str:
+    """Return the key that an override sets.
+
+    >>> override_key("+device.write_cap=1"), override_key("~experiment")
+    ('device.write_cap', 'experiment')
+    """
+    return override.partition("=")[0].lstrip("+~").partition("@")[0]
+
+
+def with_search_path(overrides: Sequence[str], config_dirs: Sequence[Path]) -> list[str]:
+    """Put the user's folders in front of the folders that an override `hydra.searchpath=[...]` names."""
+    if not config_dirs:
+        return list(overrides)
+    folders = [quote(f"file://{folder.resolve()}") for folder in config_dirs]
+    others = []
+    for text in overrides:
+        if override_key(text) == "hydra.searchpath":
+            inner = text.partition("=")[2].strip()[1:-1].strip()
+            folders += [inner] if inner else []
+        else:
+            others.append(text)
+    return [f"hydra.searchpath=[{','.join(folders)}]", *others]
