@@ -5,5 +5,6 @@
 - Execution: executor (the protocol, and execution in this process), local (worker processes), worker (main loop of a
   worker process), choice (selects an executor), stopping (SIGTERM acts like Ctrl-C).
 - Many runs: batch (simulate the runs that the store lacks, yield each as it ends), progress (runs done, time left).
+- Cost before a run starts: estimate (CPU time and memory), expected (counts that the configuration gives).
 - Tables: tables (of a stored run), typed (values of a configuration as numbers), index (one row per run).
 """

@@ -1,0 +1,43 @@
+"""Option `--budget`: refuse, or ask on a terminal, before work that takes longer than the user allows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
+from lsmlab.sim.runs.choice import cores
+from lsmlab.sim.runs.estimate import Estimate, duration_text
+
+
+def read_budget(text: str) -> float:
+    """Return a budget such as 10min or 90s in seconds. Raises InputError for any other text."""
+    try:
+        budget_s = parse_quantity(text, "seconds")
+    except InputError as error:
+        raise InputError(f"--budget {error}") from None
+    if budget_s <= 0.0:
+        raise InputError(f"--budget {text}: must be above 0, such as 10min")
+    return budget_s
+
+
+def keep_budget(
+    cost: Estimate, budget_s: float | None, remedy: str, *, processes: int | None = None, ask: Callable[[str], str] = input,
+    terminal: TextIO = sys.stdin,
+) -> None:  # fmt: skip
+    """Return if `cost` is within the budget, or if the user agrees on a terminal; else raise InputError.
+
+    `remedy`: what makes the work smaller, such as "fewer candidates". `processes`: None for one per core.
+    """
+    if budget_s is None:
+        return
+    count = min(processes or cores(), cores())
+    if cost.seconds(count) <= budget_s:
+        return
+    text = f"this takes {cost.text(count)}, more than the budget of {duration_text(budget_s)}"
+    if not terminal.isatty():
+        raise InputError(f"{text}; raise --budget, or choose {remedy}")
+    if ask(f"lsmlab: {text}. Continue? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise InputError(f"not started: {text}; raise --budget, or choose {remedy}")
