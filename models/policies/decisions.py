@@ -1,7 +1,8 @@
 """Contracts of pickers, cutters and throttles, and the decisions that they return. The simulation carries them out.
 
-A policy is a pure object: its methods take a tree, the running jobs and the load, and return a frozen dataclass. It has
-no clock (time is an argument), no device and no randomness, and it never changes its arguments.
+A policy is a pure object: its methods take a tree, the running jobs and the load, and return an immutable object. It has
+no clock (time is an argument), no device and no randomness, and it never changes its arguments. Objects that a job makes
+are named tuples: a frozen dataclass of the same size takes four times as long to make.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from lsmlab.models.tree.files import KeyArray, SortedFile
@@ -18,8 +19,7 @@ from lsmlab.models.tree.tree import Placement, Tree
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class RunningJob:
+class RunningJob(NamedTuple):
     """Running compaction, with the data that a picker needs to avoid a conflict."""
 
     start_level: int
@@ -51,8 +51,7 @@ class DoNothing:
 NOTHING: Final = DoNothing()
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(NamedTuple):
     """Compaction: read the inputs, keep the newest version of each key, write new files to `output_level`."""
 
     start_level: int
@@ -76,8 +75,7 @@ class Compaction:
     """Whether a scheduler may delay the job; None: yes, unless the job starts at L0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """Trivial move: change the level of files by one manifest edit, without reading them."""
 
     start_level: int
@@ -89,8 +87,7 @@ class Move:
     next_key: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(NamedTuple):
     """Delete files without reading them (FIFO)."""
 
     inputs: tuple[tuple[int, tuple[SortedFile, ...]], ...]
@@ -98,8 +95,7 @@ class Drop:
     score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """Freeze files of a level and link a slice of each to every file of the next level that owns part of its keys.
 
     A metadata edit of LDC (behaviour/ldc.md, LDC rules): the compaction of the owner rewrites the slices.
@@ -181,8 +177,7 @@ class StallCause(Enum):
 _STOPS = frozenset({StallCause.MEMTABLE_STOP, StallCause.L0_STOP, StallCause.PENDING_STOP})
 
 
-@dataclass(frozen=True, slots=True)
-class StallInputs:
+class StallInputs(NamedTuple):
     """Inputs of a throttle for one recompute."""
 
     immutables: int
@@ -201,8 +196,7 @@ class StallInputs:
     """Whether another column family of the database holds a stop token."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThrottleState:
+class ThrottleState(NamedTuple):
     """State of a throttle between two recomputes."""
 
     cause: StallCause | None
@@ -264,8 +258,7 @@ class InspectsKeys(Protocol):
         """Return whether the cutter inspects the keys of jobs that write to `output_level`."""
 
 
-@dataclass(frozen=True, slots=True)
-class CutContext:
+class CutContext(NamedTuple):
     """Inputs of a cutter: the job, and the files below its output level."""
 
     output_level: int

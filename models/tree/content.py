@@ -55,6 +55,8 @@ class Content:
         self._mean_value = mean_value_bytes
         weight = sample.weights(np.zeros(1, dtype=np.int64))
         self._uniform: float | None = float(weight) if values is None and np.ndim(weight) == 0 else None
+        self._cumulative = np.empty((2, 0))
+        """Entries and data bytes of the first i puts of uniform keys, for all streams of the run."""
 
     def entries(self, keys: KeyArray) -> float:
         """Entries that `keys` represent."""
@@ -71,9 +73,11 @@ class Content:
         """Return the merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,)."""
         n = len(keys)
         if self._uniform is not None and tombstones is None:
-            steps = np.arange(n + 1, dtype=np.float64)
-            entries = steps * self._uniform
-            return MergedStream(keys, entries * self.entry.put), entries
+            if n >= self._cumulative.shape[1]:
+                entries = np.arange(2 * n + 1, dtype=np.float64) * self._uniform
+                self._cumulative = np.stack((entries, entries * self.entry.put))
+            entries, data = self._cumulative[:, : n + 1]
+            return MergedStream(keys, data), entries
         weights = np.broadcast_to(np.asarray(self.sample.weights(keys), dtype=np.float64), (n,))
         sizes = np.full(n, self.entry.put)
         if self._values is not None:
@@ -124,10 +128,10 @@ class Content:
             if end <= start:
                 continue
             part = keys[start:end].copy()  # a view would keep the whole job's keys alive
-            count = float(entries[end] - entries[start])
-            size = self.file_bytes(count, float(data[end] - data[start]))
+            count = entries.item(end) - entries.item(start)
+            size = self.file_bytes(count, data.item(end) - data.item(start))
             file = SortedFile(
-                number=next(numbers), lo=int(part[0]), hi=int(part[-1]), size_bytes=size, entries=count, keys=part,
+                number=next(numbers), lo=part.item(0), hi=part.item(-1), size_bytes=size, entries=count, keys=part,
                 created_s=now_s,
             )  # fmt: skip
             if tombstones is not None:

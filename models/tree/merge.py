@@ -6,7 +6,7 @@ See (behaviour/compaction-jobs.md, Dropped entries).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 Tombstones = NDArray[np.bool_] | None
 
 
-@dataclass(frozen=True, slots=True)
-class MergedStream:
+class MergedStream(NamedTuple):
     """Output of a job's k-way merge: its distinct keys, and the cumulative size of the entries before each."""
 
     keys: KeyArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.tree.files import Slice, SortedFile
@@ -79,8 +79,7 @@ Links = Sequence[tuple[SortedFile, Slice]]
 """(file, slice that is linked to the file)."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionEdit:
+class VersionEdit(NamedTuple):
     """Version edit of a tree. A file that is both removed and added has moved to another level."""
 
     time_s: float

@@ -5,7 +5,6 @@ Source: `WriteController` in db/write_controller.h, `ColumnFamilyData::Recalcula
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 from lsmlab.models.policies.decisions import StallCause, StallInputs, Throttle, ThrottleState
@@ -31,9 +30,9 @@ class WriteController:
         state = family.throttle
         if len(self.families) > 1:
             others = [f.throttle for f in self.families if f is not family]
-            state = replace(state, rate_bytes_per_s=self.rate_bytes_per_s)
-            inputs = replace(
-                inputs, others_delayed=any(t.delayed for t in others), others_stopped=any(t.stopped for t in others)
+            state = state._replace(rate_bytes_per_s=self.rate_bytes_per_s)
+            inputs = inputs._replace(
+                others_delayed=any(t.delayed for t in others), others_stopped=any(t.stopped for t in others)
             )
         family.throttle = throttle.recompute(state, inputs)
         self.rate_bytes_per_s = family.throttle.rate_bytes_per_s
@@ -42,7 +41,7 @@ class WriteController:
         """Set the delayed write rate of all column families after SetDBOptions (`set_max_delayed_write_rate`)."""
         self.rate_bytes_per_s = rate_bytes_per_s
         for family in self.families:
-            family.throttle = replace(family.throttle, rate_bytes_per_s=rate_bytes_per_s)
+            family.throttle = family.throttle._replace(rate_bytes_per_s=rate_bytes_per_s)
 
     @property
     def stopped(self) -> bool:

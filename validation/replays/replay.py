@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -102,7 +101,7 @@ class Replay:
                 in_log == pending, f"at {step.time_us}: LOG {in_log}, model {pending}; {self._state()}"
             )
         if step.line is not None and step.line.rate_bytes_per_s is not None:  # continue with the recorded rate
-            self.throttle = replace(self.throttle, rate_bytes_per_s=step.line.rate_bytes_per_s)
+            self.throttle = self.throttle._replace(rate_bytes_per_s=step.line.rate_bytes_per_s)
 
     def _state(self) -> str:
         return f"files {self.tree.files_per_level()}"

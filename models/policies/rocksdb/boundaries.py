@@ -6,7 +6,7 @@ See (behaviour/compaction-jobs.md, Output cutting).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from lsmlab.models.policies.decisions import CutContext
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Crossings:
+class Crossings(NamedTuple):
     """Steps of the stream from one key to the next that cross a file boundary, in order; one list element per step.
 
     The first key of the stream crosses no boundary.
@@ -25,7 +24,7 @@ class Crossings:
 
     position: list[int]
     """Position of the key at the end of the step."""
-    count: list[int]
+    crossed: list[int]
     """File starts and file ends that the step crosses."""
     entered_bytes: list[int]
     """Bytes of the grandparent files that the step enters, files that it leaves again included."""
@@ -37,30 +36,28 @@ class Crossings:
 
 def crossings(keys: KeyArray, context: CutContext) -> Crossings:
     """Find all crossings at once; UpdateGrandparentBoundaryInfo finds them key by key."""
-    n, sizes = len(keys), context.grandparent_size
-    if not len(sizes):
-        return Crossings([], [], [], [], 0)
-    passed = np.empty(2 * len(sizes), dtype=np.int64)  # start, end, start, end …
-    passed[0::2] = keys.searchsorted(context.grandparent_lo, side="left")
-    passed[1::2] = keys.searchsorted(context.grandparent_hi, side="right")
-    begin = int(passed.searchsorted(0, side="right"))
-    end = int(passed.searchsorted(n, side="left"))
-    first_inside = int(sizes[begin // 2]) if begin % 2 else 0
-    if begin == end:
-        return Crossings([], [], [], [], first_inside)
-    window = passed[begin:end]
-    later = np.flatnonzero(window[1:] != window[:-1])  # last boundary of each step but the last step
-    last = np.concatenate((later, (end - begin - 1,)))
-    steps = np.concatenate(((0,), later + 1))
-    weights = np.zeros(2 * len(sizes), dtype=np.int64)
-    weights[0::2] = sizes
-    return Crossings(
-        position=window[last].tolist(),
-        count=(last - steps + 1).tolist(),
-        entered_bytes=np.add.reduceat(weights[begin:end], steps).tolist(),
-        inside_bytes=weights[begin:end][last].tolist(),
-        first_inside_bytes=first_inside,
-    )
+    walk = Crossings([], [], [], [], 0)
+    if not len(context.grandparent_size):
+        return walk
+    position, crossed, entered, inside, _ = walk
+    n, at, first_inside = len(keys), 0, 0
+    starts = keys.searchsorted(context.grandparent_lo, side="left").tolist()
+    ends_ = keys.searchsorted(context.grandparent_hi, side="right").tolist()
+    for start, end, size in zip(starts, ends_, context.grandparent_size.tolist(), strict=True):
+        for place, weight in ((start, size), (end, 0)):
+            if place == 0:
+                first_inside = weight
+            elif place == at:
+                crossed[-1] += 1
+                entered[-1] += weight
+                inside[-1] = weight
+            elif place < n:
+                at = place
+                position.append(place)
+                crossed.append(1)
+                entered.append(weight)
+                inside.append(weight)
+    return walk._replace(first_inside_bytes=first_inside)
 
 
 def ends(keys: KeyArray, context: CutContext) -> tuple[list[int], list[int]]:

@@ -114,7 +114,7 @@ def _cut_at_boundary(
     target, room = context.target_bytes, context.max_compaction_bytes
     percent, skippable = (target + 99) // 100, target // SKIPPABLE_DIVISOR
     least, passed = percent * FIRST_SHARE, 0
-    before, counts, entered, inside = file.before, walk.count, walk.entered_bytes, walk.inside_bytes
+    before, counts, entered, inside = file.before, walk.crossed, walk.entered_bytes, walk.inside_bytes
     for k in range(step, len(counts)):
         position = walk.position[k]
         if position >= limit:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.tree.level import Level
@@ -48,8 +48,7 @@ def average_value(raw_value_bytes: int, raw_key_bytes: int, puts: int, file_byte
     return raw_value_bytes // puts * file_bytes // raw if puts and raw_value_bytes else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
+class Targets(NamedTuple):
     """Level targets of one version of the tree."""
 
     base_level: int

@@ -60,4 +60,4 @@ class L0QueueThrottle:
         """Compute the state after an install."""
         after = self.rocksdb.recompute(state, inputs)
         pressure = after.pressure or (after.cause is None and inputs.l0_files >= self.pressure_l0_files)
-        return replace(after, pressure=pressure, hold_flushes=inputs.l0_files >= self.length)
+        return after._replace(pressure=pressure, hold_flushes=inputs.l0_files >= self.length)

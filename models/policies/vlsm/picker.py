@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Final
 
@@ -141,7 +141,7 @@ class VlsmPicker(OverflowPicker):
                 urgent[level + 1] |= urgent[level]
                 continue
             if isinstance(pick, Compaction) and urgent[level]:
-                pick = replace(pick, deferrable=False)
+                pick = pick._replace(deferrable=False)
             pick = in_scope(pick, scope)
             if pick is not NOTHING:
                 return pick

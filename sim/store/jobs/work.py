@@ -12,7 +12,7 @@ from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import Content
-from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.steps import (
@@ -27,6 +27,7 @@ from lsmlab.sim.machine.steps import (
     with_point_reads,
 )
 from lsmlab.sim.store.jobs.context import JobContext
+from numpy.typing import NDArray
 
 FINE_STEPS: Final = 16
 """Steps of a job on a capped device (docs/background/time.md)."""
@@ -99,23 +100,17 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
     inputs = [f for _, files in pick.inputs for f in files]
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
     stream, entries = content.stream(keys, tombstones)
-    input_bytes = sum(f.compaction_bytes for f in inputs)
-    entries_in = float_sum(f.compaction_entries for f in inputs)
+    input_bytes = sum([f.compaction_bytes for f in inputs])
+    entries_in = float_sum([f.compaction_entries for f in inputs])
     bounds = family.latest_options.subcompaction_bounds(tree, pick, keys)
-    outputs: list[SortedFile] = []
-    groups: list[list[SortedFile]] = []
-    for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True):
-        part = _slice(stream, start, end)
-        cuts = _cuts(family, pick, part) if len(part.keys) else ()
-        flags = tombstones[start:end] if tombstones is not None else None
-        files = content.files(
-            part, entries[start : end + 1] - entries[start], flags, cuts, database.file_numbers, database.env.now
-        )
-        groups.append(files)
-        outputs.extend(files)
+    groups = [
+        _outputs(family, pick, _slice(stream, start, end), entries[start : end + 1], tombstones, start)
+        for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True)
+    ]
+    outputs = [f for files in groups for f in files]
     missing = family.database.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
-    total = sum(f.size_bytes for f in outputs)
+    total = sum([f.size_bytes for f in outputs])
     slept_files = len(outputs) if database.machine.sleeps_in_fsync else 0
     cpu_s = _compaction_cpu_s(family, pick, len(runs), entries_in, float(entries[-1]), input_bytes + total, slept_files)
     parts = [
@@ -130,7 +125,20 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)
         parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, _shares(groups, total), strict=True)]
-    return CompactionWork(outputs, parts, input_bytes, total, entries_in, float_sum(f.entries for f in outputs), cpu_s)
+    return CompactionWork(outputs, parts, input_bytes, total, entries_in, float_sum([f.entries for f in outputs]), cpu_s)
+
+
+def _outputs(
+    family: JobContext, pick: Compaction, part: MergedStream, entries: NDArray[np.float64], tombstones: Tombstones, start: int
+) -> list[SortedFile]:  # fmt: skip
+    """Return the output files of one subcompaction, which writes the keys from position `start` of the job on."""
+    database = family.database
+    if start:
+        entries = entries - entries[0]
+    if tombstones is not None:
+        tombstones = tombstones[start : start + len(part.keys)]
+    cuts = _cuts(family, pick, part) if len(part.keys) else ()
+    return family.content.files(part, entries, tombstones, cuts, database.file_numbers, database.env.now)
 
 
 def _values_from_wal(family: JobContext, inputs: Sequence[SortedFile]) -> float:
@@ -154,12 +162,12 @@ def _slice(stream: MergedStream, start: int, end: int) -> MergedStream:
 def _shares(groups: Sequence[Sequence[SortedFile]], total: int) -> list[float]:
     if total == 0:
         return [1.0 / len(groups)] * len(groups)
-    return [sum(f.size_bytes for f in files) / total for files in groups]
+    return [sum([f.size_bytes for f in files]) / total for files in groups]
 
 
 def _deleted_share(files: Sequence[SortedFile]) -> float:
-    entries = float_sum(f.entries for f in files)
-    return float_sum(f.deletions for f in files) / entries if entries else 0.0
+    deletions = float_sum([f.deletions for f in files])
+    return deletions / float_sum([f.entries for f in files]) if deletions else 0.0
 
 
 def _compaction_cpu_s(
@@ -194,8 +202,7 @@ def _cutter_cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Se
     engine, tree = family.latest_options, family.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
     grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
-    empty = np.empty(0, dtype=np.int64)
-    glo = ghi = gsize = empty
+    glo = ghi = gsize = NO_KEYS
     if grandparents is not None:
         level = tree.levels[grandparents]
         i, j = level.overlapping(lo, hi)
@@ -207,7 +214,7 @@ def _cutter_cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Se
             output_level=pick.output_level,
             target_bytes=target,
             max_compaction_bytes=engine.options.max_compaction_bytes,
-            bottommost=_bottommost(tree, pick.output_level, lo, hi),
+            bottommost=not len(gsize) and _bottommost(tree, pick.output_level, lo, hi),
             grandparent_lo=glo,
             grandparent_hi=ghi,
             grandparent_size=gsize,
@@ -238,7 +245,7 @@ def _steps(
     cpu_s: float,
 ) -> list[Step]:  # fmt: skip
     """Return the steps of one subcompaction, which reads `share` of every sorted run."""
-    size = sum(f.size_bytes for f in files)
+    size = sum([f.size_bytes for f in files])
     piece = _piece_bytes(family)
     if piece is not None:
         sizes = [[share * size for size in run] for run in runs]
