@@ -64,6 +64,8 @@ class FlashState(NamedTuple):
     slc_used_bytes: float = 0.0
     slc_full: bool = False
     """Whether writes bypass the cache, because it was full and has not drained to `slc_resume` since."""
+    amplification: float = 1.0
+    """Bytes programmed per byte written, garbage collection included."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +122,11 @@ class FlashDrive:
         """Bytes of flash of the drive, spare blocks included."""
         return self.capacity * (1.0 + self.over_provisioning)
 
+    @cached_property
+    def _room_bytes(self) -> float:
+        """Bytes that the host can store on the drive."""
+        return self.capacity - self.filled
+
     @property
     def contention(self) -> float:
         """Degree to which reads and writes exclude each other (see `Service.contention`)."""
@@ -131,11 +138,11 @@ class FlashDrive:
 
     def initial(self) -> FlashState:
         """State with an empty cache and no data except `filled`."""
-        return FlashState()
+        return FlashState(amplification=self._amplification(0.0, 0.0))
 
     def allocate(self, state: FlashState, load: Load) -> Grant:
         """Compute the rates under `load`, valid until the SLC cache changes its mode."""
-        service = self._service(self._amplification(state), state.slc_full)
+        service = self._service(state.amplification, state.slc_full)
         grant = share(service, load)
         if not self.slc_cache:
             return grant
@@ -149,9 +156,13 @@ class FlashDrive:
 
     def advance(self, state: FlashState, elapsed_s: float, flow: Flow) -> FlashState:
         """Compute the state after writes, trims and the drain of the cache in `elapsed_s`."""
-        amplification = self._amplification(state)
+        amplification = state.amplification
         removed = flow.trimmed_bytes if self.trim else 0.0
-        live = max(0.0, min(self.capacity - self.filled, state.live_bytes + flow.write_bytes - removed))
+        live = state.live_bytes + flow.write_bytes - removed
+        if live > self._room_bytes:
+            live = self._room_bytes
+        elif live < 0.0:
+            live = 0.0
         programmed = flow.write_bytes * amplification
         used, full = state.slc_used_bytes, state.slc_full
         if self.slc_cache and elapsed_s > 0:
@@ -163,7 +174,8 @@ class FlashDrive:
             used = max(0.0, used - elapsed_s * idle * self.write_bandwidth / amplification)
             used = min(used, self.slc_cache)
             full = self._cache_full(used, full)
-        return FlashState(live, state.host_bytes + flow.write_bytes, state.flash_bytes + programmed, used, full)
+        host = state.host_bytes + flow.write_bytes
+        return FlashState(live, host, state.flash_bytes + programmed, used, full, self._amplification(live, host))
 
     def fsync_s(self, state: FlashState) -> float:
         """Time of one cache flush in s: close to 0 with power-loss protection."""
@@ -174,16 +186,28 @@ class FlashDrive:
         if state.host_bytes > 0:
             amplification = state.flash_bytes / state.host_bytes
         else:
-            amplification = self._amplification(state._replace(live_bytes=live_bytes))
+            amplification = self._amplification(live_bytes, state.host_bytes)
         return DeviceFacts(flash_write_amplification=amplification, endurance_bytes=self.endurance)
 
-    def _amplification(self, state: FlashState) -> float:
+    def _amplification(self, live_bytes: float, host_bytes: float) -> float:
+        """Return the bytes programmed per byte written, with `live_bytes` on the drive after `host_bytes` written."""
         physical = self.physical_bytes
-        if not self.steady_state and self.filled + state.host_bytes < physical:
+        if not self.steady_state and self.filled + host_bytes < physical:
             return 1.0
-        live = min(self.capacity, self.filled + state.live_bytes)
-        utilisation = round(live / physical * _UTILISATION_STEPS) / _UTILISATION_STEPS
-        return 1.0 + self.gc_random_share * (greedy_write_amplification(min(utilisation, 0.998)) - 1.0)
+        live = self.filled + live_bytes
+        if live > self.capacity:
+            live = self.capacity
+        step = round(live / physical * _UTILISATION_STEPS)
+        amplification = self._amplifications.get(step)
+        if amplification is None:
+            full = greedy_write_amplification(min(step / _UTILISATION_STEPS, 0.998))
+            amplification = self._amplifications[step] = 1.0 + self.gc_random_share * (full - 1.0)
+        return amplification
+
+    @cached_property
+    def _amplifications(self) -> dict[int, float]:
+        """Write amplification by step of the utilisation."""
+        return {}
 
     def _cache_full(self, used: float, full: bool) -> bool:
         """Return the mode of the cache: full at 100 %, in use again once `slc_resume` of it is free."""
@@ -193,7 +217,7 @@ class FlashDrive:
 
     def _cache_change_s(self, state: FlashState, service: Service, read_rate: float, write_rate: float) -> float:
         """Time in s until the cache is full, or in use again, at these rates."""
-        drain = _idle(service, read_rate, write_rate) * self.write_bandwidth / self._amplification(state)
+        drain = _idle(service, read_rate, write_rate) * self.write_bandwidth / state.amplification
         if state.slc_full:
             excess = state.slc_used_bytes - self.slc_cache * (1.0 - self.slc_resume)
             return excess / drain if drain > 0 and write_rate > 0 else math.inf

@@ -42,66 +42,65 @@ class Direction(NamedTuple):
     """Wait of queued clients now."""
 
 
-class Rates(NamedTuple):
-    """Rates of one direction in bytes per second."""
+Rates = tuple[float, float, float]
+"""Bytes per second of each stream and of all clients, and the share of the clients' demand that the device grants (it may
+grant more once others are limited). A plain tuple: it is made at every change of the load."""
 
-    stream: float
-    """Rate of each stream."""
-    clients: float
-    """Rate of all clients."""
-    share: float
-    """Share of the clients' demand that the device grants; it may grant more once others are limited."""
+Units = tuple[float, float]
+"""Units of a cap per byte of a stream and per byte of a client: 1, or operations per byte."""
+BYTES: Final[Units] = (1.0, 1.0)
 
 
-class Allowance(NamedTuple):
-    """Remaining allowance of one cap, on bytes or on operations, in this slice."""
-
-    cap_per_s: float
-    left: float
-    per_stream_byte: float = 1.0
-    """Units of the cap per byte of a stream: 1, or operations per byte."""
-    per_client_byte: float = 1.0
-
-
-def hold(side: Direction, rates: Rates, of: Allowance, slice_left_s: float) -> tuple[Direction, Rates, float]:
+def hold(
+    side: Direction, rates: Rates, cap_per_s: float, left: float, slice_left_s: float, units: Units = BYTES
+) -> tuple[Direction, Rates, float]:
     """Return the direction with the limits of an allowance, the rates under these limits, and their validity in s.
 
-    Without new limits the direction is the same object. New limits add up to the cap at most for any grant of the
-    device, so an iteration over all caps ends.
+    `left`: the allowance that remains of the cap in this slice. Without new limits the direction is the same object. New
+    limits add up to the cap at most for any grant of the device, so an iteration over all caps ends.
     """
-    if side.queued and rates.clients > 0.0:
-        return _hold_queue(side, rates, of, slice_left_s) if side.wait_s == 0.0 else (side, rates, math.inf)
-    return _hold_streams(side, rates, of, slice_left_s)
+    if side.queued and rates[1] > 0.0:
+        if side.wait_s > 0.0:
+            return side, rates, math.inf
+        return _hold_queue(side, rates, cap_per_s, left, slice_left_s, units)
+    return _hold_streams(side, rates, cap_per_s, left, slice_left_s, units)
 
 
-def _hold_queue(side: Direction, rates: Rates, of: Allowance, slice_left_s: float) -> tuple[Direction, Rates, float]:
+def _hold_queue(
+    side: Direction, rates: Rates, cap_per_s: float, left: float, slice_left_s: float, units: Units
+) -> tuple[Direction, Rates, float]:
     """Limit streams and clients in one queue: all run at the speed of the device, or all wait for the next slice."""
-    if of.left <= of.cap_per_s * _EMPTY_S:
+    stream, clients, share = rates
+    if left <= cap_per_s * _EMPTY_S:
         limit = side.client_limit * _BLOCKED_SHARE
         side = side._replace(limit=_BLOCKED_BYTES_PER_S, client_limit=limit, wait_s=side.slice_s)
-        return side, Rates(_BLOCKED_BYTES_PER_S, rates.clients * _BLOCKED_SHARE, rates.share), slice_left_s
-    per_s = side.streams * (rates.stream * of.per_stream_byte) + rates.clients * of.per_client_byte
-    if per_s > of.cap_per_s * _SLACK:
-        return side, rates, min(slice_left_s, of.left / per_s)
+        return side, (_BLOCKED_BYTES_PER_S, clients * _BLOCKED_SHARE, share), slice_left_s
+    per_s = side.streams * (stream * units[0]) + clients * units[1]
+    if per_s > cap_per_s * _SLACK:
+        return side, rates, min(slice_left_s, left / per_s)
     return side, rates, math.inf
 
 
-def _hold_streams(side: Direction, rates: Rates, of: Allowance, slice_left_s: float) -> tuple[Direction, Rates, float]:
+def _hold_streams(
+    side: Direction, rates: Rates, cap_per_s: float, left: float, slice_left_s: float, units: Units
+) -> tuple[Direction, Rates, float]:
     """Limit clients to their fair share of the cap, as a fluid without bursts, and streams to the rest."""
-    stream, clients = rates.stream * of.per_stream_byte, rates.clients * of.per_client_byte
-    if side.streams * stream + clients <= of.cap_per_s * _SLACK:
+    stream, clients, share = rates
+    wanted, wanted_by_clients = side.streams * (stream * units[0]), clients * units[1]
+    if wanted + wanted_by_clients <= cap_per_s * _SLACK:
         return side, rates, math.inf
     if clients > 0.0:
-        each = fair_level([(float(side.streams), stream), (side.clients, clients / side.clients)], of.cap_per_s)
-        factor = min(1.0, each * side.clients / clients)
+        each = fair_level(
+            [(float(side.streams), stream * units[0]), (side.clients, wanted_by_clients / side.clients)], cap_per_s
+        )
+        factor = min(1.0, each * side.clients / wanted_by_clients)
         if factor < 1.0:
-            side = side._replace(client_limit=side.client_limit * rates.share * factor)
-            rates = Rates(rates.stream, rates.clients * factor, 1.0)
-            clients *= factor
-    if not side.streams or rates.stream <= _BLOCKED_BYTES_PER_S:
+            side = side._replace(client_limit=side.client_limit * share * factor)
+            rates = stream, clients * factor, 1.0
+            wanted_by_clients *= factor
+    if not side.streams or stream <= _BLOCKED_BYTES_PER_S:
         return side, rates, math.inf
-    left = of.left - clients * slice_left_s
-    if left > of.cap_per_s * _EMPTY_S:
-        return side, rates, min(slice_left_s, left / (side.streams * stream))
-    held = Rates(_BLOCKED_BYTES_PER_S, rates.clients, rates.share)
-    return side._replace(limit=_BLOCKED_BYTES_PER_S), held, slice_left_s
+    left -= wanted_by_clients * slice_left_s
+    if left > cap_per_s * _EMPTY_S:
+        return side, rates, min(slice_left_s, left / wanted)
+    return side._replace(limit=_BLOCKED_BYTES_PER_S), (_BLOCKED_BYTES_PER_S, rates[1], rates[2]), slice_left_s

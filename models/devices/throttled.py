@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from lsmlab.models.devices.base import Device, DeviceFacts, Flow, Grant, Load
-from lsmlab.models.devices.throttle_limits import Allowance, Direction, Rates, hold
+from lsmlab.models.devices.throttle_limits import Direction, Rates, hold
 from lsmlab.models.errors import InputError
 
 SLICE_S: Final = 0.1
@@ -112,72 +113,81 @@ class Throttled:
 
     def allocate(self, state: ThrottleState, load: Load) -> Grant:
         """Compute the rates under `load`, valid until an allowance is used up or the slice ends."""
-        read = Direction(
-            load.readers, load.read_request_bytes, self.read_io_bytes, max(1.0, load.client_read_depth),
-            load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, queued=True, slice_s=self.slice_s,
-        )  # fmt: skip
-        write = Direction(
-            load.writers, load.write_request_bytes, self.io_bytes, 1.0, load.write_request_bytes,
-            load.write_limit_bytes_per_s, 1.0,
-        )  # fmt: skip
-        reads_capped = self.read_cap is not None or self.iops_cap is not None
-        writes_capped = self.write_cap is not None or self.iops_cap is not None
+        read, write = self._capped(load)
         limited = load
         held_s = math.inf
         while True:
             grant = self.device.allocate(state.inner, limited)
-            reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
-            logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
             new_read, read_s, new_write, write_s = None, math.inf, None, math.inf
-            if reads_capped and (read.streams or reads > 0.0):
-                rates = Rates(min(grant.read_bytes_per_s, read.limit), reads, grant.client_read_share)
+            if read is not None:
+                reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
+                rates = (min(grant.read_bytes_per_s, read.limit), reads, grant.client_read_share)
                 new_read, read_s = self._hold(read, rates, self.read_cap, state.read)
-            if writes_capped and (write.streams or logged > 0.0):
-                rates = Rates(min(grant.write_bytes_per_s, write.limit), logged, grant.client_write_share)
+            if write is not None:
+                logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
+                rates = (min(grant.write_bytes_per_s, write.limit), logged, grant.client_write_share)
                 new_write, write_s = self._hold(write, rates, self.write_cap, state.write)
             if new_read is None and new_write is None:
-                return self._answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
+                return _answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
             held_s = min(held_s, read_s if new_read else math.inf, write_s if new_write else math.inf)
             read, write = new_read or read, new_write or write
-            limited = Load(
-                load.readers, load.writers, load.read_request_bytes, load.write_request_bytes, load.queue_depth,
-                load.client_read_iops * read.client_limit, load.client_read_bytes, load.client_read_depth,
-                load.client_write_bytes_per_s * write.client_limit, read.limit, write.limit,
+            limited = _limited(load, read, write)
+
+    def _capped(self, load: Load) -> tuple[Direction | None, Direction | None]:
+        """Return (reads, writes) of a load; None for a direction without caps or without requests."""
+        read = write = None
+        if self._caps_reads and (load.readers or load.client_read_iops > 0.0):
+            read = Direction(
+                load.readers, load.read_request_bytes, self.read_io_bytes, max(1.0, load.client_read_depth),
+                load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, queued=True, slice_s=self.slice_s,
             )  # fmt: skip
+        if self._caps_writes and (load.writers or load.client_write_bytes_per_s > 0.0):
+            write = Direction(
+                load.writers, load.write_request_bytes, self.io_bytes, 1.0, load.write_request_bytes,
+                load.write_limit_bytes_per_s, 1.0,
+            )  # fmt: skip
+        return read, write
+
+    @cached_property
+    def _caps_reads(self) -> bool:
+        return self.read_cap is not None or self.iops_cap is not None
+
+    @cached_property
+    def _caps_writes(self) -> bool:
+        return self.write_cap is not None or self.iops_cap is not None
 
     def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
         """Count the transfers against the allowance, and remove past slices from the windows."""
-        read_ios = max(flow.reads, flow.read_bytes / self.read_io_bytes) + flow.small_reads
-        write_ios = max(flow.writes, flow.write_bytes / self.io_bytes) + flow.small_writes
         clock_s = state.clock_s + elapsed_s
-        return ThrottleState(
-            self.device.advance(state.inner, elapsed_s, flow),
-            self._moved(state.read, elapsed_s, clock_s, flow.read_bytes, read_ios, self.read_cap),
-            self._moved(state.write, elapsed_s, clock_s, flow.write_bytes, write_ios, self.write_cap),
-            clock_s,
-        )
+        read = write = _NO_WINDOW
+        if self._caps_reads:
+            ios = max(flow.reads, flow.read_bytes / self.read_io_bytes) + flow.small_reads
+            read = self._moved(state.read, elapsed_s, clock_s, flow.read_bytes, ios, self.read_cap)
+        if self._caps_writes:
+            ios = max(flow.writes, flow.write_bytes / self.io_bytes) + flow.small_writes
+            write = self._moved(state.write, elapsed_s, clock_s, flow.write_bytes, ios, self.write_cap)
+        return ThrottleState(self.device.advance(state.inner, elapsed_s, flow), read, write, clock_s)
 
     def _moved(
         self, window: Window, elapsed_s: float, clock_s: float, size_bytes: float, ios: float, cap: float | None
     ) -> Window:
-        """Return the window after a transfer of `size_bytes` in `elapsed_s`; always empty without a cap."""
-        if cap is None and self.iops_cap is None:
-            return _NO_WINDOW
+        """Return the window after a transfer of `size_bytes` in `elapsed_s`."""
+        age_s, left_s, passed_bytes, passed_ios = window
         if size_bytes <= 0.0 and ios <= 0.0:
-            left_s = window.left_s - elapsed_s
-            if left_s <= _TICK_S:
-                return _NO_WINDOW
-            return Window(window.age_s + elapsed_s, left_s, window.passed_bytes, window.passed_ios)
-        if window.left_s <= 0.0:
-            window = _NO_WINDOW
-        age_s = window.age_s + elapsed_s
-        passed_bytes, passed_ios = window.passed_bytes + size_bytes, window.passed_ios + ios
-        over = math.floor(age_s / self.slice_s + _TICK_S) - self.kept_slices
+            left_s -= elapsed_s
+            return Window(age_s + elapsed_s, left_s, passed_bytes, passed_ios) if left_s > _TICK_S else _NO_WINDOW
+        if left_s <= 0.0:
+            age_s = passed_bytes = passed_ios = 0.0
+        age_s += elapsed_s
+        passed_bytes += size_bytes
+        passed_ios += ios
+        slice_s = self.slice_s
+        over = math.floor(age_s / slice_s + _TICK_S) - self.kept_slices
         if over > 0:
-            age_s -= over * self.slice_s
-            passed_bytes = max(0.0, passed_bytes - (cap or math.inf) * over * self.slice_s)
-            passed_ios = max(0.0, passed_ios - (self.iops_cap or math.inf) * over * self.slice_s)
-        end_s = math.ceil((clock_s + self.slice_s) / self.slice_s - _TICK_S) * self.slice_s
+            age_s -= over * slice_s
+            passed_bytes = max(0.0, passed_bytes - (cap or math.inf) * over * slice_s)
+            passed_ios = max(0.0, passed_ios - (self.iops_cap or math.inf) * over * slice_s)
+        end_s = math.ceil((clock_s + slice_s) / slice_s - _TICK_S) * slice_s
         return Window(age_s, end_s - clock_s, passed_bytes, passed_ios)
 
     @property
@@ -196,40 +206,49 @@ class Throttled:
     def _hold(self, side: Direction, rates: Rates, cap: float | None, window: Window) -> tuple[Direction | None, float]:
         """Return the direction with new limits from used-up allowances (None: no new limits), and their validity in s."""
         # the kernel trims past slices at the next request
-        slices = math.floor(window.age_s / self.slice_s + _TICK_S)
+        slice_s = self.slice_s
+        slices = math.floor(window.age_s / slice_s + _TICK_S)
         over = max(0, slices - self.kept_slices)
-        counted_s, over_s = (slices + 1 - over) * self.slice_s, over * self.slice_s
-        slice_left_s = (slices + 1) * self.slice_s - window.age_s
+        counted_s, over_s = (slices + 1 - over) * slice_s, over * slice_s
+        slice_left_s = (slices + 1) * slice_s - window.age_s
         held, valid_s = side, math.inf
         if cap is not None:
             left = cap * counted_s - max(0.0, window.passed_bytes - cap * over_s)
-            held, rates, valid_s = hold(held, rates, Allowance(cap, left), slice_left_s)
+            held, rates, valid_s = hold(held, rates, cap, left, slice_left_s)
         if self.iops_cap is not None:
             left = self.iops_cap * counted_s - max(0.0, window.passed_ios - self.iops_cap * over_s)
-            per_stream_byte = 1.0 / min(side.request_bytes, side.io_bytes)
-            per_client_byte = 1.0 / min(side.client_unit_bytes, side.io_bytes)
-            allowance = Allowance(self.iops_cap, left, per_stream_byte, per_client_byte)
-            held, rates, until_s = hold(held, rates, allowance, slice_left_s)
+            operations = 1.0 / min(side.request_bytes, side.io_bytes), 1.0 / min(side.client_unit_bytes, side.io_bytes)
+            held, rates, until_s = hold(held, rates, self.iops_cap, left, slice_left_s, operations)
             valid_s = min(valid_s, until_s)
         return held if held is not side else None, valid_s
 
-    def _answer(
-        self, load: Load, limited: Load, grant: Grant, read: Direction, write: Direction, valid_s: float
-    ) -> Grant:
-        if limited is load and valid_s >= grant.valid_for_s:
-            return grant
-        served = read.client_limit * grant.client_read_share
-        latency_s = grant.client_read_latency_s
-        if read.wait_s > 0.0:
-            latency_s = max(latency_s, read.wait_s)
-        elif served < 1.0 and load.client_read_iops > 0:  # Little's law: the maximum number of reads is outstanding
-            latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
-        return Grant(
-            read_bytes_per_s=min(grant.read_bytes_per_s, read.limit),
-            write_bytes_per_s=min(grant.write_bytes_per_s, write.limit),
-            client_read_share=served,
-            client_read_latency_s=latency_s,
-            client_write_share=write.client_limit * grant.client_write_share,
-            utilisation=grant.utilisation,
-            valid_for_s=min(valid_s, grant.valid_for_s),
-        )
+
+def _limited(load: Load, read: Direction | None, write: Direction | None) -> Load:
+    """Return the load under the limits of both directions."""
+    if read is not None:
+        iops = load.client_read_iops * read.client_limit
+        load = load._replace(client_read_iops=iops, read_limit_bytes_per_s=read.limit)
+    if write is not None:
+        logged = load.client_write_bytes_per_s * write.client_limit
+        load = load._replace(client_write_bytes_per_s=logged, write_limit_bytes_per_s=write.limit)
+    return load
+
+
+def _answer(
+    load: Load, limited: Load, grant: Grant, read: Direction | None, write: Direction | None, valid_s: float
+) -> Grant:
+    """Return the device's grant for the `limited` load as the grant for `load`, valid for `valid_s` at most."""
+    if limited is load and valid_s >= grant.valid_for_s:
+        return grant
+    read_per_s, write_per_s, served, latency_s, logged, used, device_valid_s = grant
+    if write is not None:
+        write_per_s = min(write_per_s, write.limit)
+        logged *= write.client_limit
+    if read is not None:
+        read_per_s = min(read_per_s, read.limit)
+        served *= read.client_limit
+    if read is not None and read.wait_s > 0.0:
+        latency_s = max(latency_s, read.wait_s)
+    elif served < 1.0 and load.client_read_iops > 0:  # Little's law: the maximum number of reads is outstanding
+        latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
+    return Grant(read_per_s, write_per_s, served, latency_s, logged, used, min(valid_s, device_valid_s))

@@ -40,7 +40,10 @@ class DeviceStation:
         self._small_writes = self._small_reads = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
-        self._grants: dict[tuple[Any, ...], Grant] = {}
+        self._loads: dict[tuple[int, int], Load] = {}
+        """Load by numbers of readers and writers, at the present demand of the clients."""
+        self._grants: dict[Load, Grant] = {}
+        """Grant by load, in the present state of the device."""
         self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
@@ -67,6 +70,7 @@ class DeviceStation:
         if demand != self._clients:
             self._sync()
             self._clients = demand
+            self._loads.clear()
             self._replan()
 
     def flush_cache(self) -> Generator[simpy.Event, Any, None]:
@@ -128,30 +132,28 @@ class DeviceStation:
         return event
 
     def _sync(self) -> None:
-        elapsed_s = self._env.now - self._last_s
+        now_s = self._env.now
+        elapsed_s = now_s - self._last_s
         if elapsed_s <= 0.0:
             return
-        self._last_s = self._env.now
-        background_read = self._readers.advance(elapsed_s)
-        background_write = self._writers.advance(elapsed_s)
+        self._last_s = now_s
+        grant, owed = self.grant, self._owed
         iops, client_bytes, _, client_write = self._clients
-        grant = self.grant
-        reads = iops * grant.client_read_share * elapsed_s
-        read_bytes = background_read + reads * client_bytes
-        logged = client_write * grant.client_write_share * elapsed_s
-        write_bytes = background_write + logged
-        now_s = self._last_s
-        if reads > 0.0:
+        read_bytes, write_bytes = self._readers.advance(elapsed_s), self._writers.advance(elapsed_s)
+        requests = read_bytes / self._shape[0]
+        if iops > 0.0 and (reads := iops * grant.client_read_share * elapsed_s) > 0.0:
+            requests += reads
+            read_bytes += reads * client_bytes
             self.log.rows.extend((0.0, now_s - elapsed_s, now_s, reads * client_bytes))
-        if logged > 0.0:
+        if client_write > 0.0 and (logged := client_write * grant.client_write_share * elapsed_s) > 0.0:
+            write_bytes += logged
             self.log.rows.extend((TransferLog.WRITE, now_s - elapsed_s, now_s, logged))
         self.read_bytes += read_bytes
         self.write_bytes += write_bytes
         self.busy_s += grant.utilisation * elapsed_s
-        owed = self._owed
         owed[0] += read_bytes
         owed[1] += write_bytes
-        owed[2] += background_read / self._shape[0] + reads
+        owed[2] += requests
         owed[3] += write_bytes / self._shape[1]
         self._owed_s += elapsed_s
         if self._owed_s >= self._state_step_s or grant.valid_for_s != math.inf:
@@ -173,32 +175,24 @@ class DeviceStation:
         self._replan()
 
     def _replan(self) -> None:
-        self._readers.release()
-        self._writers.release()
-        grant = self._allocate()
-        self._readers.rate = grant.read_bytes_per_s
-        self._writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
-        changed = grant != self.grant  # by value: equal grants may be different objects
+        readers, writers = self._readers, self._writers
+        readers.release()
+        writers.release()
+        before, grant = self.grant, self._allocate()
         self.grant = grant
-        valid_s = math.inf if self._flushing and not len(self._readers) else grant.valid_for_s
-        self._alarm.set(min(self._readers.next_departure_s(), self._writers.next_departure_s(), valid_s))
-        if changed:
+        readers.rate = grant.read_bytes_per_s
+        writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
+        valid_s = math.inf if self._flushing and not len(readers) else grant.valid_for_s
+        self._alarm.set(min(readers.next_departure_s(), writers.next_departure_s(), valid_s))
+        if grant != before:  # by value: equal grants may be different objects
             self.changed()
 
     def _allocate(self) -> Grant:
-        key = (len(self._readers), len(self._writers), self._clients)
-        known = self._grants.get(key)
-        if known is not None:
-            return known
-        read_request, write_request, depth = self._shape
-        iops, client_bytes, client_depth, client_write = self._clients
-        grant = self.device.allocate(
-            self.state,
-            Load(
-                readers=key[0], writers=key[1], read_request_bytes=read_request, write_request_bytes=write_request,
-                queue_depth=depth, client_read_iops=iops, client_read_bytes=client_bytes,
-                client_read_depth=client_depth, client_write_bytes_per_s=client_write,
-            ),
-        )  # fmt: skip
-        self._grants[key] = grant
+        key = (len(self._readers), len(self._writers))
+        load = self._loads.get(key)
+        if load is None:
+            load = self._loads[key] = Load(*key, *self._shape, *self._clients)
+        grant = self._grants.get(load)
+        if grant is None:
+            grant = self._grants[load] = self.device.allocate(self.state, load)
         return grant

@@ -54,11 +54,15 @@ class SharedQueue:
     def release(self) -> None:
         """Trigger the events of complete customers. An empty queue resets its clock, which keeps it precise."""
         heap = self._heap
-        limit = self.clock + self.rate * TICK_S + 1e-12
-        while heap and heap[0][0] <= limit:
-            heapq.heappop(heap)[2].succeed()
-        if not heap:
-            self.clock = 0.0
+        if heap:
+            limit = self.clock + self.rate * TICK_S + 1e-12
+            while heap[0][0] <= limit:
+                heapq.heappop(heap)[2].succeed()
+                if not heap:
+                    break
+            else:
+                return
+        self.clock = 0.0
 
     def next_departure_s(self) -> float:
         """Seconds until the next customer leaves at the present rate; infinity if none does."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.sums import float_sum
@@ -21,8 +21,7 @@ PIECES_PER_BURST: Final = 8.0
 """Steps per allowance of a cap or rate limiter; with 32, the throughput under a cap is the same within 1 %."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Step of a job: read, then compute, then write."""
 
     read_bytes: float
@@ -72,7 +71,7 @@ def with_file_ends(steps: Sequence[Step], sizes: Sequence[float]) -> list[Step]:
     ends, written = np.cumsum(sizes), np.cumsum([step.write_bytes for step in steps])
     places = np.minimum(np.searchsorted(written, ends * (1.0 - _ROUNDING)), len(marked) - 1)
     for place in sorted(set(places.tolist())):
-        marked[place] = replace(marked[place], ends_file=True)
+        marked[place] = marked[place]._replace(ends_file=True)
     return marked
 
 
@@ -101,7 +100,7 @@ def split_at_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bo
 
 def with_point_reads(steps: Sequence[Step], count: float) -> list[Step]:
     """Return the same steps with `count` point reads distributed evenly over them."""
-    return [replace(step, point_reads=count / len(steps)) for step in steps]
+    return [step._replace(point_reads=count / len(steps)) for step in steps]
 
 
 def compaction_steps(
