@@ -6,7 +6,6 @@ add verbs. Only the called verb is imported, so `lsmlab --help` stays fast.
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from importlib.metadata import EntryPoint, entry_points, version
@@ -19,6 +18,8 @@ _PURPOSE = {
     "run": "simulate one configuration (-m for many)",
     "compare": "simulate combinations and compare them: compare engine=a,b device=x,y",
     "whatif": "differences between a store (imported LOG or run) and alternatives to it",
+    "sweep": "simulate many points of a space of settings: sweep device=nvme,sata KEY=16MiB..256MiB",
+    "results": "select, group and sort the runs of a sweep, or plot them",
     "list": "list engines, devices, workloads, hosts or experiments",
     "show": "show one entry with its numbers and their sources",
     "runs": "list stored runs, rebuild their index, remove unfinished ones",
@@ -107,13 +108,15 @@ def _help() -> str:
 def _explain(error: Exception) -> int:
     """Print one line for an error that the user can fix and return its exit code; raise every other error again."""
     from lsmlab.sim.configuration.messages import one_line
+    from lsmlab.sim.results.rundir import is_disk_full
 
     if os.environ.get("LSMLAB_TRACEBACK", "0") not in ("", "0"):
         import traceback
 
         traceback.print_exc()
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        place = f" ({error.filename})" if error.filename else ""
+    if is_disk_full(error):
+        filename = getattr(error, "filename", None)
+        place = f" ({filename})" if filename else ""
         text = f"the disk is full{place}; earlier results are untouched: free space or choose another --out DIR"
         code = EXIT_FAILED
     elif (message := one_line(error)) is not None:

@@ -284,9 +284,12 @@ def test_a_dead_worker_affects_only_its_own_task(tmp_path: Path) -> None:
 
 # --- kills -------------------------------------------------------------------------------------------------------
 
-SLOW = ["seed=1,2,3,4,5,6", "workload.num=1M", "workload.duration=40s", "workload.value_size=400"]
-"""Six runs of about a second each."""
-COMMAND = ["compare", *SLOW, "-j", "2", "--json", "--no-report", "--out"]
+SLOW = ["workload.num=1M", "workload.duration=40s", "workload.value_size=400", "-j", "2", "--json", "--out"]
+COMMANDS = {
+    "compare": ["compare", "--no-report", "seed=1,2,3,4,5,6", *SLOW],
+    "sweep": ["sweep", "engine.options.max_background_jobs=2,4,8", "--replications", "2", *SLOW],
+}
+"""Commands with six runs of about a second each."""
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -297,10 +300,10 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def start_command() -> subprocess.Popen[str]:
-    """Start the command in another process; return when one run is finished and others are running."""
+def start_command(command: str) -> subprocess.Popen[str]:
+    """Start a command in another process; return when one run is finished and others are running."""
     driver = subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *COMMAND, "interrupted"],
+        [sys.executable, "-m", "lsmlab.sim", *COMMANDS[command], "interrupted"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -326,14 +329,14 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def resumed_equals_uninterrupted(monkeypatch: pytest.MonkeyPatch) -> bool:
+def resumed_equals_uninterrupted(command: str, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Resume the command, repeat it with an empty store, and return whether both tables are equal."""
     kept = mtimes(default_store())
-    assert 0 == main([*COMMAND, "interrupted"])
+    assert 0 == main([*COMMANDS[command], "interrupted"])
     assert kept.items() <= mtimes(default_store()).items(), "finished runs are not simulated again"
     assert not list((default_store().root / "staging").iterdir())
     monkeypatch.setenv("LSMLAB_RUNS", "another")
-    assert 0 == main([*COMMAND, "uninterrupted"])
+    assert 0 == main([*COMMANDS[command], "uninterrupted"])
     tables = [pq.read_table(f"{name}/runs.parquet") for name in ("interrupted", "uninterrupted")]
     return bool(tables[0].equals(tables[1]))
 
@@ -352,23 +355,25 @@ def test_a_process_that_nobody_waited_for_keeps_no_staging_folder() -> None:
 
 
 @linux
-def test_a_killed_driver_leaves_no_workers_and_keeps_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_killed_driver_leaves_no_workers_and_keeps_runs(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After kill -9 of the driver, its workers end; the resumed command gives the table of an uninterrupted one."""
-    driver = start_command()
+    driver = start_command(command)
     workers = children(driver.pid)
     driver.kill()
     driver.wait()
 
     wait_for(lambda: not any(is_running(pid) for pid in workers))
     assert 1 <= len(list(default_store().finished())) < 6, "killed while runs were left"
-    assert resumed_equals_uninterrupted(monkeypatch)
+    assert resumed_equals_uninterrupted(command, monkeypatch)
 
 
 @linux
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_keeps_finished_runs(number: signal.Signals) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_signal_keeps_finished_runs(command: str, number: signal.Signals) -> None:
     """SIGTERM and Ctrl-C end with code 130 and one line on resuming; no workers and no partial runs are left."""
-    driver = start_command()
+    driver = start_command(command)
     workers = children(driver.pid)
     driver.send_signal(number)
     out, err = driver.communicate(timeout=WAIT_S)
@@ -382,12 +387,13 @@ def test_a_signal_keeps_finished_runs(number: signal.Signals) -> None:
 
 
 @linux
-def test_a_killed_worker_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_killed_worker_changes_nothing(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After kill -9 of a worker, another one repeats its run, and the table is that of an uninterrupted command."""
-    driver = start_command()
+    driver = start_command(command)
     busy = max(children(driver.pid))
     os.kill(busy, signal.SIGKILL)
     _, err = driver.communicate(timeout=WAIT_S)
 
     assert (0, "") == (driver.returncode, err)
-    assert resumed_equals_uninterrupted(monkeypatch)
+    assert resumed_equals_uninterrupted(command, monkeypatch)

@@ -61,10 +61,15 @@ def make_directory(directory: Path) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_disk_full(error):
             raise
         raise InputError(f"{directory}: {error.strerror}; choose a writable directory with --out DIR") from None
     return directory
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether an error says that the disk, or the user's quota of it, is full."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def display_path(path: Path) -> str:

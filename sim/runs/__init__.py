@@ -6,5 +6,6 @@
   worker process), choice (selects an executor), stopping (SIGTERM acts like Ctrl-C).
 - Many runs: batch (simulate the runs that the store lacks, yield each as it ends), progress (runs done, time left).
 - Cost before a run starts: estimate (CPU time and memory), expected (counts that the configuration gives).
-- Tables: tables (of a stored run), typed (values of a configuration as numbers), index (one row per run).
+- Tables: tables (of a stored run), typed (values of a configuration as numbers), rows (typed columns of many runs),
+  index (one row per run).
 """

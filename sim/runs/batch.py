@@ -10,8 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.results.rundir import make_directory
+from lsmlab.sim.results.rundir import is_disk_full, make_directory
 from lsmlab.sim.runs.choice import executor
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.key import run_key
@@ -99,18 +100,32 @@ def outcomes(jobs: Sequence[Job], settings: Settings, through: Executor | None =
         store.clean()
 
 
+def run_job(job: Job, settings: Settings, progress: Progress) -> Outcome:
+    """Return the outcome of one job; simulate it in this process unless the store has the run."""
+    store, key = settings.store, run_key(job.config)
+    if not settings.fresh and store.find(key) is not None:
+        return _placed(store, key, job, kept=True)
+    return _outcome(store, key, job, attempt(Task(key, job.config, store.root, settings.fresh), progress))
+
+
 def _outcome(store: RunStore, key: str, job: Job, result: Attempt | Exception) -> Outcome:
     if isinstance(result, Exception):
+        if is_disk_full(result):
+            raise result  # all other runs would fail too
         result = Attempt(error=reason_of(result))
     if result.error is None:
         return _placed(store, key, job, kept=False)
     store.fail(key, f"{result.error}\n{result.trace}".rstrip())
     if job.directory is not None:
-        if key_of_folder(job.directory) not in (None, key):
-            shutil.rmtree(job.directory)  # the result of another configuration, from an earlier command
-        folder = make_directory(_failed(job.directory))
-        (folder / ERROR).write_text(f"{result.error}\n", encoding="utf-8")
+        _remove_other(job.directory, key)
+        write_failure(job.directory, result.error)
     return Outcome(job, None, error=result.error, bad_input=result.bad_input)
+
+
+def write_failure(directory: Path, error: str) -> None:
+    """Write the reason of a failed run into failed/<run>/error.txt beside the folder that its results would have."""
+    folder = make_directory(_failed(directory))
+    (folder / ERROR).write_text(f"{error}\n", encoding="utf-8")
 
 
 def _placed(store: RunStore, key: str, job: Job, *, kept: bool) -> Outcome:
@@ -118,10 +133,17 @@ def _placed(store: RunStore, key: str, job: Job, *, kept: bool) -> Outcome:
     folder, wall_s = store.root / key, float(store.about(key).get("wall_s", 0.0))
     if job.directory is not None:
         about = {"name": job.name, "choices": job.choices, "parameters": job.parameters}
+        _remove_other(job.directory, key)
         copy_run(folder, job.directory, about)
         folder = job.directory
         shutil.rmtree(_failed(folder), ignore_errors=True)
     return Outcome(job, folder, wall_s, kept=kept)
+
+
+def _remove_other(directory: Path, key: str) -> None:
+    """Remove the result of another configuration, from an earlier command, with its page."""
+    if key_of_folder(directory) not in (None, key):
+        shutil.rmtree(directory)
 
 
 def _failed(directory: Path) -> Path:

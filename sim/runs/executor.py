@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -32,8 +32,8 @@ class WorkerDiedError(RuntimeError):
 class Executor(Protocol):
     """Executor of tasks: in this process, in worker processes of this machine, or on a cluster."""
 
-    def run_tasks(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
-        """Yield every task with its result as it ends. Closing the iterator ends all work."""
+    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+        """Yield every task with its result as it ends; take few tasks ahead. Closing the iterator ends all work."""
         ...
 
 
@@ -41,7 +41,7 @@ class Executor(Protocol):
 class InProcess:
     """Executor that runs one task after the other in this process."""
 
-    def run_tasks(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result, in the order of the tasks."""
         for index, task in enumerate(tasks):
 

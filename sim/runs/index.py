@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.results.rundir import display_path
+from lsmlab.sim.runs.rows import arrow_table, numbers, write_parquet
 from lsmlab.sim.runs.store import ABOUT, FAILED, key_of_folder
 from lsmlab.sim.runs.typed import flat, typed_value
 
@@ -85,36 +85,10 @@ def write_index(path: Path, runs: Sequence[IndexedRun]) -> None:
     The type of a parameter's column follows its values: number in base units, boolean or text. Null: the run does not
     have this parameter.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = [{"run": r.name, **_parameters(r), **dict(_numbers(r.summary, ""))} for r in runs]
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = pa.table({c: _column([row.get(c) for row in rows]) for c in columns})
-    temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        pq.write_table(table, temporary, compression="zstd")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    rows = [{"run": r.name, **_parameters(r), **dict(numbers(r.summary))} for r in runs]
+    write_parquet(path, arrow_table(rows))
 
 
 def _parameters(run: IndexedRun) -> dict[str, Any]:
     return dict(run.parameters) or {key: typed_value(value) for key, value in run.choices.items()}
 
-
-def _column(values: list[Any]) -> list[Any]:
-    kinds = {type(v) for v in values if v is not None}
-    if kinds <= {int, float} and kinds:
-        return [None if v is None else float(v) for v in values] if float in kinds else values
-    if kinds == {bool}:
-        return values
-    return [None if v is None else str(v) for v in values]
-
-
-def _numbers(summary: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for key, value in summary.items():
-        if isinstance(value, Mapping):
-            yield from _numbers(value, f"{prefix}{key}.")
-        elif isinstance(value, int | float | str):
-            yield f"{prefix}{key}", value

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -23,11 +24,11 @@ _GRACE_S: Final = 2.0
 
 @dataclass(slots=True)
 class _Worker:
-    """A worker process and the index of its current task."""
+    """A worker process and its current task with its index."""
 
     process: BaseProcess
     pipe: Connection
-    task: int | None = None
+    task: tuple[int, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,17 @@ class LocalProcesses:
 
     count: int
 
-    def run_tasks(self, work: Work[T, R], tasks: Sequence[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends; the workers end with the iterator."""
-        pool = _Pool(work, tasks)
+        pool = _Pool(work, enumerate(tasks), self.count)
         try:
-            for _ in range(min(self.count, len(tasks))):
+            pool.prepare()
+            for _ in range(min(self.count, len(pool.waiting))):
                 pool.start()
-            while any(worker.task is not None for worker in pool.workers):
-                for index, result in pool.wait(watch):
-                    yield TaskResult(tasks[index], result)
+            while pool.workers:
+                pool.prepare()
+                for task, result in pool.wait(watch):
+                    yield TaskResult(task, result)
         finally:
             pool.stop()
 
@@ -52,13 +55,16 @@ class LocalProcesses:
 @dataclass(slots=True)
 class _Pool:
     work: Any
-    tasks: Sequence[Any]
+    tasks: Iterator[tuple[int, Any]]
+    ahead: int
+    """Number of tasks that wait in memory, so that a worker gets its next task at once."""
     workers: list[_Worker] = field(default_factory=list)
-    waiting: deque[int] = field(init=False)
+    waiting: deque[tuple[int, Any]] = field(default_factory=deque)
     tries: dict[int, int] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.waiting = deque(range(len(self.tasks)))
+    def prepare(self) -> None:
+        """Take tasks from the iterator until `ahead` of them wait."""
+        self.waiting.extend(itertools.islice(self.tasks, max(0, self.ahead - len(self.waiting))))
 
     def start(self) -> None:
         """Start a worker and give it a task."""
@@ -78,34 +84,35 @@ class _Pool:
             self.workers.remove(worker)
             return
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker died: `wait` handles it
-            worker.pipe.send(self.tasks[worker.task])
+            worker.pipe.send(worker.task[1])
 
-    def wait(self, watch: Watch) -> Iterator[tuple[int, Any]]:
-        """Wait for messages of workers; yield the index and result of each task that ended."""
+    def wait(self, watch: Watch) -> Iterator[tuple[Any, Any]]:
+        """Wait for messages of workers; yield each task that ended, and its result."""
         for ready in wait([worker.pipe for worker in self.workers]):
             worker = next(w for w in self.workers if w.pipe is ready)
-            index = worker.task
-            assert index is not None
+            assert worker.task is not None
+            index, task = worker.task
             try:
                 kind, content = worker.pipe.recv()
             except (EOFError, ConnectionResetError):
-                yield from self._bury(worker, index)
+                yield from self._bury(worker, index, task)
                 continue
             if kind == ENDED:
                 self._give(worker)
-                yield index, content
+                self.tries.pop(index, None)
+                yield task, content
             else:
                 watch(index, content)
 
-    def _bury(self, worker: _Worker, index: int) -> Iterator[tuple[int, Any]]:
+    def _bury(self, worker: _Worker, index: int, task: Any) -> Iterator[tuple[Any, Any]]:
         worker.process.join()
         worker.pipe.close()
         self.workers.remove(worker)
         self.tries[index] = self.tries.get(index, 0) + 1
         if self.tries[index] < _TRIES:
-            self.waiting.appendleft(index)
+            self.waiting.appendleft((index, task))
         else:
-            yield index, WorkerDiedError(_death(worker.process.exitcode))
+            yield task, WorkerDiedError(_death(worker.process.exitcode))
         if self.waiting:
             self.start()
 

@@ -22,7 +22,7 @@ class RunProgress:
     A running run counts with the share of its simulated time, so the estimate is there before the first run ends.
     """
 
-    def __init__(self, total: int, kept: int, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, total: int, kept: int = 0, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._total, self._done, self._kept, self._clock = total, kept, kept, clock
         self._shares: dict[int, float] = {}
         self._began_s = clock()
@@ -47,6 +47,12 @@ class RunProgress:
     def ended(self, index: int) -> None:
         """Record that a run ended or failed."""
         self._shares.pop(index, None)
+        self._done += 1
+        self._show()
+
+    def kept(self) -> None:
+        """Record a run that the store has; it tells nothing about the time that the others take."""
+        self._kept += 1
         self._done += 1
         self._show()
 

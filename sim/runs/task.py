@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.sim.progress import Progress
+from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.key import canonical, code_digest
 from lsmlab.sim.runs.store import RunStore
 
@@ -40,12 +41,17 @@ class Attempt:
 
 
 def attempt(task: Task, progress: Progress | None = None) -> Attempt:
-    """Simulate a task into the store; return errors as text, because not every exception can be pickled by a worker."""
+    """Simulate a task into the store; return errors as text, because not every exception can be pickled by a worker.
+
+    Raises OSError if the disk is full.
+    """
     from lsmlab.sim.configuration.messages import one_line
 
     try:
         return Attempt(simulate_task(task, progress))
     except OSError as error:
+        if is_disk_full(error):
+            raise
         return Attempt(error=f"{error.filename or task.root}: {error.strerror or error}")
     except Exception as error:
         if one_line(error) is not None:

@@ -1,0 +1,7 @@
+"""Exploration: many configurations of one store, and what their results say.
+
+- Space: ranges (from one quantity to another, with rounding), space (keys with several values), designs (points of a
+  space), names (of configurations).
+- Runs: simulate (one run, in a worker), sweep (all runs of a design), budget (time that a sweep may take), sweep_verb
+  (`lsmlab sweep`).
+"""

@@ -1,0 +1,140 @@
+"""Subcommand `sweep`: run many points of a space of settings."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.commands.many import INTERRUPTED, interrupted
+from lsmlab.sim.configuration.checks import allow_packages
+from lsmlab.sim.decisions.subject import Subject, read_subject
+from lsmlab.sim.exploration.budget import keep_budget
+from lsmlab.sim.exploration.designs import GRID, NAMES
+from lsmlab.sim.exploration.space import parse_space
+from lsmlab.sim.exploration.sweep import Sweep, SweepResult, run_sweep, seeds_of
+from lsmlab.sim.results.jsontext import to_json
+from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
+from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.runs.index import INDEX
+
+
+def sweep(argv: list[str]) -> int:
+    """Simulate the points of a design over the space of the arguments."""
+    arguments = _parser().parse_intermixed_args(argv)
+    for name in ("points", "replications", "jobs"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise InputError(f"--{name} {value}: must be at least 1")
+    allow_packages(arguments.allow_package)
+    planned = _planned(arguments)
+    planned.check()
+    settings = Settings(arguments.jobs, arguments.fresh, quiet=arguments.json)
+    if arguments.budget is not None:
+        keep_budget(planned, arguments.budget, settings)
+    directory = _directory(arguments.out)
+    result = SweepResult()
+    try:
+        run_sweep(planned, directory, settings, result)
+    except KeyboardInterrupt:
+        sys.stderr.write(interrupted(result.finished, planned.runs, directory))
+        return INTERRUPTED
+    return _report(planned, directory, result, as_json=arguments.json)
+
+
+def _planned(arguments: argparse.Namespace) -> Sweep:
+    run, given = None, list(arguments.arguments)
+    if "=" not in given[0] and not given[0].startswith("~"):
+        run = given.pop(0)
+    space = parse_space(_overrides(given, arguments.options))
+    if run is not None:
+        store = replace(read_subject(run, space.fixed, arguments.config_dir), recorded=None)
+    else:
+        store = Subject("", space.fixed, tuple(arguments.config_dir))
+    return Sweep(store, space, arguments.design, arguments.points, seeds_of(store.compose(), arguments.replications))
+
+
+def _report(planned: Sweep, directory: Path, result: SweepResult, *, as_json: bool) -> int:
+    """Print the end of a sweep. Return exit code 0 without failures, 2 if all runs failed on bad input, else 1."""
+    if as_json:
+        counts = {"finished": result.finished, "failed": result.failed}
+        sys.stdout.write(to_json({"directory": str(directory), **planned.as_json(), **counts}))
+    elif result.finished:
+        seeds = f" x {len(planned.seeds)} seeds" if len(planned.seeds) > 1 else ""
+        kept = f", {result.kept} of them from the run store" if result.kept else ""
+        failed = f", {result.failed} failed" if result.failed else ""
+        sys.stdout.write(
+            f"{len(planned.points)} configurations{seeds}: {result.finished} finished runs{kept}{failed}\n"
+            f"Saved in {display_path(directory)}: one folder per run, {INDEX} lists them\n"
+        )
+    sys.stdout.flush()
+    for name, reason in result.failures:
+        sys.stderr.write(f"lsmlab: {name}: {reason}\n")
+    if result.failed > len(result.failures):
+        sys.stderr.write(f"lsmlab: {result.failed - len(result.failures)} more runs failed: {directory / 'failed'}\n")
+    if not result.failed:
+        return 0
+    return 2 if result.bad_input == result.failed and not result.finished else 1
+
+
+def _overrides(given: list[str], options_file: Path | None) -> list[str]:
+    bad = next((text for text in given if "=" not in text and not text.startswith("~")), None)
+    if bad is not None:
+        raise InputError(f"{bad}: not an override; write KEY=VALUE, or KEY=VALUES such as device=nvme,sata")
+    if options_file is None:
+        return given
+    from lsmlab.sim.configuration.options_input import options_overrides
+
+    from_file, notes = options_overrides(options_file, given)
+    for note in notes:
+        sys.stderr.write(f"lsmlab: {note}\n")
+    return [*from_file, *given]
+
+
+def _directory(out: Path | None) -> Path:
+    if out is None:
+        return unused_directory(Path("multirun") / f"{datetime.now():%Y-%m-%d/%H-%M-%S}")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out}: this is a file; name a folder")
+    return make_directory(out)
+
+
+def _parser() -> LineParser:
+    parser = LineParser(
+        prog="lsmlab sweep",
+        description="Simulate many configurations: the points of a design over a space of settings.",
+        epilog="example: lsmlab sweep device=nvme,sata engine.options.write_buffer_size=16MiB..256MiB "
+        "engine.options.max_background_jobs=2,4,8 --design lhs --points 50 --replications 3",
+    )
+    parser.add_argument(
+        "arguments",
+        nargs="+",
+        metavar="[RUN] KEY=VALUES",
+        help="RUN: folder of 'lsmlab import' or of a run, to vary its store; KEY=VALUES: a list 2,4,8 or a range "
+        "16MiB..256MiB; KEY=VALUE: a setting of all runs",
+    )
+    parser.add_argument(
+        "--design",
+        choices=NAMES,
+        default=GRID,
+        help="grid: all combinations (default); random; lhs: Latin hypercube; sobol: Sobol sequence; saltelli: for Sobol indices",
+    )
+    parser.add_argument(
+        "--points", type=int, metavar="N", help="number of points; in a grid, values of each range (default 5)"
+    )
+    parser.add_argument("--replications", type=int, default=1, metavar="N", help="seeds of each configuration (default 1)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: multirun/<date>/<time>)")
+    parser.add_argument("-j", "--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
+    parser.add_argument("--options", type=Path, metavar="FILE", help="RocksDB's options from an OPTIONS file or a LOG")
+    parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store has")
+    parser.add_argument("--budget", metavar="TIME", help="refuse a sweep that is estimated to take longer, such as 10min")
+    parser.add_argument("--json", action="store_true", help="print only one JSON document")
+    parser.add_argument("--config-dir", type=Path, action="append", default=[], metavar="DIR",
+                        help="a folder with configuration groups of your own")  # fmt: skip
+    parser.add_argument("--allow-package", action="append", default=[], metavar="NAME",
+                        help="let `_target_` name classes of this package")  # fmt: skip
+    return parser
