@@ -33,7 +33,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "values"),
     [
         ("16MiB..256MiB", ["16MiB", "32MiB", "64MiB", "128MiB", "256MiB"]), ("1..64:log", ["1", "3", "8", "23", "64"]),
-        ("100MB/s..1GB/s", ["100MB/s", "180MB/s", "320MB/s", "560MB/s", "1GB/s"]), ("0..64MiB", ["0B", "16MiB", "32MiB", "48MiB", "64MiB"]),
+        ("100MB/s..1GB/s", ["100MB/s", "180MB/s", "320MB/s", "560MB/s", "1GB/s"]),
+        ("0..64MiB", ["0B", "16MiB", "32MiB", "48MiB", "64MiB"]),
         ("1ms..1s", ["1ms", "250ms", "500ms", "750ms", "1s"]), ("0.5..0.9", ["0.5", "0.6", "0.7", "0.8", "0.9"]),
         ("2..4", ["2", "3", "4"]),
     ],
@@ -145,6 +146,28 @@ def test_a_bad_value_stops_a_sweep_before_its_first_run(capsys: pytest.CaptureFi
     assert "cores=-3: host.cores: -3 is out of range" in capsys.readouterr().err
     assert ["2 cores"] == table("o")["run"]
     assert Path("o/failed/cores=-3/error.txt").is_file()
+
+
+def test_a_sweep_varies_the_store_of_a_run() -> None:
+    """With the folder of a run, the sweep keeps the run's settings except the varied keys."""
+    assert 0 == main(["run", "workload.value_size=200", "seed=7", *QUICK, "--no-report", "--out", "one"])
+    assert 0 == main(["sweep", "one", "device=nvme,sata", "-j", "1", "--out", "o"])
+
+    assert [7, 7] == table("o")["seed"]
+    texts = [Path("o", name, "config.yaml").read_text() for name in ("nvme", "sata")]
+    assert all("value_size: 200\n" in text for text in texts)
+    assert texts[0] != texts[1]
+
+
+def test_a_sweep_above_its_budget_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A sweep that is estimated to take longer than --budget starts no run; one whose runs are stored is accepted."""
+    line = ["sweep", "device=nvme,sata", "-j", "1", "--out", "o"]
+    assert 2 == main([*line, "workload.duration=300000s", "--budget", "10s"])
+    assert "--budget 10s: 2 runs take about" in capsys.readouterr().err
+    assert not Path("o").exists()
+
+    assert 0 == main([*line, *QUICK])
+    assert 0 == main([*line, *QUICK, "--budget", "1us"])
 
 
 def test_a_full_disk_ends_a_sweep_that_can_be_resumed(
