@@ -25,6 +25,6 @@ def load_class(target: Any, packages: Sequence[str], where: str, example: str) -
         cls = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"{where}._target_: cannot load {target}: {error}") from None
-    if not isinstance(cls, type):
-        raise InputError(f"{where}._target_: {target} is not a class; write it like {example}")
+    if not isinstance(cls, type) or (cls.__module__ != module and module.startswith("lsmlab.")):
+        raise InputError(f"{where}._target_: {target} is not a class of that module; write it like {example}")
     return cls

@@ -36,6 +36,8 @@ _UNITS: Final[dict[str, dict[str, float]]] = {
 _EXAMPLE: Final = {
     "bytes": "64MiB", "seconds": "80us", "bytes_per_s": "2GB/s", "per_s": "20k/s", "count": "50M", "ratio": "0.5 or 50%",
 }  # fmt: skip
+_SHOWN: Final = 60
+"""Largest number of characters of a value in a message."""
 _NUMBER: Final = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
 
 
@@ -49,19 +51,27 @@ def parse_quantity(text: str | float, kind: str) -> float:
     if isinstance(text, bool):
         raise InputError(f"{text} is not a quantity; write it like {_EXAMPLE[kind]}")
     if isinstance(text, int | float):
-        value = float(text)
+        try:
+            value = float(text)
+        except OverflowError:  # a whole number of more than 308 digits
+            value = math.inf
     else:
         match = _NUMBER.fullmatch(text)
         if match is None:
-            raise InputError(f"{text!r} is not a quantity; write it like {_EXAMPLE[kind]}")
+            raise InputError(f"{_shown(repr(text))} is not a quantity; write it like {_EXAMPLE[kind]}")
         unit = match.group(2)
         if unit not in units:
             names = ", ".join(u for u in units if u)
-            raise InputError(f"{text!r}: unit {unit!r} is not one of {names}; write it like {_EXAMPLE[kind]}")
+            raise InputError(f"{_shown(repr(text))}: unit {unit!r} is not one of {names}; write it like {_EXAMPLE[kind]}")
         value = float(match.group(1).replace("_", "")) * units[unit]
     if not math.isfinite(value):
-        raise InputError(f"{text!r} is not a finite number; write it like {_EXAMPLE[kind]}")
+        raise InputError(f"{_shown(repr(text))} is not a finite number; write it like {_EXAMPLE[kind]}")
     return value
+
+
+def _shown(text: str) -> str:
+    """Return the text of a value for a message, at most its first characters."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def format_bytes(size_bytes: float) -> str:
@@ -166,7 +176,7 @@ def _read_quantity(value: Any, rule: Quantity, whole: bool, where: str) -> float
         raise InputError(f"{where}: {error}") from None
     if not rule.low <= number <= rule.high:
         bound = f"at least {rule.low:g}" if number < rule.low else f"at most {rule.high:g}"
-        raise InputError(f"{where}: {value} is out of range; it must be {bound}")
+        raise InputError(f"{where}: {_shown(str(value))} is out of range; it must be {bound}")
     if whole:
         if number != int(number):
             raise InputError(f"{where}: {value} must be a whole number")

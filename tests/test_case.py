@@ -137,7 +137,7 @@ def test_a_mistake_names_its_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"case\.yaml: part: 'nowhere'"):
         read_case(tmp_path)
     (tmp_path / "case.yaml").write_text("a: [")
-    with pytest.raises(InputError, match=r"case\.yaml: not YAML"):
+    with pytest.raises(InputError, match=r"case\.yaml:2: not YAML"):
         read_case(tmp_path)
 
 

@@ -353,7 +353,7 @@ WRONG = {
     "run --options /nope": "/nope: cannot be read",
     "run --config-dir /nope": "--config-dir /nope: no such folder",
     "run device._target_=os.system": "outside lsmlab",
-    "run device._target_=lsmlab.sim.commands.many.sys.exit": "is not in an installed module",
+    "run device._target_=lsmlab.sim.commands.many.sys.exit": "device takes a class of lsmlab.models.devices",
     "run engine=rocksdb,fifo": "use 'lsmlab compare'",
     "run device=null": "a group needs the name of an entry",
     "run ~device": "device: the configuration has no such group",

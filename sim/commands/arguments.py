@@ -17,6 +17,8 @@ _HYDRA_FLAGS: Final = {
     "-cn": 1, "--config-name": 1, "--experimental-rerun": 1, "-i": 1, "--info": 1,
 }  # fmt: skip
 """Number of values that each of Hydra's own flags takes."""
+FOREIGN_FLAGS: Final = ("-cp", "--config-path", "-cn", "--config-name", "--experimental-rerun")
+"""Flags of Hydra that load a whole configuration from a file, Hydra's own settings included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Arguments:
     """Simulate again the runs that are in the run store."""
     config_dirs: list[Path] = field(default_factory=list)
     allow_packages: list[str] = field(default_factory=list)
+    trust: bool = False
+    """Let configurations of others set everything, Hydra's own settings included."""
     variants: str | None = None
     """Path of a file of variants, or its name in configs/comparison (`compare` only)."""
 
@@ -67,6 +71,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         fresh=parsed.fresh,
         config_dirs=parsed.config_dir or [],
         allow_packages=parsed.allow_package or [],
+        trust=parsed.trust,
         variants=parsed.variants,
     )
 
@@ -92,6 +97,7 @@ def _parser() -> LineParser:
     parser.add_argument("-cd", "--config-dir", type=Path, action="append", metavar="DIR")
     parser.add_argument("--variants", metavar="NAME")
     parser.add_argument("--allow-package", action="append", metavar="NAME")
+    parser.add_argument("--trust", action="store_true")
     return parser
 
 

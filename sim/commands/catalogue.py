@@ -13,6 +13,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.configuration.entries import packaged_folder
+from lsmlab.sim.configuration.yaml_text import parse_yaml, read_yaml_text
 from lsmlab.sim.results.jsontext import to_json
 
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
@@ -36,7 +37,7 @@ class Entry:
     @property
     def text(self) -> str:
         """Text of the YAML file, comments included."""
-        return self.path.read_text(encoding="utf-8")
+        return read_yaml_text(self.path)
 
     def description(self) -> str:
         """Return the value of `description`, or else the first comment line."""
@@ -145,9 +146,7 @@ def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
 
 def _parameters(entry: Entry, config_dirs: Sequence[Path]) -> list[Entry]:
     """Return the parameter set that a host entry names, if any; its constants override those of the entry."""
-    import yaml
-
-    content = yaml.safe_load(entry.text) if entry.group == "host" else None
+    content = parse_yaml(entry.text, entry.path) if entry.group == "host" else None
     name = content.get("parameters") if isinstance(content, dict) else None
     paths = [folder / "parameters" / f"{name}.yaml" for folder in _folders(config_dirs)] if name else []
     return [Entry("parameters", str(name), path) for path in paths if path.exists()][:1]
@@ -210,9 +209,7 @@ def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path])
         comments |= {n.key: n.comment for n in numbers(layer.text) if n.comment}
     values: Any
     if entry.group == "parameters":  # Hydra cannot compose a parameter set: host.parameters names it
-        import yaml
-
-        values = yaml.safe_load(entry.text)
+        values = parse_yaml(entry.text, entry.path)
     else:
         config = compose([f"{entry.group}={entry.name}"], config_dirs)
         values = config
@@ -224,9 +221,7 @@ def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path])
 
 def _defaults(entry: Entry) -> list[str]:
     """Return the names of the entries of the same group in the `defaults` of this entry."""
-    import yaml
-
-    content = yaml.safe_load(entry.text)
+    content = parse_yaml(entry.text, entry.path)
     listed = content.get("defaults", []) if isinstance(content, dict) else []
     return [name for name in listed if isinstance(name, str) and name != "_self_"]
 

@@ -12,7 +12,7 @@ from lsmlab.sim.results.rundir import RunDirectory
 
 def simulate(config: Mapping[str, Any], directory: Path, progress: Progress | None = None) -> dict[str, Any]:
     """Simulate one configuration, publish its files in `directory`, and return its summary."""
-    from lsmlab.sim.configuration.checks import trusted_packages
+    from lsmlab.sim.configuration.trust import trusted_packages
     from lsmlab.sim.simulation import run
 
     with RunDirectory(directory) as place:

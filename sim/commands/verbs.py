@@ -10,12 +10,12 @@ from typing import Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
-from lsmlab.sim.commands.arguments import Arguments, parse
+from lsmlab.sim.commands.arguments import FOREIGN_FLAGS, Arguments, parse
 from lsmlab.sim.commands.many import INTERRUPTED, report_failures, run_jobs
 from lsmlab.sim.commands.single import simulate
-from lsmlab.sim.configuration.checks import allow_packages
 from lsmlab.sim.configuration.compose import Composition, composer
 from lsmlab.sim.configuration.overrides import literal, override_key, prepare, with_search_path
+from lsmlab.sim.configuration.trust import REMEDY, allow_packages, trusting
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
@@ -27,6 +27,11 @@ def run(argv: list[str]) -> int:
     arguments = parse(argv)
     if arguments.variants is not None:
         raise InputError("--variants belongs to 'lsmlab compare'")
+    with trusting(arguments.trust):
+        return _run(arguments)
+
+
+def _run(arguments: Arguments) -> int:
     allow_packages(arguments.allow_packages)
     overrides = _with_options_file(arguments)
     if arguments.hydra_flags:
@@ -104,6 +109,9 @@ def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
     )
     if root is not None:
         own_overrides.append(f"hydra.sweep.dir={literal(str(root))}")
+    _check_flags(arguments)
+    with composer(arguments.config_dirs) as compose:
+        compose.check_hydra(overrides)
     prepared = with_search_path(prepare([*overrides, *own_overrides]), arguments.config_dirs)
     try:
         return through_hydra(prepared, arguments.hydra_flags, fresh=arguments.fresh)
@@ -115,6 +123,13 @@ def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
     except Exception as error:
         with composer(arguments.config_dirs) as compose:
             raise compose.translated(error, overrides) from error
+
+
+def _check_flags(arguments: Arguments) -> None:
+    """Raise InputError for flags of Hydra that load a whole configuration, which could run code, without --trust."""
+    for flag in arguments.hydra_flags:
+        if flag.partition("=")[0] in FOREIGN_FLAGS and not arguments.trust:
+            raise InputError(f"{flag}: loads Hydra's own settings too, which can run code; {REMEDY}")
 
 
 def _sweep_directory(arguments: Arguments, overrides: list[str]) -> Path | None:
@@ -133,16 +148,21 @@ def _sweep_directory(arguments: Arguments, overrides: list[str]) -> Path | None:
 
 def compare(argv: list[str]) -> int:
     """Simulate all combinations of the comma lists in the overrides, in parallel; print the results side by side."""
-    from lsmlab.sim.configuration.combinations import combinations, folder_names, read_variants, without_quotes
-    from lsmlab.sim.runs.index import IndexedRun, publish
-    from lsmlab.sim.runs.typed import parameters
-
     arguments = parse(argv)
     if arguments.hydra_flags:
         if {"-h", "--help"} & set(arguments.hydra_flags):
             sys.stdout.write(_COMPARE_HELP)
             return 0
         raise InputError(f"{arguments.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
+    with trusting(arguments.trust):
+        return _compare(arguments)
+
+
+def _compare(arguments: Arguments) -> int:
+    from lsmlab.sim.configuration.combinations import combinations, folder_names, read_variants, without_quotes
+    from lsmlab.sim.runs.index import IndexedRun, publish
+    from lsmlab.sim.runs.typed import parameters
+
     allow_packages(arguments.allow_packages)
     variants = read_variants(arguments.variants) if arguments.variants is not None else None
     selected = combinations(_with_options_file(arguments), variants)
@@ -231,6 +251,7 @@ usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
   --json              print only one JSON document; draw no page unless report=true
   --no-report         draw no comparison page
   --config-dir DIR    a folder with configuration groups of your own
+  --trust             let files of others set everything, also Hydra's settings, which can run code
 
 example: lsmlab compare engine=rocksdb,universal device=nvme,sata workload.duration=60s
 """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from typing import Any, Final
 from lsmlab.sim.configuration.base_files import BaseFiles, base_files
 from lsmlab.sim.configuration.bases import Base, base_of
 from lsmlab.sim.configuration.entries import packaged_folder
+from lsmlab.sim.configuration.trust import is_trusted
 
 _BASES: Final[dict[Hashable, Base | None]] = {}
 """Bases of this process; None if Hydra must compose a choice of entries each time."""
@@ -26,7 +28,7 @@ class BaseCache:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = tuple(folders)
-        self._state = (_stamp(folders), self._folders, Path.cwd())
+        self._state = (_stamp(folders), self._folders, Path.cwd(), is_trusted())
 
     @cached_property
     def _files(self) -> BaseFiles | None:
@@ -57,6 +59,7 @@ def _stamp(folders: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
         for place, names, entries in os.walk(folder):
             names[:] = [name for name in names if name != "__pycache__"]
             for name in entries:
-                status = Path(place, name).stat()
-                stamps.append((f"{place}/{name}", status.st_mtime_ns, status.st_size))
+                with suppress(OSError):  # a link to a file that does not exist
+                    status = Path(place, name).stat()
+                    stamps.append((f"{place}/{name}", status.st_mtime_ns, status.st_size))
     return tuple(sorted(stamps))

@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
+from lsmlab.sim.configuration.trust import FOLDER_SCHEMES
+
 _UNRESOLVED: Final = ("${", "???")
 """Text that marks an interpolation or a missing mandatory value in a configuration."""
 _NOW: Final = re.compile(r"\$\{now:([%\w.-]+)\}")
@@ -72,7 +74,7 @@ def base_of(composed: Any) -> Base | None:
 def chosen_device(hydra_config: Any) -> tuple[str | None, tuple[Path, ...]]:
     """Return the name of the chosen entry of configs/device, and the user's folders with configuration groups."""
     runtime = hydra_config.runtime
-    folders = tuple(Path(source.path) for source in runtime.config_sources if source.schema == "file")
+    folders = tuple(Path(source.path) for source in runtime.config_sources if source.schema in FOLDER_SCHEMES)
     return runtime.choices.get("device"), folders
 
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
+from lsmlab.sim.configuration.trust import check_targets
 
 _KEYS: Final = (
     "engine", "device", "host", "limits", "workload", "keys", "prefill", "initial_tree", "seed", "replications", "save",
     "checks", "report", "json", "description",
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
-_TRUSTED_ENV: Final = "LSMLAB_ALLOW_PACKAGES"
-"""Environment variable that passes the packages allowed in `_target_` to the worker processes of a sweep."""
-
-
-def allow_packages(names: Sequence[str]) -> None:
-    """Allow `_target_` to name classes of further packages, in this process and in the workers of a sweep."""
-    if names:
-        os.environ[_TRUSTED_ENV] = ":".join([*trusted_packages(), *names])
 
 
 def check_keys(config: Mapping[str, Any]) -> None:
@@ -36,10 +27,7 @@ def check_keys(config: Mapping[str, Any]) -> None:
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Raise InputError for a configuration that must not run: code outside trusted packages, or a bad version.
-
-    A configuration may come from an untrusted source, and LSMLab calls the class that `_target_` names.
-    """
+    """Raise InputError for a configuration that must not run: a `_target_` that is not allowed, or a bad version."""
     version = config.get("engine", {}).get("version") if isinstance(config.get("engine"), Mapping) else None
     if isinstance(version, int | float):
         raise InputError(f"engine.version: {version} was read as a number; write major.minor, in a YAML file in quotes")
@@ -48,36 +36,4 @@ def check(config: Mapping[str, Any]) -> None:
             Version.parse(version)
         except InputError as error:
             raise InputError(f"engine.version: {error}") from None
-    trusted = ("lsmlab", *trusted_packages())
-    for where, target in _targets(config, ""):
-        if not any(str(target).startswith(f"{package}.") for package in trusted):
-            package = str(target).partition(".")[0]
-            raise InputError(f"{where}: {target} is outside lsmlab; if you trust it, add --allow-package {package}")
-        if not _in_a_module(str(target)):
-            raise InputError(f"{where}: {target} is not in an installed module; check the name or install its package")
-
-
-def _targets(node: object, where: str) -> Iterator[tuple[str, object]]:
-    if isinstance(node, Mapping):
-        for key, value in node.items():
-            place = f"{where}.{key}" if where else str(key)
-            if key == "_target_":
-                yield place, value
-            else:
-                yield from _targets(value, place)
-    elif isinstance(node, list):
-        for index, value in enumerate(node):
-            yield from _targets(value, f"{where}[{index}]")
-
-
-def _in_a_module(target: str) -> bool:
-    """Return whether the part before the last dot is a module; this excludes objects that a module imported."""
-    try:
-        return importlib.util.find_spec(target.rpartition(".")[0]) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def trusted_packages() -> list[str]:
-    """Return the packages other than lsmlab whose classes `_target_` may name (--allow-package)."""
-    return [name for name in os.environ.get(_TRUSTED_ENV, "").split(":") if name]
+    check_targets(config)

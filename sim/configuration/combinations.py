@@ -12,6 +12,8 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.configuration.overrides import prepare
+from lsmlab.sim.configuration.trust import refuse_hydra
+from lsmlab.sim.configuration.yaml_text import read_yaml
 
 GROUP: Final = "comparison"
 """Folder of configs with the files of variants."""
@@ -118,13 +120,8 @@ def without_quotes(chosen: Mapping[str, str]) -> dict[str, str]:
 
 def read_variants(name: str) -> Variants:
     """Read the variants of a file, or of an entry of configs/comparison. Raises InputError that names file and key."""
-    import yaml
-
     path = _path(name)
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
+    content = read_yaml(path)
     if not isinstance(content, Mapping) or set(content) - set(_KEYS) or not isinstance(content.get("variants"), Mapping):
         raise InputError(f"{path}: must be a mapping with the keys {', '.join(_KEYS)}; variants is required")
     variants, parents = {}, {}
@@ -163,4 +160,6 @@ def _texts(about: object, path: Path, where: str, key: str = "overrides") -> tup
     value = (about.get(key) or []) if isinstance(about, Mapping) else None
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError(f"{path}: {where}: must be a mapping with {key}, a list such as [engine=universal]")
+    if key == "overrides":
+        refuse_hydra(value, f"{path}: {where}")
     return tuple(value)

@@ -18,6 +18,7 @@ from lsmlab.sim.configuration.overrides import override_key, prepare, with_searc
 from lsmlab.sim.configuration.parameters import apply_parameters
 from lsmlab.sim.configuration.parsed_overrides import read_parsed
 from lsmlab.sim.configuration.plain_overrides import read_plain
+from lsmlab.sim.configuration.trust import check_hydra_targets, names_hydra
 
 
 class Composition(NamedTuple):
@@ -106,6 +107,13 @@ class Composer:
             self._started = True
         overrides = with_search_path(prepared, self._config_dirs)
         return hydra.compose("config", overrides=overrides, return_hydra_config=True)
+
+    def check_hydra(self, overrides: Sequence[str]) -> None:
+        """Raise InputError if the overrides make Hydra call a function or class that is not allowed."""
+        from omegaconf import OmegaConf
+
+        settings = self._hydra([text for text in prepare(overrides) if names_hydra(text.partition("=")[0])]).hydra
+        check_hydra_targets(cast(dict[str, Any], OmegaConf.to_container(settings, resolve=False)))
 
     def translated(self, error: Exception, overrides: Sequence[str]) -> Exception:
         """Turn Hydra's errors about unknown keys and empty groups into InputErrors; return other errors unchanged."""

@@ -9,7 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.old_names import new_name
+from lsmlab.sim.configuration.trust import is_trusted
 
 
 def prepare(overrides: Sequence[str]) -> list[str]:
@@ -77,15 +79,28 @@ def override_key(override: str) -> str:
 
 
 def with_search_path(overrides: Sequence[str], config_dirs: Sequence[Path]) -> list[str]:
-    """Put the user's folders in front of the folders that an override `hydra.searchpath=[...]` names."""
-    if not config_dirs:
+    """Put the user's folders in front of the folders that an override `hydra.searchpath=[...]` names.
+
+    Hydra reads these folders through `configuration.folders`, which refuses Hydra's own settings in them.
+    """
+    named = [text for text in overrides if override_key(text) == "hydra.searchpath"]
+    if not config_dirs and not named:
         return list(overrides)
-    folders = [quote(f"file://{folder.resolve()}") for folder in config_dirs]
-    others = []
-    for text in overrides:
-        if override_key(text) == "hydra.searchpath":
-            inner = text.partition("=")[2].strip()[1:-1].strip()
-            folders += [inner] if inner else []
-        else:
-            others.append(text)
-    return [f"hydra.searchpath=[{','.join(folders)}]", *others]
+    from lsmlab.sim.configuration.folders import addresses
+
+    places = [quote(address) for address in addresses([*config_dirs, *_search_path(named)], trusted=is_trusted())]
+    return [f"hydra.searchpath=[{','.join(places)}]", *(text for text in overrides if text not in named)]
+
+
+def _search_path(named: Sequence[str]) -> list[Path]:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    folders = []
+    for text in named:
+        value = OverridesParser.create().parse_override(text).value()
+        for place in value if isinstance(value, list) else [value]:
+            scheme, mark, path = str(getattr(place, "text", place)).rpartition("://")
+            if mark and scheme != "file":
+                raise InputError(f"{text}: only folders, such as hydra.searchpath=[file:///home/me/configs]")
+            folders.append(Path(path))
+    return folders

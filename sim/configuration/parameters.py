@@ -16,6 +16,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.configuration.old_names import new_name
+from lsmlab.sim.configuration.yaml_text import read_yaml
 
 _PLACES: Final = ("host", "devices")
 _KEYS: Final = ("version", "description", "provenance", "host", "devices", "standard_errors", "model_errors")
@@ -56,12 +57,7 @@ def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
 @lru_cache(maxsize=100)
 def _read(name: str, path: Path, _state: tuple[int, int]) -> ParameterSet:
     """Read the set of a file; `_state` (time and size of the file) makes the cache miss when the file changes."""
-    import yaml
-
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
+    content = read_yaml(path)
     if not isinstance(content, Mapping):
         raise InputError(f"{path}: must be a mapping with the keys {', '.join(_KEYS)}")
     for key in sorted(map(str, content.keys() - _KEYS)):

@@ -6,7 +6,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.configuration.checks import trusted_packages
+from lsmlab.sim.configuration.trust import trusted_packages
 from lsmlab.sim.exploration.simulate import changes
 from lsmlab.sim.exploration.sweep import Sweep
 from lsmlab.sim.runs.batch import Settings

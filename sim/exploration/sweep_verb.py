@@ -11,7 +11,7 @@ from pathlib import Path
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.many import INTERRUPTED, interrupted
-from lsmlab.sim.configuration.checks import allow_packages
+from lsmlab.sim.configuration.trust import allow_packages
 from lsmlab.sim.decisions.subject import Subject, read_subject
 from lsmlab.sim.exploration.budget import keep_budget
 from lsmlab.sim.exploration.designs import GRID, NAMES

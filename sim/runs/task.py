@@ -77,7 +77,7 @@ def simulate_task(task: Task, progress: Progress | None = None) -> float:
 
     Raises InputError for a configuration that cannot be simulated, OSError if the store cannot be written.
     """
-    from lsmlab.sim.configuration.checks import trusted_packages
+    from lsmlab.sim.configuration.trust import trusted_packages
     from lsmlab.sim.simulation import run
 
     began = time.perf_counter()

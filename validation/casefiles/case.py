@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.configuration.yaml_text import read_yaml
 from lsmlab.validation.casefiles.overrides import overrides_of
 
 FILE: Final = "case.yaml"
@@ -72,15 +73,8 @@ def find_cases(directory: Path) -> list[Path]:
 
 def read_case(path: Path) -> Case:
     """Read a case from its file or its folder. Raises InputError that names file, key and remedy."""
-    import yaml
-
     path = path / FILE if path.is_dir() else path
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
+    content = read_yaml(path)
     try:
         return case_from_mapping(content, path.parent)
     except InputError as error:
