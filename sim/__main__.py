@@ -20,6 +20,7 @@ _PURPOSE = {
     "whatif": "differences between a store (imported LOG or run) and alternatives to it",
     "sweep": "simulate many points of a space of settings: sweep device=nvme,sata KEY=16MiB..256MiB",
     "results": "select, group and sort the runs of a sweep, or plot them",
+    "advise": "changes that would help a store, ranked, with an OPTIONS file",
     "list": "list engines, devices, workloads, hosts or experiments",
     "show": "show one entry with its numbers and their sources",
     "runs": "list stored runs, rebuild their index, remove unfinished ones",

@@ -5,4 +5,6 @@
 - metrics: numbers that are compared; differences: paired differences; model_errors: the model's own errors.
 - reproduction: present state against the LOG. changes: changes of an alternative in words.
 - answer: answer as JSON; text: answer for the terminal. whatif: `lsmlab whatif`.
+- candidates: single changes to try; goals: number to improve, and limits; advising: rounds of the search; advice: ranking;
+  advice_text: advice for the terminal. advise: `lsmlab advise`.
 """

@@ -43,7 +43,7 @@ def answer(question: Question, found: Mapping[str, Trial], errors: Mapping[str, 
         "subject": subject.name,
         "overrides": list(subject.overrides),
         "seeds": [s.get("seed") for s in present.summaries],
-        "present": {"name": PRESENT, "folder": folders[0], "values": _means(present)},
+        "present": {"name": PRESENT, "folder": folders[0], "values": means(present)},
         "reproduction": {"checks": [c.as_json() for c in checks], "warning": warning(checks)} if checks else None,
         "alternatives": [
             {
@@ -60,6 +60,7 @@ def answer(question: Question, found: Mapping[str, Trial], errors: Mapping[str, 
     }  # fmt: skip
 
 
-def _means(trial: Trial) -> dict[str, float]:
+def means(trial: Trial) -> dict[str, float]:
+    """Return the mean of each metric over the seeds."""
     values = {metric.name: trial.values(metric) for metric in METRICS}
     return {name: math.fsum(v) / len(v) for name, v in values.items() if v}

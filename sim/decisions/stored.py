@@ -12,7 +12,8 @@ from lsmlab.sim.configuration.checks import check
 from lsmlab.sim.configuration.compose import Composer
 from lsmlab.sim.configuration.overrides import override_key, prepare
 
-_REPLACED: Final = ("engine", "device", "host", "limits", "workload", "keys")
+_POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner"))
+_REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "workload", "keys")
 """Groups whose entry a change may replace."""
 _OF_THE_DEPLOYMENT: Final = ("page_cache", "write_cap", "read_cap", "iops_cap")
 """Keys of the device group that belong to memory and limits of the machine: they stay with another drive."""
@@ -46,6 +47,10 @@ def changed(config: Mapping[str, Any], overrides: Sequence[str], compose: Compos
     if chosen:
         entries = compose(chosen).config
         for group in map(override_key, chosen):
+            if group in _POLICIES:
+                part = group.partition("/")[2]
+                result["engine"] = {**result["engine"], part: entries["engine"][part]}
+                continue
             result[group] = _replaced(group, entries[group], config.get(group) or {})
             _forget_errors(result, group)
     for text in values:

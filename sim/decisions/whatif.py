@@ -32,7 +32,7 @@ def whatif(argv: list[str]) -> int:
     asked = alternatives(given.alternatives)
     configs = subject.compose_all([(), *(a.overrides for a in asked)])
     question = Question(subject, asked, configs)
-    directory = _directory(given.out)
+    directory = output_directory(given.out)
     jobs = trial_jobs(question.names, configs, given.replications, directory)
     outcomes = run_jobs(jobs, Arguments([], jobs=given.jobs, fresh=given.fresh), directory, quiet=given.json)
     if outcomes is None:
@@ -54,7 +54,8 @@ def whatif(argv: list[str]) -> int:
     return 0 if drawn else 1
 
 
-def _directory(out: Path | None) -> Path:
+def output_directory(out: Path | None) -> Path:
+    """Return the folder for the results; by default a new one in outputs/. Raises InputError if it is a file."""
     if out is None:
         now = datetime.now().astimezone()
         return unused_directory(Path("outputs") / now.strftime("%Y-%m-%d") / now.strftime("%H-%M-%S"))
@@ -69,13 +70,19 @@ def _parser() -> LineParser:
         description="Simulate a store and alternatives to it with the same seeds; print the differences with 90 % intervals.",
         epilog="example: lsmlab whatif mystore device=sata 'engine=vlsm workload.scale=2' host.cores=4,8",
     )  # fmt: skip
-    parser.add_argument(
-        "run", metavar="RUN", help="folder of 'lsmlab import', folder of a run, or an override such as experiment=NAME"
-    )
+    add_common_arguments(parser)
     parser.add_argument(
         "alternatives", nargs="*", metavar="ALTERNATIVE",
         help="change to the store: key=value; several in quotes; comma lists give one alternative per combination",
     )  # fmt: skip
+    return parser
+
+
+def add_common_arguments(parser: LineParser) -> None:
+    """Add the arguments that commands about one store share."""
+    parser.add_argument(
+        "run", metavar="RUN", help="folder of 'lsmlab import', folder of a run, or an override such as experiment=NAME"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override for the present state and all alternatives"
     )
@@ -86,4 +93,3 @@ def _parser() -> LineParser:
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
     parser.add_argument("--no-report", action="store_true", help="draw no page")
-    return parser

@@ -1,0 +1,148 @@
+"""OPTIONS files with changed options: lines of the user's own file are replaced, or a new file is written.
+
+RocksDB writes the options of the database before those of each column family, and those of a family's tables last
+(`PersistRocksDBOptions` in options/options_parser.cc). Its reader takes the default for an option that is not in the
+file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.models.options.options_text import read_ini
+from lsmlab.models.options.values import STRUCTS, option_types, plain, read_value
+from lsmlab.models.version import Version
+
+_DATABASE: Final = frozenset({
+    "db_write_buffer_size", "max_total_wal_size", "atomic_flush", "max_background_jobs", "max_background_compactions",
+    "max_background_flushes", "max_subcompactions", "delayed_write_rate", "compaction_readahead_size",
+    "writable_file_max_buffer_size", "bytes_per_sync", "wal_bytes_per_sync", "strict_bytes_per_sync", "use_direct_reads",
+    "use_direct_io_for_flush_and_compaction", "max_open_files", "max_write_batch_group_size_bytes",
+    "enable_pipelined_write", "allow_concurrent_memtable_write", "unordered_write", "two_write_queues", "manual_wal_flush",
+    "stats_dump_period_sec",
+})  # fmt: skip
+_TABLES: Final = frozenset({
+    "block_size", "block_size_deviation", "block_restart_interval", "format_version", "whole_key_filtering",
+    "cache_index_and_filter_blocks",
+})  # fmt: skip
+_IN_CODE: Final[Mapping[str, str]] = {
+    "rate_limiter_bytes_per_sec": "DBOptions::rate_limiter = NewGenericRateLimiter(...)",
+    "rate_limiter_auto_tuned": "DBOptions::rate_limiter = NewGenericRateLimiter(...)",
+    "rate_limiter_refill_period_us": "DBOptions::rate_limiter = NewGenericRateLimiter(...)",
+    "rate_limiter_fairness": "DBOptions::rate_limiter = NewGenericRateLimiter(...)",
+    "rate_limiter_mode": "DBOptions::rate_limiter = NewGenericRateLimiter(...)",
+    "cache_size": "BlockBasedTableOptions::block_cache",
+    "statistics": "DBOptions::statistics",
+    "disable_wal": "WriteOptions::disableWAL",
+    "sync": "WriteOptions::sync",
+}
+"""Options that no OPTIONS file can set, with the place in code."""
+_LISTS: Final[Mapping[str, str]] = {
+    "max_bytes_for_level_multiplier_additional": "max_bytes_for_level_multiplier_additional",
+    "compression_per_level": "compression_per_level",
+}
+_HEAD: Final = "# This is a RocksDB option file."
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenOptions:
+    """Text of an OPTIONS file, and the options that it cannot contain."""
+
+    text: str
+    in_code: Mapping[str, str]
+    """Changed options that the application must set in code: value and place, by name."""
+
+
+def edited_options(text: str, changes: Mapping[str, Any], family: str = "default") -> WrittenOptions:
+    """Return an OPTIONS file with other values of some options of one column family; all other lines stay.
+
+    `changes` maps flat option names to values as a configuration has them. A changed option that the file does not contain
+    is added at the head of its section. Raises InputError for text that is no OPTIONS file, and for unknown options.
+    """
+    flat, in_code = _split(changes)
+    lines = text.splitlines()
+    values = {_place(name): _value(name, value) for name, value in flat.items()}
+    structs = {name.partition(".")[0] for name in flat if "." in name}
+    left = dict(values)
+    for entry in read_ini(text.splitlines(), "OPTIONS"):
+        here = (entry.section, entry.name)
+        if entry.section != "DB" and entry.family != family:
+            continue
+        if here in values:
+            lines[entry.line - 1] = f"  {entry.name}={left.pop(here, values[here])}"
+        elif entry.name in structs:
+            lines[entry.line - 1] = f"  {entry.name}={_struct(entry.value, entry.name, flat)}"
+            left = {k: v for k, v in left.items() if not k[1].startswith(f"{entry.name}.")}
+    for (section, name), value in left.items():
+        at = next(i for i, line in enumerate(lines) if _opens(line, section, family)) + 1
+        lines.insert(at, f"  {name}={value}")
+    return WrittenOptions("\n".join(lines) + "\n", in_code)
+
+
+def new_options(version: Version, options: Mapping[str, Any]) -> WrittenOptions:
+    """Return an OPTIONS file with these options of a database with one column family."""
+    flat, in_code = _split(options)
+    sections: dict[str, list[str]] = {"DB": [], "CF": [], "Table": []}
+    structs: dict[str, dict[str, Any]] = {}
+    for name, value in flat.items():
+        struct, _, member = name.partition(".")
+        if struct in STRUCTS:
+            structs.setdefault(struct, {})[member] = value
+        else:
+            section, own = _place(name)
+            sections[section].append(f"  {own}={_value(name, value)}")
+    for struct, members in structs.items():
+        inner = "".join(f"{m}={_value(f'{struct}.{m}', v)};" for m, v in members.items())
+        sections["CF"].append(f"  {struct}={{{inner}}}")
+    lines = [_HEAD, "", "[Version]", f"  rocksdb_version={version}.0", "  options_file_version=1.1", "", "[DBOptions]"]
+    lines += [*sections["DB"], "", '[CFOptions "default"]', *sections["CF"], "", '[TableOptions/BlockBasedTable "default"]']
+    return WrittenOptions("\n".join([*lines, *sections["Table"]]) + "\n", in_code)
+
+
+def _split(changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Separate the options of a file from those that only code can set."""
+    in_file = {name: value for name, value in changes.items() if name not in _IN_CODE}
+    return in_file, {name: f"{changes[name]} in {_IN_CODE[name]}" for name in changes if name in _IN_CODE}
+
+
+def _place(name: str) -> tuple[str, str]:
+    """Return the section of an option, and its name there."""
+    if name == "bloom_bits":
+        return "Table", "filter_policy"
+    return ("DB" if name in _DATABASE else "Table" if name in _TABLES else "CF"), name
+
+
+def _value(name: str, value: Any) -> str:
+    """Return a value as RocksDB writes it: sizes in bytes, booleans in words, lists with colons."""
+    read = plain(read_value(name, value))
+    if name == "bloom_bits":
+        return f"bloomfilter:{read:g}:false" if read else "nullptr"
+    if isinstance(read, bool):
+        return str(read).lower()
+    if isinstance(read, Sequence) and not isinstance(read, str):
+        return ":".join(map(str, read))
+    if option_types()[name] is float:
+        return f"{read:f}"
+    return str(read)
+
+
+def _struct(text: str, name: str, flat: Mapping[str, Any]) -> str:
+    """Return the value of a struct with some members changed."""
+    from lsmlab.models.options.options_text import parse_struct
+
+    members = parse_struct(text)
+    for key, value in flat.items():
+        struct, _, member = key.partition(".")
+        if struct == name:
+            members[member] = _value(key, value)
+    return "{" + "".join(f"{member}={value};" for member, value in members.items()) + "}"
+
+
+def _opens(line: str, section: str, family: str) -> bool:
+    text = line.strip()
+    if section == "DB":
+        return text.startswith("[DBOptions]")
+    title = "[CFOptions" if section == "CF" else "[TableOptions/"
+    return text.startswith(title) and f'"{family}"' in text

@@ -1,0 +1,86 @@
+"""Advice as text for the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from lsmlab.models.units import format_bytes
+from lsmlab.sim.decisions.goals import GOALS
+from lsmlab.sim.decisions.text import change_text
+
+_WIDTH: Final = 120
+_BESIDE: Final = ("ops_per_s", "write_latency_s.p999", "stall_fraction", "write_amplification")
+"""Metrics in the table besides the goal."""
+_LABELS: Final = {m.name: m.label for m in GOALS.values()}
+_TITLES: Final = {
+    "options": "What would help: options",
+    "machine": "What other hardware would bring",
+    "policies": "What other policies would bring",
+}
+
+
+def advice_text(advice: Mapping[str, Any]) -> str:
+    """Return the ranked changes with their intervals, those without effect, and the changed options."""
+    goal = GOALS[advice["goal"]]
+    better = "higher" if goal.higher_is_better else "lower"
+    value = goal.form(advice["present"]["values"].get(goal.name, 0.0))
+    seeds = len(advice["seeds"])
+    lines = [f"Advice for {advice['subject']}: {better} {goal.label} (now {value}); {seeds} seeds, 90 % intervals"]
+    if advice.get("bottleneck"):
+        lines += _wrapped("bottleneck      ", advice["bottleneck"])
+    lines += _wrapped("limits          ", advice["limits"])
+    for kind, title in _TITLES.items():
+        best = [entry for entry in advice["best"] if entry["kind"] == kind]
+        if best:
+            lines += ["", title, *_table(best, goal.name)]
+    if not advice["best"]:
+        lines += ["", "None of the changes helps within the limits."]
+    helped = {entry["name"] for entry in advice["best"]}
+    rest = [e for e in advice["tried"] if e["name"] not in helped and " + " not in e["name"]]
+    for title, names in (
+        ("helps less      ", [e["name"] for e in rest if e["helps"]]),
+        ("no gain         ", [e["name"] for e in rest if not e["helps"] and not e["breaks"] and e["gain"] > -0.01]),
+        ("worse           ", [e["name"] for e in rest if e["gain"] <= -0.01 and not e["breaks"]]),
+        ("beyond a limit  ", [f"{e['name']} ({e['breaks']})" for e in rest if e["breaks"]]),
+        ("not possible    ", [f"{name} ({reason})" for name, reason in advice["refused"].items()]),
+    ):
+        if names:
+            lines += ["", *_wrapped(title, ", ".join(names))] if title.startswith("helps") else _wrapped(title, ", ".join(names))
+    if advice["options"]:
+        lines += ["", f"First advice as an OPTIONS file: {advice['options']['file']}"]
+        lines += [f"  {name}: {before} -> {after}" for name, before, after in advice["options"]["changes"]]
+        lines += [f"  set in code: {name}: {place}" for name, place in advice["options"]["in_code"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _table(entries: Sequence[Mapping[str, Any]], goal: str) -> list[str]:
+    beside = [name for name in _BESIDE if name != goal]
+    rows = [["", _LABELS[goal], "", *(_LABELS[name] for name in beside), "memory"]]
+    for number, entry in enumerate(entries, 1):
+        found = {d["metric"]: d for d in entry["differences"]}
+        changes = [change_text(found[name], "change") if name in found else "-" for name in (goal, *beside)]
+        memory = format_bytes(entry["memory_bytes"])
+        rows.append([f"{number}. {entry['name']}", changes[0], _between(found.get(goal)), *changes[1:], memory])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    if sum(widths) + 2 * len(widths) > _WIDTH:  # the names get lines of their own
+        widths[0] = 4
+        rows = [rows[0], *([row[0]] if part else ["", *row[1:]] for row in rows[1:] for part in (1, 0))]
+    lines = []
+    for row in rows:
+        cells = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=False))]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _between(found: Mapping[str, Any] | None) -> str:
+    if found is None or found["low"] is None:
+        return ""
+    return f"({change_text(found, 'low')} to {change_text(found, 'high')})"
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        f"{head}{text}", _WIDTH, subsequent_indent=" " * len(head), break_on_hyphens=False, break_long_words=False
+    )

@@ -1,0 +1,168 @@
+"""Subcommand `advise`: changes that would help a store, ranked by a goal, with an OPTIONS file of the best."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options_file import read_options
+from lsmlab.models.options.options_text import is_log
+from lsmlab.models.options.options_writer import WrittenOptions, edited_options, new_options
+from lsmlab.models.options.values import flatten
+from lsmlab.models.units import format_bytes
+from lsmlab.models.version import Version
+from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.arguments import Arguments, LineParser
+from lsmlab.sim.commands.many import INTERRUPTED, run_jobs
+from lsmlab.sim.decisions.advice import Trialled, as_json, ranked
+from lsmlab.sim.decisions.advice_text import advice_text
+from lsmlab.sim.decisions.advising import PRESENT, Search
+from lsmlab.sim.decisions.answer import means
+from lsmlab.sim.decisions.candidates import OPTIONS, Kind
+from lsmlab.sim.decisions.differences import Trial
+from lsmlab.sim.decisions.goals import GOALS, Limits, memory_bytes, read_goal, read_limits
+from lsmlab.sim.decisions.model_errors import read_model_errors
+from lsmlab.sim.decisions.subject import Subject, read_subject
+from lsmlab.sim.decisions.whatif import add_common_arguments, output_directory
+from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.results.rundir import display_path
+from lsmlab.sim.runs.batch import Job, Outcome
+
+FINISHERS: Final = "lsmlab.advice_finishers"
+"""Entry points `(directory: Path) -> Path | None` that may draw a page of an advice."""
+FILE: Final = "advice.json"
+_MEMORY: Final = 4.0
+"""Default limit on memtables and block cache, as a multiple of the present."""
+
+
+class _InterruptedError(Exception):
+    """Ctrl-C between two rounds; finished runs are in the run store."""
+
+
+def advise(argv: list[str]) -> int:
+    """Run `lsmlab advise RUN`; return the exit code. Raises InputError for bad input."""
+    given = _parser().parse_args(argv)
+    if given.replications < 1:
+        raise InputError(f"--replications {given.replications}: at least 1 run is needed")
+    subject = read_subject(given.run, given.set, given.config_dir)
+    config = subject.compose()
+    goal = read_goal(given.goal, config)
+    limits = _limits(given, memory_bytes(config))
+    directory = output_directory(given.out)
+    errors = {**read_model_errors(from_a_log=subject.from_a_log), **((config.get("parameters") or {}).get("model_errors") or {})}
+    search = Search(subject, goal, limits, errors, given.replications, _runner(given, directory))
+    try:
+        present = search.present()
+        singles = search.singles(present)
+        tried = [*singles, *search.pairs(singles, present)]
+        best = search.best(tried, present)
+    except _InterruptedError:
+        return INTERRUPTED
+    advice = _as_json(search, present, tried, best)
+    advice["options"] = _options_file(subject, present, best, directory)
+    write_json(directory / FILE, advice)
+    if given.json:
+        sys.stdout.write(to_json({**advice, "directory": str(directory)}))
+    else:
+        sys.stdout.write(f"{advice_text(advice)}\nSaved in {display_path(directory)}\n")
+    sys.stdout.flush()
+    if given.json or given.no_report:
+        return 0
+    pages, drawn = finishers.finish(FINISHERS, directory)
+    for page in pages:
+        sys.stdout.write(f"Report: {display_path(page)}\n")
+    return 0 if drawn else 1
+
+
+def _limits(given: argparse.Namespace, present_bytes: float) -> Limits:
+    limits = read_limits(given.memory, given.at_most)
+    if limits.memory_bytes is None:
+        return Limits(_MEMORY * present_bytes, limits.at_most)
+    if limits.memory_bytes < present_bytes:
+        needed = format_bytes(present_bytes)
+        raise InputError(f"--memory {given.memory}: the present memtables and block cache need {needed}; allow at least that")
+    return limits
+
+
+def _runner(given: argparse.Namespace, directory: Path) -> Any:
+    def run(jobs: Sequence[Job]) -> list[Outcome]:
+        outcomes = run_jobs(jobs, Arguments([], jobs=given.jobs, fresh=given.fresh), directory, quiet=given.json)
+        if outcomes is None:
+            raise _InterruptedError
+        return outcomes
+
+    return run
+
+
+def _as_json(search: Search, present: Trial, tried: Sequence[Trialled], best: Sequence[Trialled]) -> dict[str, Any]:
+    goal, limits = search.goal, search.limits
+    bounds = [f"memtables and block cache at most {format_bytes(limits.memory_bytes or 0.0)}"]
+    bounds += [f"{GOALS[name].label} at most {GOALS[name].form(most)}" for name, most in limits.at_most.items()]
+    return {
+        "subject": search.subject.name,
+        "goal": goal,
+        "limits": "; ".join(bounds),
+        "seeds": [s.get("seed") for s in present.summaries],
+        "bottleneck": (present.summaries[0].get("bottleneck") or {}).get("text"),
+        "present": {"name": PRESENT, "values": means(present)},
+        "best": [as_json(t, goal) for kind in Kind for t in ranked([b for b in best if b.kind is kind], goal)],
+        "tried": [as_json(t, goal) for t in ranked(tried, goal)],
+        "refused": search.refused,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    name: str
+    before: Any
+    after: str
+
+
+def _options_file(subject: Subject, present: Trial, best: Sequence[Trialled], directory: Path) -> dict[str, Any] | None:
+    """Write the OPTIONS file of the first advice; return its name, the changes, and those that only code can make."""
+    first = next((t for t in best if t.kind is Kind.OPTIONS), None)
+    if first is None:
+        return None
+    before = flatten(present.summaries[0]["options"])
+    changed = {key.removeprefix(f"{OPTIONS}."): value for key, _, value in (o.partition("=") for o in first.overrides)}
+    written = _written(subject.compose(), changed, present.summaries[0])
+    (directory / "OPTIONS").write_text(written.text, encoding="utf-8")
+    return {
+        "file": display_path(directory / "OPTIONS"),
+        "changes": [[name, before.get(name), value] for name, value in changed.items()],
+        "in_code": dict(written.in_code),
+    }
+
+
+def _written(config: Mapping[str, Any], changed: Mapping[str, str], summary: Mapping[str, Any]) -> WrittenOptions:
+    """Return the user's OPTIONS file with the changes; without such a file, one with the options of the configuration."""
+    engine = config["engine"]
+    own = engine.get("options_file")
+    if own and Path(own).is_file() and not Path(own).suffix:
+        text = Path(own).read_text(encoding="utf-8", errors="replace")
+        if not is_log(text.splitlines()[:200]):
+            read_options(own)  # names the line of an error
+            return edited_options(text, changed)
+    options = {**flatten(engine["options"]), **changed}
+    written = new_options(Version.parse(str(summary["engine_version"])), options)
+    return WrittenOptions(written.text, {k: v for k, v in written.in_code.items() if k in changed})
+
+
+def _parser() -> LineParser:
+    parser = LineParser(
+        prog="lsmlab advise", allow_abbrev=False,
+        description="Try changes of a store's options, machine and policies; rank those that help, with 90 % intervals.",
+        epilog="example: lsmlab advise mystore --goal p999 --memory 2GiB --at-most space_amp=1.5",
+    )  # fmt: skip
+    parser.add_argument(
+        "--goal", metavar="GOAL", help=f"{', '.join(GOALS)} (default: throughput at full speed, else p999)"
+    )
+    parser.add_argument("--memory", metavar="SIZE", help="limit on memtables and block cache (default: 4 times the present)")
+    parser.add_argument("--at-most", action="append", default=[], metavar="GOAL=VALUE", help="a further limit; may be repeated")
+    add_common_arguments(parser)
+    return parser
