@@ -16,7 +16,8 @@ from lsmlab.models.options.fields import CompactionPri
 from lsmlab.models.policies.decisions import Compaction, Move, Picker, RunningJob
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules
-from lsmlab.models.policies.rocksdb.priority import SORTED_FILES, PriorityLists, overlap_bytes
+from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, overlap_bytes
+from lsmlab.models.policies.rocksdb.priority import SORTED_FILES, PriorityLists
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
@@ -168,6 +169,33 @@ def test_memo_follows_content() -> None:
         slow_overlaps(tree.levels[2], tree.levels[3]), tree.levels[2], strict=True
     )]
     assert sorted(range(len(ratios)), key=lambda i: (ratios[i], i)) == [after[i] for i in range(len(after))]
+
+
+@given(st.integers(0, 10_000))
+def test_updated_order_equals_a_new_one(seed: int) -> None:
+    """After any changes of both levels, an order that follows them equals one of all files."""
+    rng = np.random.default_rng(seed)
+    upper, lower = (Level(_row(rng, 0, 12_000, 30)) for _ in range(2))
+    order = OverlapOrder(upper, lower, by_file_size=False)
+    for _ in range(20):
+        for _ in range(rng.integers(1, 4)):
+            level = upper if rng.random() < 0.5 else lower
+            i = int(rng.integers(len(level)))
+            old = level.files[i : i + int(rng.integers(1, 6))]
+            lo, width = old[0].lo, old[-1].hi + 1 - old[0].lo
+            level.replace(old, _row(rng, lo, width, 30) if rng.random() < 0.9 else ())
+        order.update()
+        full = OverlapOrder(upper, lower, by_file_size=False)
+        assert [full[i] for i in range(len(full))] == [order[i] for i in range(len(order))]
+
+
+def _row(rng: np.random.Generator, lo: int, width: int, step: int) -> list[SortedFile]:
+    """Return disjoint files of random sizes within [lo, lo + width)."""
+    keys = (lo + np.unique(rng.integers(0, width, 2 * max(1, width // step)))).tolist()
+    return [
+        SortedFile(0, first, last, int(rng.integers(50, 100)))
+        for first, last in zip(keys[::2], keys[1::2], strict=False)
+    ]
 
 
 def test_disabled() -> None:

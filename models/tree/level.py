@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from lsmlab.models.tree.files import SortedFile
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
+_REMEMBERED: Final = 64
+"""Number of changes of a level that are remembered for updates of orders."""
 
 
 class Level:
@@ -24,18 +28,20 @@ class Level:
     """
 
     __slots__ = (
+        "_changes",
         "_comp",
         "_hi",
-        "_his",
         "_links",
         "_lo",
-        "_los",
         "_n",
         "_size",
         "busy",
         "compensated_bytes",
         "files",
         "free_compensated_bytes",
+        "highs",
+        "lows",
+        "order",
         "size_bytes",
         "stamp",
     )
@@ -44,9 +50,14 @@ class Level:
         self.files: list[SortedFile] = []
         self.busy: set[SortedFile] = set()
         """Files that are inputs of a running job."""
+        self.lows: list[int] = []
+        """Smallest keys of `files`; do not write to this list or to `highs`."""
+        self.highs: list[int] = []
+        """Largest keys of `files` (inclusive)."""
+        self.order: object = None
+        """Order of the files that the picker keeps from pick to pick, if it keeps one (`OverlapOrder`)."""
         self._n = 0
-        self._los: list[int] = []
-        self._his: list[int] = []
+        self._changes: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
         capacity = 16
         self._lo: IntArray = np.empty(capacity, dtype=np.int64)
         self._hi: IntArray = np.empty(capacity, dtype=np.int64)
@@ -96,13 +107,13 @@ class Level:
 
     def overlapping(self, lo: int, hi: int) -> tuple[int, int]:
         """Index range [i, j) of the files whose key range overlaps [lo, hi] (both inclusive)."""
-        i = bisect_left(self._his, lo)
-        return i, bisect_right(self._los, hi, i)
+        i = bisect_left(self.highs, lo)
+        return i, bisect_right(self.lows, hi, i)
 
     def inside(self, lo: int, hi: int) -> tuple[int, int]:
         """Index range [i, j) of the files whose key range is part of [lo, hi] (both inclusive)."""
-        i = bisect_left(self._los, lo)
-        return i, bisect_right(self._his, hi, i)
+        i = bisect_left(self.lows, lo)
+        return i, bisect_right(self.highs, hi, i)
 
     def responsible(self, lo: int, hi: int) -> tuple[int, int]:
         """Index range [i, j) of the files responsible for [lo, hi]; the level must not be empty.
@@ -111,11 +122,11 @@ class Level:
         the smallest key there is, the last up to the largest (behaviour/ldc.md, LDC rules).
         """
         last = self._n - 1
-        return min(bisect_left(self._his, lo), last), min(bisect_left(self._his, hi), last) + 1
+        return min(bisect_left(self.highs, lo), last), min(bisect_left(self.highs, hi), last) + 1
 
     def holds(self, file: SortedFile) -> bool:
         """Return whether `file` is in this run."""
-        i = bisect_left(self._los, file.lo)
+        i = bisect_left(self.lows, file.lo)
         return i < self._n and self.files[i] is file
 
     def any_busy(self, i: int, j: int) -> bool:
@@ -148,7 +159,7 @@ class Level:
 
     def index(self, file: SortedFile) -> int:
         """Return the position of `file`; raise ValueError if it is not in this run."""
-        i = bisect_left(self._los, file.lo)
+        i = bisect_left(self.lows, file.lo)
         if i >= self._n or self.files[i] is not file:
             raise ValueError(f"{file!r} is not in this level")
         return i
@@ -179,16 +190,16 @@ class Level:
 
     def _fit(self, files: Sequence[SortedFile], i: int, j: int) -> bool:
         """Return whether the key range of `files` is between that of the file before `i` and that of the file `j`."""
-        return (i == 0 or self._his[i - 1] < files[0].lo) and (j == self._n or files[-1].hi < self._los[j])
+        return (i == 0 or self.highs[i - 1] < files[0].lo) and (j == self._n or files[-1].hi < self.lows[j])
 
     def insert(self, files: Sequence[SortedFile]) -> None:
         """Insert `files`, ascending and disjoint from each other and from this run's, one contiguous range at a time."""
         start = 0
         while start < len(files):
-            at = bisect_left(self._los, files[start].lo)
+            at = bisect_left(self.lows, files[start].lo)
             end = len(files)
             if at < self._n:
-                bound = self._los[at]
+                bound = self.lows[at]
                 end = start + 1
                 while end < len(files) and files[end].lo < bound:
                     end += 1
@@ -221,19 +232,27 @@ class Level:
                 self.busy.add(file)
             else:
                 self.free_compensated_bytes += file.compensated_bytes
+        touched = [*self.files[i:j], *new]
+        if touched:
+            self._changes.append((min(f.lo for f in touched), max(f.hi for f in touched)))
+            self.stamp += 1
         self.files[i:j] = new
-        self._los[i:j] = [f.lo for f in new]
-        self._his[i:j] = [f.hi for f in new]
+        self.lows[i:j] = [f.lo for f in new]
+        self.highs[i:j] = [f.hi for f in new]
         self._n = n
-        self.stamp += 1
+
+    def changes_since(self, stamp: int) -> list[tuple[int, int]] | None:
+        """Key ranges (both inclusive) in which files have changed since `stamp`; None if they are too many to remember."""
+        number = self.stamp - stamp
+        return [self._changes[-k] for k in range(1, number + 1)] if number <= len(self._changes) else None
 
     def check(self) -> None:
         """Raise AssertionError where the arrays and the files disagree or two files overlap (the invariants switch)."""
         n = self._n
         assert n == len(self.files)
         assert bool((self._lo[1:n] > self._hi[: n - 1]).all()) if n > 1 else True, "files of a level overlap"
-        assert [f.lo for f in self.files] == self.lo.tolist() == self._los
-        assert [f.hi for f in self.files] == self.hi.tolist() == self._his
+        assert [f.lo for f in self.files] == self.lo.tolist() == self.lows
+        assert [f.hi for f in self.files] == self.hi.tolist() == self.highs
         assert {f for f in self.files if f.busy} == self.busy
         assert [len(f.slices) for f in self.files] == self.links.tolist()
         assert self.size_bytes == sum(f.size_bytes for f in self.files)

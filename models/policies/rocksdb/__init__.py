@@ -1,7 +1,8 @@
 """RocksDB's policies.
 
 - parts: settings of the five policies; tiered: pickers of the universal and FIFO styles from options.
-- leveled: the levelled picker; levels: targets, scores, debt; priority: order of files; inputs: inputs of a compaction.
+- leveled: the levelled picker; levels: targets, scores, debt; inputs: inputs of a compaction.
+- priority: order of files; overlap_order: that of kMinOverlappingRatio, updated with each change.
 - l0: rules for level 0; universal and fifo: the other pickers.
 - cutter: ends of output files; boundaries: files of the grandparent level; subcompactions: parallel parts of a job.
 - throttle: write stalls; delay: sleep of delayed writers; scheduler: background jobs; slots: their number.

@@ -5,12 +5,11 @@ See (behaviour/leveled-compaction.md, File priority).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from lsmlab.models.options.fields import CompactionPri
-from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, l0_ratios
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -18,9 +17,6 @@ from numpy.typing import NDArray
 
 SORTED_FILES: Final = 50
 """Number of positions that RocksDB sorts (kNumberFilesToSort); this model sorts the rest too, on first use."""
-_RATIO_SCALE: Final = 1024
-"""Fixed-point scale of the overlap ratio in SortFileByOverlappingRatio."""
-
 _SCATTER: Final = 2_654_435_761
 """Multiplicative hash of file numbers (Knuth): 2^32 over the golden ratio."""
 
@@ -62,22 +58,28 @@ class PriorityLists:
         self._by_file_size = version <= (5, 7)
         self._memo: dict[int, tuple[tuple[object, ...], FileOrder]] = {}
 
-    def of(self, tree: Tree, number: int) -> FileOrder:
+    def of(self, tree: Tree, number: int) -> FileOrder | OverlapOrder:
         """Return the order of the files of level `number` >= 1."""
         level = tree.levels[number]
-        below = tree.levels[number + 1]
-        state: tuple[object, ...]
         if self.priority is CompactionPri.MIN_OVERLAPPING_RATIO:
-            state = (level, level.stamp, below, below.stamp)
-        elif self.priority is CompactionPri.ROUND_ROBIN:
+            return self._by_overlap(level, tree.levels[number + 1])
+        state: tuple[object, ...]
+        if self.priority is CompactionPri.ROUND_ROBIN:
             state = (level, level.stamp, tree.round_robin_key[number])
         else:
             state = (level, level.stamp)
         cached = self._memo.get(number)
         if cached is not None and cached[0] == state:
             return cached[1]
-        order = FileOrder(self._key(level, below, tree.round_robin_key[number]))
+        order = FileOrder(self._key(level, tree.round_robin_key[number]))
         self._memo[number] = (state, order)
+        return order
+
+    def _by_overlap(self, level: Level, below: Level) -> OverlapOrder:
+        order = level.order
+        if not isinstance(order, OverlapOrder) or not order.orders(below, self._by_file_size):
+            level.order = order = OverlapOrder(level, below, self._by_file_size)
+        order.update()
         return order
 
     def of_l0(self, tree: Tree) -> list[int]:
@@ -85,7 +87,7 @@ class PriorityLists:
         files = tree.l0
         match self.priority:
             case CompactionPri.MIN_OVERLAPPING_RATIO:
-                ratios = _l0_ratios(files, tree.levels[1], self._by_file_size)
+                ratios = l0_ratios(files, tree.levels[1], self._by_file_size)
                 return sorted(range(len(files)), key=lambda i: (ratios[i], files[i].lo))
             case CompactionPri.BY_COMPENSATED_SIZE:
                 return sorted(range(len(files)), key=lambda i: -files[i].compensated_bytes)
@@ -94,20 +96,16 @@ class PriorityLists:
             case _:
                 return sorted(range(len(files)), key=lambda i: files[i].smallest_seqno)
 
-    def _key(self, level: Level, below: Level, cursor: int) -> IndexArray:
+    def _key(self, level: Level, cursor: int) -> IndexArray:
         n = len(level)
         match self.priority:
-            case CompactionPri.MIN_OVERLAPPING_RATIO:
-                ratio = overlap_bytes(level, below) * _RATIO_SCALE
-                ratio //= level.size if self._by_file_size else level.compensated
-                return ratio * n + np.arange(n)
             case CompactionPri.BY_COMPENSATED_SIZE:
                 return _shuffled(level) - level.compensated * n
             case CompactionPri.OLDEST_LARGEST_SEQ_FIRST:
                 return np.array([f.largest_seqno for f in level], dtype=np.int64) * n + np.arange(n)
             case CompactionPri.OLDEST_SMALLEST_SEQ_FIRST:
                 return np.array([f.smallest_seqno for f in level], dtype=np.int64) * n + np.arange(n)
-            case CompactionPri.ROUND_ROBIN:
+            case _:
                 start = int(level.lo.searchsorted(cursor, side="left"))
                 return (np.arange(n) - start) % n if n else np.arange(0)
 
@@ -122,36 +120,3 @@ def _shuffled(level: Level) -> IndexArray:
     ranks = np.empty(len(level), dtype=np.int64)
     ranks[scattered.argsort(kind="stable")] = np.arange(len(level))
     return ranks
-
-
-def overlap_bytes(level: Level, below: Level) -> IndexArray:
-    """Bytes of `below` that each file of `level` overlaps, as SortFileByOverlappingRatio counts them.
-
-    RocksDB compares internal keys, in which the newer version of a user key comes first. So a file below whose smallest
-    key equals the largest key of the file does not count; one whose largest key equals the smallest key does.
-    """
-    if not len(below) or not len(level):
-        return np.zeros(len(level), dtype=np.int64)
-    prefix = np.empty(len(below) + 1, dtype=np.int64)
-    prefix[0] = 0
-    np.cumsum(below.size, out=prefix[1:])
-    first = below.hi.searchsorted(level.lo, side="left")
-    end = np.maximum(below.lo.searchsorted(level.hi, side="left"), first)
-    return np.asarray(prefix[end] - prefix[first], dtype=np.int64)
-
-
-def _l0_ratios(files: Sequence[SortedFile], below: Level, by_file_size: bool) -> list[int]:
-    """Overlap ratios of L0 files with L1, by RocksDB's single forward pass over L1, although L0 is in order of age."""
-    ratios, at, n = [], 0, len(below)
-    hi, lo, size = below.hi, below.lo, below.size
-    for file in files:
-        overlap = 0
-        if at < n:
-            at = max(at, int(hi.searchsorted(file.lo, side="left")))
-            end = int(lo.searchsorted(file.hi, side="left"))
-            if end > at:
-                overlap = int(size[at:end].sum())
-                at = end - 1 if hi[end - 1] >= file.hi else end
-        divisor = file.size_bytes if by_file_size else file.compensated_bytes
-        ratios.append(overlap * _RATIO_SCALE // max(divisor, 1))
-    return ratios

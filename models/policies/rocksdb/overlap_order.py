@@ -1,0 +1,134 @@
+"""Order of the files of a level by overlap ratio, updated where the files have changed: kMinOverlappingRatio."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.level import Level
+from numpy.typing import NDArray
+
+RATIO_SCALE: Final = 1024
+"""Fixed-point scale of the overlap ratio in SortFileByOverlappingRatio."""
+_LEAST: Final = 8
+"""Files of a level per changed range from which single updates are faster than a new order of all files."""
+
+Entry = tuple[int, int]
+"""(overlap ratio, smallest key) of a file: files of the same ratio are in key order."""
+
+
+class OverlapOrder:
+    """File indices of one level in the order of their overlap ratios.
+
+    A compaction changes two ranges of neighbouring files. An update computes the ratios of the files in or above these
+    ranges only, so it costs the same in a level of 50 files and in one of 5,000.
+    """
+
+    __slots__ = ("_below", "_by_file_size", "_entries", "_level", "_lows", "_order", "_stamps")
+
+    def __init__(self, level: Level, below: Level, by_file_size: bool) -> None:
+        """Order the files of `level` by bytes of `below` that they overlap per byte of their own.
+
+        `by_file_size`: divide by file sizes instead of compensated sizes (5.7).
+        """
+        self._level = level
+        self._below = below
+        self._by_file_size = by_file_size
+        self._stamps = (-1, -1)
+        self._lows: list[int] = []
+        self._entries: list[Entry] = []
+        self._order: list[Entry] = []
+        self._order_all()
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __getitem__(self, position: int) -> int:
+        """Index of the file at `position` of the order."""
+        return bisect_left(self._level.lows, self._order[position][1])
+
+    def orders(self, below: Level, by_file_size: bool) -> bool:
+        """Return whether this is the order against the level `below`."""
+        return self._below is below and self._by_file_size is by_file_size
+
+    def update(self) -> None:
+        """Follow the changes of both levels since the last update."""
+        if self._stamps == (self._level.stamp, self._below.stamp):
+            return
+        own = self._level.changes_since(self._stamps[0])
+        under = self._below.changes_since(self._stamps[1])
+        if own is None or under is None or len(self._level) < _LEAST * (len(own) + len(under)):
+            self._order_all()
+            return
+        for lo, hi in own:
+            self._reorder(lo, hi)
+        for lo, hi in under:
+            i, j = self._level.overlapping(lo, hi)
+            if j > i:
+                self._reorder(self._level.lows[i], self._level.lows[j - 1])
+        self._stamps = (self._level.stamp, self._below.stamp)
+
+    def _order_all(self) -> None:
+        level = self._level
+        ratios = overlap_bytes(level, self._below) * RATIO_SCALE // (level.size if self._by_file_size else level.compensated)
+        self._lows = level.lows.copy()
+        self._entries = list(zip(ratios.tolist(), self._lows, strict=True))
+        self._order = [self._entries[i] for i in ratios.argsort(kind="stable").tolist()]
+        self._stamps = (level.stamp, self._below.stamp)
+
+    def _reorder(self, lo: int, hi: int) -> None:
+        """Update the files whose smallest keys are in [lo, hi]."""
+        lows = self._level.lows
+        i, j = bisect_left(lows, lo), bisect_right(lows, hi)
+        k, m = bisect_left(self._lows, lo), bisect_right(self._lows, hi)
+        new = [(self._ratio(file), file.lo) for file in self._level.files[i:j]]
+        old = self._entries[k:m]
+        if new == old:
+            return
+        for entry in old:
+            del self._order[bisect_left(self._order, entry)]
+        for entry in new:
+            insort(self._order, entry)
+        self._lows[k:m] = lows[i:j]
+        self._entries[k:m] = new
+
+    def _ratio(self, file: SortedFile) -> int:
+        below = self._below
+        first = bisect_left(below.highs, file.lo)
+        overlap = below.bytes_of(first, bisect_left(below.lows, file.hi, first))
+        return overlap * RATIO_SCALE // (file.size_bytes if self._by_file_size else file.compensated_bytes)
+
+
+def overlap_bytes(level: Level, below: Level) -> NDArray[np.int64]:
+    """Bytes of `below` that each file of `level` overlaps, as SortFileByOverlappingRatio counts them.
+
+    RocksDB compares internal keys, in which the newer version of a user key comes first. So a file below whose smallest
+    key equals the largest key of the file does not count; one whose largest key equals the smallest key does.
+    """
+    if not len(below) or not len(level):
+        return np.zeros(len(level), dtype=np.int64)
+    prefix = np.empty(len(below) + 1, dtype=np.int64)
+    prefix[0] = 0
+    np.cumsum(below.size, out=prefix[1:])
+    first = below.hi.searchsorted(level.lo, side="left")
+    end = np.maximum(below.lo.searchsorted(level.hi, side="left"), first)
+    return np.asarray(prefix[end] - prefix[first], dtype=np.int64)
+
+
+def l0_ratios(files: Sequence[SortedFile], below: Level, by_file_size: bool) -> list[int]:
+    """Overlap ratios of L0 files with L1, by RocksDB's single forward pass over L1, although L0 is in order of age."""
+    ratios, at, n = [], 0, len(below)
+    for file in files:
+        overlap = 0
+        if at < n:
+            at = max(at, bisect_left(below.highs, file.lo))
+            end = bisect_left(below.lows, file.hi)
+            if end > at:
+                overlap = below.bytes_of(at, end)
+                at = end - 1 if below.highs[end - 1] >= file.hi else end
+        divisor = file.size_bytes if by_file_size else file.compensated_bytes
+        ratios.append(overlap * RATIO_SCALE // max(divisor, 1))
+    return ratios
