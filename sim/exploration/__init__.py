@@ -4,4 +4,6 @@
   space), names (of configurations).
 - Runs: simulate (one run, in a worker), sweep (all runs of a design), budget (time that a sweep may take), sweep_verb
   (`lsmlab sweep`).
+- Results: columns (of the index, with units), query (select, group and sort rows), sql (queries by DuckDB), results_verb
+  (`lsmlab results`).
 """

@@ -60,10 +60,10 @@ def comparison_text(runs: Sequence[tuple[str, _Summary]]) -> str:
     columns = {name: cells for name, cells in columns.items() if any(c != "-" for c in cells)}
     labels = [label for label, _ in runs]
     side_by_side = [["", *labels], *([name, *cells] for name, cells in columns.items())]
-    lines = _aligned(side_by_side)
+    lines = aligned(side_by_side)
     if len(lines[0]) > _WIDTH:
         metrics = [name for name in _MAIN_METRICS if name in columns]
-        lines = _aligned([["", *metrics], *([label, *(columns[n][i] for n in metrics)] for i, label in enumerate(labels))])
+        lines = aligned([["", *metrics], *([label, *(columns[n][i] for n in metrics)] for i, label in enumerate(labels))])
     return "\n".join(lines) + "\n"
 
 
@@ -71,7 +71,8 @@ def _cell(value: Any, form: Callable[[Any], str]) -> str:
     return "-" if value is None else form(value)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: its head, a rule and the rows; the first column is aligned to the left."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
