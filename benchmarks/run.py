@@ -93,6 +93,10 @@ def measure(overrides: Sequence[str]) -> int:
     import contextlib
     import io
 
+    with contextlib.suppress(ImportError):  # an older revision has no such module
+        from lsmlab.sim.runs.loading import load_simulation
+
+        load_simulation()
     import lsmlab.sim.simulation as simulation
     from lsmlab.sim.__main__ import main
 

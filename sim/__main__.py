@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.runs.stopping import stoppable
+from lsmlab.sim.runs.stopping import INTERRUPTED, stoppable
 
 _PURPOSE = {
     "run": "simulate one configuration (-m for many)",
@@ -31,7 +31,7 @@ _PURPOSE = {
     "validate": "score the simulator on real runs",
     "papers": "run the published experiments and compare the figures",
 }
-EXIT_FAILED, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_PIPE = 1, 2, 130, 141
+EXIT_FAILED, EXIT_INPUT, EXIT_PIPE = 1, 2, 141
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
         return EXIT_PIPE
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted. Finished runs are kept; the same command computes only the rest.\n")
-        return EXIT_INTERRUPTED
+        return INTERRUPTED
     except Exception as error:
         return _explain(error)
     return code

@@ -88,4 +88,4 @@ def _files(family: ColumnFamily, keys: KeyArray, level: int) -> list[SortedFile]
 def _even_cuts(stream: MergedStream, target_bytes: int) -> list[int]:
     data = stream.cumulative_bytes
     bounds = np.arange(target_bytes, float(data[-1]), target_bytes)
-    return [int(i) for i in np.unique(np.searchsorted(data, bounds)) if 0 < i < len(stream.keys)]
+    return [i for i in dict.fromkeys(data.searchsorted(bounds).tolist()) if 0 < i < len(stream.keys)]

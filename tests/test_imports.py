@@ -187,6 +187,25 @@ def test_help_loads_no_heavy_library() -> None:
     assert set() == loaded & {"numpy", "simpy", "hydra", "omegaconf", "yaml", "argparse"}
 
 
+def test_a_run_loads_only_what_it_uses(tmp_path: Path) -> None:
+    """A run whose choice of entries was composed before loads neither Hydra nor libraries of reports and many runs."""
+    arguments = ["run", "workload.num=20k", "workload.duration=1s", "--json", "--out", str(tmp_path / "run")]
+    statement = f"from lsmlab.sim.__main__ import main\nmain({arguments})"
+    loaded_by(statement)
+
+    unused = {"hydra", "omegaconf", "antlr4", "plotly", "pandas", "scipy", "multiprocessing", "numpy.ma"}
+    assert set() == loaded_by(statement) & unused
+
+
+def test_loading_the_simulation_leaves_the_garbage_collector_as_it_was() -> None:
+    """Loading the simulation exempts its modules from garbage collections, and keeps collections on or off."""
+    statement = "import gc\nfrom lsmlab.sim.runs.loading import load_simulation"
+    states = "print(gc.isenabled(), gc.get_freeze_count() > 10_000)"
+
+    assert {"True"} == loaded_by(f"{statement}\nload_simulation()\n{states}") & {"True", "False"}
+    assert {"True", "False"} == loaded_by(f"{statement}\ngc.disable()\nload_simulation()\n{states}") & {"True", "False"}
+
+
 @pytest.mark.parametrize("group", ["lsmlab.verbs", "lsmlab.finishers", "lsmlab.comparison_finishers"])
 def test_every_declared_entry_point_exists(group: str) -> None:
     """Verbs and finishers of pyproject.toml are installed and callable."""

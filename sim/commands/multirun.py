@@ -8,13 +8,14 @@ from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import Arguments
-from lsmlab.sim.commands.many import INTERRUPTED, run_jobs
+from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.configuration.combinations import expand, without_quotes
 from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.results.rundir import make_directory
 from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.index import IndexedRun, publish
+from lsmlab.sim.runs.stopping import INTERRUPTED
 from lsmlab.sim.runs.typed import parameters
 
 

@@ -8,11 +8,14 @@ from typing import Any
 
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.rundir import RunDirectory
+from lsmlab.sim.runs.loading import load_simulation
 
 
 def simulate(config: Mapping[str, Any], directory: Path, progress: Progress | None = None) -> dict[str, Any]:
     """Simulate one configuration, publish its files in `directory`, and return its summary."""
     from lsmlab.sim.configuration.trust import trusted_packages
+
+    load_simulation()
     from lsmlab.sim.simulation import run
 
     with RunDirectory(directory) as place:

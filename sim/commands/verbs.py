@@ -1,4 +1,4 @@
-"""Subcommands `run` and `compare`."""
+"""Subcommand `run`, and steps that it shares with `compare`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import FOREIGN_FLAGS, Arguments, parse
-from lsmlab.sim.commands.many import INTERRUPTED, report_failures, run_jobs
 from lsmlab.sim.commands.single import simulate
 from lsmlab.sim.configuration.compose import Composition, composer
 from lsmlab.sim.configuration.overrides import literal, override_key, prepare, with_search_path
@@ -19,7 +18,7 @@ from lsmlab.sim.configuration.trust import REMEDY, allow_packages, trusting
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
-from lsmlab.sim.runs.batch import Job
+from lsmlab.sim.runs.stopping import INTERRUPTED
 
 
 def run(argv: list[str]) -> int:
@@ -33,7 +32,7 @@ def run(argv: list[str]) -> int:
 
 def _run(arguments: Arguments) -> int:
     allow_packages(arguments.allow_packages)
-    overrides = _with_options_file(arguments)
+    overrides = with_options_file(arguments)
     if arguments.hydra_flags:
         return _through_hydra(arguments, overrides)
     with composer(arguments.config_dirs) as compose:
@@ -50,7 +49,7 @@ def _single(arguments: Arguments, composition: Composition) -> int:
     from lsmlab.sim.results.summary_text import summary_text
 
     config = composition.config
-    directory, created = _directory(arguments, composition)
+    directory, created = results_directory(arguments, composition)
     try:
         with progress_bar(quiet=config["json"]) as progress:
             summary = simulate(config, directory, progress)
@@ -66,15 +65,16 @@ def _single(arguments: Arguments, composition: Composition) -> int:
         sys.stdout.write(summary_text(summary))
         sys.stdout.write(f"\nSaved in {display_path(directory)}\n")
     sys.stdout.flush()
-    return _finish(arguments, config, finishers.RUN, directory)
+    return finish(arguments, config, finishers.RUN, directory)
 
 
 def _replicate(arguments: Arguments, composition: Composition, count: int) -> int:
+    from lsmlab.sim.commands.many import report_failures, run_jobs
     from lsmlab.sim.commands.replications import combine, seeded
     from lsmlab.sim.results.summary_text import summary_text
 
     config = composition.config
-    directory, _ = _directory(arguments, composition)
+    directory, _ = results_directory(arguments, composition)
     outcomes = run_jobs(seeded(config, count, directory), arguments, directory, quiet=config["json"])
     if outcomes is None:
         return INTERRUPTED
@@ -90,7 +90,7 @@ def _replicate(arguments: Arguments, composition: Composition, count: int) -> in
         sys.stdout.write(summary_text(combined))
         sys.stdout.write(f"\nSaved in {display_path(directory)}, one folder per seed\n")
     sys.stdout.flush()
-    return _finish(arguments, config, finishers.RUN, directory / outcomes[0].job.name)
+    return finish(arguments, config, finishers.RUN, directory / outcomes[0].job.name)
 
 
 def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
@@ -146,56 +146,8 @@ def _sweep_directory(arguments: Arguments, overrides: list[str]) -> Path | None:
         return compose([]).sweep_directory
 
 
-def compare(argv: list[str]) -> int:
-    """Simulate all combinations of the comma lists in the overrides, in parallel; print the results side by side."""
-    arguments = parse(argv)
-    if arguments.hydra_flags:
-        if {"-h", "--help"} & set(arguments.hydra_flags):
-            sys.stdout.write(_COMPARE_HELP)
-            return 0
-        raise InputError(f"{arguments.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
-    with trusting(arguments.trust):
-        return _compare(arguments)
-
-
-def _compare(arguments: Arguments) -> int:
-    from lsmlab.sim.configuration.combinations import combinations, folder_names, read_variants, without_quotes
-    from lsmlab.sim.runs.index import IndexedRun, publish
-    from lsmlab.sim.runs.typed import parameters
-
-    allow_packages(arguments.allow_packages)
-    variants = read_variants(arguments.variants) if arguments.variants is not None else None
-    selected = combinations(_with_options_file(arguments), variants)
-    with composer(arguments.config_dirs) as compose:
-        composed = [compose(combination.overrides) for combination in selected]
-    json_wanted = arguments.json or bool(composed[0].config.get("json"))
-    directory, _ = _directory(arguments, composed[0])
-    if variants is not None:
-        write_json(directory / "variants.json", variants.as_json())
-    else:
-        (directory / "variants.json").unlink(missing_ok=True)  # from an earlier comparison in the same folder
-    jobs = [
-        Job(name, c.config, directory / name, choices := without_quotes(combination.chosen), parameters(c.config, choices))
-        for name, c, combination in zip(folder_names([w.chosen for w in selected]), composed, selected, strict=True)
-    ]
-    outcomes = run_jobs(jobs, arguments, directory, quiet=json_wanted)
-    if outcomes is None:
-        return INTERRUPTED
-    done = [o for o in outcomes if o.error is None]
-    if done:
-        runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}, o.job.parameters) for o in done]
-        sys.stdout.write(publish(directory, runs, as_json=json_wanted))
-        sys.stdout.flush()
-    failed = report_failures(outcomes)
-    folders = [o.folder for o in done if o.folder is not None]
-    if not done:
-        return failed
-    config = {**jobs[0].config, "json": json_wanted}
-    drawn = _finish(arguments, config, finishers.COMPARISON, directory, folders)
-    return failed or drawn
-
-
-def _finish(arguments: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
+def finish(arguments: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
+    """Draw the pages of results if the configuration wants them; return the exit code."""
     if not finishers.pages_wanted(config, json=config["json"], report=arguments.report):
         return 0
     pages, succeeded = finishers.finish(group, *where)
@@ -205,7 +157,7 @@ def _finish(arguments: Arguments, config: dict[str, Any], group: str, *where: Pa
     return 0 if succeeded else 1
 
 
-def _with_options_file(arguments: Arguments) -> list[str]:
+def with_options_file(arguments: Arguments) -> list[str]:
     """Return the overrides of the options file (--options), followed by those of the command line."""
     if arguments.options_file is None:
         return arguments.overrides
@@ -217,7 +169,7 @@ def _with_options_file(arguments: Arguments) -> list[str]:
     return [*from_file, *arguments.overrides]
 
 
-def _directory(arguments: Arguments, composition: Composition) -> tuple[Path, bool]:
+def results_directory(arguments: Arguments, composition: Composition) -> tuple[Path, bool]:
     """Return the folder for the results, and whether this command created it."""
     if arguments.out is not None:
         if arguments.out.exists() and not arguments.out.is_dir():
@@ -236,22 +188,3 @@ def _whole(value: object, key: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
     raise InputError(f"{key}: {value!r} must be a whole number of at least 1")
-
-
-_COMPARE_HELP = """\
-Simulate all combinations of comma lists and print their results side by side.
-
-usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
-
-  --variants NAME     run each variant of configs/comparison/NAME.yaml (or of a file) in each of its settings
-  --options FILE      take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win
-  --out DIR           folder for the results (default: outputs/<date>/<time>)
-  -j, --jobs N        number of processes (default: one per core)
-  --fresh             simulate again the runs that the run store (outputs/runs) already has
-  --json              print only one JSON document; draw no page unless report=true
-  --no-report         draw no comparison page
-  --config-dir DIR    a folder with configuration groups of your own
-  --trust             let files of others set everything, also Hydra's settings, which can run code
-
-example: lsmlab compare engine=rocksdb,universal device=nvme,sata workload.duration=60s
-"""

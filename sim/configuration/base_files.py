@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -46,7 +45,7 @@ class BaseFiles:
     def write(self, entries: Sequence[str], base: Base) -> None:
         """Write the base of a choice of entries, if the folder can be written."""
         path = self._path(entries)
-        staged = path.with_name(f"{uuid.uuid4().hex}.partial")
+        staged = path.with_name(f"{os.urandom(8).hex()}.partial")
         try:
             if not self.folder.is_dir():
                 self.folder.mkdir(parents=True)

@@ -18,11 +18,11 @@ _KEYS: Final = (
 
 def check_keys(config: Mapping[str, Any]) -> None:
     """Raise InputError for an unknown top-level key, such as a misspelt key of an experiment or one added with +."""
-    from lsmlab.sim.configuration.messages import unknown_key
-
     for key in sorted(config.keys() - _KEYS):
         if key == "experiment":
             raise InputError("experiment: its file has no effect; its first line must be '# @package _global_'")
+        from lsmlab.sim.configuration.messages import unknown_key
+
         raise unknown_key(key, dict.fromkeys(_KEYS))
 
 

@@ -18,7 +18,7 @@ from lsmlab.models.units import format_bytes
 from lsmlab.models.version import Version
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import Arguments, LineParser
-from lsmlab.sim.commands.many import INTERRUPTED, run_jobs
+from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.decisions.advice import Trialled, as_json, ranked
 from lsmlab.sim.decisions.advice_text import advice_text
 from lsmlab.sim.decisions.advising import PRESENT, Search
@@ -32,6 +32,7 @@ from lsmlab.sim.decisions.whatif import add_common_arguments, output_directory
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.stopping import INTERRUPTED
 
 FINISHERS: Final = "lsmlab.advice_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an advice."""

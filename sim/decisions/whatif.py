@@ -9,7 +9,7 @@ from pathlib import Path
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import Arguments, LineParser
-from lsmlab.sim.commands.many import INTERRUPTED, run_jobs
+from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.decisions.alternatives import alternatives
 from lsmlab.sim.decisions.answer import FILE, Question, answer
 from lsmlab.sim.decisions.model_errors import read_model_errors
@@ -18,6 +18,7 @@ from lsmlab.sim.decisions.text import answer_text
 from lsmlab.sim.decisions.trials import trial_jobs, trials
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
+from lsmlab.sim.runs.stopping import INTERRUPTED
 
 FINISHERS = "lsmlab.whatif_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an answer."""

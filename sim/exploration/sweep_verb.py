@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
-from lsmlab.sim.commands.many import INTERRUPTED, interrupted
+from lsmlab.sim.commands.many import interrupted
 from lsmlab.sim.configuration.trust import allow_packages
 from lsmlab.sim.decisions.subject import Subject, read_subject
 from lsmlab.sim.exploration.budget import keep_budget
@@ -21,6 +21,7 @@ from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.index import INDEX
+from lsmlab.sim.runs.stopping import INTERRUPTED
 
 
 def sweep(argv: list[str]) -> int:

@@ -6,7 +6,10 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
+
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C or SIGTERM."""
 
 
 @contextmanager

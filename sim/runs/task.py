@@ -12,6 +12,7 @@ from typing import Any
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.key import canonical, code_digest
+from lsmlab.sim.runs.loading import load_simulation
 from lsmlab.sim.runs.store import RunStore
 
 
@@ -78,6 +79,8 @@ def simulate_task(task: Task, progress: Progress | None = None) -> float:
     Raises InputError for a configuration that cannot be simulated, OSError if the store cannot be written.
     """
     from lsmlab.sim.configuration.trust import trusted_packages
+
+    load_simulation()
     from lsmlab.sim.simulation import run
 
     began = time.perf_counter()
