@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.options_writer import edited_options, new_options
 from lsmlab.models.options.values import read_value
 from lsmlab.models.version import Version
+from lsmlab.reports.advice_page import finish_advice
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.decisions.advice import Trialled, pairs, ranked
@@ -67,6 +69,15 @@ def test_an_advice_helps_within_its_limits(advice: dict[str, Any]) -> None:
     assert any("memtables and block cache of" in reason for reason in advice["refused"].values()) or all(
         entry["memory_bytes"] <= 40 * 2**20 for entry in advice["tried"]
     )
+
+
+def test_the_page_of_an_advice(advice: dict[str, Any]) -> None:
+    """The page names the best changes, the OPTIONS file and everything that was tried."""
+    page = finish_advice(advice["folder"]).read_text()
+
+    assert advice["best"][0]["name"] in page
+    assert "First advice as an OPTIONS file" in page
+    assert all(html.escape(entry["name"]) in page for entry in advice["tried"])
 
 
 def test_the_advice_is_an_options_file(advice: dict[str, Any]) -> None:

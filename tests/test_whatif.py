@@ -171,3 +171,17 @@ def test_bad_input_is_one_line(imported: Path, tmp_path: Path, capsys: pytest.Ca
     for arguments in (["none"], [str(imported), "device=sataa"], [str(imported), "engine.options.write_buffer_size=-1"]):
         assert 2 == main(["whatif", *arguments, "--out", str(tmp_path), "--replications", "1"])
         assert 1 == len([x for x in capsys.readouterr().err.splitlines() if x.startswith("lsmlab: ") and " runs" not in x])
+
+
+def test_the_page_of_an_answer(imported: Path, tmp_path: Path) -> None:
+    """The page tells the differences, the check against the LOG, and links to the pages of the runs."""
+    out = ["--out", str(tmp_path), "--replications", "2", "--set", "host.cores=2"]
+    assert 0 == whatif([str(imported), "device.write_bandwidth=100MB/s", *out])
+    page = (tmp_path / "report.html").read_text()
+
+    assert "device.write_bandwidth=100MB/s: throughput -" in page
+    assert "Is the present state reproduced?" in page
+    assert '"id":"change-ops_per_s"' in page
+    assert '"LOG"' in page
+    assert (tmp_path / "present_state" / "report.html").is_file()
+    assert 'href="present_state/report.html"' in page

@@ -14,7 +14,7 @@ from lsmlab.sim.decisions.metrics import Metric, value_of
 CHECKED: Final = (
     Metric("ops_per_s", "throughput", "{:,.0f} ops/s".format, higher_is_better=True),
     Metric("write_amplification", "write amp", "{:.2f}".format),
-    Metric("stall_fraction", "stalled", "{:.1%}".format, share=True),
+    Metric("stall_fraction", "stalled time", "{:.1%}".format, share=True),
     Metric("flush_count", "flushes", "{:,.0f}".format),
     Metric("compaction_count", "compactions", "{:,.0f}".format),
 )

@@ -72,7 +72,7 @@ def change_text(found: Mapping[str, Any], key: str) -> str:
         return f"{'+' if value >= 0 else '-'}{metric.form(abs(value))}"
     if value >= 1.0:
         return f"x{1 + value:,.3g}"
-    return f"{value:+.1%}" if value > -0.995 else f"/{1 / (1 + value):,.3g}" if value > -1.0 else "-100 %"
+    return f"{value:+.1%}"
 
 
 def _wrapped(head: str, text: str) -> list[str]:

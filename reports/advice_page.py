@@ -1,0 +1,105 @@
+"""Page of an advice: what would help, by how much, and everything that was tried."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.units import format_bytes
+from lsmlab.reports.decision_parts import differences_table, read_json
+from lsmlab.reports.figures.changes import change_figure
+from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.run_data import PAGE
+from lsmlab.sim.decisions.advise import FILE
+from lsmlab.sim.decisions.goals import GOALS
+from lsmlab.sim.decisions.text import change_text
+
+_TITLES = {"options": "Options", "machine": "Hardware and limits", "policies": "Other policies"}
+
+
+def finish_advice(directory: Path) -> Path:
+    """Write DIR/report.html of an advice; return its path."""
+    return write_page(directory / PAGE, advice_page(read_json(directory / FILE)))
+
+
+def advice_page(advice: Mapping[str, Any]) -> str:
+    """Return the whole HTML page of an advice."""
+    goal = GOALS[advice["goal"]]
+    rows = [(e["name"], d) for e in advice["best"] for d in e["differences"] if d["metric"] == goal.name]
+    figures = [change_figure(goal, rows)] if rows else []
+    body = (
+        f"{paragraphs(_story(advice))}{''.join(section(f) for f in figures)}{_options(advice)}{_best(advice)}{_tried(advice)}"
+    )
+    better = "higher" if goal.higher_is_better else "lower"
+    subtitle = f"Goal: {better} {goal.label}; {advice['limits']}; {len(advice['seeds'])} seeds, 90 % intervals"
+    footer = f"lsmlab advise {advice['subject']}, seeds {', '.join(map(str, advice['seeds']))}. This file needs no network."
+    return assemble(f"What would help: {Path(str(advice['subject'])).name}", subtitle, body, figures, footer)
+
+
+def _story(advice: Mapping[str, Any]) -> list[str]:
+    goal = GOALS[advice["goal"]]
+    value = advice["present"]["values"].get(goal.name)
+    sentences = [f"Now, {goal.label} is {goal.form(value)}."] if value is not None else []
+    if advice.get("bottleneck"):
+        sentences.append(str(advice["bottleneck"]))
+    for kind, title in _TITLES.items():
+        entry = next((e for e in advice["best"] if e["kind"] == kind), None)
+        if entry is None:
+            sentences.append(f"{title}: none of those tried helps within the limits.")
+            continue
+        found = next(d for d in entry["differences"] if d["metric"] == goal.name)
+        between = f" ({change_text(found, 'low')} to {change_text(found, 'high')})" if found["low"] is not None else ""
+        sure = "" if found["certain"] else ", within the error"
+        sentences.append(f"{title}: {entry['name']} changes {goal.label} by {change_text(found, 'change')}{between}{sure}.")
+    return sentences
+
+
+def _options(advice: Mapping[str, Any]) -> str:
+    options = advice["options"]
+    if not options:
+        return ""
+    rows = "".join(
+        f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(before))}</td><td>{html.escape(str(after))}</td></tr>"
+        for name, before, after in options["changes"]
+    )
+    code = "".join(f"<li>{html.escape(name)}: {html.escape(place)}</li>" for name, place in options["in_code"].items())
+    return (
+        f"<section id='options'><h2>First advice as an OPTIONS file</h2><p class='caption'>{html.escape(options['file'])} "
+        "contains the options below and all others of the store.</p><div class='scroll'><table><thead><tr><th>option</th>"
+        f"<th>now</th><th>advice</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"{f'<p>To set in code:</p><ul>{code}</ul>' if code else ''}</section>"
+    )
+
+
+def _best(advice: Mapping[str, Any]) -> str:
+    parts = [
+        f"<h3>{html.escape(entry['name'])}</h3><p class='caption'>{html.escape(entry['why'])}; memtables and block cache: "
+        f"{format_bytes(entry['memory_bytes'])}</p>{differences_table(entry['differences'])}"
+        for entry in advice["best"]
+    ]
+    return f"<section id='best'><h2>The best changes in detail</h2>{''.join(parts)}</section>" if parts else ""
+
+
+def _tried(advice: Mapping[str, Any]) -> str:
+    goal = GOALS[advice["goal"]]
+    rows = "".join(_row(entry, goal.name) for entry in advice["tried"])
+    rows += "".join(
+        f"<tr><th>{html.escape(name)}</th><td class='number'>-</td><td>{html.escape(reason)}</td></tr>"
+        for name, reason in advice["refused"].items()
+    )
+    return (
+        f"<section id='tried'><h2>Everything that was tried</h2><p class='caption'>Change of {html.escape(goal.label)} with two "
+        "seeds.</p><div class='scroll'><table><thead><tr><th>change</th><th class='number'>effect</th><th></th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _row(entry: Mapping[str, Any], goal: str) -> str:
+    differences: Sequence[Mapping[str, Any]] = entry["differences"]
+    found = next((d for d in differences if d["metric"] == goal), None)
+    effect = "-" if found is None else "none" if found["tie"] else change_text(found, "change")
+    note = f"breaks the limit on {entry['breaks']}" if entry["breaks"] else entry["why"]
+    cells = f"<td class='number'>{html.escape(effect)}</td><td>{html.escape(note)}</td>"
+    return f"<tr><th>{html.escape(entry['name'])}</th>{cells}</tr>"
