@@ -67,7 +67,7 @@ def _dots(metric: Metric, part: Sequence[tuple[str, Mapping[str, Any]]], *, cert
 def _label(name: str) -> str:
     """Return a name for the axis: without the prefix of options, in lines of at most `_LABEL` characters."""
     short = name.replace("engine.options.", "")
-    return "<br>".join(html.escape(text) for text in textwrap.wrap(short, _LABEL, break_on_hyphens=False))
+    return "<br>".join(html.escape(text) for text in textwrap.wrap(short, _LABEL, break_on_hyphens=False, break_long_words=False))
 
 
 def _bounded(change: float) -> float:
