@@ -34,6 +34,8 @@ class DeviceStation:
         self._writers = OrderedQueue() if in_order else SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
+        self._planned = True
+        """Whether rates and alarm are those of the present load."""
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
         self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
         self._trimmed_bytes = 0.0
@@ -48,7 +50,7 @@ class DeviceStation:
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
         """Bytes read, bytes written, reads and writes during `_owed_s` that are not in the device's state yet."""
-        self.grant = self._allocate()
+        self._grant = self._allocate()
         self.read_bytes = 0.0
         self.write_bytes = 0.0
         self.busy_s = 0.0
@@ -83,6 +85,12 @@ class DeviceStation:
         self._sync()
         self._flushing += change
         self._replan()
+
+    @property
+    def grant(self) -> Grant:
+        """Rates of the present load."""
+        self._plan_if_needed()
+        return self._grant
 
     @property
     def discards_per_file(self) -> float:
@@ -137,7 +145,7 @@ class DeviceStation:
         if elapsed_s <= 0.0:
             return
         self._last_s = now_s
-        grant, owed = self.grant, self._owed
+        grant, owed = self._grant, self._owed
         iops, client_bytes, _, client_write = self._clients
         read_bytes, write_bytes = self._readers.advance(elapsed_s), self._writers.advance(elapsed_s)
         requests = read_bytes / self._shape[0]
@@ -171,15 +179,37 @@ class DeviceStation:
         self._owed = [0.0, 0.0, 0.0, 0.0]
 
     def _wake(self) -> None:
+        """Release complete transfers; plan only after the job of the last one has resumed: it may change the load again."""
         self._sync()
-        self._replan()
+        last = self._release()
+        if last is None or last.callbacks is None or self.changed:  # observers see the grant before the job resumes
+            self._plan()
+        else:
+            self._planned = False
+            last.callbacks.append(lambda _: self._plan_if_needed())
 
     def _replan(self) -> None:
+        """Plan after a change of the load, unless `_wake` has put off the plan of this moment."""
+        if self._planned:
+            self._release()
+            self._plan()
+
+    def _plan_if_needed(self) -> None:
+        if not self._planned:
+            self._release()
+            self._plan()
+
+    def _release(self) -> simpy.Event | None:
+        """Release complete transfers; return the event of the last one."""
+        last_read = self._readers.release()
+        return self._writers.release() or last_read
+
+    def _plan(self) -> None:
+        """Get the rates of the present load, and set the alarm to the next departure or change of the rates."""
+        self._planned = True
         readers, writers = self._readers, self._writers
-        readers.release()
-        writers.release()
-        before, grant = self.grant, self._allocate()
-        self.grant = grant
+        before, grant = self._grant, self._allocate()
+        self._grant = grant
         readers.rate = grant.read_bytes_per_s
         writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
         valid_s = math.inf if self._flushing and not len(readers) else grant.valid_for_s

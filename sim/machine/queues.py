@@ -51,18 +51,17 @@ class SharedQueue:
         self.clock += step
         return step * len(self._heap)
 
-    def release(self) -> None:
-        """Trigger the events of complete customers. An empty queue resets its clock, which keeps it precise."""
+    def release(self) -> simpy.Event | None:
+        """Trigger the events of complete customers; return the last one. An empty queue resets its clock: so it stays precise."""
         heap = self._heap
+        last = None
         if heap:
             limit = self.clock + self.rate * TICK_S + 1e-12
-            while heap[0][0] <= limit:
-                heapq.heappop(heap)[2].succeed()
-                if not heap:
-                    break
-            else:
-                return
-        self.clock = 0.0
+            while heap and heap[0][0] <= limit:
+                last = heapq.heappop(heap)[2].succeed()
+        if not heap:
+            self.clock = 0.0
+        return last
 
     def next_departure_s(self) -> float:
         """Seconds until the next customer leaves at the present rate; infinity if none does."""
