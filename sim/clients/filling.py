@@ -37,24 +37,22 @@ class Filling:
         self._began = [0.0] * len(self._entries)
         self._full_at = [(self._width(number), number) for number in range(len(self._entries))]
         heapq.heapify(self._full_at)
+        self.entries = self.slowest_entries = 0.0
+        """Mean number of writes that fill a memtable, weighted by the write shares of the first database's families; and
+        writes to this database until its slowest memtable is full (column families without writes do not count)."""
+        self._measure()
 
     @property
     def next_at(self) -> float:
         """Number of writes after which the next memtable is full."""
         return self._full_at[0][0]
 
-    @property
-    def entries(self) -> float:
-        """Mean number of writes that fill a memtable, weighted by the write shares of the first database's families."""
+    def _measure(self) -> None:
+        """Compute `entries` and `slowest_entries`, at the start and after each change of a memtable's size."""
         families = len(self._entries) // self._databases
-        return float_sum(share * full for share, full in zip(self._shares[:families], self._entries, strict=False))
-
-    @property
-    def slowest_entries(self) -> float:
-        """Writes to the first database until its slowest memtable is full; column families without writes do not count."""
-        families = len(self._entries) // self._databases
-        pairs = zip(self._shares[:families], self._entries, strict=False)
-        return max(full / share for share, full in pairs if share > 0.0)
+        pairs = list(zip(self._shares[:families], self._entries, strict=False))
+        self.entries = float_sum(share * full for share, full in pairs)
+        self.slowest_entries = max((full / share for share, full in pairs if share > 0.0), default=math.inf)
 
     def switch_full(self, written: float) -> Iterator[tuple[int, float]]:
         """Switch every memtable that is full after `written` writes; yield (family number, entries) of each."""
@@ -99,6 +97,7 @@ class Filling:
         if entries == self._entries[number]:
             return
         self._entries[number] = self._holds[number] = entries
+        self._measure()
         began = self._began[number]
         at = began + self._width(number)
         if at < written:
