@@ -225,13 +225,16 @@ class Throttled:
 
 def _limited(load: Load, read: Direction | None, write: Direction | None) -> Load:
     """Return the load under the limits of both directions."""
+    iops, read_limit = load.client_read_iops, load.read_limit_bytes_per_s
+    logged, write_limit = load.client_write_bytes_per_s, load.write_limit_bytes_per_s
     if read is not None:
-        iops = load.client_read_iops * read.client_limit
-        load = load._replace(client_read_iops=iops, read_limit_bytes_per_s=read.limit)
+        iops, read_limit = iops * read.client_limit, read.limit
     if write is not None:
-        logged = load.client_write_bytes_per_s * write.client_limit
-        load = load._replace(client_write_bytes_per_s=logged, write_limit_bytes_per_s=write.limit)
-    return load
+        logged, write_limit = logged * write.client_limit, write.limit
+    return Load(
+        load.readers, load.writers, load.read_request_bytes, load.write_request_bytes, load.queue_depth,
+        iops, load.client_read_bytes, load.client_read_depth, logged, read_limit, write_limit,
+    )  # fmt: skip
 
 
 def _answer(

@@ -69,9 +69,9 @@ def with_file_ends(steps: Sequence[Step], sizes: Sequence[float]) -> list[Step]:
     """Return the same steps with `ends_file` set where output files of these `sizes` in bytes end."""
     marked = list(steps)
     ends, written = np.cumsum(sizes), np.cumsum([step.write_bytes for step in steps])
-    places = np.minimum(np.searchsorted(written, ends * (1.0 - _ROUNDING)), len(marked) - 1)
-    for place in sorted(set(places.tolist())):
-        marked[place] = marked[place]._replace(ends_file=True)
+    for place in written.searchsorted(ends * (1.0 - _ROUNDING)).tolist():
+        last = min(place, len(marked) - 1)
+        marked[last] = marked[last]._replace(ends_file=True)
     return marked
 
 
@@ -124,10 +124,10 @@ def compaction_steps(
     starts = np.floor(positions / grain).astype(np.int64)
     order = np.argsort(starts, kind="stable")
     starts, portions = starts[order], portions[order]
-    first = np.flatnonzero(np.r_[True, starts[1:] != starts[:-1]])
+    first = np.concatenate(([0], np.flatnonzero(starts[1:] != starts[:-1]) + 1))
     reads = np.add.reduceat(portions, first)
-    begins = np.minimum(1.0, starts[first] * grain)
-    shares = np.diff(np.r_[begins, 1.0])
+    begins = np.append(np.minimum(1.0, starts[first] * grain), 1.0)
+    shares = begins[1:] - begins[:-1]
     steps: list[Step] = []
     for read, share in zip(reads.tolist(), shares.tolist(), strict=True):
         count = max(1, math.ceil(share * write_bytes / piece_bytes))
