@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs import key as keys
@@ -241,6 +242,51 @@ def test_joblib_runs_the_same() -> None:
     own, joblib = (json.loads(Path(name, "runs.json").read_text()) for name in ("own", "joblib"))
 
     assert own == joblib
+
+
+@pytest.mark.parametrize(
+    ("choice", "package"),
+    [
+        ("hydra/launcher=ray_cluster", "hydra-ray-launcher"), ("hydra/launcher=slurm", "hydra-submitit-launcher"),
+        ("hydra/sweeper=ax", "hydra-ax-sweeper"), ("hydra/launcher=nonsense", "known: basic"),
+    ],
+)  # fmt: skip
+def test_a_missing_launcher_names_its_package(capsys: pytest.CaptureFixture[str], choice: str, package: str) -> None:
+    """A launcher or sweeper that is not installed ends the command with one line, which says what to install."""
+    assert 2 == main(["run", "-m", choice, "device=nvme,sata", *QUICK])
+    err = capsys.readouterr().err
+
+    assert package in err
+    assert 1 == len(err.splitlines())
+
+
+def test_a_sweeper_gets_the_objectives() -> None:
+    """Objectives are numbers of the summary by their keys; a failed run and an unknown key raise InputError."""
+    from lsmlab.sim.commands.launched import objective_values
+
+    store, task = stored()
+    folder = store.root / task.key
+    summary = json.loads((folder / "summary.json").read_text())
+
+    assert [summary["ops_per_s"], summary["device"]["utilisation"]] == objective_values(
+        folder, ["ops_per_s", "device.utilisation"]
+    )
+    with pytest.raises(InputError, match="ops_per_second: no such number"):
+        objective_values(folder, ["ops_per_second"])
+    Path("failed").mkdir()
+    Path("failed/error.txt").write_text("host.cores: -1 is out of range\n")
+    with pytest.raises(InputError, match="out of range"):
+        objective_values(Path("failed"), ["ops_per_s"])
+
+
+def test_optuna_searches_for_the_best() -> None:
+    """Hydra's Optuna sweeper gets the objective of each run and writes the best value."""
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
+    sweeper = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "hydra.sweeper.direction=maximize"]
+    assert 0 == main(["run", "-m", *sweeper, "engine.options.max_background_jobs=range(2,9)", *QUICK, "--json", "--out", "o"])
+    found = {run["summary"]["ops_per_s"] for run in json.loads(Path("o/runs.json").read_text())["runs"]}
+
+    assert f"best_value: {max(found)}" in Path("o/optimization_results.yaml").read_text()
 
 
 def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,8 @@ class Arguments:
     allow_packages: list[str] = field(default_factory=list)
     trust: bool = False
     """Let configurations of others set everything, Hydra's own settings included."""
+    objectives: list[str] = field(default_factory=list)
+    """Keys of summary.json that Hydra's sweeper optimizes (`run -m` only)."""
     variants: str | None = None
     """Path of a file of variants, or its name in configs/comparison (`compare` only)."""
 
@@ -72,6 +74,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         config_dirs=parsed.config_dir or [],
         allow_packages=parsed.allow_package or [],
         trust=parsed.trust,
+        objectives=parsed.objective or [],
         variants=parsed.variants,
     )
 
@@ -96,6 +99,7 @@ def _parser() -> LineParser:
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("-cd", "--config-dir", type=Path, action="append", metavar="DIR")
     parser.add_argument("--variants", metavar="NAME")
+    parser.add_argument("--objective", action="append", metavar="KEY")
     parser.add_argument("--allow-package", action="append", metavar="NAME")
     parser.add_argument("--trust", action="store_true")
     return parser

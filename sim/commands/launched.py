@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace as changed
@@ -14,8 +15,10 @@ from lsmlab.sim.configuration.combinations import without_quotes
 from lsmlab.sim.configuration.old_names import new_name, rename_keys, rename_targets
 from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.configuration.parameters import apply_parameters
+from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.index import IndexedRun, read_runs
 from lsmlab.sim.runs.key import run_key
+from lsmlab.sim.runs.rows import numbers
 from lsmlab.sim.runs.store import ABOUT, ERROR, copy_run, default_store
 from lsmlab.sim.runs.task import Task, attempt, reason_of
 from lsmlab.sim.runs.typed import parameters
@@ -68,6 +71,21 @@ def _fail(launched: LaunchedRun, reason: str) -> None:
     for name in (ABOUT, "summary.json"):  # results of an earlier sweep in this directory
         (launched.directory / name).unlink(missing_ok=True)
     (launched.directory / ERROR).write_text(f"{reason}\n", encoding="utf-8")
+
+
+def objective_values(directory: Path, names: Sequence[str]) -> list[float]:
+    """Return values of summary.json by their keys, with dots for nested keys.
+
+    Raises InputError for a failed run, and for a key that is no number of the summary.
+    """
+    if (directory / ERROR).exists():
+        raise InputError((directory / ERROR).read_text(encoding="utf-8").strip())
+    known = {key: value for key, value in numbers(read_summary(directory)) if isinstance(value, int | float)}
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        near = difflib.get_close_matches(unknown, known, n=3)
+        raise InputError(f"--objective {unknown}: no such number in summary.json; near: {', '.join(near) or 'none'}")
+    return [float(known[name]) for name in names]
 
 
 def sweep_results(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:

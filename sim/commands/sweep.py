@@ -21,18 +21,26 @@ _WIDTH: Final = 120
 """Line width of --help, in characters."""
 _FRESH_ENV: Final = "LSMLAB_FRESH"
 """Environment variable that passes --fresh to the processes of a launcher."""
+_OBJECTIVES_ENV: Final = "LSMLAB_OBJECTIVES"
+"""Environment variable that passes --objective to them."""
+OBJECTIVES: Final = ("ops_per_s",)
+"""Values that a sweeper optimizes unless the user names others."""
 
 
-def through_hydra(overrides: Sequence[str], flags: Sequence[str], *, fresh: bool = False) -> int:
+def through_hydra(
+    overrides: Sequence[str], flags: Sequence[str], *, fresh: bool = False, objectives: Sequence[str] = OBJECTIVES
+) -> int:
     """Run a command line through Hydra and return the exit code. `overrides` have passed `compose.prepare`.
 
-    Raises Hydra's errors unchanged; the dispatcher turns them into messages.
+    `objectives`: keys of summary.json whose values a sweeper such as Optuna's optimizes. Raises Hydra's errors unchanged;
+    the dispatcher turns them into messages.
     """
     from hydra import main
     from hydra.core.global_hydra import GlobalHydra
 
     if fresh:
         os.environ[_FRESH_ENV] = "1"
+    os.environ[_OBJECTIVES_ENV] = ",".join(objectives)
     previous = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
@@ -43,6 +51,7 @@ def through_hydra(overrides: Sequence[str], flags: Sequence[str], *, fresh: bool
     finally:
         GlobalHydra.instance().hydra = previous
         os.environ.pop(_FRESH_ENV, None)
+        os.environ.pop(_OBJECTIVES_ENV, None)
     return 0
 
 
@@ -83,23 +92,31 @@ def _as_command_line(arguments: list[str]) -> Iterator[None]:
             os.environ["HYDRA_FULL_ERROR"] = full
 
 
-def task(config: DictConfig) -> None:
+def task(config: DictConfig) -> float | list[float] | None:
     """Put the results of one run of a sweep into Hydra's output directory, from the run store if it has them.
 
-    Bad input is written to error.txt there, and the other runs continue; `Index` reports it at the end of the sweep.
+    Returns the objectives, for a sweeper that optimizes them. Bad input is written to error.txt in the directory, and the
+    other runs continue; `Index` reports it at the end of the sweep. A sweeper that optimizes gets the error instead, and
+    decides by its max_failure_rate.
     """
     from hydra.core.hydra_config import HydraConfig
-    from lsmlab.sim.commands.launched import LaunchedRun, run_launched
+    from lsmlab.sim.commands.launched import LaunchedRun, objective_values, run_launched
     from lsmlab.sim.configuration.bases import chosen_device
     from omegaconf import OmegaConf
 
     hydra = HydraConfig.get()
     device, folders = chosen_device(hydra)
     plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
+    directory = Path(hydra.runtime.output_dir)
     run_launched(
-        LaunchedRun(Path(hydra.runtime.output_dir), plain, list(hydra.overrides.task), device, folders),
+        LaunchedRun(directory, plain, list(hydra.overrides.task), device, folders),
         fresh=bool(os.environ.get(_FRESH_ENV)),
     )
+    if str(hydra.sweeper._target_).endswith(".BasicSweeper"):
+        return None
+    names = os.environ.get(_OBJECTIVES_ENV, "").split(",")
+    values = objective_values(directory, [name for name in names if name] or OBJECTIVES)
+    return values[0] if len(values) == 1 else values
 
 
 class Index(Callback):

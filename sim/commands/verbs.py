@@ -95,7 +95,7 @@ def _replicate(arguments: Arguments, composition: Composition, count: int) -> in
 
 def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
     from lsmlab.sim.commands.multirun import is_plain_grid, run_grid
-    from lsmlab.sim.commands.sweep import sweep_overrides, through_hydra
+    from lsmlab.sim.commands.sweep import OBJECTIVES, sweep_overrides, through_hydra
 
     if arguments.replications is not None and arguments.multirun:
         raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
@@ -114,7 +114,9 @@ def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
         compose.check_hydra(overrides)
     prepared = with_search_path(prepare([*overrides, *own_overrides]), arguments.config_dirs)
     try:
-        return through_hydra(prepared, arguments.hydra_flags, fresh=arguments.fresh)
+        return through_hydra(
+            prepared, arguments.hydra_flags, fresh=arguments.fresh, objectives=arguments.objectives or OBJECTIVES
+        )
     except KeyboardInterrupt:
         finished = sum(1 for _ in root.glob("*/summary.json")) if root is not None else 0
         location = f"{finished} runs are finished in {display_path(root)}; " if root is not None else ""

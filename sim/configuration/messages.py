@@ -9,8 +9,16 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 
-_COMPOSITION: Final = ("hydra", "omegaconf", "yaml", "antlr4")
-"""Packages that compose a configuration: their errors are about the user's input."""
+_COMPOSITION: Final = ("hydra", "omegaconf", "yaml", "antlr4", "hydra_plugins", "optuna")
+"""Packages that compose a configuration or start runs: their errors are about the user's input."""
+_PACKAGES: Final = {
+    **dict.fromkeys(("hydra/launcher=ray", "hydra/launcher=ray_aws"), "hydra-ray-launcher"),
+    **dict.fromkeys(("hydra/launcher=submitit_local", "hydra/launcher=submitit_slurm"), "hydra-submitit-launcher"),
+    "hydra/launcher=joblib": "hydra-joblib-launcher", "hydra/launcher=rq": "hydra-rq-launcher",
+    "hydra/sweeper=optuna": "hydra-optuna-sweeper", "hydra/sweeper=ax": "hydra-ax-sweeper",
+    "hydra/sweeper=nevergrad": "hydra-nevergrad-sweeper",
+}  # fmt: skip
+"""Packages that contain Hydra's launchers and sweepers."""
 _LENGTH: Final = 400
 """Largest length of a message in characters."""
 
@@ -62,6 +70,8 @@ def _missing(name: str, options: Iterable[str]) -> str:
     group, _, entry = name.rpartition("/")
     known = sorted(o for o in options if not o.startswith("_"))
     place = f"{group}={entry}" if group else name
+    if package := _PACKAGES.get(place):
+        return f"{place}: its package is not installed; install it with: pip install {package}"
     near = difflib.get_close_matches(entry, known, n=1)
     if near:
         return f"{place}: no such entry; did you mean {group}={near[0]}?"
