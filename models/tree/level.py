@@ -22,19 +22,17 @@ class Level:
     Without snapshots two files of a level never share a user key, so RocksDB's "clean cut" of a range is the range
     itself and needs no code here.
 
-    The arrays `lo`, `hi`, `size`, `compensated` and `links` are views of length `len(level)` into growing buffers. Do
-    not write to them or keep them across a change of the level; set busy marks through `mark` only. Searches for one key
-    use lists of the bounds instead: a bisection of a list takes a tenth of the time of a search in an array.
+    The arrays `lo` and `hi` are views of length `len(level)` into growing buffers. Do not write to them or keep them
+    across a change of the level; set busy marks through `mark` only. Searches for one key use lists of the bounds
+    instead: a bisection of a list takes a tenth of the time of a search in an array.
     """
 
     __slots__ = (
         "_changes",
-        "_comp",
         "_hi",
         "_links",
         "_lo",
         "_n",
-        "_size",
         "busy",
         "compensated_bytes",
         "files",
@@ -61,9 +59,8 @@ class Level:
         capacity = 16
         self._lo: IntArray = np.empty(capacity, dtype=np.int64)
         self._hi: IntArray = np.empty(capacity, dtype=np.int64)
-        self._size: IntArray = np.empty(capacity, dtype=np.int64)
-        self._comp: IntArray = np.empty(capacity, dtype=np.int64)
-        self._links: IntArray = np.empty(capacity, dtype=np.int64)
+        self._links: IntArray | None = None
+        """Number of slices per file; None until the first update."""
         self.size_bytes = 0
         """Bytes of all files, those being compacted included."""
         self.compensated_bytes = 0
@@ -92,17 +89,24 @@ class Level:
 
     @property
     def size(self) -> IntArray:
-        """File sizes in bytes. Shape (n,)."""
-        return self._size[: self._n]
+        """File sizes in bytes, collected from the files at each call. Shape (n,)."""
+        return self.sizes(0, self._n)
+
+    def sizes(self, i: int, j: int) -> IntArray:
+        """Sizes of the files [i, j) in bytes. Shape (j - i,)."""
+        return np.array([f.size_bytes for f in self.files[i:j]], dtype=np.int64)
 
     @property
     def compensated(self) -> IntArray:
-        """Compensated file sizes in bytes (behaviour/leveled-compaction.md, Compensated size). Shape (n,)."""
-        return self._comp[: self._n]
+        """Compensated file sizes in bytes (behaviour/leveled-compaction.md, Compensated size), as `size`."""
+        return np.array([f.compensated_bytes for f in self.files], dtype=np.int64)
 
     @property
     def links(self) -> IntArray:
         """Number of slices that the next compaction of each file merges into it. Shape (n,)."""
+        if self._links is None:
+            self.update_links(0, self._n)
+        assert self._links is not None
         return self._links[: self._n]
 
     def overlapping(self, lo: int, hi: int) -> tuple[int, int]:
@@ -155,6 +159,9 @@ class Level:
 
     def update_links(self, i: int, j: int) -> None:
         """Update `links` after the files [i, j) have received slices."""
+        if self._links is None:
+            self._links = np.zeros(len(self._lo), dtype=np.int64)
+            i, j = 0, self._n
         self._links[i:j] = [len(f.slices) for f in self.files[i:j]]
 
     def index(self, file: SortedFile) -> int:
@@ -207,39 +214,40 @@ class Level:
             start = end
 
     def splice(self, i: int, j: int, new: Sequence[SortedFile]) -> None:
-        """Replace the files [i, j) by `new` in place: a memory move instead of a rebuild of the arrays."""
-        old_n, delta = self._n, len(new) - (j - i)
-        n = old_n + delta
-        for file in self.files[i:j]:
-            self.size_bytes -= file.size_bytes
-            self.compensated_bytes -= file.compensated_bytes
+        """Replace the files [i, j) by `new` in place: a memory move instead of a rebuild of lists and arrays."""
+        old = self.files[i:j]
+        if not old and not new:
+            return
+        self._count(old, new)
+        lows, highs = [f.lo for f in new], [f.hi for f in new]
+        self._changes.append((min(self.lows[i:j] + lows), max(self.highs[i:j] + highs)))
+        self.stamp += 1
+        self.files[i:j], self.lows[i:j], self.highs[i:j] = new, lows, highs
+        self._move(j, len(new) - len(old))
+        lo, hi, links = self._lo, self._hi, self._links
+        for k, file in enumerate(new, i):
+            lo[k], hi[k] = file.lo, file.hi
+            if links is not None:
+                links[k] = len(file.slices)
+
+    def _count(self, old: Sequence[SortedFile], new: Sequence[SortedFile]) -> None:
+        """Update the sums and the set of busy files for `old` files that leave and `new` files that come."""
+        size, compensated, free = self.size_bytes, self.compensated_bytes, self.free_compensated_bytes
+        for file in old:
+            size -= file.size_bytes
+            compensated -= file.compensated_bytes
             if file.busy:
                 self.busy.remove(file)
             else:
-                self.free_compensated_bytes -= file.compensated_bytes
-        if n > len(self._lo):
-            self._grow(n)
-        lo, hi, size, comp, links = self._lo, self._hi, self._size, self._comp, self._links
-        if delta and j < old_n:
-            for array in (lo, hi, size, comp, links):
-                array[j + delta : n] = array[j:old_n]
-        for k, file in enumerate(new, i):
-            lo[k], hi[k], size[k], comp[k] = file.lo, file.hi, file.size_bytes, file.compensated_bytes
-            links[k] = len(file.slices)
-            self.size_bytes += file.size_bytes
-            self.compensated_bytes += file.compensated_bytes
+                free -= file.compensated_bytes
+        for file in new:
+            size += file.size_bytes
+            compensated += file.compensated_bytes
             if file.busy:
                 self.busy.add(file)
             else:
-                self.free_compensated_bytes += file.compensated_bytes
-        touched = [*self.files[i:j], *new]
-        if touched:
-            self._changes.append((min(f.lo for f in touched), max(f.hi for f in touched)))
-            self.stamp += 1
-        self.files[i:j] = new
-        self.lows[i:j] = [f.lo for f in new]
-        self.highs[i:j] = [f.hi for f in new]
-        self._n = n
+                free += file.compensated_bytes
+        self.size_bytes, self.compensated_bytes, self.free_compensated_bytes = size, compensated, free
 
     def changes_since(self, stamp: int) -> list[tuple[int, int]] | None:
         """Key ranges (both inclusive) in which files have changed since `stamp`; None if they are too many to remember."""
@@ -259,6 +267,16 @@ class Level:
         assert self.compensated_bytes == sum(f.compensated_bytes for f in self.files)
         assert self.free_compensated_bytes == sum(f.compensated_bytes for f in self.files if not f.busy)
 
+    def _move(self, j: int, delta: int) -> None:
+        """Move the rows of the arrays from `j` on by `delta` places."""
+        n = self._n + delta
+        if n > len(self._lo):
+            self._grow(n)
+        if delta and j < self._n:
+            for array in (self._lo, self._hi) if self._links is None else (self._lo, self._hi, self._links):
+                array[j + delta : n] = array[j : self._n]
+        self._n = n
+
     def _grow(self, n: int) -> None:
         capacity = max(n, 2 * len(self._lo))
 
@@ -267,5 +285,5 @@ class Level:
             new[: self._n] = old[: self._n]
             return new
 
-        self._lo, self._hi, self._size = wider(self._lo), wider(self._hi), wider(self._size)
-        self._comp, self._links = wider(self._comp), wider(self._links)
+        self._lo, self._hi = wider(self._lo), wider(self._hi)
+        self._links = None if self._links is None else wider(self._links)

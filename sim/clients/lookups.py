@@ -81,7 +81,7 @@ def scan_runs(tree: Tree) -> list[Runs]:
     """Sorted runs that a scan merges: L0 files, runs of deeper levels, and the slices of an average file of a run."""
     runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
     found = [Runs(float(f.size_bytes), 1.0, 1.0) for f in tree.l0]
-    found += [Runs(float(np.sum(run.size)), 1.0, float(len(run))) for run in runs]
+    found += [Runs(float(run.size_bytes), 1.0, float(len(run))) for run in runs]
     linked = [(len(run), [s.size_bytes for f in run for s in f.slices]) for run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
     for files, slices in linked:

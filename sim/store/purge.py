@@ -8,9 +8,8 @@ it does, so a flush may delete the inputs of a large compaction (DBImpl::FindObs
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Final, NamedTuple
-
-from lsmlab.models.sums import float_sum
 
 
 class Obsolete(NamedTuple):
@@ -32,7 +31,8 @@ class Purge:
     def __init__(self) -> None:
         self._version = 0
         self._held: dict[int, int] = {}
-        self._waiting: list[tuple[int, Obsolete]] = []
+        self._waiting: deque[tuple[int, Obsolete]] = deque()
+        """Files to delete with the version that no longer contains them, in the order of versions."""
 
     def begin(self, job: int) -> None:
         """Let a job reference the current version."""
@@ -49,8 +49,10 @@ class Purge:
         if not self._waiting:
             return NOTHING
         oldest = min(self._held.values(), default=math.inf)
-        free = [files for version, files in self._waiting if version <= oldest]
-        self._waiting = [entry for entry in self._waiting if entry[0] > oldest]
-        return Obsolete(
-            sum(f.files for f in free), float_sum(f.cached_bytes for f in free), float_sum(f.wal_bytes for f in free)
-        )
+        number, cached_bytes, wal_bytes = NOTHING
+        while self._waiting and self._waiting[0][0] <= oldest:
+            _, files = self._waiting.popleft()
+            number += files.files
+            cached_bytes += files.cached_bytes
+            wal_bytes += files.wal_bytes
+        return Obsolete(number, cached_bytes, wal_bytes)

@@ -56,7 +56,10 @@ def running_job(pick: Work) -> RunningJob:
     output = 0 if isinstance(pick, Drop) else pick.output_level
     for level, group in pick.inputs:
         for file in group:
-            lo, hi = min(lo, file.lo), max(hi, file.hi)
+            if file.lo < lo:
+                lo = file.lo
+            if file.hi > hi:
+                hi = file.hi
             if level != output:
                 incoming += file.size_bytes
     if isinstance(pick, Drop):

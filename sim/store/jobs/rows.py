@@ -17,15 +17,15 @@ def compaction_job_record(
     job: Job, pick: Compaction, work: CompactionWork, shard: int, merged_s: float, end_s: float
 ) -> JobRecord:  # fmt: skip
     """Return the record of a committed compaction."""
-    same = [files for level, files in pick.inputs if level == pick.output_level]
-    same_bytes = sum(f.size_bytes for files in same for f in files) if pick.output_level != pick.start_level else 0
-    same_count = sum(len(files) for files in same) if pick.output_level != pick.start_level else 0
+    same = [
+        f for level, files in pick.inputs if level == pick.output_level != pick.start_level for f in files
+    ]
     return JobRecord(
         job=job.number, kind="compaction", reason=pick.reason, start_level=pick.start_level,
         output_level=pick.output_level, queued_s=job.start_s, start_s=job.start_s, merged_s=merged_s,
-        end_s=end_s, input_files=sum(len(files) for _, files in pick.inputs) - same_count,
-        input_files_output_level=same_count, output_files=len(work.outputs), read_bytes=work.input_bytes,
-        read_bytes_output_level=same_bytes, write_bytes=work.output_bytes, entries_in=work.entries_in,
+        end_s=end_s, input_files=sum([len(files) for _, files in pick.inputs]) - len(same),
+        input_files_output_level=len(same), output_files=len(work.outputs), read_bytes=work.input_bytes,
+        read_bytes_output_level=sum([f.size_bytes for f in same]), write_bytes=work.output_bytes, entries_in=work.entries_in,
         entries_out=work.entries_out, score=pick.score, parent=job.parent, shard=shard, cpu_s=work.cpu_s,
         subcompactions=len(work.parts), halted_s=job.halted_s, pool=job.view.pool.value,
     )  # fmt: skip

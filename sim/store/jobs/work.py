@@ -206,7 +206,7 @@ def _cutter_cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Se
     if grandparents is not None:
         level = tree.levels[grandparents]
         i, j = level.overlapping(lo, hi)
-        glo, ghi, gsize = level.lo[i:j], level.hi[i:j], level.size[i:j]
+        glo, ghi, gsize = level.lo[i:j], level.hi[i:j], level.sizes(i, j)
     target = pick.max_output_bytes or engine.target_file_bytes(tree, pick.output_level)
     return engine.cutter.cuts(
         part,
