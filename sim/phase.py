@@ -14,6 +14,7 @@ from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.workloads.base import fill_together
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.control import start_control
+from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.setup import Setup, set_up
@@ -92,6 +93,9 @@ class Phase:
         self.clients: ClientLoad
         """Clients of the workload; set by `run`."""
         self.reads: FamilyReads | None = None
+        self.usage = UsageLog(self.machine)
+        for database in self.databases:
+            database.stall_changed.add(self.usage.sample)
 
     def _open(self, number: int, rng: np.random.Generator, checks: bool) -> Database:
         setup, engine = self.setup, self.setup.engine
@@ -149,6 +153,7 @@ class Phase:
         self.clients.settle()
         self.machine.device.settle()
         self.machine.cores.settle()
+        self.usage.sample()
         for family in self.families:
             family.close()
 

@@ -59,7 +59,7 @@ def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Se
         phase.preload()
     phase.run(progress)
     phase.settle()
-    result = collect(config, phase.setup, phase.families, phase.clients, phase.reads, phase.env.now, logs)
+    result = collect(config, phase.setup, phase.families, phase.clients, phase.reads, phase.env.now, phase.usage, logs)
     if facts is not None:
         result.summary["prefill"] = facts
     return result

@@ -14,12 +14,13 @@ import pytest
 from goldens import REWRITE
 from lsmlab.models.errors import InputError
 from lsmlab.reports.run_data import load_run
+from lsmlab.sim.machine.waits import JobWaits
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.reading import read_table
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.page import tables_page
-from lsmlab.sim.results.schema.run_tables import EVENTS, JOBS, LATENCY, RUN_TABLES, SERIES, STALLS
+from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, RUN_TABLES, SERIES, STALLS
 from lsmlab.sim.results.schema.summary_keys import SUMMARY_KEYS
 from lsmlab.sim.store.records import JobRecord
 from report_fixture import write_run
@@ -54,8 +55,11 @@ def test_a_run_writes_tables_of_the_schema(table: TableSchema, tmp_path: Path) -
 
 
 def test_a_job_record_has_the_columns_of_the_schema() -> None:
-    """The fields of a job record are the columns of jobs.parquet, in the same order."""
-    assert [f.name for f in fields(JobRecord)] == [c.name for c in JOBS.columns if not c.optional]
+    """The fields of a job record, and of its waits, are the columns of jobs.parquet, in the same order."""
+    own = [f.name for f in fields(JobRecord) if f.name != "waits"]
+
+    assert own == [c.name for c in JOBS.columns if not c.optional]
+    assert [f.name for f in fields(JobWaits)] == [c.name for c in JOB_WAITS]
 
 
 def test_empty_tables_have_their_columns(tmp_path: Path) -> None:
@@ -65,7 +69,7 @@ def test_empty_tables_have_their_columns(tmp_path: Path) -> None:
 
     assert [0, 0] == [len(result.jobs["job"]), len(result.stalls)]
     for table in (JOBS, STALLS):
-        names = [c.name for c in table.columns if not c.optional]
+        names = [c.name for c in table.columns if c in JOB_WAITS or not c.optional]
         assert names == pq.read_schema(tmp_path / f"{table.name}.parquet").names
         assert names == list(getattr(result, f"{table.name}_frame")().columns)
     assert "int64" == result.jobs_frame().dtypes["job"]

@@ -71,6 +71,8 @@ class JobView:
     """Reason of the halt; None while RUNNING."""
     preempted_by: int = -1
     """Job that took the thread."""
+    slot_wait_s: float = 0.0
+    """Time that the request of the job waited in its queue before the job started."""
 
 
 @dataclass(slots=True, eq=False)

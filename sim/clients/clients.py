@@ -228,7 +228,7 @@ class ClientLoad:
         factor = 1.0 if wanted <= allowed else allowed / wanted
         self._waiting_share = 0.0
         for group in self.groups:
-            demand = group.demand_per_s
+            demand = group.demand_rate = group.demand_per_s
             if group.write_share > 0.0:
                 if self._admission.cause is not None and demand > 0.0 and factor < 1.0:
                     self._waiting_share = max(self._waiting_share, 1.0 - factor * demand / group.capacity)
@@ -261,6 +261,6 @@ class ClientLoad:
 
     def _finish(self, group: Group) -> None:
         group.finished = True
-        group.served_rate = 0.0
+        group.served_rate = group.demand_rate = 0.0
         if all(g.finished or g.spec.background for g in self.groups):
             self.finished()

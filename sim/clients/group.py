@@ -63,10 +63,13 @@ class Group:
     """Operations per second that the machine allows without stalls."""
     times: Sequence[Sequence[tuple[float, float]]] = ()
     """For each of `kinds`: planned (share, mean time) of operations that need the device and of those that do not."""
+    demand_rate: float = 0.0
+    """Planned `demand_per_s`."""
     served_rate: float = 0.0
     runnable: float = 0.0
     """Mean number of its threads that want a core."""
     arrived: float = 0.0
+    """Operations that have arrived; closed loop: operations that the group would have done without stalls."""
     served: float = 0.0
     finished: bool = False
     curve: array[float] = field(default_factory=lambda: array("d"))
@@ -127,6 +130,8 @@ class Group:
             self.backlog = max(0.0, self.arrived - self.served)
             if self.backlog <= self.capacity * TICK_S:
                 self.backlog = 0.0
+        else:
+            self.arrived += self.demand_rate * elapsed_s
         if done > 0.0 and self.backlog <= OPS_EPSILON:
             residual_s = None if self.closed else self.residual_s
             self.unstalled.add(done, self.kinds, self.times, utilisation, residual_s)

@@ -23,7 +23,8 @@ class CoreStation:
         self._env = env
         self.cores = cores
         self._core_contention = core_contention
-        self._plenty = most_threads <= cores and core_contention == 0.0
+        self.plenty = most_threads <= cores and core_contention == 0.0
+        """Whether every thread has a core of its own, so that none waits."""
         self._queue = SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
@@ -39,7 +40,7 @@ class CoreStation:
 
     def work(self, cpu_s: float) -> simpy.Event:
         """Compute for `cpu_s` seconds of one core."""
-        if self._plenty:
+        if self.plenty:
             self.busy_s += cpu_s
             return self._env.timeout(cpu_s)
         event = self._env.event()
@@ -50,7 +51,7 @@ class CoreStation:
 
     def set_clients(self, runnable: float) -> None:
         """Set the mean number of client threads that want a core now (any non-negative number)."""
-        if runnable != self._clients and not self._plenty:
+        if runnable != self._clients and not self.plenty:
             self._sync()
             self._clients = runnable
             self._replan()
@@ -59,7 +60,7 @@ class CoreStation:
         """Change the number of threads that copy to a device by `change`: each has a core and runs at the device's rate."""
         self._sync()
         self._copying += change
-        if not self._plenty:
+        if not self.plenty:
             self._replan()
 
     @property
@@ -76,6 +77,16 @@ class CoreStation:
     def busy_probability(self) -> float:
         """Probability that a further thread finds no free core."""
         return busy_probability(self.runnable_threads, self.cores)
+
+    @property
+    def busy_so_far_s(self) -> float:
+        """Core-seconds of background work up to now; unlike `settle`, this changes no counter."""
+        return self.busy_s + self._queue.rate * len(self._queue) * (self._env.now - self._last_s)
+
+    @property
+    def clients(self) -> float:
+        """Mean number of client threads that want a core now."""
+        return self._clients
 
     def settle(self) -> None:
         """Update the counters to the present time."""

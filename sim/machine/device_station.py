@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import simpy
 from lsmlab.models.devices.base import Device, Flow, Grant, Load
+from lsmlab.models.devices.throttled import Throttled
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.observers import Observers
@@ -75,6 +76,22 @@ class DeviceStation:
             self._loads.clear()
             self._replan()
 
+    def alone_s_per_byte(self) -> tuple[float, float]:
+        """Return the time per byte, read and written, of one background stream on the idle device without caps."""
+        device = self.device.device if isinstance(self.device, Throttled) else self.device
+        read_request, write_request, depth = self._shape
+        read = device.allocate(device.initial(), Load(1, 0, read_request, write_request, depth))
+        write = device.allocate(device.initial(), Load(0, 1, read_request, write_request, depth))
+        return 1.0 / read.read_bytes_per_s, 1.0 / write.write_bytes_per_s
+
+    @property
+    def request_bytes(self) -> tuple[float, float]:
+        """Bytes per operation of a background reader and writer, as a cap on operations counts them."""
+        read_bytes, write_bytes, _ = self._shape
+        if not isinstance(self.device, Throttled):
+            return read_bytes, write_bytes
+        return min(read_bytes, self.device.read_io_bytes), min(write_bytes, self.device.io_bytes)
+
     def flush_cache(self) -> Generator[simpy.Event, Any, None]:
         """Flush the device's volatile cache; other writes wait until it ends."""
         self._hold(1)
@@ -120,6 +137,11 @@ class DeviceStation:
         """Bytes that background writers have submitted and the device has not written yet."""
         self._sync()
         return self._writers.outstanding(math.inf)
+
+    @property
+    def busy_so_far_s(self) -> float:
+        """Busy time of the device up to now, in s; unlike `settle`, this changes no counter."""
+        return self.busy_s + self.grant.utilisation * (self._env.now - self._last_s)
 
     @property
     def bursty(self) -> bool:

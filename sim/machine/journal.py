@@ -23,7 +23,9 @@ thread can open a handle, so no file can be created or appended to. Writers of t
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass, field
+from typing import Any
 
 import simpy
 from lsmlab.sim.machine.device_station import DeviceStation
@@ -80,15 +82,18 @@ class Journal:
         """Whether a transaction is locked, so that no file can be created or appended to."""
         return self._lock is not None
 
-    def fsync_written(self, written: simpy.Event) -> Events:
-        """Fsync a file whose last pages were submitted before."""
+    def fsync_written(self, written: simpy.Event) -> Generator[simpy.Event, Any, float]:
+        """Fsync a file whose last pages were submitted before. Return the time that its own pages took, in s."""
+        since_s = self._env.now
         transaction = self.submitted(written)
         yield written
+        own_s = self._env.now - since_s
         yield from self._commit(transaction)
+        return own_s
 
-    def fsync_file(self, size_bytes: float, consumer: int) -> Events:
-        """Fsync a file whose pages are still in the page cache."""
-        left = size_bytes
+    def fsync_file(self, size_bytes: float, consumer: int) -> Generator[simpy.Event, Any, float]:
+        """Fsync a file whose pages are still in the page cache. Return the time that its own pages took, in s."""
+        left, own_s = size_bytes, 0.0
         while True:
             while self._lock is not None:
                 yield self._lock
@@ -98,11 +103,14 @@ class Journal:
             transaction = self.submitted(written)
             if portion > room:
                 transaction.pending_data.append(written)
+            since_s = self._env.now
             yield written
+            own_s += self._env.now - since_s
             left -= portion
             if left < 1.0:
                 break
         yield from self._commit(transaction)
+        return own_s
 
     def fsync(self) -> Events:
         """Fsync a directory or the MANIFEST, whose data are negligible."""

@@ -22,6 +22,7 @@ from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
 from lsmlab.sim.machine.steps import BUFFER_BYTES, Progress, Step
+from lsmlab.sim.machine.waits import JobWaits
 
 PORTIONS_PER_REFILL: Final = 4.0
 """Requests per refill of a writer that has the rate limiter to itself. With smaller requests, the writer would find the
@@ -73,6 +74,8 @@ class Machine:
         self.cache = cache
         self.host = host
         self._job_start_s = job_start().seconds(host)
+        self._read_alone, self._write_alone = device.alone_s_per_byte()
+        """Time per byte of a job that has the idle device to itself, in s."""
         self.style = style
         self.limiter = limiter
         self.journal = journal
@@ -107,7 +110,7 @@ class Machine:
         self, steps: Sequence[Step], consumer: Consumer, priority: Priority, progress: Progress, gate: Gate | None = None
     ) -> Events:
         """Run the steps of one thread with its I/O priority; `gate` may halt or abort the thread between two steps."""
-        style, device = self.style, self.device
+        style, device, env, waits = self.style, self.device, self.env, progress.waits
         for step in steps:
             if gate is not None and gate.closed:
                 yield from gate.wait()
@@ -116,51 +119,66 @@ class Machine:
             pending: simpy.Event | None = None
             if step.read_bytes > 0:
                 if self.limits_reads and self.limiter is not None:
-                    yield self.limiter.request(step.read_bytes, priority)
+                    yield from self._limit(step.read_bytes, priority, waits)
                 reading = device.read(step.read_bytes, consumer)
-                if style.overlap_reads and step.cpu_s > 0:
-                    yield from self._compute(step, priority)
-                    yield reading
-                else:
-                    yield reading
-                    yield from self._compute(step, priority)
+                overlapped_s = step.cpu_s if style.overlap_reads else 0.0
+                if overlapped_s > 0.0:
+                    yield from self._compute(step, priority, waits)
+                since_s = env.now
+                yield reading
+                waits.device_s += env.now - since_s
+                waits.device_alone_s += max(0.0, step.read_bytes * self._read_alone - overlapped_s)
+                if overlapped_s <= 0.0:
+                    yield from self._compute(step, priority, waits)
             elif step.write_bytes > 0 and style.overlap_writes and self.limiter is None:
                 pending = device.write(step.write_bytes, consumer)
-                yield from self._compute(step, priority)
+                yield from self._compute(step, priority, waits)
             else:
-                yield from self._compute(step, priority)
+                yield from self._compute(step, priority, waits)
             if pending is not None or step.write_bytes > 0:
-                yield from self._write(step, consumer, pending)
+                yield from self._write(step, consumer, pending, waits)
             if self._sleeps and (taken := self.cores.busy_probability) > 0.0:
                 requests = step.write_bytes / BUFFER_BYTES + step.read_bytes / style.readahead_bytes
-                yield self.env.timeout(wake_ups(requests, taken).seconds(self.host))
+                wake_ups_s = wake_ups(requests, taken).seconds(self.host)
+                waits.core_wait_s += wake_ups_s
+                yield env.timeout(wake_ups_s)
             if step.point_reads > 0.0:
-                yield self._point_reads(step.point_reads, consumer)
+                yield from self._point_reads(step.point_reads, consumer, waits)
             if step.ends_file and step.write_bytes > 0:
                 yield from self._small_writes(FILE_WRITES, consumer)
             progress.done(step)
         if gate is not None:
             gate.finished()
 
-    def _write(self, step: Step, consumer: Consumer, pending: simpy.Event | None) -> Events:
+    def _write(self, step: Step, consumer: Consumer, pending: simpy.Event | None, waits: JobWaits) -> Events:
         """Write the bytes of a step, or wait for the `pending` write; the last step of a buffered file also fsyncs it."""
+        env, since_s = self.env, self.env.now
         journal = self.journal if step.ends_file else None
-        if pending is not None:
-            if journal is not None:
-                yield from journal.fsync_written(pending)
-            else:
-                yield pending
-            return
-        if self._copies:
+        overlapped_s = 0.0 if pending is None else step.cpu_s
+        copies = self._copies and pending is None
+        if copies:
             self.cores.copying(1)
-        if journal is not None:
-            yield from journal.fsync_file(step.write_bytes, consumer)
+        if journal is None:
+            yield self.device.write(step.write_bytes, consumer) if pending is None else pending
+            waits.device_s += env.now - since_s
         else:
-            yield self.device.write(step.write_bytes, consumer)
-        if self._copies:
+            own_s = yield from (
+                journal.fsync_file(step.write_bytes, consumer) if pending is None else journal.fsync_written(pending)
+            )
+            waits.device_s += own_s
+            waits.sync_wait_s += env.now - since_s - own_s
+        waits.device_alone_s += max(0.0, step.write_bytes * self._write_alone - overlapped_s)
+        if copies:
             self.cores.copying(-1)
 
-    def _compute(self, step: Step, priority: Priority) -> Events:
+    def _limit(self, size_bytes: float, priority: Priority, waits: JobWaits) -> Events:
+        """Wait until the rate limiter grants `size_bytes`."""
+        assert self.limiter is not None
+        since_s = self.env.now
+        yield self.limiter.request(size_bytes, priority)
+        waits.limiter_wait_s += self.env.now - since_s
+
+    def _compute(self, step: Step, priority: Priority, waits: JobWaits) -> Events:
         """Compute, and request the bytes of each written portion from the rate limiter before the next portion.
 
         RocksDB requests the bytes of each buffer as soon as the buffer is full; `_write` simulates the write to the device.
@@ -169,19 +187,26 @@ class Machine:
         """
         if self.limiter is None or step.write_bytes <= 0.0:
             if step.cpu_s > 0.0:
+                since_s = self.env.now
                 yield self.cores.work(step.cpu_s)
+                if not self.cores.plenty:
+                    waits.core_wait_s += self.env.now - since_s - step.cpu_s
             return
         portion = max(BUFFER_BYTES, self.limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
         count = max(1, int(step.write_bytes / portion))
         for _ in range(count):
             if step.cpu_s > 0.0:
+                since_s = self.env.now
                 yield self.cores.work(step.cpu_s / count)
-            yield self.limiter.request(step.write_bytes / count, priority)
+                waits.core_wait_s += self.env.now - since_s - step.cpu_s / count
+            yield from self._limit(step.write_bytes / count, priority, waits)
 
-    def _point_reads(self, count: float, consumer: Consumer) -> simpy.Event:
+    def _point_reads(self, count: float, consumer: Consumer, waits: JobWaits) -> Events:
         """Read `count` blocks one after the other: takes the sum of their latencies, or the transfer time if longer."""
-        waiting_s = count * self.device.grant.client_read_latency_s
-        return self.env.all_of([self.device.read(count * PAGE_BYTES, consumer), self.env.timeout(waiting_s)])
+        since_s, waiting_s = self.env.now, count * self.device.grant.client_read_latency_s
+        yield self.env.all_of([self.device.read(count * PAGE_BYTES, consumer), self.env.timeout(waiting_s)])
+        waits.device_s += self.env.now - since_s
+        waits.device_alone_s += self.env.now - since_s  # a read of one block has the same latency alone
 
     def start_job(self) -> Events:
         """Wait for the fixed time of a job start."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.sums import float_sum
+from lsmlab.sim.machine.waits import JobWaits
 
 BUFFER_BYTES: Final = 2.0**20
 """Bytes per write of a file: writable_file_max_buffer_size, options.h."""
@@ -36,11 +37,12 @@ class Step(NamedTuple):
 
 @dataclass(slots=True)
 class Progress:
-    """Steps and I/O that all threads of a job have done so far."""
+    """Steps, I/O and waits of all threads of a job so far."""
 
     steps: int = 0
     read_bytes: float = 0.0
     write_bytes: float = 0.0
+    waits: JobWaits = field(default_factory=JobWaits)
 
     def done(self, step: Step) -> None:
         """Count one more step."""

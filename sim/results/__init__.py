@@ -1,6 +1,7 @@
 """Results of a run: numbers, tables and texts, and the directories that contain them.
 
-- One run: results. Numbers of summary.json: summary, level_tables, memory, chains, families. Series per second: series.
+- One run: results. Numbers of summary.json: summary, level_tables, memory, chains, families. Cost and
+  causes of stalls: episodes. Series per second: series.
   Summary as text: summary_text, family_text.
 - Several runs side by side: comparison_text.
 - Columns, types and meanings of every table: schema. Filter for ended jobs: finished.

@@ -14,12 +14,15 @@ from lsmlab.models.options.values import plain
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
+from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.chains import Chain, chains
+from lsmlab.sim.results.episodes.explanation import explain
+from lsmlab.sim.results.episodes.of_run import stall_data
 from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
 from lsmlab.sim.results.memory import memory_summary
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema, column_array
-from lsmlab.sim.results.schema.run_tables import EVENTS, JOBS, LATENCY, SERIES, STALLS
+from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (
     Table,
     client_series,
@@ -111,7 +114,7 @@ def _frame(table: Table) -> pd.DataFrame:
 
 def collect(
     config: Mapping[str, Any], setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad,
-    reads: FamilyReads | None, end_s: float, logs: Sequence[EventLog] | None = None,
+    reads: FamilyReads | None, end_s: float, usage: UsageLog, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
     """Return the result of a run that ended at `end_s`; `logs`: event logs of all shards, None without events."""
     duration_s = max(end_s, 1e-9)
@@ -142,12 +145,15 @@ def collect(
         "version": installed_version("lsmlab"),
         "results_format": FORMAT,
     }
+    series = _series(setup, families, clients, (writes, write_pieces), (read, read_pieces), seconds)
+    jobs, rows = _jobs_table(families), stall_rows(stalls, named=len(setup.families) > 1)
+    summary |= explain(stall_data(setup, families, clients, usage, rows, jobs, series))
     return Result(
         config=dict(config),
         summary=summary,
-        series=_series(setup, families, clients, (writes, write_pieces), (read, read_pieces), seconds),
-        jobs=_jobs_table(families),
-        stalls=stall_rows(stalls, named=len(setup.families) > 1),
+        series=series,
+        jobs=jobs,
+        stalls=rows,
         latency=_latency_table(writes, read),
         events=None if logs is None else events_table(logs, {f.name: f.sample for f in setup.families}),
     )
@@ -190,6 +196,9 @@ def _jobs_table(families: Sequence[ColumnFamily]) -> Table:
     records = [(f.name, j) for f in families for j in (*f.recorder.jobs, *f.recorder.unfinished)]
     columns = [c for c in JOBS.columns if not c.optional]
     table = {c.name: column_array([getattr(j, c.name) for _, j in records], c.dtype) for c in columns}
+    for c in JOB_WAITS:
+        waited_s = column_array([getattr(j.waits, c.name) for _, j in records], c.dtype)
+        table[c.name] = np.maximum(waited_s, 0.0)  # a difference of times may be -1e-12 s
     if len({f.name for f in families}) > 1:
         table["column_family"] = column_array([name for name, _ in records], "string")
     return table

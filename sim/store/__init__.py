@@ -1,6 +1,7 @@
 """Simulated databases: column families with memtables and trees, background jobs, files, and write stalls.
 
-- Database: database. Stall conditions: write_controller. Job queues and job slots: background.
+- Database: database. Stall conditions: write_controller. Job queues and job slots: background,
+  request_queue.
 - Column family: column_family, memtables, write_shape.
 - Flushes and compactions: jobs.
 - Events of a column family: store_events. Their observers: recorder, event_log. Types of recorded rows: records.

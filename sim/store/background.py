@@ -6,7 +6,6 @@ Source: `DBImpl::MaybeScheduleFlushOrCompaction`, `flush_queue_` and `compaction
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -31,6 +30,7 @@ from lsmlab.models.policies.scheduling import (
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.store.records import NO_JOB
+from lsmlab.sim.store.request_queue import RequestQueue
 from lsmlab.sim.store.write_controller import WriteController
 
 
@@ -99,11 +99,11 @@ class Background:
         """State that the scheduler reads; counts and bytes are sums over the column families."""
         self._rng = rng
         self._job_ids = itertools.count(1)
-        self._flush_queue: deque[tuple[FlushThreads, ...]] = deque()
+        self._flush_queue: RequestQueue[tuple[FlushThreads, ...]] = RequestQueue()
         """Flush requests: one column family per request, or with atomic_flush all families to flush together."""
-        self._compaction_queue: deque[QueuedFamily] = deque()
+        self._compaction_queue: RequestQueue[QueuedFamily] = RequestQueue()
         """Column families that need a compaction (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
-        self._l0_queue: deque[QueuedFamily] = deque()
+        self._l0_queue: RequestQueue[QueuedFamily] = RequestQueue()
         """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
         self.parent = NO_JOB
         """Parent to record for the jobs that start now: the job whose end is being handled."""
@@ -129,7 +129,7 @@ class Background:
     def enqueue_flush(self, *families: FlushThreads) -> None:
         """Queue one flush of these column families, unless it is queued already (EnqueuePendingFlush)."""
         if families not in self._flush_queue:
-            self._flush_queue.append(families)
+            self._flush_queue.add(families, self._env.now)
 
     def enqueue_compaction(self, family: QueuedFamily) -> bool:
         """Queue a column family if it needs a compaction (EnqueuePendingCompaction). Return whether it was added."""
@@ -144,10 +144,10 @@ class Background:
         self.view.l0_waiting, self.view.compaction_waiting = bool(self._l0_queue), bool(self._compaction_queue)
         return l0 or deep
 
-    def _enqueue(self, queue: deque[QueuedFamily], family: QueuedFamily, scope: Scope) -> bool:
+    def _enqueue(self, queue: RequestQueue[QueuedFamily], family: QueuedFamily, scope: Scope) -> bool:
         if family in queue or not family.picker.needs_compaction(family.tree, self._env.now, scope):
             return False
-        queue.append(family)
+        queue.add(family, self._env.now)
         return True
 
     def io_priority(self, kind: JobKind) -> Priority:
@@ -203,9 +203,9 @@ class Background:
     def _start_flush(self, action: StartFlush) -> bool:
         view = self.view
         view.flushes += 1
-        request = self._flush_queue.popleft()
+        request, waited_s = self._flush_queue.take(self._env.now)
         view.flush_waiting = bool(self._flush_queue)
-        job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool)
+        job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool, slot_wait_s=waited_s)
         view.jobs.append(job)
         self._env.process(request[0].run(job, self.parent, request))
         return view.flush_waiting
@@ -215,12 +215,13 @@ class Background:
         view.compactions += 1
         from_l0 = action.scope is Scope.L0
         queue = self._l0_queue if from_l0 else self._compaction_queue
-        family = queue.popleft()
+        family, waited_s = queue.take(self._env.now)
         if from_l0:
             view.l0_waiting = bool(queue)
         else:
             view.compaction_waiting = bool(queue)
-        job = JobView(next(self._job_ids), JobKind.L0 if from_l0 else JobKind.DEEP, action.pool)
+        kind = JobKind.L0 if from_l0 else JobKind.DEEP
+        job = JobView(next(self._job_ids), kind, action.pool, slot_wait_s=waited_s)
         view.jobs.append(job)
         self._env.process(family.compacting.run(job, action, self.parent))
         return bool(queue)

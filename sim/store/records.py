@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.tree.files import Slice, SortedFile
+from lsmlab.sim.machine.waits import JobWaits
 
 NO_JOB: Final = -1
 """Job number of the version edit that builds the tree at the start of a run; parent of a job that no job has started."""
@@ -55,6 +56,7 @@ class JobRecord:
     """Thread pool of the job: "high" (flushes, and compactions that the scheduler assigns to it) or "low"."""
     unfinished: bool = False
     """Whether the job was still running at the end of the run; its amounts are those up to the end."""
+    waits: JobWaits = field(default_factory=JobWaits)
 
 
 @dataclass(slots=True)

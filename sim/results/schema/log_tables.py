@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from lsmlab.sim.results.schema.columns import Column, TableSchema
-from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
+from lsmlab.sim.results.schema.run_tables import JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 
 LOG_JOBS: Final = JOBS.extended(
     (
@@ -15,6 +15,7 @@ LOG_JOBS: Final = JOBS.extended(
         Column("memtables", "int64", "count", "memtables that a flush wrote"),
         Column("deletes_in", "int64", "count", "tombstones among the input entries"),
     ),
+    without=[c.name for c in JOB_WAITS],
     row="One row per background job, sorted by start time; `kind` may also be recovery.",
     note="`parent` is the previous job of the same thread if it ended at most 20 ms before this job started, else -1. "
     "`queued_s` equals `start_s`. `shard` is the number of the column family, counted over all opens.",

@@ -51,6 +51,20 @@ SERIES: Final = TableSchema(
     ),
 )  # fmt: skip
 
+JOB_WAITS: Final = tuple(
+    Column(name, "float64", "s", f"{meaning}; missing for a LOG", 1, optional=True)
+    for name, meaning in (
+        ("slot_wait_s", "time that the request of the job waited in RocksDB's queue before start_s"),
+        ("device_s", "time that the job waited for reads and writes of data on the device, summed over its threads"),
+        ("device_alone_s", "time that the same reads and writes take on the idle device without caps"),
+        ("core_wait_s", "time in which threads of the job could compute but had no core, or shared one"),
+        ("limiter_wait_s", "time that threads of the job waited for the rate limiter"),
+        ("sync_wait_s", "time to finish and commit the files: fsyncs of file ends, directory and MANIFEST, and waits for "
+         "the journal of the file system"),
+    )
+)  # fmt: skip
+"""What a job waited for; waits that are not over at the end of the run are missing."""
+
 JOBS: Final = TableSchema(
     "jobs",
     "One row per background job, sorted by shard; per shard, finished jobs by end time, then unfinished jobs.",
@@ -96,6 +110,7 @@ JOBS: Final = TableSchema(
             "job, or the whole job if its CPU time is below 0.5 s); output_files and moved_bytes are 0",
             1,
         ),
+        *JOB_WAITS,
     ),
 )  # fmt: skip
 

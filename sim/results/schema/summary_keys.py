@@ -35,6 +35,7 @@ SUMMARY_KEYS: Final = (
     *_keys("ratio", "write_amplification read_amplification space_amplification stall_fraction"),
     *_keys("", "levels compaction_stats device cpu memory keys engine engine_version workload options notes seed version"),
     *_keys("", "block_cache prefill seeds interval", optional=True),
+    *_keys("", "lost_operations episodes bottleneck", since=1),
     *_keys("", "column_families", since=1, optional=True),
     *_keys("", "results_format", since=1),
 )

@@ -45,6 +45,7 @@ class Compacting:
             job.gate = None  # a job that commits can be neither halted nor aborted
             merged_s = job.merged_s = database.env.now
             yield from database.manifest.commit()
+            job.progress.waits.sync_wait_s += database.env.now - merged_s
             self._commit_compaction(job, work, merged_s)
             family.events.compactions_changed(database.env.now, -1)
             obsolete = family.purge.end(job.number)
@@ -67,6 +68,7 @@ class Compacting:
         if not isinstance(pick, Drop) and pick.cursor is not None:
             family.tree.cursor[pick.start_level] = pick.cursor
         job = Job(view, pick, running_job(pick), None, parent, now_s, family.latest_options)
+        job.progress.waits.slot_wait_s = view.slot_wait_s
         view.start_level, view.output_level = job.running.start_level, job.running.output_level
         view.kind = JobKind.DEEP if is_deep(pick) else JobKind.L0
         self._give_way(lifted, action, job)
@@ -190,7 +192,9 @@ class Compacting:
         yield from machine.run_parts(work.parts, consumer, priority, job.progress, gate)
         if gate is not None and gate.discarded:
             return
+        since_s = database.env.now
         yield from machine.finish_files(math.ceil(len(work.outputs) / len(work.parts)))
+        job.progress.waits.sync_wait_s += database.env.now - since_s
         if gate is not None:
             gate.threads = 1
             yield from gate.wait()

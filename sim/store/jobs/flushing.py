@@ -12,6 +12,7 @@ from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import Progress
+from lsmlab.sim.machine.waits import JobWaits
 from lsmlab.sim.store.jobs.context import JobContext
 from lsmlab.sim.store.jobs.rows import unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
@@ -63,7 +64,10 @@ class Flushing:
         for _, flush in begun:
             flush.finished = True
         if all(thread._flushes[0] is flush for thread, flush in begun):
+            since_s = database.env.now
             yield from database.manifest.commit()
+            for _, flush in begun:
+                flush.progress.waits.sync_wait_s += database.env.now - since_s
             if len(begun) > 1:
                 database.commit_flushes(view.job)
             else:
@@ -87,6 +91,7 @@ class Flushing:
         )
         work = flush_work(family, keys, tombstones, sum(m.entries for m in picked))
         flush = _Flush(picked, engine, work, self._record(view, parent, work, picked))
+        flush.progress.waits = flush.record.waits
         self._flushes.append(flush)
         return flush
 
@@ -98,7 +103,9 @@ class Flushing:
         yield from machine.start_job()
         priority = database.background.io_priority(view.kind)
         yield from machine.run_steps(flush.work.steps, Consumer.FLUSH, priority, flush.progress)
+        since_s = database.env.now
         yield from machine.finish_files(1)
+        flush.progress.waits.sync_wait_s += database.env.now - since_s
         if file is not None and family.latest_options.values_in_wal:
             file.wal_bytes = float_sum(m.wal_bytes for m in flush.memtables)  # the WALs live as long as the file
         flush.record.merged_s = database.env.now
@@ -169,4 +176,5 @@ class Flushing:
             read_bytes_output_level=0, write_bytes=file.size_bytes if file is not None else 0,
             entries_in=sum(m.entries for m in picked), entries_out=file.entries if file is not None else 0.0,
             score=0.0, parent=parent, shard=database.number, cpu_s=work.cpu_s, subcompactions=1, pool=view.pool.value,
+            waits=JobWaits(slot_wait_s=view.slot_wait_s),
         )  # fmt: skip

@@ -28,6 +28,7 @@ def compaction_job_record(
         read_bytes_output_level=sum([f.size_bytes for f in same]), write_bytes=work.output_bytes, entries_in=work.entries_in,
         entries_out=work.entries_out, score=pick.score, parent=job.parent, shard=shard, cpu_s=work.cpu_s,
         subcompactions=len(work.parts), halted_s=job.halted_s, pool=job.view.pool.value,
+        waits=job.progress.waits,
     )  # fmt: skip
 
 
@@ -42,6 +43,7 @@ def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
         output_files=0, read_bytes=round(done.read_bytes), read_bytes_output_level=0,
         write_bytes=round(done.write_bytes), entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent,
         shard=shard, cpu_s=0.0, subcompactions=1, halted_s=job.halted_s, pool=job.view.pool.value,
+        waits=done.waits,
     )  # fmt: skip
 
 
@@ -59,6 +61,7 @@ def edit_record(
         output_files=len(files) if moves else 0, read_bytes=0, read_bytes_output_level=0, write_bytes=0,
         entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent, shard=shard, cpu_s=0.0,
         subcompactions=1, moved_bytes=sum(f.size_bytes for f in files) if moves else 0, pool=job.view.pool.value,
+        waits=job.progress.waits,
     )  # fmt: skip
 
 

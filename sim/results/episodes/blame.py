@@ -1,0 +1,141 @@
+"""Blame of an episode: the jobs that it waited for, and what these jobs waited for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.sim.clients.latency import Floats
+
+Table = Mapping[str, Any]
+"""Columns of a table by name."""
+WAITS: Final = ("device", "core", "slot", "limiter", "sync")
+"""Waits of a job: beyond the time alone on the device; for a core, a slot, the rate limiter, fsyncs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """Job that an episode waited for."""
+
+    job: int
+    name: str
+    """Kind and levels, such as "flush" or "compaction from L0 to L1"."""
+    start_s: float
+    end_s: float
+    held_s: float
+    """Time that the job ran during the episode."""
+    read_bytes: int
+    write_bytes: int
+    waits_s: Mapping[str, float] = field(default_factory=dict)
+    """Mean wait of its threads by reason (`WAITS`), the longest first; empty for a LOG."""
+    device_alone_s: float = 0.0
+    """Time that its reads and writes would have taken alone, per thread."""
+
+    @property
+    def ran_s(self) -> float:
+        """Time from the start of the job to its commit."""
+        return self.end_s - self.start_s
+
+    def wait_shares(self) -> dict[str, float]:
+        """Return each wait as a share of the time since the job was queued."""
+        total_s = self.ran_s + self.waits_s.get("slot", 0.0)
+        return {name: min(1.0, s / total_s) for name, s in self.waits_s.items()} if total_s > 0.0 else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Use of the device while a job ran. The bytes of each job count as evenly distributed over its time."""
+
+    shares: Mapping[str, float]
+    """Share of the bytes: of the job ("itself"), of other jobs by name, and of clients; the largest first."""
+    neighbours: int
+    """Other jobs that used the device."""
+
+
+def job_name(kind: str, start_level: int, output_level: int) -> str:
+    """Return the kind of a job and its levels."""
+    if kind == "flush":
+        return "flush"
+    levels = f"within L{start_level}" if start_level == output_level else f"from L{start_level} to L{output_level}"
+    return f"{kind.replace('_', ' ')} {levels}"
+
+
+class JobTable:
+    """Jobs of one run, for blame."""
+
+    def __init__(self, jobs: Table, series: Table) -> None:
+        """`jobs`, `series`: columns of jobs.parquet and series.parquet."""
+        self._jobs = jobs
+        self._start_s = np.asarray(jobs["start_s"], dtype=np.float64)
+        self._end_s = np.asarray(jobs["end_s"], dtype=np.float64)
+        self._bytes = np.asarray(jobs["read_bytes"], dtype=np.float64) + np.asarray(jobs["write_bytes"])
+        self._rows = {
+            (int(shard), int(job)): row for row, (shard, job) in enumerate(zip(jobs["shard"], jobs["job"], strict=True))
+        }
+        client = [np.asarray(series[c], dtype=np.float64) for c in _CLIENT_BYTES if c in series]
+        per_second = np.sum(client, axis=0) if client else np.zeros(len(series["t_s"]))
+        self._client = np.concatenate(([0.0], series["t_s"])), np.concatenate(([0.0], np.cumsum(per_second)))
+
+    def culprits(self, shard: int, jobs: Sequence[int], start_s: float, end_s: float) -> list[Culprit]:
+        """Return those of `jobs` that ran between two times, the one that ran longest first."""
+        rows = [row for job in dict.fromkeys(jobs) if (row := self._rows.get((shard, job))) is not None]
+        held = {row: min(end_s, self._end_s[row]) - max(start_s, self._start_s[row]) for row in rows}
+        rows = sorted((row for row in rows if held[row] > 0.0), key=lambda row: -held[row])
+        return [self._culprit(row, float(held[row])) for row in rows]
+
+    def _culprit(self, row: int, held_s: float) -> Culprit:
+        jobs, (waits_s, alone_s) = self._jobs, self._waits(row)
+        return Culprit(
+            job=int(jobs["job"][row]), name=self._name(row), start_s=float(self._start_s[row]),
+            end_s=float(self._end_s[row]), held_s=held_s, read_bytes=int(jobs["read_bytes"][row]),
+            write_bytes=int(jobs["write_bytes"][row]), waits_s=waits_s, device_alone_s=alone_s,
+        )  # fmt: skip
+
+    def _name(self, row: int) -> str:
+        return job_name(*(self._jobs[c][row] for c in ("kind", "start_level", "output_level")))
+
+    def _waits(self, row: int) -> tuple[dict[str, float], float]:
+        """Return the waits of the threads of a job, the longest first, and its time alone on the device."""
+        jobs = self._jobs
+        if "device_s" not in jobs:
+            return {}, 0.0
+        threads = max(1, int(jobs["subcompactions"][row]))
+        alone_s = float(jobs["device_alone_s"][row]) / threads
+        waits_s = {
+            "device": float(jobs["device_s"][row]) / threads - alone_s,
+            **{name: float(jobs[f"{name}_wait_s"][row]) / threads for name in ("core", "limiter")},
+            **{name: float(jobs[f"{name}_wait_s"][row]) for name in ("slot", "sync")},
+        }
+        positive = {name: s for name, s in waits_s.items() if s > _NO_WAIT_S}
+        return dict(sorted(positive.items(), key=lambda item: -item[1])), alone_s
+
+    def sharing(self, shard: int, job: int) -> Sharing:
+        """Return who used the device while a job ran."""
+        row = self._rows[shard, job]
+        start_s, end_s = self._start_s[row], self._end_s[row]
+        overlap = np.maximum(np.minimum(self._end_s, end_s) - np.maximum(self._start_s, start_s), 0.0)
+        moved: Floats = self._bytes * overlap / np.maximum(self._end_s - self._start_s, 1e-9)
+        clients = float(np.interp(end_s, *self._client) - np.interp(start_s, *self._client))
+        total = float(moved.sum()) + clients
+        users = np.flatnonzero(moved > _LEAST_SHARE * total).tolist()
+        shares = [("itself" if other == row else self._name(other), float(moved[other]) / total) for other in users]
+        if clients > _LEAST_SHARE * total:
+            shares.append(("clients", clients / total))
+        return Sharing(_shares_by_name(shares), len(set(users) - {row}))
+
+
+_LEAST_SHARE: Final = 0.01
+"""Smallest share of the device's bytes that counts as a use of the device."""
+_NO_WAIT_S: Final = 1e-9
+"""Waits below this are rounding errors of times."""
+_CLIENT_BYTES: Final = ("read_bytes_client_per_s", "write_bytes_client_per_s")
+
+
+def _shares_by_name(shares: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Add up the shares of jobs of the same name, the largest first."""
+    total: dict[str, float] = {}
+    for name, share in shares:
+        total[name] = total.get(name, 0.0) + share
+    return dict(sorted(total.items(), key=lambda item: -item[1]))

@@ -1,0 +1,109 @@
+"""Data that explain the stalls of a simulated run: curves of its clients and of the use of its machine."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from lsmlab.models.devices.throttled import Throttled
+from lsmlab.sim.clients.latency import Floats
+from lsmlab.sim.machine.machine import Consumer
+from lsmlab.sim.machine.transfers import TransferLog
+from lsmlab.sim.machine.usage_log import UsageLog
+from lsmlab.sim.results.episodes.explanation import StallData
+from lsmlab.sim.results.episodes.losses import client_curves
+from lsmlab.sim.results.episodes.usage import Curve, busy_curve, covered_curve, running_curve
+from lsmlab.sim.results.series import Table, group_curve
+from lsmlab.sim.store.column_family import ColumnFamily
+
+if TYPE_CHECKING:
+    from lsmlab.sim.clients.clients import ClientLoad
+    from lsmlab.sim.setup import Setup
+
+
+def stall_data(
+    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, usage: UsageLog,
+    stalls: Sequence[Mapping[str, Any]], jobs: Table, series: Table,
+) -> StallData:  # fmt: skip
+    """Return the data that explain the stalls of a run; `stalls`: rows, `jobs` and `series`: columns of its tables."""
+    memtable = min(f.shape.memtable_entries / f.share.writes for f in setup.families if f.share.writes > 0.0)
+    return StallData(
+        stalls=stalls,
+        jobs=jobs,
+        series=series,
+        clients=client_curves((group_curve(g), g.write_share) for g in clients.groups),
+        memtable_writes=memtable * setup.workload.shards,
+        usage=_usage(setup, families, usage, stalls, jobs) if stalls else {},
+    )
+
+
+def _usage(
+    setup: Setup, families: Sequence[ColumnFamily], usage: UsageLog, stalls: Sequence[Mapping[str, Any]], jobs: Table
+) -> dict[str, Curve]:
+    rows = np.frombuffer(usage.rows, dtype=np.float64).reshape(-1, UsageLog.WIDTH)
+    end_s = float(rows[-1, 0])
+    clients = np.concatenate(([0.0], np.cumsum(rows[:-1, 3] * np.diff(rows[:, 0]))))
+    edges = {float(stall[side]) for stall in stalls for side in ("start_s", "end_s")}
+    at_s = np.array(sorted({0.0, end_s, *edges}))
+    return {
+        "device": (rows[:, 0], rows[:, 1]),
+        "cores": (rows[:, 0], (rows[:, 2] + clients) / setup.machine.cores.cores),
+        **_transfers(setup, at_s),
+        **_slots(setup, families, end_s),
+        "l0_compaction": _l0_compaction(setup, jobs, end_s),
+    }
+
+
+def _transfers(setup: Setup, at_s: Floats) -> dict[str, Curve]:
+    """Return the use of the device's bandwidth, of its caps and of the rate limiter."""
+    station, limiter = setup.machine.device, setup.machine.limiter
+    log = np.frombuffer(station.log.rows, dtype=np.float64).reshape(-1, 4) if station.log.rows else np.empty((0, 4))
+    writes, reads = log[log[:, 0] >= TransferLog.WRITE], log[log[:, 0] < TransferLog.WRITE]
+
+    def use(rows: Floats, capacity_per_s: float) -> Curve:
+        return busy_curve(rows[:, 1], rows[:, 2], rows[:, 3], at_s, capacity_per_s)
+
+    read_alone_s, write_alone_s = station.alone_s_per_byte()
+    curves = {"bandwidth": (at_s, use(reads, 1.0 / read_alone_s)[1] + use(writes, 1.0 / write_alone_s)[1])}
+    if isinstance(caps := station.device, Throttled):
+        if caps.write_cap is not None:
+            curves["write_cap"] = use(writes, caps.write_cap)
+        if caps.read_cap is not None:
+            curves["read_cap"] = use(reads, caps.read_cap)
+        if caps.iops_cap is not None:
+            read_bytes, write_bytes = station.request_bytes
+            each = use(reads, caps.iops_cap * read_bytes), use(writes, caps.iops_cap * write_bytes)
+            curves["iops_cap"] = max(each, key=lambda curve: curve[1][-1])
+    if limiter is not None:
+        background = writes[writes[:, 0] > Consumer.CLIENT + TransferLog.WRITE]
+        curves["limiter"] = use(background, float(limiter.rules.rate_bytes_per_s))
+    return curves
+
+
+def _slots(setup: Setup, families: Sequence[ColumnFamily], end_s: float) -> dict[str, Curve]:
+    """Return the use of the slots of flushes and compactions, over all databases."""
+    activity = np.concatenate(
+        [np.frombuffer(f.recorder.activity, dtype=np.float64).reshape(-1, 3) for f in families] or [np.empty((0, 3))]
+    )
+    flushes, compactions = (most * setup.workload.shards for most in setup.engine.scheduler().most_jobs())
+    return {
+        "flush_slots": running_curve(activity[:, 0], activity[:, 1], end_s, max(1, flushes)),
+        "compaction_slots": running_curve(activity[:, 0], activity[:, 2], end_s, max(1, compactions)),
+    }
+
+
+def _l0_compaction(setup: Setup, jobs: Table, end_s: float) -> Curve:
+    """Return the time in which a compaction of L0 files ran, as a mean over the databases."""
+    of_l0 = (np.asarray(jobs["kind"]) == "compaction") & (np.asarray(jobs["start_level"]) == 0)
+    shards = np.asarray(jobs["shard"])
+    curves = [
+        covered_curve(jobs["start_s"][mine], jobs["end_s"][mine], end_s)
+        for shard in range(setup.workload.shards)
+        if (mine := of_l0 & (shards == shard)).any()
+    ]
+    if not curves:
+        return np.array([0.0, end_s]), np.zeros(2)
+    at_s = np.array(sorted(set(itertools.chain.from_iterable(times.tolist() for times, _ in curves))))
+    return at_s, np.sum([np.interp(at_s, *curve) for curve in curves], axis=0) / setup.workload.shards

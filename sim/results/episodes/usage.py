@@ -1,0 +1,76 @@
+"""Use of the resources of a run by time: device, caps, cores, job slots, rate limiter, and the compaction out of L0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import numpy as np
+from lsmlab.sim.clients.latency import Floats, ramps
+
+Curve = tuple[Floats, Floats]
+"""(times in s, ascending; busy time of the resource up to then in s: 1 s per second in full use). Linear between times."""
+
+RESOURCES: Final = {
+    "device": "device",
+    "write_cap": "cap on written bytes",
+    "read_cap": "cap on read bytes",
+    "iops_cap": "cap on operations",
+    "limiter": "rate limiter",
+    "cores": "cores",
+    "flush_slots": "flush slots",
+    "compaction_slots": "compaction slots",
+    "l0_compaction": "compaction out of L0",
+}
+"""Resources by name. `l0_compaction` is in use while a compaction of L0 files runs, of which RocksDB runs one at a time."""
+
+
+def use(curve: Curve, starts: Floats, ends: Floats) -> Floats:
+    """Return the mean use of a resource in each interval, from 0 to 1 (a burst may exceed a cap). Shape of `starts`."""
+    busy_s = np.interp(ends, *curve) - np.interp(starts, *curve)
+    result: Floats = busy_s / np.maximum(ends - starts, 1e-9)
+    return result
+
+
+def uses(curves: Mapping[str, Curve], start_s: float, end_s: float) -> dict[str, float]:
+    """Return the mean use of each resource between two times."""
+    edges = np.array([start_s]), np.array([end_s])
+    return {name: min(1.0, float(use(curve, *edges)[0])) for name, curve in curves.items()}
+
+
+def busy_curve(starts: Floats, ends: Floats, amounts: Floats, at_s: Floats, capacity_per_s: float) -> Curve:
+    """Return the use of a resource by amounts that flow evenly from `starts` to `ends`, at the times `at_s`."""
+    length = np.maximum(ends - starts, 1e-9)
+    slope = amounts / length / capacity_per_s
+    return at_s, ramps(starts, slope, at_s) - ramps(starts + length, slope, at_s)
+
+
+def running_curve(times: Floats, changes: Floats, end_s: float, most: float) -> Curve:
+    """Return the use of `most` slots, from the times at which the number of running jobs changes."""
+    order = np.argsort(times, kind="stable")
+    edges = np.concatenate((times[order], [end_s]))
+    running = np.cumsum(changes[order])
+    busy_s = np.concatenate(([0.0], np.cumsum(running * np.diff(edges))))
+    return edges, busy_s / most
+
+
+def covered_curve(starts: Floats, ends: Floats, end_s: float) -> Curve:
+    """Return the time that is covered by at least one of the intervals."""
+    times = np.concatenate((starts, ends))
+    changes = np.concatenate((np.ones(len(starts)), -np.ones(len(ends))))
+    order = np.lexsort((-changes, times))
+    edges = np.concatenate((times[order], [max(end_s, times.max(initial=0.0))]))
+    covered = (np.cumsum(changes[order]) > 0.5).astype(np.float64)
+    return edges, np.concatenate(([0.0], np.cumsum(covered * np.diff(edges))))
+
+
+def mean_uses(curves: Mapping[str, Curve], weighted: Iterable[tuple[float, float, float]]) -> dict[str, float]:
+    """Return the mean use of each resource over intervals (start in s, end in s, weight)."""
+    table = np.array(list(weighted), dtype=np.float64).reshape(-1, 3)
+    total = float(table[:, 2].sum())
+    if total <= 0.0:
+        return {}
+    return {
+        name: min(1.0, float((use(curve, table[:, 0], table[:, 1]) * table[:, 2]).sum() / total))
+        for name, curve in curves.items()
+    }

@@ -1,0 +1,82 @@
+"""The bottleneck of small stores that are built to have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lsmlab.sim.results.episodes.bottleneck import Bottleneck, Evidence, find_bottleneck
+from running import simulate
+
+STORE = (
+    "engine.version=7.8", "workload.value_size=400", "workload.num=2M", "engine.options.write_buffer_size=8MiB",
+    "engine.options.target_file_size_base=8MiB", "engine.options.max_bytes_for_level_base=32MiB", "workload.duration=5s",
+)  # fmt: skip
+JOBS = "engine.options.max_background_jobs={}"
+LOW_OPEN_LOOP = (
+    "workload=constant", "workload.rate=10000", "workload.insert=1", "workload.read=0", "workload.update=0",
+    "workload.preload=0",
+)  # fmt: skip
+STORES = {
+    Bottleneck.DEVICE_BANDWIDTH: ("device=sata", JOBS.format(4), "workload.duration=40s"),
+    Bottleneck.DEVICE_REQUESTS: ("device=hdd", JOBS.format(4)),
+    Bottleneck.WRITE_CAP: ("device=nvme", "device.write_cap=100MB/s"),
+    Bottleneck.READ_CAP: ("device=nvme", "device.read_cap=20MB/s", JOBS.format(8)),
+    Bottleneck.IOPS_CAP: ("device=nvme", "device.iops_cap=300"),
+    Bottleneck.LIMITER: ("device=nvme", "engine.options.rate_limiter_bytes_per_sec=50MiB/s", JOBS.format(4)),
+    Bottleneck.CORES: ("device=nvme", "host.cores=1", JOBS.format(8)),
+    Bottleneck.SLOTS: ("device=nvme", JOBS.format(2)),
+    Bottleneck.L0_COMPACTION: ("device=nvme", JOBS.format(8), "engine.options.max_bytes_for_level_base=256MiB"),
+    Bottleneck.MEMTABLES: (
+        "device=nvme", JOBS.format(12), "workload.value_size=2000", "engine.options.disable_auto_compactions=true",
+    ),
+    Bottleneck.THROTTLE: (
+        "device=nvme", JOBS.format(8), "engine.options.level0_slowdown_writes_trigger=2",
+        "engine.options.delayed_write_rate=1MB/s",
+    ),
+    Bottleneck.NONE: ("device=nvme", *LOW_OPEN_LOOP),
+}  # fmt: skip
+
+
+def summary_of(bottleneck: Bottleneck) -> dict[str, Any]:
+    """Return the summary of the store that is built to have a bottleneck."""
+    own = STORES[bottleneck]
+    workload = [o for o in own if o.startswith("workload=")]
+    return simulate(*workload, *STORE, *(o for o in own if not o.startswith("workload="))).summary
+
+
+@pytest.mark.parametrize("bottleneck", STORES)
+def test_a_store_has_the_bottleneck_that_it_is_built_to_have(bottleneck: Bottleneck) -> None:
+    """The summary names the short resource, with the numbers that show it."""
+    summary = summary_of(bottleneck)
+    found = summary["bottleneck"]
+
+    assert bottleneck == found["resource"]
+    assert bool(summary["episodes"]) == bool(found["lost_by_cause"]) == bool(found["uses"])
+
+
+def evidence(**changes: Any) -> Evidence:
+    """Return the evidence of an L0 slowdown with all resources free."""
+    values = {"lost_share": 0.5, "lost_by_cause": {"l0_slowdown": 1.0}, "uses": {"device": 0.1, "cores": 0.1}, "waits": {}}
+    return Evidence(**{**values, **changes})
+
+
+def test_the_bottleneck_is_the_most_used_resource_if_it_is_saturated() -> None:
+    """Of two saturated resources the one in fuller use is named; below 80 % no resource counts as saturated."""
+    assert Bottleneck.CORES == find_bottleneck(evidence(uses={"device": 0.85, "cores": 0.9}))
+    assert Bottleneck.WRITE_CAP == find_bottleneck(evidence(uses={"device": 0.85, "write_cap": 0.99}))
+    assert Bottleneck.THROTTLE == find_bottleneck(evidence(uses={"device": 0.79, "cores": 0.79}))
+
+
+def test_a_wait_names_the_resource_that_was_waited_for() -> None:
+    """Jobs that wait a third of their time for a resource make it the bottleneck, even if its mean use is low."""
+    assert Bottleneck.LIMITER == find_bottleneck(evidence(waits={"limiter": 0.4, "device": 0.1}))
+    assert Bottleneck.SYNC == find_bottleneck(evidence(waits={"sync": 0.4}))
+    capped = {"device": 0.1, "write_cap": 0.5}
+    assert Bottleneck.WRITE_CAP == find_bottleneck(evidence(uses=capped, waits={"device": 0.4}))
+
+
+def test_the_bottleneck_is_unknown_without_the_use_of_resources() -> None:
+    """A LOG does not tell whether device and cores were free, so nobody can tell what was short."""
+    assert Bottleneck.UNKNOWN == find_bottleneck(evidence(uses={}))
+    assert Bottleneck.NONE == find_bottleneck(evidence(uses={}, lost_share=0.0))
