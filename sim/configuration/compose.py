@@ -110,9 +110,12 @@ class Composer:
 
     def check_hydra(self, overrides: Sequence[str]) -> None:
         """Raise InputError if the overrides make Hydra call a function or class that is not allowed."""
+        named = [text for text in prepare(overrides) if names_hydra(text.partition("=")[0])]
+        if not named and not self._config_dirs:  # Hydra's settings are those that LSMLab ships
+            return
         from omegaconf import OmegaConf
 
-        settings = self._hydra([text for text in prepare(overrides) if names_hydra(text.partition("=")[0])]).hydra
+        settings = self._hydra(named).hydra
         check_hydra_targets(cast(dict[str, Any], OmegaConf.to_container(settings, resolve=False)))
 
     def translated(self, error: Exception, overrides: Sequence[str]) -> Exception:
