@@ -185,3 +185,13 @@ def test_the_page_of_an_answer(imported: Path, tmp_path: Path) -> None:
     assert '"LOG"' in page
     assert (tmp_path / "present_state" / "report.html").is_file()
     assert 'href="present_state/report.html"' in page
+
+
+def test_a_budget_refuses_long_work(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Work above the budget ends with one line that gives the estimate and the remedy; nothing is written."""
+    long = ["workload=constant", "workload.duration=40h", "--budget", "1s", "--out", str(tmp_path / "out")]
+    for command in (["run", *long], ["compare", "seed=1,2", *long], ["whatif", str(finished), "host.cores=3",
+                    "--set", "workload.duration=40h", "--budget", "1s", "--out", str(tmp_path / "out2")]):  # fmt: skip
+        assert 2 == main(command)
+        assert "more than the budget of 1 s; raise --budget, or choose" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())

@@ -35,6 +35,8 @@ class Arguments:
     options_file: Path | None = None
     replications: int | None = None
     jobs: int | None = None
+    budget: str | None = None
+    """Longest wall time of the runs, such as 10min; None: no limit."""
     fresh: bool = False
     """Simulate again the runs that are in the run store."""
     config_dirs: list[Path] = field(default_factory=list)
@@ -70,6 +72,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         options_file=parsed.options,
         replications=parsed.replications,
         jobs=parsed.jobs,
+        budget=parsed.budget,
         fresh=parsed.fresh,
         config_dirs=parsed.config_dir or [],
         allow_packages=parsed.allow_package or [],
@@ -96,6 +99,7 @@ def _parser() -> LineParser:
     parser.add_argument("--options", type=Path, metavar="FILE")
     parser.add_argument("--replications", type=int, metavar="N")
     parser.add_argument("-j", "--jobs", type=int, metavar="N")
+    parser.add_argument("--budget", metavar="TIME")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("-cd", "--config-dir", type=Path, action="append", metavar="DIR")
     parser.add_argument("--variants", metavar="NAME")

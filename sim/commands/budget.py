@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TextIO
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
+from lsmlab.sim.commands.arguments import Arguments
+from lsmlab.sim.configuration.trust import trusted_packages
 from lsmlab.sim.runs.choice import cores
-from lsmlab.sim.runs.estimate import Estimate, duration_text
+from lsmlab.sim.runs.estimate import Estimate, duration_text, estimate, total
+from lsmlab.sim.runs.key import run_key
+from lsmlab.sim.runs.store import default_store
 
 
 def read_budget(text: str) -> float:
@@ -21,6 +25,16 @@ def read_budget(text: str) -> float:
     if budget_s <= 0.0:
         raise InputError(f"--budget {text}: must be above 0, such as 10min")
     return budget_s
+
+
+def keep_budget_of(configs: Iterable[Mapping[str, Any]], arguments: Arguments, remedy: str = "fewer or shorter runs") -> None:
+    """Return if the runs of `configs` that the run store lacks are within the budget of the command line (`keep_budget`)."""
+    if arguments.budget is None:
+        return
+    budget_s, store = read_budget(arguments.budget), default_store()
+    missing = [c for c in configs if arguments.fresh or store.find(run_key(c)) is None]
+    cost = total(estimate(config, tuple(trusted_packages())) for config in missing)
+    keep_budget(cost, budget_s, remedy, processes=min(arguments.jobs or cores(), len(missing) or 1))
 
 
 def keep_budget(

@@ -14,8 +14,13 @@ from lsmlab.sim.runs.batch import Job, Outcome, Settings, outcomes
 def run_jobs(jobs: Sequence[Job], arguments: Arguments, directory: Path, *, quiet: bool) -> list[Outcome] | None:
     """Run all jobs through the run store and return their outcomes in the order of the jobs.
 
-    After Ctrl-C or SIGTERM: print on stderr how many runs are finished and return None.
+    After Ctrl-C or SIGTERM: print on stderr how many runs are finished and return None. Raises InputError for runs above
+    the budget of the command line.
     """
+    if arguments.budget is not None:
+        from lsmlab.sim.commands.budget import keep_budget_of
+
+        keep_budget_of([job.config for job in jobs], arguments)
     by_job: dict[int, Outcome] = {}
     try:
         for outcome in outcomes(jobs, Settings(arguments.jobs, arguments.fresh, quiet)):

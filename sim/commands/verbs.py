@@ -49,6 +49,10 @@ def _single(arguments: Arguments, composition: Composition) -> int:
     from lsmlab.sim.results.summary_text import summary_text
 
     config = composition.config
+    if arguments.budget is not None:
+        from lsmlab.sim.commands.budget import keep_budget_of
+
+        keep_budget_of([config], arguments, "a shorter run")
     directory, created = results_directory(arguments, composition)
     try:
         with progress_bar(quiet=config["json"]) as progress:

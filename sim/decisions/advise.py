@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,8 @@ from lsmlab.models.options.values import flatten
 from lsmlab.models.units import format_bytes
 from lsmlab.models.version import Version
 from lsmlab.sim.commands import finishers
-from lsmlab.sim.commands.arguments import Arguments, LineParser
+from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.commands.budget import keep_budget, read_budget
 from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.decisions.advice import Trialled, as_json, ranked
 from lsmlab.sim.decisions.advice_text import advice_text
@@ -28,15 +29,18 @@ from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.decisions.goals import GOALS, Limits, memory_bytes, read_goal, read_limits
 from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.decisions.subject import Subject, read_subject
-from lsmlab.sim.decisions.whatif import add_common_arguments, output_directory
+from lsmlab.sim.decisions.whatif import add_common_arguments, common_options, output_directory
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.estimate import Estimate, estimate
 from lsmlab.sim.runs.stopping import INTERRUPTED
 
 FINISHERS: Final = "lsmlab.advice_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an advice."""
 FILE: Final = "advice.json"
+_ROUNDS: Final = 120
+"""About the number of runs of a search: 30 changes and 10 pairs with two seeds, and six configurations with all seeds."""
 _MEMORY: Final = 4.0
 """Default limit on memtables and block cache, as a multiple of the present."""
 
@@ -56,6 +60,10 @@ def advise(argv: list[str]) -> int:
     limits = _limits(given, memory_bytes(config))
     directory = output_directory(given.out)
     errors = {**read_model_errors(from_a_log=subject.from_a_log), **((config.get("parameters") or {}).get("model_errors") or {})}
+    if given.budget is not None:
+        cost = estimate(config)
+        several = Estimate(_ROUNDS * cost.work, cost.memory_bytes)
+        keep_budget(several, read_budget(given.budget), "a shorter load (--set workload.duration=...)", processes=given.jobs)
     search = Search(subject, goal, limits, errors, given.replications, _runner(given, directory))
     try:
         present = search.present()
@@ -91,8 +99,10 @@ def _limits(given: argparse.Namespace, present_bytes: float) -> Limits:
 
 
 def _runner(given: argparse.Namespace, directory: Path) -> Any:
+    options = replace(common_options(given), budget=None)  # the budget of the whole search was kept before
+
     def run(jobs: Sequence[Job]) -> list[Outcome]:
-        outcomes = run_jobs(jobs, Arguments([], jobs=given.jobs, fresh=given.fresh), directory, quiet=given.json)
+        outcomes = run_jobs(jobs, options, directory, quiet=given.json)
         if outcomes is None:
             raise _InterruptedError
         return outcomes
@@ -117,11 +127,6 @@ def _as_json(search: Search, present: Trial, tried: Sequence[Trialled], best: Se
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    name: str
-    before: Any
-    after: str
 
 
 def _options_file(subject: Subject, present: Trial, best: Sequence[Trialled], directory: Path) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -35,7 +36,7 @@ def whatif(argv: list[str]) -> int:
     question = Question(subject, asked, configs)
     directory = output_directory(given.out)
     jobs = trial_jobs(question.names, configs, given.replications, directory)
-    outcomes = run_jobs(jobs, Arguments([], jobs=given.jobs, fresh=given.fresh), directory, quiet=given.json)
+    outcomes = run_jobs(jobs, common_options(given), directory, quiet=given.json)
     if outcomes is None:
         return INTERRUPTED
     found = trials(outcomes, question.names, given.replications)
@@ -53,6 +54,11 @@ def whatif(argv: list[str]) -> int:
     for page in pages:
         sys.stdout.write(f"Report: {display_path(page)}\n")
     return 0 if drawn else 1
+
+
+def common_options(given: argparse.Namespace) -> Arguments:
+    """Return the options for running jobs from a parsed command line."""
+    return Arguments([], jobs=given.jobs, fresh=given.fresh, budget=given.budget)
 
 
 def output_directory(out: Path | None) -> Path:
@@ -91,6 +97,7 @@ def add_common_arguments(parser: LineParser) -> None:
     parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default: outputs/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
+    parser.add_argument("--budget", metavar="TIME", help="refuse work that takes longer, such as 10min; ask on a terminal")
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
     parser.add_argument("--no-report", action="store_true", help="draw no page")
