@@ -39,7 +39,7 @@ _END: Final = r"([-+]?(?:\d[\d_]*)(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)"
 _RANGE: Final = re.compile(rf"{_END}\s*\.\.\s*{_END}(?::(log|linear))?")
 _MOST_DIGITS: Final = 3
 """A value of at most this number of significant digits stays as it is."""
-_STEPS: Final = 20
+_STEPS: Final = 40
 """Smallest number of steps into which rounding divides a linear range."""
 
 
@@ -55,7 +55,7 @@ class Range:
     units: Mapping[str, float]
     logarithmic: bool
     whole: bool
-    """Whether values are whole numbers: both ends are whole and have no unit."""
+    """Whether values are whole numbers: both ends are written without unit and point."""
 
     def at(self, share: float) -> str:
         """Return the value at `share` (0 to 1) of the scale, rounded.
@@ -124,7 +124,7 @@ def parse_range(text: str) -> Range | None:
         raise InputError(f"{text}: write both ends with units of one kind, such as 16MiB..256MiB or 1ms..1s")
     low = float(low_text) * kind.units[low_unit]
     high = float(high_text) * kind.units[high_unit]
-    whole = not (low_unit or high_unit) and low == int(low) and high == int(high)
+    whole = not (low_unit or high_unit) and (low_text + high_text).replace("-", "").replace("_", "").isdecimal()
     logarithmic = (kind.logarithmic and low > 0.0) if scale is None else scale == "log"
     if low >= high:
         raise InputError(f"{text}: the first end must be smaller than the second one")

@@ -9,12 +9,16 @@ from datetime import datetime
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.many import interrupted
 from lsmlab.sim.configuration.trust import allow_packages
 from lsmlab.sim.decisions.subject import Subject, read_subject
+from lsmlab.sim.exploration.analysis import FINISHERS, analyse
+from lsmlab.sim.exploration.analysis_text import analysis_text
 from lsmlab.sim.exploration.budget import keep_budget
 from lsmlab.sim.exploration.designs import GRID, NAMES
+from lsmlab.sim.exploration.measured import objectives
 from lsmlab.sim.exploration.space import parse_space
 from lsmlab.sim.exploration.sweep import Sweep, SweepResult, run_sweep, seeds_of
 from lsmlab.sim.results.jsontext import to_json
@@ -44,7 +48,7 @@ def sweep(argv: list[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write(interrupted(result.finished, planned.runs, directory))
         return INTERRUPTED
-    return _report(planned, directory, result, as_json=arguments.json)
+    return _report(planned, directory, result, arguments)
 
 
 def _planned(arguments: argparse.Namespace) -> Sweep:
@@ -59,27 +63,36 @@ def _planned(arguments: argparse.Namespace) -> Sweep:
     return Sweep(store, space, arguments.design, arguments.points, seeds_of(store.compose(), arguments.replications))
 
 
-def _report(planned: Sweep, directory: Path, result: SweepResult, *, as_json: bool) -> int:
-    """Print the end of a sweep. Return exit code 0 without failures, 2 if all runs failed on bad input, else 1."""
-    if as_json:
-        counts = {"finished": result.finished, "failed": result.failed}
-        sys.stdout.write(to_json({"directory": str(directory), **planned.as_json(), **counts}))
-    elif result.finished:
-        seeds = f" x {len(planned.seeds)} seeds" if len(planned.seeds) > 1 else ""
-        kept = f", {result.kept} of them from the run store" if result.kept else ""
-        failed = f", {result.failed} failed" if result.failed else ""
-        sys.stdout.write(
-            f"{len(planned.points)} configurations{seeds}: {result.finished} finished runs{kept}{failed}\n"
-            f"Saved in {display_path(directory)}: one folder per run, {INDEX} lists them\n"
-        )
-    sys.stdout.flush()
+def _report(planned: Sweep, directory: Path, result: SweepResult, arguments: argparse.Namespace) -> int:
+    """Analyse and print the end of a sweep. Return exit code 0 without failures, 2 if all failed on bad input, else 1."""
+    drawn = True
+    if result.finished:
+        found = analyse(directory, objectives(arguments.objective, directory))
+        pages: list[Path] = []
+        if not (arguments.json or arguments.no_report):
+            pages, drawn = finishers.finish(FINISHERS, directory)
+        if arguments.json:
+            counts = {"finished": result.finished, "failed": result.failed}
+            sys.stdout.write(to_json({"directory": str(directory), **planned.as_json(), **counts, "analysis": found}))
+        else:
+            saved = f"Saved in {display_path(directory)}: one folder per run, {INDEX} lists them\n"
+            page_lines = "".join(f"Report: {display_path(page)}\n" for page in pages)
+            sys.stdout.write(f"{_counts(planned, result)}\n\n{analysis_text(found)}\n{saved}{page_lines}")
+        sys.stdout.flush()
     for name, reason in result.failures:
         sys.stderr.write(f"lsmlab: {name}: {reason}\n")
     if result.failed > len(result.failures):
         sys.stderr.write(f"lsmlab: {result.failed - len(result.failures)} more runs failed: {directory / 'failed'}\n")
     if not result.failed:
-        return 0
+        return 0 if drawn else 1
     return 2 if result.bad_input == result.failed and not result.finished else 1
+
+
+def _counts(planned: Sweep, result: SweepResult) -> str:
+    seeds = f" x {len(planned.seeds)} seeds" if len(planned.seeds) > 1 else ""
+    kept = f", {result.kept} of them from the run store" if result.kept else ""
+    failed = f", {result.failed} failed" if result.failed else ""
+    return f"{len(planned.points)} configurations{seeds}: {result.finished} finished runs{kept}{failed}"
 
 
 def _overrides(given: list[str], options_file: Path | None) -> list[str]:
@@ -128,12 +141,17 @@ def _parser() -> LineParser:
         "--points", type=int, metavar="N", help="number of points; in a grid, values of each range (default 5)"
     )
     parser.add_argument("--replications", type=int, default=1, metavar="N", help="seeds of each configuration (default 1)")
+    parser.add_argument(
+        "--objective", action="append", default=[], metavar="KEY",
+        help="number of summary.json for the analysis; max:KEY or min:KEY (default: throughput, P99, write amplification)",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: multirun/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
     parser.add_argument("--options", type=Path, metavar="FILE", help="RocksDB's options from an OPTIONS file or a LOG")
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store has")
     parser.add_argument("--budget", metavar="TIME", help="refuse a sweep that is estimated to take longer, such as 10min")
     parser.add_argument("--json", action="store_true", help="print only one JSON document")
+    parser.add_argument("--no-report", action="store_true", help="draw no page")
     parser.add_argument("--config-dir", type=Path, action="append", default=[], metavar="DIR",
                         help="a folder with configuration groups of your own")  # fmt: skip
     parser.add_argument("--allow-package", action="append", default=[], metavar="NAME",
