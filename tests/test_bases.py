@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,16 @@ def test_a_second_process_needs_no_hydra(tmp_path: Path) -> None:
     second = composed_in_a_process(tmp_path, "device=sata", "engine.version=7.10")
 
     assert (without_cache[0], True, False) == (second[0], without_cache[1], second[1])
+
+
+def test_processes_share_a_cache(tmp_path: Path) -> None:
+    """Processes that compose the same entries at the same time get the same configuration and leave one whole file."""
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda _: composed_in_a_process(tmp_path, "engine=universal")[0], range(4)))
+
+    assert 1 == len(found)
+    assert [".json"] == [path.suffix for path in tmp_path.rglob("*") if path.is_file()]
+    assert (found.pop(), False) == composed_in_a_process(tmp_path, "engine=universal")
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\0\xff", b'{"config": "1"}', None])

@@ -23,6 +23,7 @@ from lsmlab.sim.configuration.entries import packaged_folder
 PLACE_ENV: Final = "LSMLAB_CACHE"
 """Environment variable with the path of the cache; "off": no cache. The default is ~/.cache/lsmlab."""
 _FORMAT: Final = "1"
+"""Version of the files; a change of `Base`, or of how a base is made, needs a new one."""
 _LIBRARIES: Final = ("hydra", "omegaconf")
 _MOST_FOLDERS: Final = 8
 """Largest number of folders: one for each state of the entries and libraries, the newest ones."""
