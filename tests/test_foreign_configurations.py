@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from log_sample import Sample
 from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.yaml_text import read_yaml
+from omegaconf import OmegaConf
 
 QUICK = ["workload.num=20k", "workload.duration=1s", "--no-report"]
 TROPHY = "trophy"
@@ -305,3 +308,28 @@ def test_hydra_has_a_block_list() -> None:
 
     with pytest.raises(InstantiationException):
         instantiate({"_target_": "os.system", "_args_": ["true"]})
+
+
+NAMES = [
+    "LOG\nhydra: {run: {dir: trophy}}", "LOG\u2028hydra: {run: {dir: trophy}}", "LOG ${oc.env:HOME}",
+    "LOG: &a [*b]", "@package x",
+]  # fmt: skip
+FAMILIES = ["fam\u2028hydra: {run: {dir: trophy}}", "${oc.env:HOME}", "</script><script>alert(1)</script>"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_names_in_a_log_are_only_names(capsys: pytest.CaptureFixture[str], name: str, family: str) -> None:
+    """The name of a LOG, and those of column families in it, become neither YAML, nor interpolations, nor script."""
+    text = Sample().run(20).text.replace("[default]", f"[{family}]").replace('"cf_name": "default"', f'"cf_name": "{family}"')
+    Path(name).write_text(text, encoding="utf-8")
+
+    assert 0 == main(["import", name, "--out", "imported"])
+    page = Path("imported/report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    line = ["run", "--config-dir", "imported", "experiment=imported", "workload.duration=1s", "--json", "--no-report"]
+    capsys.readouterr()
+    assert 0 == main([*line, "--out", "out"])
+    assert not list(Path().glob(f"{TROPHY}*"))
+    for path in Path("imported").rglob("experiment/*.yaml"):
+        assert os.environ["HOME"] not in str(OmegaConf.to_container(OmegaConf.load(path), resolve=True))

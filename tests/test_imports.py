@@ -35,7 +35,8 @@ ROOMS = {
         "papers",
     ],
     "validation/logs": [
-        "text", "json_text", "clock", "bench", "stats", "records", "lines", "event_times", "reader", "tables", "manifest",
+        "compression", "text",
+        "json_text", "clock", "bench", "stats", "records", "lines", "event_times", "reader", "tables", "manifest",
         "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip

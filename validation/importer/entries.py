@@ -120,9 +120,23 @@ def _experiment(inferred: Inferred, name: str, source: str) -> _Entry:
 def _write(directory: Path, entry: _Entry) -> None:
     import yaml
 
-    lines = [*(f"# {text}" for text in entry.comments), "# Written by: lsmlab import", "defaults:"]
+    lines = [*(f"# {_one_line(text)}" for text in entry.comments), "# Written by: lsmlab import", "defaults:"]
     lines += [f"  - {text}" for text in [*entry.defaults, *(["_self_"] if entry.own_values_last else [])]]
     path = directory / f"{entry.path}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    body = yaml.safe_dump(dict(entry.content), sort_keys=False, allow_unicode=True, width=120) if entry.content else ""
+    body = yaml.safe_dump(_literal(entry.content), sort_keys=False, allow_unicode=True, width=120) if entry.content else ""
     path.write_text("\n".join([*lines, "", body]), encoding="utf-8")
+
+
+def _one_line(text: str) -> str:
+    """Return a text of a foreign file without characters that could end a comment, such as U+2028."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _literal(node: Any) -> Any:
+    """Return values without interpolations: a foreign file may contain the text of one, such as ${oc.env:HOME}."""
+    if isinstance(node, Mapping):
+        return {key: _literal(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_literal(value) for value in node]
+    return node.replace("${", "\\${") if isinstance(node, str) else node

@@ -22,9 +22,9 @@ from lsmlab.validation.logs.history.fills import Fill, memtable_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.summary import origin_us, summarise_log
-from lsmlab.validation.logs.reader import log_of
+from lsmlab.validation.logs.reader import log_of_lines
 from lsmlab.validation.logs.records import OptionsChange, RocksDbLog
-from lsmlab.validation.logs.text import read_text_part
+from lsmlab.validation.logs.text import TextLines
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -128,12 +128,12 @@ def read(log_path: Path, options_path: Path | None = None, report_path: Path | N
 
     Raises InputError if a file is unreadable or of the wrong kind.
     """
-    text, whole = read_text_part(log_path)
-    log = log_of(log_path, text, whole)
+    lines = TextLines(log_path)
+    log = log_of_lines(lines)
     jobs, stalls = jobs_of(log), stalls_of(log)
     notes: list[str] = []
     busiest = _busiest_family(jobs)
-    options = _file_families(options_path) if options_path is not None else _header(text, busiest, log, notes)
+    options = _file_families(options_path) if options_path is not None else _header(lines.head, busiest, log, notes)
     chosen = options.get(busiest) or options.get(DEFAULT_FAMILY)
     notes += dict.fromkeys(note for family in options.values() for note in family.notes)
     found = Reading(log_path, log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)

@@ -1,6 +1,7 @@
 """Readers of the output of real stores: LOG, statistics, MANIFEST, output of db_bench.
 
-- text: text of a file, compressed or plain; json_text: JSON of an event, complete or cut off.
+- text: text of a file, at once or by lines; compression: its decompression within limits. json_text: JSON of an event,
+  complete or cut off.
 - clock: times of lines; event_times: times of events; histogram_clock: rounding of latencies in histograms.
 - records: record types of a LOG; lines: record of one line; reader: records of a whole LOG.
 - bench: results of db_bench; stats: statistics dumps; tables: summary from statistics dumps alone.

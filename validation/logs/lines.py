@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from sys import intern
 from typing import Final
 
 from lsmlab.validation.logs.clock import Clock
@@ -162,7 +163,7 @@ def read_line(message: str, time_us: int, thread: str, number: int, opening: int
     reader = _FIRST_WORDS.get(rest.split(" ", 1)[0])
     if reader is None:
         return None
-    return reader(_Context(time_us, thread, number, opening, head[1] or "default", head[2]), rest)
+    return reader(_Context(time_us, intern(thread), number, opening, intern(head[1] or "default"), head[2]), rest)
 
 
 def looks_damaged(message: str) -> bool:

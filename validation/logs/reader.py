@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from sys import intern
 from typing import Final
 
 from lsmlab.models.errors import InputError
@@ -34,7 +35,7 @@ from lsmlab.validation.logs.records import (
     SwitchLine,
 )
 from lsmlab.validation.logs.stats import StatsReader
-from lsmlab.validation.logs.text import read_text, read_text_part
+from lsmlab.validation.logs.text import TextLines, read_text
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
@@ -44,7 +45,12 @@ _SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
 
 def read_log(path: Path) -> RocksDbLog:
     """Read a LOG file, plain or compressed (.gz, .xz, .bz2). Raises InputError if it is unreadable or not a LOG."""
-    return log_of(path, *read_text_part(path))
+    return log_of_lines(TextLines(path))
+
+
+def log_of_lines(lines: TextLines) -> RocksDbLog:
+    """Read the lines of a LOG file. Raises InputError if the file is unreadable or not a LOG."""
+    return _checked(parse_log(lines, str(lines.path)), lines.path, lines.head, lines.whole)
 
 
 def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
@@ -53,7 +59,11 @@ def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
     Raises InputError if the text is not a LOG.
     """
     log = parse_log(text.removesuffix("\n").split("\n"), str(path))
-    if not whole or (text and not text.endswith("\n")):
+    return _checked(log, path, text, whole and (not text or text.endswith("\n")))
+
+
+def _checked(log: RocksDbLog, path: Path, text: str, whole: bool) -> RocksDbLog:
+    if not whole:
         log.troubles["cut_input"] += 1
     if not _is_rocksdb_log(log):
         reason = (
@@ -236,10 +246,11 @@ class _Parser:
             troubles["unknown_events"] += 1
         self._before(number)
         time_us = self.times.of(data.get("time_micros"), line)
-        self.log.records.append(Event(time_us, line.thread, number, name, job, data, complete, opening=self.opening))
+        self.log.records.append(Event(time_us, intern(line.thread), number, name, job, data, complete, opening=self.opening))
 
 
 __all__ = [
     "Event", "IdlePick", "InstalledLine", "JobLine", "MovedLine", "MovingLine", "Opening", "Record", "ReleasedLine",
-    "RocksDbLog", "StallLine", "StartSummary", "SwitchLine", "log_of", "parse_event", "parse_log", "read_log", "read_text",
+    "RocksDbLog", "StallLine", "StartSummary", "SwitchLine", "log_of", "log_of_lines", "parse_event",
+    "parse_log", "read_log", "read_text",
 ]  # fmt: skip

@@ -1,15 +1,18 @@
-"""Text of a LOG file of any common compression and encoding."""
+"""Reader of text files of unknown origin: plain or compressed, in any Unicode encoding, damaged or cut off.
+
+A file is read in small steps. Limits on its size, the compression ratio, the number of compressed members and the length of
+a line keep memory and time small, whatever the file contains.
+"""
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import lzma
-import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.validation.logs.compression import Damaged, unpacked
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -19,9 +22,60 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _PROBE_BYTES: Final = 4096
-_STEP_BYTES: Final = 1 << 16
-_LARGEST_BYTES: Final = 1 << 31
-"""Limit of the uncompressed size: the records of a larger LOG would not fit into memory."""
+_LARGEST_TEXT_BYTES: Final = 512 << 20
+"""Largest text that is read as a whole."""
+_LARGEST_LINES_BYTES: Final = 16 << 30
+"""Largest text that is read line by line."""
+_LONGEST_LINE: Final = 4 << 20
+"""Largest length of a line in characters. The longest line of a LOG names all input files of a compaction: 200 KB for 20,000
+files."""
+_HEAD_CHARACTERS: Final = 4 << 20
+"""Length of the beginning of a LOG that is kept, for the options in it; a hundred column families take 1.5 MB."""
+
+
+class TextLines:
+    """Lines of a text file, without their line feeds, for a single iteration."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.head = ""
+        """After the iteration: the beginning of the text."""
+        self.whole = True
+        """After the iteration: whether the compressed data were complete and the last line ended with a line feed."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each line. Raises InputError if the file cannot be read or exceeds a limit, which the message names."""
+        number, pending, room = 0, "", _HEAD_CHARACTERS
+        head: list[str] = []
+        for text in self._decoded():
+            if room > 0:
+                head.append(text[:room])
+                room -= len(text)
+            *lines, pending = (pending + text).split("\n")
+            number += len(lines)
+            yield from lines
+            if len(pending) > _LONGEST_LINE:
+                raise InputError(
+                    f"{self.path}:{number + 1}: line is longer than {_LONGEST_LINE >> 20} MiB; this is no LOG: give the file"
+                    " LOG in the database's folder"
+                )
+        self.head = "".join(head)
+        self.whole = self.whole and not pending
+        if pending or number == 0:
+            yield pending
+
+    def _decoded(self) -> Iterator[str]:
+        probe, decoder = b"", None
+        try:
+            for part in unpacked(self.path, _LARGEST_LINES_BYTES):
+                if decoder is not None:
+                    yield decoder.decode(part)
+                elif len(probe := probe + part) >= _PROBE_BYTES:
+                    decoder = codecs.getincrementaldecoder(_encoding(probe))(errors="replace")
+                    yield decoder.decode(probe)
+        except Damaged:
+            self.whole = False
+        yield decoder.decode(b"", final=True) if decoder is not None else probe.decode(_encoding(probe), errors="replace")
 
 
 def read_text(path: Path) -> str:
@@ -35,61 +89,28 @@ def read_text(path: Path) -> str:
 def read_text_part(path: Path) -> tuple[str, bool]:
     """Read a text file as far as it can be decompressed; return the text and whether it is complete.
 
-    Raises InputError if the file cannot be opened, nothing can be decompressed, or the text is longer than 2 GiB.
+    Raises InputError if the file cannot be opened, nothing can be decompressed, or the text is longer than 512 MiB.
     """
+    raw = bytearray()
+    whole = True
     try:
-        raw = path.read_bytes()
-    except IsADirectoryError:
-        raise InputError(f"{path}: cannot be read: it is a folder; give the LOG file inside it") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    unpacked, whole = _unpack(raw)
-    if raw and not unpacked and not whole:
-        raise InputError(f"{path}: cannot be read: its compressed data are damaged or incomplete; copy the file again")
-    if len(unpacked) > _LARGEST_BYTES:
-        raise InputError(f"{path}: longer than 2 GiB of text; extract a part of it, such as with head or tail")
-    return _decode(unpacked), whole
+        for part in unpacked(path, _LARGEST_TEXT_BYTES):
+            raw += part
+    except Damaged:
+        whole = False
+    return raw.decode(_encoding(raw), errors="replace"), whole
 
 
-def _unpack(raw: bytes) -> tuple[bytes, bool]:
-    if raw[:2] == b"\x1f\x8b":
-        return _all_members(raw, lambda: zlib.decompressobj(wbits=31))
-    if raw[:6] == b"\xfd7zXZ\x00":
-        return _all_members(raw, lzma.LZMADecompressor)
-    if raw[:3] == b"BZh":
-        return _all_members(raw, bz2.BZ2Decompressor)
-    return raw, True
-
-
-def _all_members(raw: bytes, opener: Any) -> tuple[bytes, bool]:
-    """Decompress one member after the other, in small steps, so that the data before a damaged place are kept."""
-    parts: list[bytes] = []
-    size = 0
-    while raw.strip(b"\0"):
-        unpacker = opener()
-        at = 0
-        try:
-            while at < len(raw) and not unpacker.eof and size <= _LARGEST_BYTES:
-                parts.append(unpacker.decompress(raw[at : at + _STEP_BYTES]))
-                size += len(parts[-1])
-                at += _STEP_BYTES
-        except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError):
-            return b"".join(parts), False
-        if not unpacker.eof:
-            return b"".join(parts), size > _LARGEST_BYTES
-        raw = unpacker.unused_data + raw[at:]
-    return b"".join(parts), True
-
-
-def _decode(raw: bytes) -> str:
+def _encoding(raw: bytes | bytearray) -> str:
+    """Return the encoding of a text by its first bytes."""
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
-            return raw.decode(encoding, errors="replace")
+            return encoding
     probe = raw[:_PROBE_BYTES]
     if len(probe) >= 16:  # UTF-16 without a byte order mark: every second byte of plain text is zero
         half = len(probe) // 2
         if probe[1::2].count(0) > 0.8 * half and probe[::2].count(0) < 0.2 * half:
-            return raw.decode("utf-16-le", errors="replace")
+            return "utf-16-le"
         if probe[::2].count(0) > 0.8 * half and probe[1::2].count(0) < 0.2 * half:
-            return raw.decode("utf-16-be", errors="replace")
-    return raw.decode("utf-8", errors="replace")
+            return "utf-16-be"
+    return "utf-8"

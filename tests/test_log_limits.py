@@ -1,0 +1,139 @@
+"""LOGs that are large or made to do harm: reading stays within limits of memory and time, which the messages name."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from log_sample import Sample
+from lsmlab.models.errors import InputError
+from lsmlab.validation.importer.reading import read
+from lsmlab.validation.importer.verb import import_log
+from lsmlab.validation.logs import compression
+from lsmlab.validation.logs.text import TextLines, read_text, read_text_part
+
+PEAK_BYTES = 8 << 20
+"""Memory that reading a file without records may take, whatever its size."""
+
+
+def peak_bytes(work: Callable[[], object]) -> int:
+    """Return the peak of Python's memory during a call, in bytes."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["", "\n", "a", "a\n", "a\n\nb\r\n", "é\u2028x\n" * 3000, "2023/11/14 µs\n" * 900 + "cut"])
+def test_lines_are_those_of_the_whole_text(
+    encoding: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading in steps of 7 bytes gives the lines of the whole text, in each encoding."""
+    monkeypatch.setattr(compression, "_STEP_BYTES", 7)
+    path = tmp_path / "LOG"
+    path.write_bytes(text.encode(encoding))
+    whole, _ = read_text_part(path)
+    lines = TextLines(path)
+
+    assert whole.removesuffix("\n").split("\n") == list(lines)
+    assert whole == lines.head
+    assert lines.whole == (not whole or whole.endswith("\n"))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+@pytest.mark.parametrize("kept", [1.0, 0.7])
+def test_compressed_lines_are_those_of_the_text(
+    pack: Callable[[bytes], bytes], kept: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Members, zeros after the last member and cut-off data are read in small steps as at once."""
+    monkeypatch.setattr(compression, "_STEP_BYTES", 64)
+    text = Sample().run(10).text.encode()
+    raw = pack(text) + pack(b"") + pack(text)
+    path = tmp_path / "LOG"
+    path.write_bytes(raw[: round(kept * len(raw))] + (b"\0" * 512 if kept == 1.0 else b""))
+    lines = TextLines(path)
+    expected, whole = read_text_part(path)
+
+    assert expected.removesuffix("\n").split("\n") == list(lines)
+    assert whole == (kept == 1.0)
+    assert not expected.endswith("\n") or whole == lines.whole
+
+
+def test_empty_members_end(tmp_path: Path) -> None:
+    """A file of 400,000 empty gzip members is refused at once; 20,000 members, as bgzip writes them, are read."""
+    path = tmp_path / "LOG.gz"
+    path.write_bytes(gzip.compress(b"") * 400_000)
+    with pytest.raises(InputError, match="more than 100,000 compressed members"):
+        read(path)
+    text = Sample().run(10).text
+    path.write_bytes(gzip.compress(b"") * 20_000 + gzip.compress(text.encode()))
+
+    assert text == read_text(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_bombs_are_refused(pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file that expands to millions of blank lines is refused by its ratio."""
+    monkeypatch.setattr(compression, "_FREE_BYTES", 1 << 20)
+    path = tmp_path / "LOG"
+    path.write_bytes(pack((b" " * 999 + b"\n") * 20_000))
+
+    with pytest.raises(InputError, match="expands to more than 200 times its size"):
+        read(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_endless_line_is_refused_in_little_memory(packed: bool, tmp_path: Path) -> None:
+    """A file of one line of 100 MB is refused after a few MB."""
+    path = tmp_path / "LOG"
+    content = b"2023/11/14-22:13:20.000013 7001 " + b"x" * 100_000_000
+    path.write_bytes(gzip.compress(content, 1) if packed else content)
+    del content
+
+    def refuse() -> None:
+        with pytest.raises(InputError, match=r"LOG:1: line is longer than 4 MiB"):
+            read(path)
+
+    assert peak_bytes(refuse) < 6 * PEAK_BYTES
+
+
+def test_the_size_limit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text above the limit is refused, with the limit and the remedy."""
+    monkeypatch.setattr("lsmlab.validation.logs.text._LARGEST_LINES_BYTES", 1 << 20)
+    path = tmp_path / "LOG"
+    path.write_text(Sample().run(10).text * 30)
+
+    with pytest.raises(InputError, match="longer than 1 MiB of text; extract a part of it"):
+        read(path)
+
+
+def test_memory_does_not_grow_with_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 MB of lines that are no records take no memory; a record takes at most 1,500 bytes."""
+    monkeypatch.setattr("lsmlab.validation.logs.text._HEAD_CHARACTERS", 1 << 18)
+    sample = Sample().run(100)
+    path = tmp_path / "LOG"
+    path.write_text(sample.text)
+    alone = peak_bytes(lambda: read(path))
+    records = len(read(path).log.records)
+    head, _, tail = sample.text.rpartition("2023/")
+    other = "2023/11/14-22:30:20.000013 7001 [db/db_impl.cc:123] nothing to see\n" * 150_000
+    path.write_text(f"{head}{other}2023/{tail}")
+    assert path.stat().st_size > 10_000_000
+
+    assert peak_bytes(lambda: read(path)) < alone + PEAK_BYTES
+    assert alone < 1500 * records + PEAK_BYTES
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/proc/self/mem"])
+def test_devices_are_no_logs(name: str, tmp_path: Path) -> None:
+    """A device is refused, not read without end."""
+    with pytest.raises(InputError, match=name):
+        import_log([name, "--out", str(tmp_path / "out")])
