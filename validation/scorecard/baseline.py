@@ -7,6 +7,7 @@ those that build cases from recorded engines and LOGs, because most edits of the
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -77,8 +78,18 @@ def digest(home: Path = HOME) -> str:
     sums = hashlib.sha256()
     for path in sorted(p for p in paths if p.is_file()):
         sums.update(path.relative_to(home).as_posix().encode() + b"\0")
-        sums.update(hashlib.sha256(path.read_bytes()).digest())
+        sums.update(hashlib.sha256(_content(path)).digest())
     return sums.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a file; of Python code without its imports, which change no case."""
+    content = path.read_bytes()
+    if path.suffix != ".py":
+        return content
+    imports = [node for node in ast.parse(content).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    left_out = {n for node in imports for n in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    return b"\n".join(line for n, line in enumerate(content.splitlines(), 1) if n not in left_out)
 
 
 def subset_medians(names: Sequence[str], seeds: int = SUBSET_SEEDS, processes: int = 1) -> dict[str, dict[str, Any]]:
