@@ -17,7 +17,9 @@ from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.episodes.explanation import explain
-from lsmlab.sim.results.episodes.of_run import stall_data
+from lsmlab.sim.results.episodes.of_run import closed_loop, stall_data
+from lsmlab.sim.results.episodes.open_loop import open_loop_latency
+from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
 from lsmlab.sim.results.memory import memory_summary
@@ -147,7 +149,11 @@ def collect(
     }
     series = _series(setup, families, clients, (writes, write_pieces), (read, read_pieces), seconds)
     jobs, rows = _jobs_table(families), stall_rows(stalls, named=len(setup.families) > 1)
-    summary |= explain(stall_data(setup, families, clients, usage, rows, jobs, series))
+    data = stall_data(setup, families, clients, usage, rows, jobs, series)
+    summary |= explain(data)
+    if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
+        summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
+    summary["bottleneck"]["text"] = bottleneck_text(summary)
     return Result(
         config=dict(config),
         summary=summary,

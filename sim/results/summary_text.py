@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.sim.results.episodes.words import CAUSE_WORDS, count, episode_text, percent, reason_text
 from lsmlab.sim.results.family_text import family_lines
 
 _LABEL: Final = 16
@@ -14,15 +15,6 @@ _WIDTH: Final = 120
 _PERCENTILES: Final = {
     "p50": "P50", "p90": "P90", "p95": "P95", "p99": "P99", "p999": "P99.9", "p9999": "P99.99", "max": "max",
 }  # fmt: skip
-CAUSE_WORDS: Final = {
-    "memtable_stop": "memtables full, stopped",
-    "memtable_slowdown": "memtables nearly full, slowed",
-    "l0_stop": "L0 files, stopped",
-    "l0_slowdown": "L0 files, slowed",
-    "pending_stop": "pending compaction bytes, stopped",
-    "pending_slowdown": "pending compaction bytes, slowed",
-}
-"""Stall causes as text."""
 _COLUMNS: Final = {
     "Level": 5, "Files": 8, "Size": 11, "Score": 5, "Read(GB)": 8, "Rn(GB)": 7, "Rnp1(GB)": 8, "Write(GB)": 9,
     "Wnew(GB)": 8, "Moved(GB)": 9, "W-Amp": 5, "Rd(MB/s)": 8, "Wr(MB/s)": 8, "Comp(sec)": 9, "CompMergeCPU(sec)": 17,
@@ -165,19 +157,43 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
         return []
     if not summary["stall_fraction"]:
         return [_row("write stalls", "none")]
-    longest = summary.get("longest_stall_s")
+    longest, lost = summary.get("longest_stall_s"), summary.get("lost_operations") or {}
     text = f"{100 * summary['stall_fraction']:.1f} % of the time"
-    lines = [_row("write stalls", text + (f", longest {format_seconds(longest)}" if longest else ""))]
+    text += f", longest {format_seconds(longest)}" if longest else ""
+    text += f"; {count(lost['total'])} operations lost, {percent(lost['share'])} of those asked for" if lost else ""
+    lines = [_row("write stalls", text)]
     seconds, counts = summary.get("stall_seconds", {}), summary.get("stall_count", {})
-    for cause, duration_s in sorted(seconds.items(), key=lambda item: -item[1]):
+    by_cause = lost.get("by_cause", {})
+    for cause, duration_s in sorted(seconds.items(), key=lambda item: (-by_cause.get(item[0], 0.0), -item[1])):
         if duration_s or counts.get(cause):
-            words, count = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}", counts.get(cause, 0)
-            lines.append(_row("", f"{words}, {count:,.0f} {'time' if count == 1 else 'times'}"))
+            words, times = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}", counts.get(cause, 0)
+            share = f", {percent(by_cause[cause] / lost['total'])} of the lost operations" if by_cause.get(cause) else ""
+            lines.append(_row("", f"{words}, {times:,.0f} {'time' if times == 1 else 'times'}{share}"))
+    lines += _costliest(summary)
     chain, levels = summary.get("chain_bytes"), summary.get("chain_levels")
     if chain and levels and chain.get("max"):
         mean_max = f"mean {format_bytes(chain['mean'])}, max {format_bytes(chain['max'])}"
         lines.append(_row("stall chains", f"{mean_max}; levels: mean {levels['mean']:.1f}, max {levels['max']}"))
     return lines
+
+
+def _costliest(summary: Mapping[str, Any]) -> list[str]:
+    """Return the lines on the costliest episode, the job behind it, and the bottleneck of the run."""
+    lines: list[str] = []
+    for episode in (summary.get("episodes") or ())[:1]:
+        lines += _wrapped("costliest", episode_text(episode))
+        if reason := reason_text(episode):
+            lines += _wrapped("waited for", reason)
+    if text := (summary.get("bottleneck") or {}).get("text"):
+        lines += _wrapped("bottleneck", text)
+    if late := summary.get("open_loop_latency_s"):
+        text = f"P99 {format_seconds(late['p99'])}, max {format_seconds(late['max'])} for arrivals at the same mean rate, "
+        lines += _wrapped("open loop", text + "because the queue behind a stall delays them; a closed loop hides this")
+    return lines
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=f"{label:<{_LABEL}}", subsequent_indent=" " * _LABEL)
 
 
 def _amplification(summary: Mapping[str, Any]) -> list[str]:
@@ -215,8 +231,9 @@ def _device(summary: Mapping[str, Any]) -> list[str]:
             parts.append(f"{kind} {device[f'{kind}_bytes_per_s'] / 1e6:,.1f} MB/s")
     if (flash := device.get("flash_write_amplification")) and flash > 1.005:
         parts.append(f"flash write amplification {flash:.2f}")
-    if (years := device.get("years_left")) is not None:
-        parts.append(f"endurance lasts {years:.1f} years at this rate")
+    if "years_left" in device:
+        years = device["years_left"]
+        parts.append("endurance unknown" if years is None else f"endurance lasts {years:.1f} years at this rate")
     return [_row("device", ", ".join(parts))] if parts else []
 
 

@@ -6,4 +6,5 @@ Pure functions of tables; background/stalls.md explains the terms.
 - Use of device, cores, slots and limiter by time: usage. Jobs behind an episode and their waits: blame.
 - The short resource: bottleneck. Keys of summary.json: explanation; its data from a simulated
   run: of_run. Sentences: words.
+- Latency of an open loop at the rate of a closed one: open_loop.
 """

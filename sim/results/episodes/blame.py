@@ -49,9 +49,11 @@ class Sharing:
     """Use of the device while a job ran. The bytes of each job count as evenly distributed over its time."""
 
     shares: Mapping[str, float]
-    """Share of the bytes: of the job ("itself"), of other jobs by name, and of clients; the largest first."""
+    """Share of the bytes, at least 1 %: of the job ("itself"), of other jobs by name, and of clients; the largest first."""
     neighbours: int
     """Other jobs that used the device."""
+    neighbours_at_a_time: float
+    """Mean number of these jobs that ran at the same time."""
 
 
 def job_name(kind: str, start_level: int, output_level: int) -> str:
@@ -119,11 +121,13 @@ class JobTable:
         moved: Floats = self._bytes * overlap / np.maximum(self._end_s - self._start_s, 1e-9)
         clients = float(np.interp(end_s, *self._client) - np.interp(start_s, *self._client))
         total = float(moved.sum()) + clients
-        users = np.flatnonzero(moved > _LEAST_SHARE * total).tolist()
+        users = np.flatnonzero(moved > 0.0).tolist()
         shares = [("itself" if other == row else self._name(other), float(moved[other]) / total) for other in users]
-        if clients > _LEAST_SHARE * total:
+        if clients > 0.0:
             shares.append(("clients", clients / total))
-        return Sharing(_shares_by_name(shares), len(set(users) - {row}))
+        others = [other for other in users if other != row]
+        at_a_time = float(overlap[others].sum()) / max(end_s - start_s, 1e-9)
+        return Sharing(_shares_by_name(shares), len(others), at_a_time)
 
 
 _LEAST_SHARE: Final = 0.01
@@ -134,8 +138,8 @@ _CLIENT_BYTES: Final = ("read_bytes_client_per_s", "write_bytes_client_per_s")
 
 
 def _shares_by_name(shares: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Add up the shares of jobs of the same name, the largest first."""
+    """Add up the shares of jobs of the same name, the largest first, without those below `_LEAST_SHARE`."""
     total: dict[str, float] = {}
     for name, share in shares:
         total[name] = total.get(name, 0.0) + share
-    return dict(sorted(total.items(), key=lambda item: -item[1]))
+    return {name: share for name, share in sorted(total.items(), key=lambda item: -item[1]) if share >= _LEAST_SHARE}

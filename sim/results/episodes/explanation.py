@@ -93,7 +93,7 @@ def _culprit(jobs: JobTable, shard: int, culprit: Culprit) -> dict[str, Any]:
     sharing = jobs.sharing(shard, culprit.job)
     return {
         **asdict(culprit), "waits_s": dict(culprit.waits_s), "device_shares": dict(sharing.shares),
-        "neighbours": sharing.neighbours,
+        "neighbours": sharing.neighbours, "neighbours_at_a_time": sharing.neighbours_at_a_time,
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,11 @@ def stall_data(
         memtable_writes=memtable * setup.workload.shards,
         usage=_usage(setup, families, usage, stalls, jobs) if stalls else {},
     )
+
+
+def closed_loop(clients: ClientLoad) -> bool:
+    """Return whether all clients send as fast as the store answers, so that waits delay no later operation."""
+    return all(g.closed and math.isinf(g.limit_per_s) for g in clients.groups)
 
 
 def _usage(

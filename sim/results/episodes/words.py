@@ -1,0 +1,137 @@
+"""Sentences on the cost and the reason of stalls, from the numbers of summary.json. Terminal and pages show the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.sim.results.episodes.bottleneck import Bottleneck
+
+CAUSE_WORDS: Final = {
+    "memtable_stop": "memtables full, stopped",
+    "memtable_slowdown": "memtables nearly full, slowed",
+    "l0_stop": "L0 files, stopped",
+    "l0_slowdown": "L0 files, slowed",
+    "pending_stop": "pending compaction bytes, stopped",
+    "pending_slowdown": "pending compaction bytes, slowed",
+}
+"""Stall causes as text."""
+_TITLES: Final = {
+    Bottleneck.NONE: "no bottleneck: write stalls cost {lost} of the operations",
+    Bottleneck.UNKNOWN: "unknown: the use of device and cores is not known",
+    Bottleneck.DEVICE_BANDWIDTH: "device bandwidth: {device} was busy {busiest} of the stalled time",
+    Bottleneck.DEVICE_REQUESTS: "IOPS or seeks of the device: {device} was busy {use[device]} of the stalled time and moved "
+    "{use[bandwidth]} of the bytes that it could move in sequence",
+    Bottleneck.WRITE_CAP: "cap on written bytes: {use[write_cap]} of it was used during the stalls, while {device} itself was "
+    "busy {use[device]} of the time",
+    Bottleneck.READ_CAP: "cap on read bytes: {use[read_cap]} of it was used during the stalls, while {device} itself was busy "
+    "{use[device]} of the time",
+    Bottleneck.IOPS_CAP: "cap on operations per second: {use[iops_cap]} of it was used during the stalls, while {device} "
+    "itself was busy {use[device]} of the time",
+    Bottleneck.LIMITER: "RocksDB's rate limiter: {use[limiter]} of its rate was used during the stalls, while {device} was "
+    "busy {use[device]} of the time",
+    Bottleneck.CORES: "cores: {use[cores]} of {cores:g} were used during the stalls",
+    Bottleneck.SYNC: "fsyncs: {device} was busy only {use[device]} of the stalled time",
+    Bottleneck.SLOTS: "background slots (max_background_jobs={jobs}): {use[compaction_slots]} of those for compactions and "
+    "{use[flush_slots]} of those for flushes were in use during the stalls, device {use[device]}, cores {use[cores]}",
+    Bottleneck.L0_COMPACTION: "L0 compaction: one ran {use[l0_compaction]} of the stalled time, and RocksDB compacts L0 with "
+    "one thread; device {use[device]}, cores {use[cores]} in use",
+    Bottleneck.MEMTABLES: "memtables: all {memtables} were full, while flushes had room on device ({use[device]} in use) and "
+    "cores ({use[cores]})",
+    Bottleneck.THROTTLE: "the throttle: RocksDB slowed writers although there was room: device {use[device]}, cores "
+    "{use[cores]}, compaction slots {use[compaction_slots]} in use",
+}
+"""Sentence by bottleneck."""
+WAIT_WORDS: Final = {
+    "device": "for the device",
+    "core": "for a core",
+    "slot": "for a slot",
+    "limiter": "for the rate limiter",
+    "sync": "in fsyncs",
+}
+_LEAST_WAIT: Final = 0.05
+"""Share of a job's time from which a sentence names a wait."""
+
+
+def bottleneck_text(summary: Mapping[str, Any]) -> str:
+    """Return the sentence on the bottleneck of a run, from its summary."""
+    found = summary["bottleneck"]
+    uses = found["uses"]
+    device, options = summary.get("device"), summary.get("options") or {}
+    text = _TITLES[Bottleneck(found["resource"])].format(
+        use=_Percents(uses), busiest=percent(max(uses.get("device", 0.0), uses.get("bandwidth", 0.0))),
+        lost=percent(found["lost_share"]), device=(device or {}).get("name") or "the device",
+        cores=(summary.get("cpu") or {}).get("cores", 0.0), jobs=options.get("max_background_jobs", "unknown"),
+        memtables=options.get("max_write_buffer_number", "memtables"),
+    )  # fmt: skip
+    waits = [name for name, share in found["waits"].items() if share >= _LEAST_WAIT]
+    if found["resource"] == Bottleneck.NONE or not waits:
+        return text
+    shares = _list([f"{percent(found['waits'][name])} of their time {WAIT_WORDS[name]}" for name in waits[:2]])
+    return f"{text}; the jobs behind the stalls waited {shares}"
+
+
+def episode_text(episode: Mapping[str, Any]) -> str:
+    """Return the cause, length and cost of an episode, such as "L0 files, slowed: 24.5 s from 240.4 s, ..."."""
+    length_s = episode["end_s"] - episode["start_s"]
+    text = f"{CAUSE_WORDS.get(episode['cause'], episode['cause'])}: {format_seconds(length_s)} from {episode['start_s']:,.1f} s"
+    others = episode["stalls"] - 1
+    text += f" ({episode['stalls']} stalls)" if others else ""
+    return f"{text}, {count(episode['lost_ops'])} operations lost ({percent(episode['lost_share'])} of all lost)"
+
+
+def reason_text(episode: Mapping[str, Any]) -> str:
+    """Return the job that an episode waited for longest, and what this job waited for; "" without such a job."""
+    if not episode["culprits"]:
+        return ""
+    culprit = episode["culprits"][0]
+    ran_s = culprit["end_s"] - culprit["start_s"]
+    text = f"{culprit['name']} (job {culprit['job']}), {format_seconds(ran_s)}"
+    if moved := culprit["read_bytes"] + culprit["write_bytes"]:
+        text += f" for {format_bytes(moved)}"
+    slot_s = culprit["waits_s"].get("slot", 0.0)
+    waits = {name: s for name, s in culprit["waits_s"].items() if s >= _LEAST_WAIT * (ran_s + slot_s)}
+    if not waits:
+        return f"{text}, without waits of its own" if culprit["waits_s"] else text
+    return f"{text}; it waited " + _list([_wait(name, s, culprit) for name, s in waits.items()])
+
+
+def count(number: float) -> str:
+    """Format a number of operations, such as 208.7 million."""
+    for unit, factor in (("billion", 1e9), ("million", 1e6)):
+        if number >= factor:
+            return f"{number / factor:.3g} {unit}"
+    return f"{number:,.0f}"
+
+
+def percent(share: float) -> str:
+    """Format a share of one, such as 84 % or 0.3 %."""
+    value = 100.0 * share
+    return f"{value:.0f} %" if value >= 9.95 or value == 0.0 else f"{value:.1f} %" if value >= 0.05 else "< 0.1 %"
+
+
+class _Percents(dict[str, str]):
+    """Uses of resources as text; "an unknown share" of resources without a number."""
+
+    def __init__(self, uses: Mapping[str, float]) -> None:
+        super().__init__({name: percent(share) for name, share in uses.items()})
+
+    def __missing__(self, name: str) -> str:
+        return "an unknown share"
+
+
+def _wait(name: str, wait_s: float, culprit: Mapping[str, Any]) -> str:
+    text = f"{format_seconds(wait_s)} {WAIT_WORDS[name]}"
+    others = [f"{name} {percent(share)}" for name, share in culprit["device_shares"].items() if name != "itself"]
+    if name != "device" or not others:
+        return text
+    own = culprit["device_shares"].get("itself", 0.0)
+    jobs = culprit["neighbours"]
+    at_a_time = f", {culprit['neighbours_at_a_time']:.2g} at a time" if jobs > 1 else ""
+    other_jobs = f"{jobs} other job{'' if jobs == 1 else 's'}{at_a_time}" if jobs else "clients"
+    return f"{text}, shared with {other_jobs} (it had {percent(own)} of the bytes; {', '.join(others[:2])})"
+
+
+def _list(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
