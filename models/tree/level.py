@@ -24,7 +24,7 @@ class Level:
 
     The arrays `lo` and `hi` are views of length `len(level)` into growing buffers. Do not write to them or keep them
     across a change of the level; set busy marks through `mark` only. Searches for one key use lists of the bounds
-    instead: a bisection of a list takes a tenth of the time of a search in an array.
+    instead: a bisection of a list takes a third of the time of a search in an array.
     """
 
     __slots__ = (
