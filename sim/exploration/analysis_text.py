@@ -27,8 +27,8 @@ def analysis_text(found: Mapping[str, Any]) -> str:
 
 
 def metric_name(name: str) -> str:
-    """Return the name of a number in texts."""
-    return LABELS.get(name, name)
+    """Return the name of a number in texts; that of a varied key is its last part."""
+    return LABELS.get(name, key_name(name) if name.startswith("engine.options.") else name)
 
 
 def key_name(key: str) -> str:

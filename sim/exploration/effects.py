@@ -95,7 +95,7 @@ def _grouped(measured: Measured, values: Values) -> dict[str, Any]:
     draws = random.integers(0, len(means), (_RESAMPLES, len(means)))
     main = []
     for key, own in measured.levels.items():
-        labels, codes = _groups([v for v, here in zip(own, known.tolist(), strict=True) if here])
+        labels, codes = value_groups([v for v, here in zip(own, known.tolist(), strict=True) if here])
         drawn = np.sort([_explained(means[d], codes[d], len(labels)) for d in draws])
         low, high = (float(np.quantile(drawn, q)) for q in (0.05, 0.95))
         share = _explained(means, codes, len(labels))
@@ -106,7 +106,7 @@ def _grouped(measured: Measured, values: Values) -> dict[str, Any]:
     return {"intervals": "configurations", "main": main, "interactions": None}
 
 
-def _groups(own: Sequence[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+def value_groups(own: Sequence[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     """Return labels and the group of each value; a label of grouped numbers is [low, high]."""
     different = list(dict.fromkeys(own))
     if len(different) <= _MOST_LEVELS or not all(isinstance(v, int | float) for v in different):

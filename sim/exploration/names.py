@@ -30,7 +30,7 @@ def configuration_name(choices: Mapping[str, str]) -> str:
     '1 core, checks=true'
     """
     last = Counter(_last(key) for key in choices)
-    return ", ".join(_part(key, value, unique=last[_last(key)] == 1) for key, value in choices.items())
+    return ", ".join(value_name(key, value, unique=last[_last(key)] == 1) for key, value in choices.items())
 
 
 def folder_names(names: Sequence[str]) -> list[str]:
@@ -52,7 +52,8 @@ def _last(key: str) -> str:
     return re.split(r"[./]", key.partition("@")[2] or key)[-1]
 
 
-def _part(key: str, value: str, *, unique: bool) -> str:
+def value_name(key: str, value: str, *, unique: bool = True) -> str:
+    """Return the name of one value; `unique`: no other key of the sweep has the same last part."""
     last = _last(key)
     noun = _NOUNS.get(last)
     if noun is not None and unique and value.isdecimal():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +16,6 @@ from lsmlab.sim.exploration.space import Dimension, Space
 
 _RESAMPLES: Final = 400
 _CONFIDENCE: Final = 0.90
-_PARTS: Final = ("mean", "low", "high")
 _SEED: Final = 1
 """Seed of the bootstrap."""
 
@@ -40,16 +41,23 @@ def sobol_indices(measured: Measured, metric: str) -> list[dict[str, Any]] | Non
     base = saltelli_base(len(keys), measured.about["points"])
     blocks = values.reshape(len(keys) + 2, 1, base)
     found = estimate(func={"f_A": blocks[0], "f_B": blocks[1], "f_AB": blocks[2:]}, n=base, rng=_SEED)
-    spread = found.bootstrap(confidence_level=_CONFIDENCE, n_resamples=_RESAMPLES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a key without any effect has the same index in all resamples
+        spread = found.bootstrap(confidence_level=_CONFIDENCE, n_resamples=_RESAMPLES)
     orders = {"first": (found.first_order, spread.first_order), "total": (found.total_order, spread.total_order)}
     columns = {
         name: [np.ravel(values), *map(np.ravel, (around.confidence_interval.low, around.confidence_interval.high))]
         for name, (values, around) in orders.items()
     }
     return [
-        {"key": key, **{name: dict(zip(_PARTS, (float(v[i]) for v in own), strict=True)) for name, own in columns.items()}}
+        {"key": key, **{name: _interval(*(float(values[i]) for values in own)) for name, own in columns.items()}}
         for i, key in enumerate(keys)
     ]
+
+
+def _interval(mean: float, low: float, high: float) -> dict[str, float]:
+    """Return an index with its interval; without a spread of the resamples (NaN), the interval is the index itself."""
+    return {"mean": mean, "low": mean if math.isnan(low) else low, "high": mean if math.isnan(high) else high}
 
 
 def read_space(content: dict[str, Any]) -> Space:

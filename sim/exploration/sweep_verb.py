@@ -16,7 +16,7 @@ from lsmlab.sim.configuration.trust import allow_packages
 from lsmlab.sim.decisions.subject import Subject, read_subject
 from lsmlab.sim.exploration.analysis import FINISHERS, analyse
 from lsmlab.sim.exploration.analysis_text import analysis_text
-from lsmlab.sim.exploration.budget import keep_budget
+from lsmlab.sim.exploration.budget import keep_budget_of_sweep
 from lsmlab.sim.exploration.designs import GRID, NAMES
 from lsmlab.sim.exploration.measured import objectives
 from lsmlab.sim.exploration.space import parse_space
@@ -40,7 +40,7 @@ def sweep(argv: list[str]) -> int:
     planned.check()
     settings = Settings(arguments.jobs, arguments.fresh, quiet=arguments.json)
     if arguments.budget is not None:
-        keep_budget(planned, arguments.budget, settings)
+        keep_budget_of_sweep(planned, arguments.budget, settings)
     directory = _directory(arguments.out)
     result = SweepResult()
     try:
@@ -149,7 +149,7 @@ def _parser() -> LineParser:
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
     parser.add_argument("--options", type=Path, metavar="FILE", help="RocksDB's options from an OPTIONS file or a LOG")
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store has")
-    parser.add_argument("--budget", metavar="TIME", help="refuse a sweep that is estimated to take longer, such as 10min")
+    parser.add_argument("--budget", metavar="TIME", help="largest time, such as 10min: a longer sweep asks or is refused")
     parser.add_argument("--json", action="store_true", help="print only one JSON document")
     parser.add_argument("--no-report", action="store_true", help="draw no page")
     parser.add_argument("--config-dir", type=Path, action="append", default=[], metavar="DIR",

@@ -1,0 +1,245 @@
+"""Figures of a sweep: effects of its keys, heat map of two keys, parallel coordinates, Pareto front, Sobol indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.reports.figures.base import Figure, Trace
+from lsmlab.reports.palette import MOVE, RUNS
+from lsmlab.sim.exploration.analysis_text import key_name, metric_name
+from lsmlab.sim.exploration.columns import LABELS, value_text
+from lsmlab.sim.exploration.effects import value_groups
+from lsmlab.sim.exploration.measured import Measured
+from lsmlab.sim.exploration.names import value_name
+from numpy.typing import NDArray
+
+_SCALE: Final = "Viridis"
+_ROW_PX: Final = 26
+_COLORS: Final = ("#440154", "#3b528b", "#21918c", "#5ec962", "#e5d419")
+"""Colours of equally many lines each, from small to large values."""
+_FAR: Final = 30.0
+"""Ratio of the ends from which an axis is logarithmic."""
+_WIDE_AFTER: Final = "</div></div>"
+_MOST_LINES: Final = 500
+"""Largest number of configurations in the parallel coordinates."""
+_FEW_VALUES: Final = 12
+"""Largest number of values that an axis of the parallel coordinates names one by one."""
+_AXIS_PX: Final = 150
+"""Least width of a column of the heat map and of an axis of the parallel coordinates."""
+
+
+def number_axis(metric: str, **more: Any) -> dict[str, Any]:
+    """Return the axis of a number, with its unit."""
+    example = value_text(metric, 1.0)
+    if example.endswith("%"):
+        form: dict[str, Any] = {"tickformat": ".0%"}
+    elif example == "1 s":
+        form = {"tickformat": "~s", "ticksuffix": "s"}
+    else:
+        form = {"tickformat": ",~r"}
+    return {"title": {"text": metric_name(metric)}, "nticks": 5, **form, **more}
+
+
+def level_name(key: str, level: Any) -> str:
+    """Return the name of a value, or of a group of values [low, high]."""
+    if isinstance(level, list):
+        return f"{key_name(key)} {value_text(key, level[0])} to {value_text(key, level[1])}"
+    return value_name(key, value_text(key, level).replace(" ", "").replace(",", ""))
+
+
+def effect_figure(metric: str, effects: Mapping[str, Any]) -> Figure:
+    """Draw the mean of a number for each value of each key, with its 90 % interval; one colour per key."""
+    traces: list[Trace] = []
+    labels: list[str] = []
+    for number, one in enumerate(effects["main"]):
+        names = [level_name(one["key"], level["value"]) for level in one["levels"]]
+        rows = list(range(len(labels) + number, len(labels) + number + len(names)))
+        labels += names
+        means = [level["mean"] for level in one["levels"]]
+        traces.append({
+            "type": "scatter", "mode": "lines+markers", "x": means, "y": rows, "name": key_name(one["key"]),
+            "line": {"color": RUNS[number % len(RUNS)], "width": 1, "dash": "dot"}, "marker": {"size": 10},
+            "error_x": {
+                "type": "data", "thickness": 2, "width": 4,
+                "array": [0.0 if v["high"] is None else v["high"] - v["mean"] for v in one["levels"]],
+            },
+            "text": [f"{name}: {value_text(metric, mean)}" for name, mean in zip(names, means, strict=True)],
+            "hovertemplate": "%{text}<extra></extra>",
+        })  # fmt: skip
+    places = [row for trace in traces for row in trace["y"]]
+    over = "the seeds" if effects["intervals"] == "seeds" else "the configurations of the group"
+    caption = f"Mean over all configurations with this value, and its 90 % interval over {over}."
+    layout = {
+        "hovermode": "closest", "showlegend": False, "xaxis": number_axis(metric),
+        "yaxis": {"tickmode": "array", "tickvals": places, "ticktext": labels, "autorange": "reversed", "zeroline": False},
+    }  # fmt: skip
+    title = f"Effects on {metric_name(metric)}"
+    return Figure(f"effects-{_id(metric)}", title, caption, traces, layout, height_px=110 + _ROW_PX * (places[-1] + 1))
+
+
+def heat_map(measured: Measured, metric: str, keys: Sequence[str]) -> Figure:
+    """Draw the mean of a number for each pair of values of two keys."""
+    means = _means(measured, metric)
+    known = np.isfinite(means)
+    axes = [value_groups([v for v, here in zip(measured.levels[k], known.tolist(), strict=True) if here]) for k in keys]
+    (columns, x), (rows, y) = axes
+    sums, counts = np.zeros((len(rows), len(columns))), np.zeros((len(rows), len(columns)))
+    np.add.at(sums, (y, x), means[known])
+    np.add.at(counts, (y, x), 1)
+    cells = [[None if c == 0 else s / c for s, c in zip(*pair, strict=True)] for pair in zip(sums, counts, strict=True)]
+    names = [[level_name(key, level) for level in own] for key, own in zip(keys, (columns, rows), strict=True)]
+    trace = {
+        "type": "heatmap", "z": cells, "x": names[0], "y": names[1], "colorscale": _SCALE,
+        "text": [["" if v is None else value_text(metric, v) for v in row] for row in cells],
+        "texttemplate": "%{text}", "hovertemplate": "%{x}, %{y}: %{text}<extra></extra>",
+        "showscale": False,
+    }  # fmt: skip
+    title = f"{metric_name(metric)} by {key_name(keys[0])} and {key_name(keys[1])}"
+    caption = "Mean over the values of all other keys. These two keys have the largest effects."
+    layout = {"hovermode": "closest", "xaxis": {"type": "category"}, "yaxis": {"type": "category"}}
+    height = 160 + 44 * len(rows)
+    return Figure("heat-map", title, caption, [trace], layout, height_px=height, before=_scrolled(len(columns) + 1), after=_WIDE_AFTER)
+
+
+def parallel_coordinates(measured: Measured, metrics: Sequence[str]) -> Figure:
+    """Draw one line per configuration through its values and its numbers; the colour is that of the first number.
+
+    Plotly's own trace of this kind needs WebGL, which many browsers on servers lack.
+    """
+    first = _means(measured, metrics[0])
+    order = np.flatnonzero(np.isfinite(first))
+    order = order[np.argsort(first[order], kind="stable")]
+    chosen = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), _MOST_LINES)).astype(int))]
+    axes = [_key_axis(key, [own[i] for i in chosen]) for key, own in measured.levels.items()]
+    axes += [_number_axis(metric, _means(measured, metric)[chosen]) for metric in metrics]
+    heights = np.array([axis.heights for axis in axes]).T
+    traces: list[Trace] = []
+    for color, lines in zip(_COLORS, np.array_split(np.arange(len(chosen)), len(_COLORS)), strict=True):
+        x: list[int | None] = []
+        y: list[float | None] = []
+        for place in lines:
+            x += [*range(len(axes)), None]
+            y += [*(None if np.isnan(v) else float(v) for v in heights[place]), None]
+        names = [measured.names[chosen[place]] for place in lines for _ in range(len(axes) + 1)]
+        traces.append({
+            "type": "scatter", "mode": "lines", "x": x, "y": y, "text": names, "line": {"color": color, "width": 1.6},
+            "opacity": 0.8, "hovertemplate": "%{text}<extra></extra>", "connectgaps": False,
+        })  # fmt: skip
+    shown = "" if len(chosen) == len(measured.names) else f" {len(chosen)} of {len(measured.names)} are shown."
+    caption = (
+        f"One line per configuration, from left to right through its values and its numbers; yellow: large "
+        f"{metric_name(metrics[0])}, violet: small.{shown}"
+    )
+    layout, before = _parallel_layout(axes), _scrolled(len(axes))
+    title = "All configurations"
+    return Figure("parallel", title, caption, traces, layout, height_px=480, before=before, after=_WIDE_AFTER)
+
+
+def _scrolled(columns: int) -> str:
+    """Return HTML before a figure that keeps it wide; readers with narrow screens scroll."""
+    return f'<div class="scroll"><div style="min-width:{_AXIS_PX * columns}px">'
+
+
+def _parallel_layout(axes: Sequence[_Axis]) -> dict[str, Any]:
+    texts = [
+        {"x": place, "y": height, "text": text, "showarrow": False, "xanchor": "left", "xshift": 4, "font": {"size": 12.5}}
+        for place, axis in enumerate(axes)
+        for text, height in axis.ticks
+    ]
+    ends = {"range": [-0.15, len(axes) - 0.35], "fixedrange": True, "zeroline": False}
+    names = {"tickmode": "array", "tickvals": list(range(len(axes))), "ticktext": [axis.label for axis in axes],
+             "tickangle": 0, "tickfont": {"size": 13.5}}
+    return {
+        "hovermode": "closest", "showlegend": False, "annotations": texts, "xaxis": {**ends, **names, "side": "top"},
+        "yaxis": {"visible": False, "range": [-0.06, 1.06], "fixedrange": True}, "margin": {"l": 20, "r": 20, "t": 60, "b": 20},
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Axis of the parallel coordinates."""
+
+    label: str
+    heights: list[float]
+    """Position of each line, from 0 (bottom) to 1."""
+    ticks: list[tuple[str, float]]
+    """Texts with their positions."""
+
+
+def _key_axis(key: str, own: Sequence[Any]) -> _Axis:
+    different = list(dict.fromkeys(own))
+    numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in different)
+    if numeric and len(different) > _FEW_VALUES:
+        return _number_axis(key, np.asarray(own, dtype=float))
+    ordered = sorted(different) if numeric else different
+    heights = {value: (place + 0.5) / len(ordered) for place, value in enumerate(ordered)}
+    return _Axis(key_name(key), [heights[v] for v in own], [(value_text(key, v), h) for v, h in heights.items()])
+
+
+def _number_axis(name: str, values: NDArray[np.float64]) -> _Axis:
+    """Return the axis of a number between its ends; a logarithmic one if the values lie far apart."""
+    label = LABELS.get(name, key_name(name))
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    if high <= low:
+        return _Axis(label, [0.5] * len(values), [(value_text(name, low), 0.5)])
+    wide = low > 0.0 and high > _FAR * low
+    heights = np.log(values / low) / np.log(high / low) if wide else (values - low) / (high - low)
+    ends = [(value_text(name, low), 0.0), (value_text(name, high), 1.0)]
+    return _Axis(label, heights.tolist(), ends)
+
+
+def pareto_figure(measured: Measured, found: Mapping[str, Any], metrics: Sequence[str]) -> Figure:
+    """Draw the configurations by two objectives; those on the Pareto front of all objectives are coloured."""
+    x, y = (_means(measured, metric) for metric in (metrics[1], metrics[0]))
+    front = {row["configuration"]: row for row in found["front"]}
+    traces: list[Trace] = []
+    for name, color, size, wanted in (("others", MOVE, 6, False), ("Pareto front", RUNS[4], 11, True)):
+        chosen = [i for i, n in enumerate(measured.names) if (n in front) == wanted and np.isfinite(x[i] + y[i])]
+        traces.append({
+            "type": "scatter", "mode": "markers", "name": name, "marker": {"color": color, "size": size},
+            "x": x[chosen].tolist(), "y": y[chosen].tolist(),
+            "text": [_front_text(measured.names[i], front.get(measured.names[i])) for i in chosen],
+            "hovertemplate": f"%{{text}}<br>%{{y}}, %{{x}}<extra>{name}</extra>",
+        })  # fmt: skip
+    caption = f"Front of {', '.join(map(metric_name, metrics))}: no other configuration is as good in all and better in one."
+    layout = {"hovermode": "closest", "xaxis": number_axis(metrics[1]), "yaxis": number_axis(metrics[0])}
+    return Figure("pareto", "Pareto front", caption, traces, layout, height_px=460)
+
+
+def _front_text(name: str, row: Mapping[str, Any] | None) -> str:
+    if row is None or row["probability"] is None:
+        return name
+    return f"{name}: on the front with probability {row['probability']:.0%}"
+
+
+def sobol_figure(metric: str, indices: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw first-order and total Sobol indices with their intervals."""
+    keys = [key_name(row["key"]) for row in indices]
+    traces: list[Trace] = [
+        {
+            "type": "bar", "orientation": "h", "y": keys, "x": [row[order]["mean"] for row in indices], "name": name,
+            "marker": {"color": color},
+            "error_x": {
+                "type": "data", "array": [max(0.0, row[order]["high"] - row[order]["mean"]) for row in indices],
+                "arrayminus": [max(0.0, row[order]["mean"] - row[order]["low"]) for row in indices],
+            },
+        }
+        for order, name, color in (("first", "alone", RUNS[0]), ("total", "with all interactions", RUNS[1]))
+    ]  # fmt: skip
+    layout = {"barmode": "group", "hovermode": "closest", "xaxis": {"title": {"text": "share of variance"}},
+              "yaxis": {"autorange": "reversed", "type": "category"}}  # fmt: skip
+    caption = "Share of the variance that a key causes alone, and together with all its interactions; 90 % intervals."
+    title = f"Sobol indices of {metric_name(metric)}"
+    return Figure(f"sobol-{_id(metric)}", title, caption, traces, layout, height_px=140 + 60 * len(keys))
+
+
+def _means(measured: Measured, metric: str) -> Any:
+    """Return the mean over the seeds by configuration; NaN if a run is missing."""
+    return measured.metrics[metric].mean(axis=1)
+
+
+def _id(metric: str) -> str:
+    return metric.replace(".", "-")

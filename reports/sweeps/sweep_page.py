@@ -1,0 +1,169 @@
+"""Page of a sweep: what matters, the best configurations, all configurations, and links to the pages of runs."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import numpy as np
+from lsmlab.reports.decision_parts import read_json
+from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.figures.sweep import (
+    effect_figure,
+    heat_map,
+    parallel_coordinates,
+    pareto_figure,
+    sobol_figure,
+)
+from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
+from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.sim.exploration.analysis import ANALYSIS
+from lsmlab.sim.exploration.analysis_text import key_name, metric_name
+from lsmlab.sim.exploration.columns import value_text
+from lsmlab.sim.exploration.measured import Measured, read_measured
+from lsmlab.sim.exploration.query import read_index
+
+_MOST_PAGES: Final = 6
+"""Largest number of configurations whose first run gets a page of its own: the best ones and those on the front."""
+_MOST_ROWS: Final = 200
+"""Largest number of configurations in the table."""
+
+
+def finish_sweep(directory: Path) -> Path:
+    """Write DIR/report.html of a sweep, and the pages of its best runs; return its path."""
+    analysis = read_json(directory / ANALYSIS)
+    measured = read_measured(directory, [o["name"] for o in analysis["objectives"]])
+    runs = _first_runs(directory)
+    for name in _chosen(analysis):
+        folder = directory / runs[name]
+        if (folder / "series.parquet").is_file():
+            write_page(folder / PAGE, run_page(load_run(folder)))
+    return write_page(directory / PAGE, sweep_page(directory, measured, analysis, runs))
+
+
+def _first_runs(directory: Path) -> dict[str, str]:
+    """Return the folder of each configuration's first run."""
+    columns = read_index(directory).select(["configuration", "run"]).to_pydict()
+    pairs = zip(reversed(columns["configuration"]), reversed(columns["run"]), strict=True)
+    return dict(pairs)
+
+
+def _chosen(analysis: Mapping[str, Any]) -> list[str]:
+    """Return the configurations that get pages: the best of each objective, then the Pareto front."""
+    names = [one["ranking"][0]["configuration"] for one in analysis["best"]]
+    names += [row["configuration"] for row in (analysis["pareto"] or {"front": []})["front"]]
+    return list(dict.fromkeys(names))[:_MOST_PAGES]
+
+
+def sweep_page(directory: Path, measured: Measured, analysis: Mapping[str, Any], runs: Mapping[str, str]) -> str:
+    """Return the whole HTML page of a sweep."""
+    metrics = [o["name"] for o in analysis["objectives"]]
+    figures: list[Figure] = [sobol_figure(name, rows) for name, rows in analysis["sobol"].items()]
+    figures += [effect_figure(name, one) for name, one in analysis["effects"].items() if one]
+    keys = _strongest(analysis, metrics)
+    if len(keys) == 2:
+        figures.append(heat_map(measured, metrics[0], keys))
+    if metrics:
+        figures.append(parallel_coordinates(measured, metrics))
+    if analysis["pareto"] is not None:
+        figures.append(pareto_figure(measured, analysis["pareto"], metrics))
+    body = (
+        f"{paragraphs(_story(analysis))}{_shares(analysis)}{''.join(section(figure) for figure in figures)}"
+        f"{_table(directory, measured, analysis, runs)}"
+    )
+    about = measured.about
+    subtitle = f"{len(measured.names)} configurations, {measured.seeds} seeds each, design {about['design']}; 90 % intervals"
+    footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}. This file needs no network."
+    return assemble(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, body, figures, footer)
+
+
+def _strongest(analysis: Mapping[str, Any], metrics: Sequence[str]) -> list[str]:
+    """Return the two keys with the largest shares of the first objective's variance."""
+    effects = next((analysis["effects"][name] for name in metrics[:1] if analysis["effects"][name]), None)
+    if effects is None:
+        return []
+    return [row["key"] for row in sorted(effects["main"], key=lambda row: -row["share"]["mean"])[:2]]
+
+
+def _story(analysis: Mapping[str, Any]) -> list[str]:
+    sentences = []
+    for one in analysis["best"]:
+        name, first = metric_name(one["objective"]), one["ranking"][0]
+        kind, value = "largest" if one["largest"] else "smallest", value_text(one["objective"], first["mean"])
+        if one["ties"]:
+            sentences.append(f"The {kind} {name}, {value}, is an exact tie of {len(one['ties'])} configurations.")
+            continue
+        chance = ""
+        if first["probability"] is not None:
+            chance = f" It is the best with probability {first['probability']:.0%}."
+        sentences.append(f"The {kind} {name}, {value}: {first['configuration']}.{chance}")
+    if analysis["seeds"] == 1:
+        sentences.append("Each configuration ran with one seed, so the page has no intervals over seeds.")
+    return sentences or ["No run has the objectives of this sweep."]
+
+
+def _shares(analysis: Mapping[str, Any]) -> str:
+    """Return the table of the keys' shares of variance, interactions included."""
+    known = {name: one for name, one in analysis["effects"].items() if one}
+    if not known:
+        return ""
+    head = "".join(f'<th class="number">{html.escape(metric_name(name))}</th>' for name in known)
+    first = next(iter(known.values()))
+    rows = "".join(
+        _share_row(key_name(row["key"]), [one["main"][i]["share"] for one in known.values()])
+        for i, row in enumerate(first["main"])
+    )
+    rows += "".join(
+        _share_row(" x ".join(map(key_name, row["keys"])), [one["interactions"][i]["share"] for one in known.values()])
+        for i, row in enumerate(first["interactions"] or [])
+    )
+    caption = "Share of the variance between configurations that each key causes, and each pair of keys beyond its two keys."
+    return (
+        f'<section id="shares"><h2>What matters</h2><p class="caption">{caption}</p><div class="scroll"><table>'
+        f"<thead><tr><th>key</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _share_row(label: str, shares: Sequence[Mapping[str, Any]]) -> str:
+    cells = ""
+    for share in shares:
+        around = "" if share["low"] is None else f" ({share['low']:.0%} to {share['high']:.0%})"
+        cells += f'<td class="number">{share["mean"]:.0%}{around}</td>'
+    return f"<tr><th>{html.escape(label)}</th>{cells}</tr>"
+
+
+def _table(directory: Path, measured: Measured, analysis: Mapping[str, Any], runs: Mapping[str, str]) -> str:
+    """Return the table of the configurations, the best by the first objective first."""
+    metrics = [o["name"] for o in analysis["objectives"]]
+    means = {name: measured.metrics[name].mean(axis=1) for name in metrics}
+    order = np.arange(len(measured.names))
+    if metrics:
+        sign = -1.0 if analysis["objectives"][0]["largest"] else 1.0
+        order = np.argsort(sign * means[metrics[0]], kind="stable")  # NaN comes last
+    head = "".join(f'<th class="number">{html.escape(metric_name(name))}</th>' for name in metrics)
+    rows = ""
+    for i in order[:_MOST_ROWS].tolist():
+        cells = "".join(
+            f'<td class="number">{html.escape(_mean_text(name, float(means[name][i])))}</td>' for name in metrics
+        )
+        rows += f"<tr><th>{_link(directory, measured.names[i], runs)}</th>{cells}</tr>"
+    more = f" The first {_MOST_ROWS} of {len(order)} are shown; 'lsmlab results' prints all." if len(order) > _MOST_ROWS else ""
+    caption = f"Means over the seeds. A name with a link leads to the page of the configuration's first run.{more}"
+    return (
+        f'<section id="configurations"><h2>Configurations</h2><p class="caption">{caption}</p><div class="scroll"><table>'
+        f"<thead><tr><th>configuration</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _mean_text(metric: str, mean: float) -> str:
+    return "a run failed" if np.isnan(mean) else value_text(metric, mean)
+
+
+def _link(directory: Path, name: str, runs: Mapping[str, str]) -> str:
+    page = Path(runs[name]) / PAGE
+    if not (directory / page).is_file():
+        return html.escape(name)
+    return f'<a href="{html.escape(quote(page.as_posix()))}">{html.escape(name)}</a>'

@@ -1,0 +1,76 @@
+"""Pages of sweeps: figures and tables of known results, and links to the pages of runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.reports.sweeps.plot_page import finish_plot
+from lsmlab.reports.sweeps.sweep_page import finish_sweep
+from lsmlab.sim.__main__ import main
+from lsmlab.sim.exploration.analysis import analyse
+from lsmlab.sim.exploration.measured import objectives
+from test_sweep_analysis import GRID, write_sweep
+
+
+def figures(page: Path) -> dict[str, Any]:
+    """Return the figures of a page by their ids."""
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found is not None
+    return {figure["id"]: figure for figure in json.loads(found[1])}
+
+
+def value(point: list[str], seed: int) -> dict[str, float]:
+    """Return the numbers of a point: throughput rises with cores, the tail does too."""
+    ops = 10.0 * float(point[0]) + (100.0 if point[1:] == ["nvme"] else 0.0) + seed
+    return {"ops_per_s": ops, "write_latency_s.p99": 1e-3 * float(point[0])}
+
+
+def test_the_page_of_a_grid(tmp_path: Path) -> None:
+    """The page has a figure of each effect, a heat map with means, one line per configuration, and the front."""
+    folder = write_sweep(tmp_path / "s", GRID, value)
+    analyse(folder, objectives([], folder))
+    drawn = figures(finish_sweep(folder))
+    cores, device = drawn["effects-ops_per_s"]["traces"]
+
+    assert {"effects-ops_per_s", "effects-write_latency_s-p99", "heat-map", "parallel", "pareto"} == set(drawn)
+    assert [62.0, 72.0, 92.0] == pytest.approx(cores["x"])
+    assert "nvme: 125 ops/s" in device["text"]
+    cells = [value for row in drawn["heat-map"]["traces"][0]["z"] for value in row]
+    assert [112.0, 12.0, 122.0, 22.0, 142.0, 42.0] == pytest.approx(cells)
+    assert 6 * 5 == sum(len(trace["x"]) for trace in drawn["parallel"]["traces"])
+    text = (folder / "report.html").read_text()
+    assert "The largest throughput, 142 ops/s: 4 cores, nvme. It is the best with probability 100%." in text
+
+
+def test_the_page_of_a_saltelli_design(tmp_path: Path) -> None:
+    """Indices are bars with intervals; a single seed is said; a metric without variation has no figure."""
+    folder = write_sweep(
+        tmp_path / "s", ["host.cores=0.0..1.0", "workload.threads=0.0..1.0"],
+        lambda p, _s: {"ops_per_s": float(p[0]), "write_amplification": 2.0}, "saltelli", 64, seeds=1,
+    )  # fmt: skip
+    analyse(folder, objectives([], folder))
+    drawn = figures(finish_sweep(folder))
+
+    assert ["alone", "with all interactions"] == [trace["name"] for trace in drawn["sobol-ops_per_s"]["traces"]]
+    assert "effects-write_amplification" not in drawn
+    assert "no intervals over seeds" in (folder / "report.html").read_text()
+
+
+def test_a_sweep_links_pages_and_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best runs get pages, to which the table links; --plot draws one dot per run."""
+    monkeypatch.chdir(tmp_path)
+    line = ["sweep", "device=nvme,sata,hdd", "workload.num=100k", "workload.duration=1s", "-j", "1", "--out", "o"]
+    assert 0 == main([*line, "--objective", "ops_per_s"])
+    text = Path("o/report.html").read_text()
+    linked = re.findall(r'<a href="([^"]+)">', text)
+
+    assert linked
+    assert all((Path("o") / target).is_file() for target in linked)
+    assert 0 == main(["results", "o", "--plot", "device", "ops_per_s", "--where", "device=nvme,sata"])
+    (dots,) = figures(Path("o/plot.html"))["plot-0"]["traces"]
+    assert ["nvme", "sata"] == dots["x"]
+    assert Path("o/plot.html") == finish_plot(Path("o"))
