@@ -2,7 +2,7 @@
 
 A policy is a pure object: its methods take a tree, the running jobs and the load, and return an immutable object. It has
 no clock (time is an argument), no device and no randomness, and it never changes its arguments. Objects that a job makes
-are named tuples: a frozen dataclass of the same size takes four times as long to make.
+are named tuples: a frozen dataclass of the same size takes more than twice as long to make.
 """
 
 from __future__ import annotations
