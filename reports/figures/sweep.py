@@ -100,8 +100,8 @@ def heat_map(measured: Measured, metric: str, keys: Sequence[str]) -> Figure:
     title = f"{metric_name(metric)} by {key_name(keys[0])} and {key_name(keys[1])}"
     caption = "Mean over the values of all other keys. These two keys have the largest effects."
     layout = {"hovermode": "closest", "xaxis": {"type": "category"}, "yaxis": {"type": "category"}}
-    height = 160 + 44 * len(rows)
-    return Figure("heat-map", title, caption, [trace], layout, height_px=height, before=_scrolled(len(columns) + 1), after=_WIDE_AFTER)
+    height, before = 160 + 44 * len(rows), _scrolled(len(columns) + 1)
+    return Figure("heat-map", title, caption, [trace], layout, height_px=height, before=before, after=_WIDE_AFTER)
 
 
 def parallel_coordinates(measured: Measured, metrics: Sequence[str]) -> Figure:
