@@ -12,8 +12,8 @@ package lists its modules.
 - phase: one workload on its databases. Trees at the start of a run: preload, prefill, initial_tree.
 - simulation: one run.
 - runs: many runs: run store and executor.
-- commands: the verbs of the command line. decisions: what-ifs about a store. exploration: sweeps and their analysis.
-  __main__: the command line.
+- commands: the verbs of the command line. decisions: what-ifs about a store. planning: capacity
+  plans. exploration: sweeps and their analysis. __main__: the command line.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])

@@ -24,6 +24,7 @@ _PURPOSE = {
     "list": "list engines, devices, workloads, hosts or experiments",
     "show": "show one entry with its numbers and their sources",
     "runs": "list stored runs, rebuild their index, remove unfinished ones",
+    "plan": "find candidates that carry a growing load: rate, date, cost: plan PLAN.yaml",
     "report": "write the report page of a finished run",
     "import": "convert a real LOG into tables, a configuration and a report page",
     "record": "run real db_bench for a case, on a device with known limits",

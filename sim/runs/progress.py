@@ -22,7 +22,10 @@ class RunProgress:
     A running run counts with the share of its simulated time, so the estimate is there before the first run ends.
     """
 
-    def __init__(self, total: int, kept: int = 0, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, total: int, kept: int = 0, *, quiet: bool, noun: str = "runs", clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._noun = noun
         self._total, self._done, self._kept, self._clock = total, kept, kept, clock
         self._shares: dict[int, float] = {}
         self._began_s = clock()
@@ -73,9 +76,9 @@ class RunProgress:
         work = self._work() - self._kept
         kept = f" ({self._kept} kept)" if self._kept else ""
         if work < _LEAST_WORK:
-            return f"{self._done}/{self._total} runs{kept}"
+            return f"{self._done}/{self._total} {self._noun}{kept}"
         left_s = (self._clock() - self._began_s) / work * (self._total - self._kept - work)
-        return f"{self._done}/{self._total} runs{kept}, about {_duration(left_s)} left"
+        return f"{self._done}/{self._total} {self._noun}{kept}, about {_duration(left_s)} left"
 
     def _work(self) -> float:
         return self._done + sum(share for share in self._shares.values() if share >= _LEAST_WORK)
@@ -86,7 +89,7 @@ class RunProgress:
             return
         if self._bar is not None:
             self._bar.n = self._work()
-            self._bar.set_description_str(f"{self._done}/{self._total} runs", refresh=False)
+            self._bar.set_description_str(f"{self._done}/{self._total} {self._noun}", refresh=False)
             self._bar.update(0)
             return
         has_estimate = self._work() - self._kept >= _LEAST_WORK

@@ -1,0 +1,155 @@
+"""Page of a capacity plan: what is feasible, until when, at which cost, and what limits each candidate."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.reports import numbers
+from lsmlab.reports.decision_parts import read_json
+from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.plan.figures import headroom_over_time, level_text, pareto, rates, sensitivities
+from lsmlab.reports.run_data import PAGE
+from lsmlab.sim.planning.answer import FILE
+from lsmlab.sim.planning.levels import LEVELS
+from lsmlab.sim.planning.text import headroom_text, machines_text, runs_out_text
+
+_HEADS: Final = (
+    "sustainable/s", "headroom", "runs out", "in draws", "drive life", "USD/month", "USD/million", "machines",
+)  # fmt: skip
+
+
+def finish_plan(directory: Path) -> Path:
+    """Write DIR/report.html of a plan; return its path. Raises InputError if DIR has no readable plan.json."""
+    return write_page(directory / PAGE, plan_page(read_json(directory / FILE)))
+
+
+def plan_page(answer: Mapping[str, Any]) -> str:
+    """Return the whole HTML page of a plan."""
+    rows = [row for row in answer["candidates"] if "error" not in row]
+    load = answer["load"]
+    figures = [headroom_over_time(rows, answer), pareto(rows), rates(rows, load["peak_per_s"])]
+    tornado = [sensitivities(row, number) for number, row in enumerate(rows) if row["sensitivity"]]
+    body = (
+        f"{_headline(answer, rows)}{paragraphs(_story(answer, rows))}{_table(rows)}"
+        f"{''.join(section(figure) for figure in figures)}{_constraints(answer)}"
+        f"{''.join(section(figure) for figure in tornado)}{_levels(answer, rows)}{_prices(rows)}"
+    )
+    growth = f"{load['growth_per_year']:+.0%} per year from {answer['start']}"
+    subtitle = f"{load['rate_per_s']:,.0f} operations/s on average, {load['peak_per_s']:,.0f} in the busiest hour, {growth}"
+    footer = f"lsmlab plan {answer['plan']}. This file needs no network."
+    title = f"Plan: {answer['description'] or answer['plan']}"
+    return assemble(title, subtitle, body, [*figures, *tornado], footer)
+
+
+def _headline(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    feasible = [row for row in rows if row["feasible"]]
+    facts = [("feasible", str(len(feasible)), f"of {len(answer['candidates'])} candidates")]
+    if feasible:
+        first = feasible[0]
+        which = "cheapest" if first["cost_usd_per_month"] is not None else "most headroom"
+        facts.append((f"{which}: runs out", runs_out_text(first), first["name"]))
+        facts.append(("its headroom", headroom_text(first["headroom"]), f"{first['sustainable_per_s']:,.0f} operations/s"))
+        cost = first["cost_usd_per_month"]
+        facts.append(("its cost", "unknown" if cost is None else f"{cost:,.2f} USD", "per month; see prices below"))
+    cards = "".join(
+        f'<div class="fact"><span class="label">{html.escape(label)}</span><b>{html.escape(value)}</b>'
+        f'<span class="note">{html.escape(note)}</span></div>'
+        for label, value, note in facts
+    )
+    return f'<div class="headline">{cards}</div>'
+
+
+def _story(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    limits = answer["service_levels"]
+    kept = ", ".join(f"{LEVELS[name].label} at most {LEVELS[name].form(limit)}" for name, limit in limits.items())
+    sentences = [f"Service levels: {kept}." if kept else "No service levels: a store only has to keep up with the load."]
+    feasible = [row for row in rows if row["feasible"]]
+    for row in feasible[:2]:
+        sentences.append(
+            f"{row['name']} carries the busiest hour with {headroom_text(row['headroom'])} headroom until "
+            f"{runs_out_text(row)}, in {row['feasible_share']:.0%} of the draws of the model's own error. "
+            f"Its limit: {row['constraint']}."
+        )
+    if not feasible and rows:
+        best = max(rows, key=lambda row: float(row["headroom"]))
+        sentences.append(
+            f"No candidate carries the busiest hour. {best['name']} comes closest ({headroom_text(best['headroom'])}): "
+            f"{best['constraint']}."
+        )
+    return [*sentences, *answer["notes"]]
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    body = "".join(
+        f"<tr><th>{'★ ' if row['pareto'] else ''}{html.escape(row['name'])}</th>"
+        + "".join(f'<td class="number">{html.escape(cell)}</td>' for cell in _cells(row))
+        + "</tr>"
+        for row in rows
+    )
+    head = "".join(f'<th class="number">{name}</th>' for name in _HEADS)
+    caption = (
+        "Feasible candidates first, cheapest first. ★: on the Pareto front of cost, write P99.9 at the planned rate and drive "
+        "life. In draws: share of draws of the model's own error in which the candidate is feasible. Machines: needed now and "
+        "at the end of the plan."
+    )
+    return (
+        f'<section id="candidates"><h2>Candidates</h2><p class="caption">{caption}</p><div class="scroll"><table><thead><tr>'
+        f"<th></th>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
+    )
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    life, cost, per_million = (row[k] for k in ("drive_life_years", "cost_usd_per_month", "cost_usd_per_million_ops"))
+    return [
+        f"{row['sustainable_per_s']:,.0f}", headroom_text(row["headroom"]), runs_out_text(row), f"{row['feasible_share']:.0%}",
+        "unknown" if life is None else numbers.years(life), "unknown" if cost is None else f"{cost:,.2f}",
+        "unknown" if per_million is None else f"{per_million:.3g}",
+        "none" if row["machines_needed"] is None else machines_text(row),
+    ]  # fmt: skip
+
+
+def _constraints(answer: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><th>{html.escape(row['name'])}</th><td>{html.escape(row.get('constraint') or row['error'])}</td></tr>"
+        for row in answer["candidates"]
+    )
+    caption = "What fails just above the largest sustainable rate, and the resource that is used up then."
+    return (
+        f'<section id="constraints"><h2>What limits each candidate</h2><p class="caption">{caption}</p>'
+        f'<div class="scroll"><table><tbody>{rows}</tbody></table></div></section>'
+    )
+
+
+def _levels(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the table of service levels at the planned rate."""
+    names = [name for name in LEVELS if any(name in row["planned"]["levels"] for row in rows)]
+    limits = answer["service_levels"]
+    limit_texts = {name: f"<br>limit {LEVELS[name].form(limit)}" for name, limit in limits.items()}
+    head = "".join(f'<th class="number">{LEVELS[n].label}{limit_texts.get(n, "")}</th>' for n in names)
+    body = "".join(
+        f"<tr><th>{html.escape(row['name'])}</th>"
+        + "".join(f'<td class="number">{html.escape(level_text(n, row["planned"]["levels"].get(n)))}</td>' for n in names)
+        + "</tr>"
+        for row in rows
+    )
+    caption = "At the rate of the busiest hour today. Of a candidate that does not keep up, latencies grow with the run."
+    return (
+        f'<section id="levels"><h2>Service levels at the planned rate</h2><p class="caption">{caption}</p>'
+        f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'
+    )
+
+
+def _prices(rows: Sequence[Mapping[str, Any]]) -> str:
+    by_device = {row["choices"]["device"]: row for row in rows}
+    lines = []
+    for device, row in by_device.items():
+        price = row["price"]
+        text = (
+            "no price known" if row["cost_usd_per_month"] is None
+            else f"{price['covers'] or 'price'}; source: {price['source']}{', ' + price['date'] if price['date'] else ''}"
+        )  # fmt: skip
+        lines.append(f"<li>{html.escape(str(device))}: {html.escape(text)}</li>")
+    return f'<section id="prices"><h2>Prices</h2><ul>{"".join(lines)}</ul></section>'

@@ -1,0 +1,49 @@
+"""Forecasts from a rate that grows: date when it reaches a limit, life of a drive, machines needed."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, timedelta
+from typing import Final
+
+_DAYS_PER_YEAR: Final = 365.25
+_YEAR_S: Final = _DAYS_PER_YEAR * 86400.0
+NEVER_YEARS: Final = 100.0
+"""Years after which a limit counts as never reached."""
+
+
+def years_until(ratio: float, growth_per_year: float) -> float:
+    """Return the years until a quantity has grown by `ratio`: 0 if it already has, infinity if it never does.
+
+    >>> years_until(2.0, 1.0), years_until(0.9, 0.5), years_until(2.0, 0.0)
+    (1.0, 0.0, inf)
+    """
+    if ratio <= 1.0:
+        return 0.0
+    return math.log(ratio) / math.log1p(growth_per_year) if growth_per_year > 0.0 else math.inf
+
+
+def date_after(start: date, years: float) -> date | None:
+    """Return the day after so many years; None for a day that counts as never."""
+    return start + timedelta(days=int(years * _DAYS_PER_YEAR)) if years < NEVER_YEARS else None
+
+
+def drive_life_years(endurance_bytes: float | None, bytes_per_s: float, growth_per_year: float) -> float | None:
+    """Return the years until writes at a rate that grows have used up the endurance; None if it is unknown.
+
+    >>> round(drive_life_years(1e15, 1e15 / (365.25 * 86400.0), 0.0), 3), drive_life_years(None, 1.0, 0.0)
+    (1.0, None)
+    """
+    if endurance_bytes is None or bytes_per_s <= 0.0:
+        return None
+    years = endurance_bytes / bytes_per_s / _YEAR_S
+    rate = math.log1p(growth_per_year)
+    if rate == 0.0:
+        return years
+    inside = 1.0 + years * rate
+    return math.log(inside) / rate if inside > 0.0 else math.inf
+
+
+def machines_for(rate_per_s: float, sustainable_per_machine: float) -> int | None:
+    """Return the machines that sustain a rate together; None if one machine sustains nothing."""
+    return max(1, math.ceil(rate_per_s / sustainable_per_machine - 1e-9)) if sustainable_per_machine > 0.0 else None

@@ -1,0 +1,139 @@
+"""Store of one machine under a rate of operations: configurations of closed and open loops, and the runs of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import simpy
+from lsmlab.sim.results.reading import read_summary
+from lsmlab.sim.runs.expected import tree_shape
+from lsmlab.sim.runs.key import run_key
+from lsmlab.sim.runs.store import RunStore
+from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.task import Task, simulate_task
+from lsmlab.sim.setup import FamilySetup, Setup, set_up
+
+_GENERIC: Final = "lsmlab.models.workloads.generic"
+SHORTEST_S: Final = 40.0
+"""Shortest run: series.parquet has one row per second, and the later half of them is tested."""
+ROUNDS: Final = 32.0
+"""Compactions of L0 in the shortest run; sizes rise and fall with each, so fewer could not show a trend."""
+READ_ONLY_S: Final = 600.0
+"""Length of a run without writes, whose tree does not change."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Configuration of one machine, and its load without rate and schedule."""
+
+    config: Mapping[str, Any]
+    """Resolved configuration; its workload is replaced."""
+    load: Mapping[str, Any]
+    """Keys of the generic workloads: keys, sizes, mix of operations, clients."""
+
+    def __reduce__(self) -> tuple[type[Store], tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """Pickle the fields without cached parts: a worker builds its own."""
+        return Store, (self.config, self.load)
+
+    def open_loop(self, rate_per_s: float, duration_s: float, seed: int) -> dict[str, Any]:
+        """Return the configuration of an open loop at a constant rate."""
+        return self._with({"_target_": f"{_GENERIC}.Constant", "rate": rate_per_s, "duration": duration_s}, seed)
+
+    def closed_loop(self, operations: float, longest_s: float, seed: int) -> dict[str, Any]:
+        """Return the configuration of a closed loop at full speed."""
+        own = {"_target_": f"{_GENERIC}.FullSpeed", "operations": max(1, round(operations)), "duration": longest_s}
+        return self._with(own, seed)
+
+    def burst(self, rate_per_s: float, factor: float, burst_s: float, around_s: float, seed: int) -> dict[str, Any]:
+        """Return the configuration of one burst after `around_s` at the constant rate, and `around_s` after it."""
+        own = {
+            "_target_": f"{_GENERIC}.PeaksAndValleys", "valley_rate": rate_per_s, "quiet": around_s, "peak": burst_s,
+            "peak_rate": factor * rate_per_s, "valley": around_s, "duration": 2.0 * around_s + burst_s,
+        }  # fmt: skip
+        return self._with(own, seed)
+
+    def _with(self, own: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        return {**self.config, "workload": {**self.load, **own}, "seed": seed, "save": {"events": False}}
+
+    @cached_property
+    def setup(self) -> Setup:
+        """Return the parts of the store. Raises InputError if the configuration cannot run."""
+        config = self.open_loop(1.0, SHORTEST_S, 1)
+        return set_up(config, simpy.Environment(), np.random.default_rng(0), ())
+
+    @cached_property
+    def write_share(self) -> float:
+        """Return the entries written per operation."""
+        return self.setup.workload.clients[0].mix.writes
+
+    @cached_property
+    def _bytes_per_operation(self) -> float:
+        """Return the bytes that an operation adds to the tree, on average."""
+        return self._family.content.entry.put * self.write_share
+
+    @property
+    def _family(self) -> FamilySetup:
+        return max(self.setup.families, key=lambda f: f.share.writes)
+
+    @cached_property
+    def tree_bytes(self) -> float:
+        """Return the bytes of the full trees of all shards."""
+        shape = tree_shape(self.setup, self._family, 0.0)
+        return self.setup.workload.shards * (shape.data_bytes + shape.upper_bytes)
+
+    @cached_property
+    def round_bytes(self) -> float:
+        """Return the bytes that L0 of all shards gathers between two compactions: the step in which a tree changes."""
+        family = self._family
+        trigger = max(1, family.engine.options.level0_file_num_compaction_trigger)
+        return self.setup.workload.shards * trigger * family.shape.memtable_entries * family.content.entry.put
+
+    def operations(self, turnovers: float) -> float:
+        """Return the operations of a run: `turnovers` times the bytes of the tree, and at least `ROUNDS` rounds of L0.
+
+        After a turnover each level has passed on its content once, the last one included. Infinity without writes.
+        """
+        written = max(turnovers * self.tree_bytes, ROUNDS * self.round_bytes)
+        return written / self._bytes_per_operation if self._bytes_per_operation > 0.0 else math.inf
+
+    def turnovers(self, operations: float) -> float:
+        """Return the turnovers of the tree after so many operations."""
+        return operations * self._bytes_per_operation / self.tree_bytes
+
+    @property
+    def capacity_bytes(self) -> float | None:
+        """Return the capacity of the drive; None if unknown."""
+        return self.setup.device_setup.capacity_bytes
+
+
+@dataclass
+class Runs:
+    """Runs of one search, taken from the run store or simulated into it."""
+
+    store: RunStore
+    fresh: bool = False
+    progress: Callable[[], None] = lambda: None
+    """Called after each run."""
+    simulated: int = 0
+    """Runs that were not in the store."""
+    count: int = 0
+    _done: set[str] = field(default_factory=set)
+
+    def run(self, config: Mapping[str, Any]) -> tuple[dict[str, Any], StoredTable, Path]:
+        """Return summary, series and folder of a configuration. Raises InputError if it cannot run."""
+        key = run_key(config)
+        folder = self.store.find(key)
+        if folder is None or (self.fresh and key not in self._done):
+            simulate_task(Task(key, config, self.store.root, self.fresh))
+            folder = self.store.root / key
+            self.simulated += 1
+        self.count += 1
+        self._done.add(key)
+        self.progress()
+        return read_summary(folder), StoredTable(folder / "series.parquet"), folder

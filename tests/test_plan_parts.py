@@ -1,0 +1,268 @@
+"""Parts of a capacity plan: growth, recovery, forecasts, costs, Pareto front, the model's error, the search."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.sim.planning import sustainable
+from lsmlab.sim.planning.catalogue import CostSettings, Entry, cost_per_month, read_catalogue, with_device_price
+from lsmlab.sim.planning.constraint import constraint
+from lsmlab.sim.planning.forecast import date_after, drive_life_years, machines_for, years_until
+from lsmlab.sim.planning.growth import Growth, Verdict, growth
+from lsmlab.sim.planning.levels import ServiceLevels, broken
+from lsmlab.sim.planning.load import LoadSettings, make_load
+from lsmlab.sim.planning.pareto import front
+from lsmlab.sim.planning.recovery import recovery_s
+from lsmlab.sim.planning.sensitivity import changed_load
+from lsmlab.sim.planning.sustainable import Search
+from lsmlab.sim.planning.trial import SearchSettings, Trial
+from lsmlab.sim.planning.uncertainty import feasible_share
+
+SECONDS = np.arange(1.0, 601.0)
+
+
+def noise(size: float, seed: int = 1) -> np.ndarray[Any, Any]:
+    """Return correlated noise: a sawtooth of 20 s with a random part."""
+    return size * ((SECONDS % 20.0) / 20.0 + np.random.default_rng(seed).normal(0.0, 0.2, len(SECONDS)))
+
+
+# --- growth ------------------------------------------------------------------------------------------------------
+
+
+def test_a_rising_quantity_grows() -> None:
+    """A quantity that takes 3 % of its flow grows, although it also rises and falls every 20 s."""
+    found = growth("debt", SECONDS, 0.03 * 1000.0 * SECONDS + noise(2000.0), 1000.0, step=1000.0)
+
+    assert Verdict.GROWS is found.verdict
+    assert found.low < 0.03 < found.high
+    assert 0.03 == pytest.approx(found.share, rel=0.1)
+
+
+def test_a_quantity_around_a_mean_is_steady() -> None:
+    """Rise and fall without a trend is no growth, with any seed of the noise."""
+    found = [growth("l0", SECONDS, noise(100.0, seed), 1000.0, step=100.0) for seed in range(20)]
+
+    assert {Verdict.STEADY} == {g.verdict for g in found}
+
+
+def test_a_wide_interval_is_unclear() -> None:
+    """Noise that hides a growth above the tolerance asks for a longer run."""
+    found = growth("tree", SECONDS[:60], 0.01 * 1000.0 * SECONDS[:60] + noise(3000.0)[:60], 1000.0, step=100.0)
+
+    assert Verdict.UNCLEAR is found.verdict
+
+
+def test_growth_within_one_step_does_not_count() -> None:
+    """A rise below the step in which a quantity changes anyhow is no proof of growth."""
+    assert Verdict.UNCLEAR is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e6).verdict
+    assert Verdict.GROWS is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e3).verdict
+
+
+def test_short_series_and_missing_flows_show_nothing() -> None:
+    """Fewer than four seconds are unclear; a quantity without flow, such as debt without writes, is steady."""
+    assert Verdict.UNCLEAR is growth("backlog", SECONDS[:3], SECONDS[:3], 100.0).verdict
+    assert Verdict.STEADY is growth("debt", SECONDS, np.zeros(600), 0.0).verdict
+
+
+# --- recovery ----------------------------------------------------------------------------------------------------
+
+
+def test_recovery_ends_when_all_quantities_are_back() -> None:
+    """The time counts to the slowest of backlog, L0 files and debt; without a rise it is 0, without an end infinite."""
+    flat = np.full(600, 4.0)
+    backlog = np.where((SECONDS > 300) & (SECONDS < 342), 5000.0, 0.0)
+    debt = np.where((SECONDS > 300) & (SECONDS < 390), 9e9, 1e9)
+    series = {"t_s": SECONDS, "backlog_ops": backlog, "l0_files": flat, "pending_bytes": debt}
+
+    assert 60.0 == recovery_s(series, 300.0, 330.0)
+    assert 0.0 == recovery_s({**series, "backlog_ops": flat, "pending_bytes": flat}, 300.0, 330.0)
+    assert math.inf is recovery_s({**series, "pending_bytes": np.where(SECONDS > 300, 9e9, 1e9)}, 300.0, 330.0)
+
+
+# --- forecasts and costs -------------------------------------------------------------------------------------------
+
+
+def test_dates_follow_compound_growth() -> None:
+    """A load that doubles every year reaches a headroom of 4 after two years; without growth it never does."""
+    assert 2.0 == pytest.approx(years_until(4.0, 1.0))
+    assert date(2028, 11, 1) == date_after(date(2026, 11, 1), 2.003)
+    assert None is date_after(date(2026, 11, 1), years_until(2.0, 0.0))
+    assert 0.0 == years_until(0.5, 1.0)
+
+
+def test_growth_shortens_the_life_of_a_drive() -> None:
+    """A drive that lasts ten years at a constant rate lasts about five if writes grow by 30 % per year."""
+    per_s = 1e15 / (10 * 365.25 * 86400)
+
+    assert 10.0 == pytest.approx(drive_life_years(1e15, per_s, 0.0))
+    assert math.log1p(10 * math.log(1.3)) / math.log(1.3) == pytest.approx(drive_life_years(1e15, per_s, 0.3))
+    assert None is drive_life_years(None, per_s, 0.3)
+
+
+def test_machines_are_whole() -> None:
+    """Machines needed round up; a machine that sustains nothing gives no number."""
+    assert [1, 2, 2, None] == [machines_for(r, s) for r, s in ((5, 10), (11, 10), (20, 10), (5, 0))]
+
+
+def test_costs_add_purchase_rent_and_volume() -> None:
+    """A purchase is spread over the service life, or the drive's own if shorter; a volume has free space."""
+    settings = CostSettings(years_of_service=4.0, free_space=0.5)
+
+    assert 10.0 == pytest.approx(cost_per_month(Entry(price_usd=480.0), 0.0, None, settings))
+    assert 20.0 == pytest.approx(cost_per_month(Entry(price_usd=480.0), 0.0, 2.0, settings))
+    assert 108.0 == pytest.approx(
+        cost_per_month(Entry(price_usd_per_month=100.0, price_usd_per_gb_month=0.08), 50e9, None, settings)
+    )
+    assert None is cost_per_month(Entry(), 1e12, 1.0, settings)
+
+
+def test_shipped_prices_have_sources_and_dates() -> None:
+    """Every shipped price names source and date; configs/device gives a price that the catalogue lacks."""
+    entries = read_catalogue(None)
+
+    assert all(e.source and isinstance(e.date, date) for e in entries.values() if e.priced)
+    assert 47.5 == with_device_price(Entry(), {"assumptions": {"price": "2026"}}, 47.5).price_usd
+    assert 0.08 == with_device_price(entries["aws_gp3"], {}, 47.5).price_usd_per_gb_month
+
+
+def test_a_price_without_source_is_refused(tmp_path: Path) -> None:
+    """A user's price needs a source and a date; the message names file and entry."""
+    path = tmp_path / "prices.yaml"
+    path.write_text("mine: {price_usd: 100}\n")
+
+    with pytest.raises(InputError, match=r"prices.yaml: mine: a price needs its source and its date"):
+        read_catalogue(path)
+
+
+def test_the_front_keeps_what_nothing_beats() -> None:
+    """A row that is worse everywhere is dominated; unknown values make rows incomparable; equal rows are ties."""
+    rows: list[dict[str, float | None]] = [
+        {"cost": 1.0, "tail": 5.0}, {"cost": 2.0, "tail": 1.0}, {"cost": 2.0, "tail": 6.0}, {"cost": None, "tail": 9.0},
+        {"cost": 1.0, "tail": 5.0},
+    ]  # fmt: skip
+
+    assert [0, 1, 3, 4] == front(rows, ("cost", "tail"))
+
+
+# --- levels, load, error -------------------------------------------------------------------------------------------
+
+
+def test_the_worst_broken_level_is_named() -> None:
+    """Of several broken levels, the one exceeded by the largest factor is named; limits hold at their value."""
+    levels = ServiceLevels(write_p99=1e-3, stalled=0.1, longest_stall=2.0)
+
+    assert "write_p99" == broken({"write_p99": 5e-3, "stalled": 0.2, "longest_stall": 2.0}, levels)
+    assert None is broken({"write_p99": 1e-3, "stalled": 0.1}, levels)
+
+
+def test_draws_of_the_error() -> None:
+    """A headroom of one standard deviation is feasible in 84 % of the draws; a tail at its limit in half of them."""
+    errors = {"ops_per_s": 0.1, "write_latency_s.p999": 0.3}
+    limit = ServiceLevels(write_p999=0.01)
+
+    assert 0.841 == pytest.approx(feasible_share(math.exp(0.1), {}, ServiceLevels(), errors), abs=0.01)
+    assert 0.5 == pytest.approx(feasible_share(9.0, {"write_p999": 0.01}, limit, errors), abs=0.02)
+    assert 1.0 == feasible_share(9.0, {"write_p999": 0.001}, limit, {})
+
+
+def test_the_shape_of_the_load_gives_the_busiest_hour() -> None:
+    """Daily and weekly shape are numbers or relative rates; their product with the mean is the rate to sustain."""
+    hours = [1.0] * 23 + [3.0]
+    load, _ = make_load(LoadSettings(rate=1000.0, daily=hours, weekly=1.2), {"read": 0, "update": 1}, {})
+
+    assert 3.0 / (26.0 / 24.0) == pytest.approx(load.daily)
+    assert 1000.0 * load.daily * 1.2 == pytest.approx(load.peak_per_s)
+    assert {"num": 25_000, "threads": 2} == {k: load.on_one_of(400)[k] for k in ("num", "threads")} | {"threads": 2}
+
+
+def test_a_changed_read_share_keeps_the_other_proportions() -> None:
+    """Twenty percent more reads leave fewer of all other operations, in proportion; a load without reads has no change."""
+    changed = changed_load({"read": 0.5, "update": 0.3, "insert": 0.2}, "read", 1.2)
+
+    assert changed is not None
+    assert (0.6, 0.24, 0.16) == pytest.approx((changed["read"], changed["update"], changed["insert"]))
+    assert None is changed_load({"read": 0, "update": 1}, "read", 1.2)
+    assert {"num": 12, "read": 1} == changed_load({"num": 10, "read": 1}, "num", 1.2)
+
+
+def trial(rate: float, holds: bool, reason: str = "backlog", **values: float) -> Trial:
+    """Return a trial with the growth of a backlog."""
+    grown = (Growth("backlog", 0.1, 0.1, 0.1, 0.1 * rate),)
+    return Trial(rate, holds, "holds" if holds else reason, 3.0, grown, {"write_p999": 0.07}, values)
+
+
+@pytest.mark.parametrize(
+    ("failed", "expected"),
+    [
+        (trial(1e4, False, **{"device.utilisation": 0.98}), "backlog grows by 1,000 operations/s; drive busy 98%"),
+        (
+            trial(1e4, False, "write_p999", **{"device.utilisation": 0.4, "compactions": 1.0}),
+            "write P99.9 70 ms, limit 50 ms; the only compaction slot is busy (drive 40%)",
+        ),
+        (
+            trial(1e4, False, **{"device.utilisation": 0.4, "cpu.background_busy_cores": 3.9}),
+            "backlog grows by 1,000 operations/s; all 4 cores busy with compactions",
+        ),
+        (trial(1e4, False, **{"device.utilisation": 0.4}), "the 8 client threads are busy (drive 40%)"),
+    ],
+)
+def test_constraints_name_symptom_and_cause(failed: Trial, expected: str) -> None:
+    """The binding constraint names what fails and the resource that is used up."""
+    limits = {"slots": 1.0, "cores": 4.0, "threads": 8.0}
+
+    assert constraint(failed, limits, ServiceLevels(write_p999=0.05)).endswith(expected)
+
+
+# --- search --------------------------------------------------------------------------------------------------------
+
+
+def search_with(limit: float, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Search:
+    """Return a search over a store that sustains rates up to `limit` with seed 1, and 3 % less with others."""
+
+    def tried(_store: object, _runs: object, rate: float, *others: Any) -> Trial:
+        return trial(rate, rate <= (limit if others[-1] == 1 else 0.97 * limit))
+
+    monkeypatch.setattr(sustainable, "try_rate", tried)
+    store: Any = SimpleNamespace()
+    return Search(store, store, ServiceLevels(), settings=SearchSettings(**settings))
+
+
+@pytest.mark.parametrize("closed", [9_000.0, 10_300.0, 14_000.0, 90_000.0])
+def test_the_search_finds_the_limit_from_any_start(closed: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Highest rate that holds and lowest that fails bracket the limit within the precision, in few trials."""
+    search = search_with(10_000.0, monkeypatch, precision=0.02, seeds=1)
+    found = search.find(closed)
+
+    assert found.rate_per_s <= 10_000.0 < found.fails_per_s <= 1.02 * found.rate_per_s
+    assert len(found.trials) <= 15
+
+
+def test_further_seeds_lower_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rate that fails with another seed is not sustainable; the next lower one must hold with all seeds."""
+    found = search_with(10_000.0, monkeypatch, precision=0.02, seeds=3).find(10_500.0)
+
+    assert 9_300.0 < found.rate_per_s <= 9_700.0
+
+
+def test_a_store_that_sustains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search ends without a rate if even a thousandth of the closed loop fails."""
+    found = search_with(0.0, monkeypatch).find(10_000.0)
+
+    assert (0.0, None) == (found.rate_per_s, found.at_limit)
+    assert found.failed is not None
+
+
+def test_known_trials_narrow_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planned rate that was tried before is a bound of the search."""
+    search = search_with(10_000.0, monkeypatch, seeds=1)
+    search.try_rate(9_950.0)
+    found = search.find(11_000.0)
+
+    assert 9_950.0 <= found.rate_per_s <= 10_000.0
