@@ -165,7 +165,7 @@ def test_models_use_no_global_random_generator() -> None:
 def test_every_package_is_listed() -> None:
     """pyproject.toml lists every folder with an __init__.py; an unlisted one would be missing from the wheel."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    present = [
+    present = ["lsmlab"] + [
         "lsmlab." + ".".join(path.parent.relative_to(ROOT).parts)
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("__init__.py")
@@ -179,6 +179,14 @@ def test_the_simulator_loads_no_heavy_library() -> None:
     loaded = loaded_by("import lsmlab.sim.simulation")
 
     assert set() == loaded & {"plotly", "pyarrow", "pandas", "scipy.stats", "hydra", "omegaconf"}
+
+
+def test_the_top_package_loads_nothing() -> None:
+    """`import lsmlab` loads no module of LSMLab; each of its names can be imported."""
+    import lsmlab
+
+    assert {"lsmlab"} == {name for name in loaded_by("import lsmlab") if name.partition(".")[0] == "lsmlab"}
+    assert all(callable(getattr(lsmlab, name)) for name in lsmlab.__all__)
 
 
 def test_help_loads_no_heavy_library() -> None:
