@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -17,7 +18,7 @@ from lsmlab.sim.runs.choice import executor
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.progress import RunProgress
-from lsmlab.sim.runs.store import ERROR, FAILED, RunStore, copy_run, default_store, key_of_folder
+from lsmlab.sim.runs.store import ABOUT, ERROR, FAILED, RunStore, copy_run, default_store, key_of_folder
 from lsmlab.sim.runs.task import Attempt, Task, attempt, reason_of
 
 
@@ -133,11 +134,20 @@ def _placed(store: RunStore, key: str, job: Job, *, kept: bool) -> Outcome:
     folder, wall_s = store.root / key, float(store.about(key).get("wall_s", 0.0))
     if job.directory is not None:
         about = {"name": job.name, "choices": job.choices, "parameters": job.parameters}
-        _remove_other(job.directory, key)
-        copy_run(folder, job.directory, about)
+        if not (kept and _is_placed(job.directory, key, about)):
+            _remove_other(job.directory, key)
+            copy_run(folder, job.directory, about)
         folder = job.directory
         shutil.rmtree(_failed(folder), ignore_errors=True)
     return Outcome(job, folder, wall_s, kept=kept)
+
+
+def _is_placed(directory: Path, key: str, about: Mapping[str, Any]) -> bool:
+    """Return whether a folder has this run from an earlier command, with the same name and choices."""
+    if key_of_folder(directory) != key:
+        return False
+    content = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
+    return all(content.get(name) == value for name, value in about.items())
 
 
 def _remove_other(directory: Path, key: str) -> None:
