@@ -136,7 +136,7 @@ def load_run(directory: Path) -> RunData:
     return RunData(
         directory=directory,
         summary=summary,
-        config_text=config.read_text(encoding="utf-8") if config.is_file() else "",
+        config_text=config.read_text(encoding="utf-8", errors="replace") if config.is_file() else "",
         series=_columns(series),
         jobs=_with_keys(_sorted_by(_columns(jobs), "start_s")),
         stalls=_columns(stalls, without=("chain_jobs",)),

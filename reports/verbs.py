@@ -8,6 +8,7 @@ from pathlib import Path
 from lsmlab.models.errors import InputError
 from lsmlab.reports.run_data import PAGE, is_run, load_run
 from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.results.reading import damage_as_input_error
 
 
 def report(argv: list[str]) -> int:
@@ -22,7 +23,8 @@ def report(argv: list[str]) -> int:
     parser.add_argument("directory", type=Path, metavar="DIR", help="a run's directory, or a directory of runs")
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"path of the page (default: DIR/{PAGE})")
     arguments = parser.parse_args(argv)
-    path = draw(arguments.directory, arguments.out or arguments.directory / PAGE)
+    with damage_as_input_error(arguments.directory):
+        path = draw(arguments.directory, arguments.out or arguments.directory / PAGE)
     sys.stdout.write(f"{path}\n")
     return 0
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json
+from lsmlab.sim.results.reading import damage_as_input_error
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.store import RunStore, default_store
 
@@ -18,6 +20,11 @@ def runs(argv: list[str]) -> int:
     root = arguments.directory or default_store().root
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; name a run store or a folder of results")
+    with damage_as_input_error(root):
+        return _runs(arguments, root)
+
+
+def _runs(arguments: argparse.Namespace, root: Path) -> int:
     if arguments.action == "clean":
         count = RunStore(root).clean()
         sys.stdout.write(f"{count} unfinished runs of ended processes removed from {display_path(root)}\n")

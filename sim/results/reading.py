@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,7 +67,45 @@ def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
                 bits = np.zeros((table.num_rows + 7) // 8, dtype=np.uint8)
                 none = pa.Array.from_buffers(pa.bool_(), table.num_rows, [None, pa.py_buffer(bits)])
                 table = table.append_column(name, none)
+    _check_columns(path, table)
     return table
+
+
+def _check_columns(path: Path, table: Any) -> None:
+    """Raise InputError if a column has values of another kind than the results contract says, or lacks some."""
+    from lsmlab.sim.results.schema.log_tables import LOG_TABLES
+    from lsmlab.sim.results.schema.run_tables import RUN_TABLES
+
+    schema = next((schema for schema in (*RUN_TABLES, *LOG_TABLES) if schema.name == path.stem), None)
+    if schema is None:
+        return
+    for name, field in zip(table.column_names, table.schema, strict=True):
+        expected = next((_kind(column.dtype) for column in schema.columns if column.matches(name)), None)
+        if expected not in (None, _kind(str(field.type))) or table[name].null_count:
+            raise InputError(f"{path}: column {name} has values of type {field.type}, or none; repeat the run")
+
+
+def _kind(dtype: str) -> str:
+    """Return the kind of a type of the results contract or of Arrow: number, bool, string or list."""
+    return "number" if dtype.startswith(("int", "uint", "float", "double")) else dtype.partition("<")[0]
+
+
+@contextmanager
+def damage_as_input_error(directory: Path) -> Iterator[None]:
+    """Turn any error that contradictory values in a directory's files cause into an InputError with the remedy.
+
+    For commands on directories of unknown origin; a command that has just written the files does without it.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split()) or "no reason given"
+        raise InputError(
+            f"{directory}: its results cannot be used ({type(error).__name__}: {reason}); a file in it is damaged or was edited:"
+            " repeat the run"
+        ) from error
 
 
 def _readable_version(path: Path, version: object, about: Mapping[str, Any]) -> int:
