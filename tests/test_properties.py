@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -89,3 +91,90 @@ def test_invariants_of_random_runs(
         return
     ordered = [latency[p] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")]
     assert sorted(ordered) == ordered
+
+
+HARSH_OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "write_buffer_size": st.sampled_from(["64KiB", "1MiB"]),
+        "max_bytes_for_level_base": st.sampled_from(["1KiB", "2MiB"]),
+        "target_file_size_base": st.sampled_from(["1KiB", "1MiB"]),
+        "delayed_write_rate": st.sampled_from([1, 1000, "16MiB/s"]),
+        "level0_slowdown_writes_trigger": st.sampled_from([1, 4]),
+        "level0_stop_writes_trigger": st.sampled_from([2, 6]),
+        "soft_pending_compaction_bytes_limit": st.sampled_from(["1KiB", "20MiB"]),
+        "hard_pending_compaction_bytes_limit": st.sampled_from(["2KiB", "60MiB"]),
+        "disable_auto_compactions": st.booleans(),
+    },
+)
+HARSH_WORKLOADS = st.fixed_dictionaries(
+    {
+        "duration": st.sampled_from(["1ms", "10ms", "1s"]),
+        "threads": st.sampled_from([1, 4, 1000]),
+        "num": st.sampled_from([1, 1000, 200_000]),
+        "value_size": st.sampled_from([1, 100, 100_000]),
+        "benchmark_write_rate_limit": st.sampled_from([0, 1000, "5MB/s"]),
+    }
+)
+HARSH = {name: configuration(*SMALL, f"workload={name}") for name in ("fillrandom", "readwhilewriting")}
+
+
+def contradictions(summary: Mapping[str, Any]) -> list[str]:
+    """Return the statements about a summary that must hold and do not."""
+    duration_s, almost = summary["duration_s"], 1.0 + 1e-9
+    longest_s = summary["longest_stall_s"]
+    latencies = [summary[key] for key in ("write_latency_s", "read_latency_s") if summary[key] is not None]
+    ordered = [[latency[p] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")] for latency in latencies]
+    facts = {
+        "longest stall <= duration": 0.0 <= longest_s <= duration_s * almost,
+        "longest stall <= stalled seconds, or none": longest_s == 0.0 or summary["stall_fraction"] > 0.0,
+        "stalled share <= 1": 0.0 <= summary["stall_fraction"] <= almost,
+        "seconds of each cause <= duration": all(0.0 <= s <= duration_s * almost for s in summary["stall_seconds"].values()),
+        "mean <= max": all(latency["mean"] <= latency["max"] * almost for latency in latencies),
+        "percentiles are ordered": all(values == sorted(values) and values[0] >= 0.0 for values in ordered),
+        "utilisation <= 1": 0.0 <= summary["device"]["utilisation"] <= almost,
+        "numbers are finite and not negative": all(
+            math.isfinite(value) and value >= 0.0
+            for value in summary.values()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        ),
+    }
+    return [fact for fact, holds in facts.items() if not holds]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    options=HARSH_OPTIONS, workload=HARSH_WORKLOADS, name=st.sampled_from(sorted(HARSH)), cores=st.sampled_from([1, 4]),
+    seed=st.integers(0, 5),
+)  # fmt: skip
+def test_no_summary_contradicts_itself(
+    options: dict[str, Any], workload: dict[str, Any], name: str, cores: int, seed: int
+) -> None:
+    """Levels of 1 KiB, a delayed write rate of 1 byte/s, 1000 threads and runs of 1 ms give no contradictory summary."""
+    base = HARSH[name]
+    config = {
+        **base,
+        "seed": seed,
+        "checks": False,
+        "engine": {**base["engine"], "options": {**base["engine"]["options"], **options}},
+        "workload": {**base["workload"], **workload},
+        "host": {**base["host"], "cores": cores},
+    }
+
+    assert [] == contradictions(run(config).summary)
+
+
+@pytest.mark.parametrize(
+    ("options", "workload"),
+    [
+        ({"delayed_write_rate": 1, "level0_slowdown_writes_trigger": 1}, {"threads": 1000, "value_size": 1, "duration": "2s"}),
+        ({}, {"num": 1, "value_size": 1, "duration": "10ms", "benchmark_write_rate_limit": 1000}),
+    ],
+)  # fmt: skip
+def test_shapes_that_contradicted_themselves(options: dict[str, Any], workload: dict[str, Any]) -> None:
+    """A delay that outlasts the run (longest stall of 9 hours in 2 s), and ten operations (mean above max)."""
+    base = HARSH["fillrandom"]
+    engine = {**base["engine"], "options": {**base["engine"]["options"], **options}}
+    summary = run({**base, "seed": 19, "engine": engine, "workload": {**base["workload"], **workload}}).summary
+
+    assert [] == contradictions(summary)
