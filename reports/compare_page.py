@@ -111,7 +111,7 @@ def _link(run: RunData, name: str, home: Path) -> str:
 
 def _cell(row: Fact, fact: Fact | None, facts: Sequence[dict[str, Fact]]) -> str:
     if fact is None:
-        return '<td class="number">none</td>'
+        return f'<td class="number">{row.missing}</td>'
     rivals = [run_facts[row.key] for run_facts in facts if row.key in run_facts]
     best = max(rivals, key=lambda rival: rival.better * rival.value)
     marked = fact.better != 0 and fact.text == best.text and any(rival.text != best.text for rival in rivals)

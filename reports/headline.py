@@ -25,11 +25,13 @@ class Fact:
     """Line below the number."""
     better: int = 0
     """+1: more is better, -1: less is better, 0: neither, so a comparison marks no run as best."""
+    missing: str = "none"
+    """Text of a comparison for a run without this number."""
 
 
 def headline(run: RunData) -> list[Fact]:
     """Return the headline numbers that the summary of a run contains, in the order of the page."""
-    makers = (_throughput, _p99, _p999, _slowest, _read_p99, _stalls, _w_amp, _space_amp, _device, _endurance)
+    makers = (_throughput, _p99, _p999, _slowest, _read_p99, _stalls, _lost, _w_amp, _space_amp, _device, _endurance)
     return [fact for fact in (make(run) for make in makers) if fact is not None]
 
 
@@ -95,6 +97,16 @@ def _stalls(run: RunData) -> Fact:
     return Fact("stall_share", "time in write stalls", share, numbers.percent(share), note, -1)
 
 
+def _lost(run: RunData) -> Fact | None:
+    """Return the share of operations that stalls cost, with the bottleneck behind them."""
+    value = number(run.summary.get("lost_operations"), "share")
+    if value is None:
+        return None
+    resource = str((run.summary.get("bottleneck") or {}).get("resource", "unknown")).replace("_", " ")
+    note = "of those that clients asked for" if resource in ("none", "unknown") else f"bottleneck: {resource}"
+    return Fact("lost_share", "operations lost to stalls", value, numbers.percent(value), note, -1)
+
+
 def _w_amp(run: RunData) -> Fact | None:
     value = number(run.summary, "write_amplification")
     if value is None:
@@ -122,7 +134,7 @@ def _endurance(run: RunData) -> Fact | None:
     value = endurance_years(run)
     if value is None:
         return None
-    return Fact("endurance_years", "device endurance", value, numbers.years(value), "at this write rate", +1)
+    return Fact("endurance_years", "device endurance", value, numbers.years(value), "at this write rate", +1, "unknown")
 
 
 def endurance_years(run: RunData) -> float | None:

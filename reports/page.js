@@ -88,8 +88,8 @@
     if (found.length === 0) return [text];
     const table = document.createElement("table");
     const head = table.createTHead().insertRow();
-    const titles = ["job", "kind and levels", "start (s)", "ran", "waited for a slot", "read", "wrote", "files",
-                    "reason"];
+    const titles = ["job", "kind and levels", "start (s)", "ran", "waited for a slot", "for the device", "read", "wrote",
+                    "files", "reason"];
     for (const name of titles) {
       const cell = document.createElement("th");
       cell.textContent = name;
@@ -102,7 +102,7 @@
       key.className = "key";
       key.style.background = color;
       line.insertCell().append(key, row[0]);
-      for (const i of [1, 3, 4, 5, 6, 7, 8, 2]) line.insertCell().textContent = row[i];
+      for (const i of [1, 3, 4, 5, 10, 6, 7, 8, 2]) line.insertCell().textContent = row[i];
     }
     const box = document.createElement("div");
     box.className = "scroll";

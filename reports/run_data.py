@@ -28,9 +28,9 @@ _TABLES: Final = {
         r"|level_bytes_\d+|option_\w+"
     ),
     "jobs.parquet": re.compile(
-        r"job|shard|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes|unfinished"
+        r"job|shard|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes|unfinished|subcompactions"
     ),
-    "stalls.parquet": re.compile(r"cause|start_s|end_s|shard|chain_jobs|unfinished"),
+    "stalls.parquet": re.compile(r"cause|start_s|end_s|shard|chain_jobs|unfinished|lost_ops"),
     "latency.parquet": re.compile(r"op|upper_s|count"),
 }
 """Tables of a run directory, with a pattern for the columns that the pages use."""
@@ -103,10 +103,20 @@ class RunData:
         """Return the keys of the jobs that had to end before the stall in this row could end."""
         return [int(j) for j in self.chain_keys[self.chain_ends[stall] : self.chain_ends[stall + 1]]]
 
+    @cached_property
+    def job_rows(self) -> dict[int, int]:
+        """Row of each job by its key."""
+        return {key: row for row, key in enumerate(self.jobs.get("key", np.empty(0, dtype=np.int64)).tolist())}
+
     def ranked_stalls(self) -> npt.NDArray[np.int64]:
-        """Return the row numbers of the stalls: stops before slowdowns, the longest of each first."""
+        """Return the row numbers of the stalls: those that cost most operations first.
+
+        Without lost operations (older runs and LOGs): stops before slowdowns, the longest of each first.
+        """
         if not len(self.stalls.get("start_s", ())):
             return np.empty(0, dtype=np.int64)
+        if "lost_ops" in self.stalls:
+            return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], -self.stalls["lost_ops"]))
         stops = np.array([cause.endswith("_stop") for cause in self.stalls["cause"]])
         return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], ~stops))
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
+from lsmlab.reports.cost import closed_loop_sentence, cost_sentences, length_sentence
 from lsmlab.reports.headline import dominating_cause, endurance_years, number, stall_share, writes_and_reads
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
@@ -15,8 +16,11 @@ DEVICE_BYTES: Final = "Of all bytes that the device read and wrote"
 
 
 def summary_sentences(run: RunData) -> list[str]:
-    """Return sentences on throughput, stalls, their chain of jobs, latency, device and amplification."""
-    parts = (_speed(run), _stalls(run), _longest_chain(run), _tail(run), _device(run), _amplification(run))
+    """Return sentences on the cost and reason of stalls, throughput, latency, device, amplification, and a short run."""
+    stalls = cost_sentences(run) or [_stalls(run), _longest_chain(run)]
+    parts = [
+        *stalls, _speed(run), _tail(run), closed_loop_sentence(run), _device(run), _amplification(run), length_sentence(run),
+    ]  # fmt: skip
     return [sentence for sentence in parts if sentence]
 
 
@@ -127,5 +131,8 @@ def _amplification(run: RunData) -> str:
     if not w_amp:
         return ""
     text = f"Each byte of user data was written {numbers.ratio(w_amp)} times"
-    years = endurance_years(run)
-    return f"{text}; at this rate the device's rated writes last {numbers.years(years)}." if years else f"{text}."
+    years, device = endurance_years(run), run.summary.get("device")
+    if years:
+        return f"{text}; at this rate the device's rated writes last {numbers.years(years)}."
+    unknown = isinstance(device, dict) and "years_left" in device
+    return f"{text}; the endurance of the device is unknown." if unknown else f"{text}."

@@ -42,8 +42,8 @@ def test_an_episode_has_cause_length_and_cost() -> None:
 def test_the_reason_names_the_job_and_what_it_waited_for() -> None:
     """Waits of at least a twentieth of the job's time are named, the device with its other users."""
     assert (
-        "flush (job 7), 10 s for 1.0 GiB; it waited 6 s for the device, shared with 3 other jobs, 2.5 at a time (it had "
-        "30 % of the bytes; compaction from L0 to L1 70 %) and 2 s for a slot" == reason_text(EPISODE)
+        "flush (job 7), 10 s for 1.0 GiB; the job itself waited 6 s for the device, shared with 3 other jobs, 2.5 at a "
+        "time (it had 30 % of the bytes; compaction from L0 to L1 70 %) and 2 s for a slot" == reason_text(EPISODE)
     )
     assert "" == reason_text({**EPISODE, "culprits": []})
 

@@ -12,12 +12,13 @@ from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace, packed, time_axis
 from lsmlab.reports.palette import CONSUMERS, MOVE, level_color, stall_color, stall_name
 from lsmlab.reports.run_data import Column, RunData
+from lsmlab.sim.results.episodes.words import count
 
 MOST_JOBS = 3000
 """Largest number of bars, so that a browser draws them without delay."""
 
 MOST_STALLS = 100
-"""Number of stalls in the selector: stops before slowdowns, the longest first."""
+"""Number of stalls in the selector: the costliest (`RunData.ranked_stalls`)."""
 
 _LANES = {"flush": "flush", "compaction": "compaction", "trivial_move": "moves", "drop": "moves"}
 
@@ -151,7 +152,8 @@ def _bars(run: RunData, rows: npt.NDArray[np.int64], lanes: dict[int, int], labe
         "marker": {"color": color, "line": {"color": color, "width": 1}, **_hatching(run, rows)},
         "customdata": _details(run, rows),
         "hovertemplate": "<b>job %{customdata[0]}: %{customdata[1]}</b><br>%{customdata[2]}<br>ran %{customdata[4]} "
-        "from %{customdata[3]} s, waited %{customdata[5]}<br>read %{customdata[6]}, wrote %{customdata[7]}"
+        "from %{customdata[3]} s<br>waited %{customdata[5]} for a slot, %{customdata[10]} for the device"
+        "<br>read %{customdata[6]}, wrote %{customdata[7]}"
         "<br>%{customdata[8]}<extra></extra>",
     }  # fmt: skip
 
@@ -169,23 +171,36 @@ def _details(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[Any]]:
         values: Column | None = run.jobs.get(name)
         return [0] * len(rows) if values is None else values[rows].tolist()
 
-    names = ("job", "kind", "start_level", "output_level", "start_s", "end_s", "queued_s", "read_bytes", "write_bytes",
+    names = ("job", "kind", "start_level", "output_level", "start_s", "end_s", "read_bytes", "write_bytes",
              "reason", "input_files", "input_files_output_level", "output_files", "shard", "key", "unfinished")  # fmt: skip
     many = bool(run.jobs["shard"].any()) if "shard" in run.jobs else False
+    waits = _waits(run, rows)
     details = []
-    for job, kind, low, high, start, end, queued, read, wrote, reason, files, below, out, shard, key, unfinished in zip(
-        *map(column, names), strict=True
-    ):
+    for (
+        job, kind, low, high, start, end, read, wrote, reason, files, below, out, shard, key, unfinished, slot_s, device_s
+    ) in zip(*map(column, names), *waits, strict=True):  # fmt: skip
         levels = f"memtable→L{int(high)}" if kind == "flush" else f"L{int(low)}→L{int(high)}"
         inputs = f"{int(files)} + {int(below)}" if below else f"{int(files)}"
         details.append([
             f"{int(shard)}.{int(job)}" if many else str(int(job)),
             f"{str(kind).replace('_', ' ')} {levels}", str(reason or ""), f"{start:,.2f}",
-            numbers.seconds(end - start), numbers.seconds(max(0.0, start - queued)), numbers.size(read),
+            numbers.seconds(end - start), slot_s, numbers.size(read),
             numbers.size(wrote), f"{inputs} in, still running at the end" if unfinished
-            else f"{inputs} → {int(out)} files", int(key),
+            else f"{inputs} → {int(out)} files", int(key), device_s,
         ])  # fmt: skip
     return details
+
+
+def _waits(run: RunData, rows: npt.NDArray[np.int64]) -> list[list[str]]:
+    """Return the waits of each job for a slot and, per thread, for the device, as text."""
+    if "device_s" not in run.jobs:
+        return [["an unknown time"] * len(rows)] * 2
+    slot_s, used_s, alone_s = (run.jobs[name][rows] for name in ("slot_wait_s", "device_s", "device_alone_s"))
+    device_s = np.maximum(used_s - alone_s, 0.0) / np.maximum(run.jobs["subcompactions"][rows], 1)
+    return [[numbers.seconds(s) if s >= _NO_WAIT_S else "0 s" for s in waits] for waits in (slot_s, device_s)]
+
+
+_NO_WAIT_S = 1e-6
 
 
 def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> dict[str, Any]:
@@ -199,9 +214,10 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
     moved = float(run.jobs["read_bytes"][in_chain].sum() + run.jobs["write_bytes"][in_chain].sum())
     levels = " and ".join(f"L{level:.0f}" for level in np.unique(run.jobs["output_level"][in_chain]) if level >= 0)
     jobs = "no job" if not chain else "1 job" if len(chain) == 1 else f"{len(chain)} jobs"
+    lost = f", {count(float(run.stalls['lost_ops'][row]))} operations lost" if "lost_ops" in run.stalls else ""
     return {
-        "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {name}, {jobs}",
-        "text": f"{name[0].upper()}{name[1:]} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s. "
+        "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {name}{lost}, {jobs}",
+        "text": f"{name[0].upper()}{name[1:]} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s{lost}. "
         + (_waited_for(run, row, jobs, levels, moved) if in_chain.any() else "It waited for no background job."),
         "start": start, "end": end, "color": stall_color(cause), "window": list(window), "jobs": chain,
     }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands
+from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands, stall_hover
 from lsmlab.reports.figures.base import Figure, Trace, envelope, line, time_axis
 from lsmlab.reports.palette import READ, WRITE
 from lsmlab.reports.run_data import RunData
@@ -15,11 +15,13 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
     traces = stall_bands(run)
     caption = "The run has no write stalls."
     if traces:
-        caption = "A coloured band marks a write stall (slowdown or stop); its colour gives the cause."
+        caption = "A coloured band marks a write stall (slowdown or stop); its colour gives the cause. "
+        caption += "Point at it to see the job that it waited for."
     for op, color in (("write", WRITE), ("read", READ)):
         values = run.rate(f"{op}_ops")
         if np.nan_to_num(values).any():
             traces += _with_envelope(timeline, values, f"{op}s", color)
+    traces += stall_hover(run, timeline)
     if not exact_bands(run):
         caption += " Because there are many stalls, the height of a band is the stalled share of its interval."
     if timeline.grouped:

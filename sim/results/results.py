@@ -16,7 +16,7 @@ from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.chains import Chain, chains
-from lsmlab.sim.results.episodes.explanation import explain
+from lsmlab.sim.results.episodes.explanation import explain, lost_operations
 from lsmlab.sim.results.episodes.of_run import closed_loop, stall_data
 from lsmlab.sim.results.episodes.open_loop import open_loop_latency
 from lsmlab.sim.results.episodes.words import bottleneck_text
@@ -151,6 +151,8 @@ def collect(
     jobs, rows = _jobs_table(families), stall_rows(stalls, named=len(setup.families) > 1)
     data = stall_data(setup, families, clients, usage, rows, jobs, series)
     summary |= explain(data)
+    for row, lost_ops in zip(rows, lost_operations(data), strict=True):
+        row["lost_ops"] = lost_ops
     if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
         summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
     summary["bottleneck"]["text"] = bottleneck_text(summary)

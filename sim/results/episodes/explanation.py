@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.sim.results.episodes.blame import Culprit, JobTable, Table
 from lsmlab.sim.results.episodes.bottleneck import Bottleneck, Evidence, find_bottleneck
-from lsmlab.sim.results.episodes.losses import ClientCurves
+from lsmlab.sim.results.episodes.losses import ClientCurves, lost_per_stall
 from lsmlab.sim.results.episodes.merging import Episode, find_episodes
 from lsmlab.sim.results.episodes.usage import Curve, mean_uses
 
@@ -53,6 +53,12 @@ def explain(data: StallData) -> dict[str, Any]:
         "episodes": [_episode(data, jobs, e, lost) for e in episodes[:MOST_EPISODES]],
         "bottleneck": _bottleneck(data, jobs, episodes, served),
     }  # fmt: skip
+
+
+def lost_operations(data: StallData) -> list[float]:
+    """Return the lost operations of each stall."""
+    starts, ends = (np.array([row[side] for row in data.stalls], dtype=np.float64) for side in ("start_s", "end_s"))
+    return lost_per_stall(starts, ends, data.clients).tolist()  # type: ignore[no-any-return]
 
 
 def _lost_by_cause(episodes: Sequence[Episode]) -> dict[str, float]:

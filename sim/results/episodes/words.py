@@ -94,7 +94,7 @@ def reason_text(episode: Mapping[str, Any]) -> str:
     waits = {name: s for name, s in culprit["waits_s"].items() if s >= _LEAST_WAIT * (ran_s + slot_s)}
     if not waits:
         return f"{text}, without waits of its own" if culprit["waits_s"] else text
-    return f"{text}; it waited " + _list([_wait(name, s, culprit) for name, s in waits.items()])
+    return f"{text}; the job itself waited " + _list([_wait(name, s, culprit) for name, s in waits.items()])
 
 
 def count(number: float) -> str:

@@ -1,0 +1,96 @@
+"""Sentences on what stalls cost and why, for the page of a run whose summary explains its stalls."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+from lsmlab.reports import numbers
+from lsmlab.reports.palette import stall_name
+from lsmlab.reports.run_data import RunData
+from lsmlab.sim.results.episodes.blame import job_name
+from lsmlab.sim.results.episodes.words import count, episode_text, percent, reason_text
+
+_FEW: Final = 10
+"""Compactions out of L0 below which a run is too short to show how its store behaves in the long run."""
+_SETTLED: Final = 0.2
+"""Relative change of throughput from the middle to the last third of a run below which it counts as settled."""
+
+
+def cost_sentences(run: RunData) -> list[str]:
+    """Return what stalls cost, their bottleneck, and the costliest episode with its reason; [] without an explanation."""
+    lost, episodes = run.summary.get("lost_operations"), run.summary.get("episodes")
+    if not lost or not episodes:
+        return []
+    cause, ops = next(iter(lost["by_cause"].items()))
+    mostly = f", {percent(ops / lost['total'])} of them by “{stall_name(cause)}”" if lost["total"] else ""
+    share = f"{percent(lost['share'])} of those that clients asked for"
+    found = [f"Write stalls cost {count(lost['total'])} operations, {share}{mostly}."]
+    if text := (run.summary.get("bottleneck") or {}).get("text"):
+        found.append(f"Bottleneck: {text}.")
+    reason = reason_text(episodes[0])
+    waited = f". Its writers waited for: {reason}" if reason else ""
+    found.append(f"Costliest of {_episodes(lost['episodes'])}: {episode_text(episodes[0])}{waited}.")
+    return [re.sub(r"(?<=\d) us\b", " µs", text) for text in found]
+
+
+def closed_loop_sentence(run: RunData) -> str:
+    """Return what a closed loop hides; "" for an open loop, and without stalls."""
+    late = run.summary.get("open_loop_latency_s")
+    if not late:
+        return ""
+    return (
+        "These clients are a closed loop: a stall delays one write per thread, so P99 hides it. Operations that arrive at "
+        f"the same mean rate would wait {numbers.seconds(late['p99'])} at P99 and up to {numbers.seconds(late['max'])}."
+    )
+
+
+def length_sentence(run: RunData) -> str:
+    """Return a warning if the run is too short to tell how its store behaves in the long run; else ""."""
+    if "kind" not in run.jobs or "lost_operations" not in run.summary:
+        return ""
+    from_l0 = int(((run.jobs["kind"] == "compaction") & (run.jobs["start_level"] == 0)).sum())
+    writes = run.column("write_ops")
+    if not writes.any():
+        return ""
+    if from_l0 < _FEW:
+        often = "no compaction" if from_l0 == 0 else "only one compaction" if from_l0 == 1 else f"only {from_l0} compactions"
+        return f"The run is short: {often} out of level 0. A longer run may behave differently."
+    third = len(writes) // 3
+    middle, last = (float(np.mean(part)) for part in (writes[third : 2 * third], writes[2 * third : 3 * third]))
+    change = last / middle - 1.0 if middle else 0.0
+    if abs(change) < _SETTLED:
+        return ""
+    return (
+        f"The store had not settled: writes in the last third of the run were {numbers.percent(abs(change))} "
+        f"{'faster' if change > 0 else 'slower'} than in the middle third."
+    )
+
+
+def stall_label(run: RunData, row: int) -> str:
+    """Return cause, length and cost of a stall and the job that it waited for longest, for the tooltip of its band."""
+    start_s, end_s = float(run.stalls["start_s"][row]), float(run.stalls["end_s"][row])
+    text = f"{stall_name(str(run.stalls['cause'][row]))}, {numbers.seconds(end_s - start_s)}"
+    if "lost_ops" in run.stalls:
+        text += f", {count(float(run.stalls['lost_ops'][row]))} operations lost"
+    job = longest_job(run, row)
+    return text if job is None else f"{text}<br>waited for {_job(run, job)}"
+
+
+def longest_job(run: RunData, row: int) -> int | None:
+    """Return the row of the job in a stall's chain that ran longest during the stall; None without such a job."""
+    rows = [place for key in run.chain(row) if (place := run.job_rows.get(key)) is not None]
+    start_s, end_s = run.stalls["start_s"][row], run.stalls["end_s"][row]
+    held = {job: min(run.jobs["end_s"][job], end_s) - max(run.jobs["start_s"][job], start_s) for job in rows}
+    return max(held, key=lambda job: held[job], default=None)
+
+
+def _job(run: RunData, row: int) -> str:
+    jobs = run.jobs
+    name = job_name(str(jobs["kind"][row]), int(jobs["start_level"][row]), int(jobs["output_level"][row]))
+    return f"{name} (job {int(jobs['job'][row])})"
+
+
+def _episodes(number: int) -> str:
+    return "one stall" if number == 1 else f"{number:,} episodes of stalls"
