@@ -178,6 +178,8 @@ def _read_quantity(value: Any, rule: Quantity, whole: bool, where: str) -> float
         bound = f"at least {rule.low:g}" if number < rule.low else f"at most {rule.high:g}"
         raise InputError(f"{where}: {_shown(str(value))} is out of range; it must be {bound}")
     if whole:
+        if number != int(number) and rule.kind.startswith("bytes") and number >= 1024:
+            return round(number)  # 1.8MiB is not a whole number of bytes
         if number != int(number):
             raise InputError(f"{where}: {value} must be a whole number")
         return int(number)

@@ -13,7 +13,8 @@ package lists its modules.
 - simulation: one run.
 - runs: many runs: run store and executor.
 - commands: the verbs of the command line. decisions: what-ifs about a store. planning: capacity
-  plans. exploration: sweeps and their analysis. __main__: the command line.
+  plans. exploration: sweeps and their analysis.
+  tuning: searches with Optuna. __main__: the command line.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])

@@ -21,6 +21,7 @@ _PURPOSE = {
     "sweep": "simulate many points of a space of settings: sweep device=nvme,sata KEY=16MiB..256MiB",
     "results": "select, group and sort the runs of a sweep, or plot them",
     "advise": "changes that would help a store, ranked, with an OPTIONS file",
+    "tune": "search a space of settings for a goal under limits, with Optuna",
     "list": "list engines, devices, workloads, hosts or experiments",
     "show": "show one entry with its numbers and their sources",
     "runs": "list stored runs, rebuild their index, remove unfinished ones",

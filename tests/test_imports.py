@@ -28,7 +28,8 @@ ROOMS = {
     ],
     "sim": [
         "configuration", "progress", "observers", "machine", "store", "setup", "clients", "results", "preload", "phase",
-        "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "planning", "exploration", "__main__",
+        "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "planning", "exploration", "tuning",
+        "__main__",
     ],
     "validation": [
         "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",

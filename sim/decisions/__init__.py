@@ -6,5 +6,5 @@
 - reproduction: present state against the LOG. changes: changes of an alternative in words.
 - answer: answer as JSON; text: answer for the terminal. whatif: `lsmlab whatif`.
 - candidates: single changes to try; goals: number to improve, and limits; advising: rounds of the search; advice: ranking;
-  advice_text: advice for the terminal. advise: `lsmlab advise`.
+  advice_text: advice for the terminal; written_options: OPTIONS file. advise: `lsmlab advise`.
 """

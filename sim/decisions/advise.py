@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options_file import read_options
-from lsmlab.models.options.options_text import is_log
-from lsmlab.models.options.options_writer import WrittenOptions, edited_options, new_options
-from lsmlab.models.options.values import flatten
 from lsmlab.models.units import format_bytes
-from lsmlab.models.version import Version
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.budget import keep_budget, read_budget
@@ -24,12 +19,13 @@ from lsmlab.sim.decisions.advice import Trialled, as_json, ranked
 from lsmlab.sim.decisions.advice_text import advice_text
 from lsmlab.sim.decisions.advising import PRESENT, Search
 from lsmlab.sim.decisions.answer import means
-from lsmlab.sim.decisions.candidates import OPTIONS, Kind
+from lsmlab.sim.decisions.candidates import Kind
 from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.decisions.goals import GOALS, Limits, memory_bytes, read_goal, read_limits
 from lsmlab.sim.decisions.model_errors import read_model_errors
-from lsmlab.sim.decisions.subject import Subject, read_subject
+from lsmlab.sim.decisions.subject import read_subject
 from lsmlab.sim.decisions.whatif import add_common_arguments, common_options, output_directory
+from lsmlab.sim.decisions.written_options import write_options
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.batch import Job, Outcome
@@ -73,7 +69,8 @@ def advise(argv: list[str]) -> int:
     except _InterruptedError:
         return INTERRUPTED
     advice = _as_json(search, present, tried, best)
-    advice["options"] = _options_file(subject, present, best, directory)
+    first = next((t for t in best if t.kind is Kind.OPTIONS), None)
+    advice["options"] = write_options(subject, first.overrides, present.summaries[0], directory) if first is not None else None
     write_json(directory / FILE, advice)
     if given.json:
         sys.stdout.write(to_json({**advice, "directory": str(directory)}))
@@ -127,36 +124,6 @@ def _as_json(search: Search, present: Trial, tried: Sequence[Trialled], best: Se
     }
 
 
-
-
-def _options_file(subject: Subject, present: Trial, best: Sequence[Trialled], directory: Path) -> dict[str, Any] | None:
-    """Write the OPTIONS file of the first advice; return its name, the changes, and those that only code can make."""
-    first = next((t for t in best if t.kind is Kind.OPTIONS), None)
-    if first is None:
-        return None
-    before = flatten(present.summaries[0]["options"])
-    changed = {key.removeprefix(f"{OPTIONS}."): value for key, _, value in (o.partition("=") for o in first.overrides)}
-    written = _written(subject.compose(), changed, present.summaries[0])
-    (directory / "OPTIONS").write_text(written.text, encoding="utf-8")
-    return {
-        "file": display_path(directory / "OPTIONS"),
-        "changes": [[name, before.get(name), value] for name, value in changed.items()],
-        "in_code": dict(written.in_code),
-    }
-
-
-def _written(config: Mapping[str, Any], changed: Mapping[str, str], summary: Mapping[str, Any]) -> WrittenOptions:
-    """Return the user's OPTIONS file with the changes; without such a file, one with the options of the configuration."""
-    engine = config["engine"]
-    own = engine.get("options_file")
-    if own and Path(own).is_file() and not Path(own).suffix:
-        text = Path(own).read_text(encoding="utf-8", errors="replace")
-        if not is_log(text.splitlines()[:200]):
-            read_options(own)  # names the line of an error
-            return edited_options(text, changed)
-    options = {**flatten(engine["options"]), **changed}
-    written = new_options(Version.parse(str(summary["engine_version"])), options)
-    return WrittenOptions(written.text, {k: v for k, v in written.in_code.items() if k in changed})
 
 
 def _parser() -> LineParser:

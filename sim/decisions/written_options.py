@@ -1,0 +1,55 @@
+"""OPTIONS file of a decision: the user's own file with changed options, or a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.options.options_file import read_options
+from lsmlab.models.options.options_text import is_log
+from lsmlab.models.options.options_writer import WrittenOptions, edited_options, new_options
+from lsmlab.models.options.values import flatten, plain, read_value
+from lsmlab.models.version import Version
+from lsmlab.sim.decisions.candidates import OPTIONS
+from lsmlab.sim.decisions.subject import Subject
+from lsmlab.sim.results.rundir import display_path
+
+FILE = "OPTIONS"
+
+
+def write_options(
+    subject: Subject, overrides: Sequence[str], summary: Mapping[str, Any], directory: Path
+) -> dict[str, Any] | None:
+    """Write DIR/OPTIONS with the options that `overrides` change; None if they change no option.
+
+    `summary`: a run of the present state. Returns the name of the file, the changes as (name, before, after), and the
+    changes that only code can make.
+    """
+    before = flatten(summary["options"])
+    pairs = [text.partition("=") for text in overrides if text.startswith(f"{OPTIONS}.")]
+    named = {key.removeprefix(f"{OPTIONS}."): value for key, _, value in pairs}
+    changed = {name: v for name, v in named.items() if plain(read_value(name, v)) != before.get(name)}
+    if not changed:
+        return None
+    written = _written(subject.compose(), changed, summary)
+    (directory / FILE).write_text(written.text, encoding="utf-8")
+    return {
+        "file": display_path(directory / FILE),
+        "changes": [[name, before.get(name), value] for name, value in changed.items()],
+        "in_code": dict(written.in_code),
+    }
+
+
+def _written(config: Mapping[str, Any], changed: Mapping[str, str], summary: Mapping[str, Any]) -> WrittenOptions:
+    """Return the user's OPTIONS file with the changes; without such a file, one with the options of the configuration."""
+    engine = config["engine"]
+    own = engine.get("options_file")
+    if own and Path(own).is_file() and not Path(own).suffix:
+        text = Path(own).read_text(encoding="utf-8", errors="replace")
+        if not is_log(text.splitlines()[:200]):
+            read_options(own)  # names the line of an error
+            return edited_options(text, changed)
+    options = {**flatten(engine["options"]), **changed}
+    written = new_options(Version.parse(str(summary["engine_version"])), options)
+    return WrittenOptions(written.text, {k: v for k, v in written.in_code.items() if k in changed})

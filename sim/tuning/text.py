@@ -1,0 +1,69 @@
+"""Result of a search as text for the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lsmlab.sim.decisions.goals import GOALS
+from lsmlab.sim.decisions.metrics import METRICS
+from lsmlab.sim.decisions.text import change_text
+
+_WIDTH: Final = 120
+_LABELS: Final = {m.name: m for m in METRICS}
+_SHOWN: Final = 5
+"""Points of the front that are printed."""
+
+
+def tuning_text(found: Mapping[str, Any]) -> str:
+    """Return the best point, its differences on fresh seeds, the part of each setting, and the OPTIONS file."""
+    goals = [GOALS[goal] for goal in found["goals"]]
+    counts = found["points"]
+    lines = [
+        f"Tuning of {found['subject']}: " + ", ".join(f"{'higher' if g.higher_is_better else 'lower'} {g.label}" for g in goals),
+        f"{counts['complete']} points simulated, {counts['pruned']} pruned by a short window, {counts['failed']} not possible",
+    ]
+    if found["verdict"] is None:
+        return "\n".join([*lines, "No point holds the limits."]) + "\n"
+    if len(goals) > 1:
+        lines += ["", "Pareto front"]
+        for name, values in found["front"][:_SHOWN]:
+            lines += _wrapped("  ", f"{', '.join(g.form(v) for g, v in zip(goals, values, strict=True))}: {name}")
+        more = len(found["front"]) - _SHOWN
+        lines += [f"  and {more} more points"] if more > 0 else []
+    verdict = found["verdict"]
+    lines += ["", *_wrapped("best            ", found["best"])]
+    lines.append(f"on {len(verdict['seeds'])} seeds that the search did not use, with 90 % intervals:")
+    shown = {g.name for g in goals} | {"ops_per_s", "write_latency_s.p999", "stall_fraction", "write_amplification"}
+    for difference in verdict["differences"]:
+        if difference["metric"] in shown:
+            lines.append(f"  {_difference(difference)}")
+    if verdict["parts"]:
+        lines += ["", "part of each setting (change from the tuned store without it):"]
+        for part in verdict["parts"]:
+            text = "; ".join(_difference(d) for d in part["differences"]) if part["matters"] else "no difference: leave it out"
+            lines += _wrapped("  ", f"{part['override'].removeprefix('engine.options.')}: {text}")
+    if found["importance"]:
+        shares = ", ".join(f"{key.removeprefix('engine.options.')} {share:.0%}" for key, share in found["importance"].items())
+        lines += ["", *_wrapped("importance over the whole space: ", shares)]
+    if found["options"]:
+        lines += ["", f"OPTIONS file: {found['options']['file']}"]
+        lines += [f"  {name}: {before} -> {after}" for name, before, after in found["options"]["changes"]]
+        lines += [f"  set in code: {name}: {place}" for name, place in found["options"]["in_code"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _difference(found: Mapping[str, Any]) -> str:
+    metric = _LABELS[found["metric"]]
+    if found["tie"]:
+        return f"{metric.label}: exactly the same"
+    between = f" ({change_text(found, 'low')} to {change_text(found, 'high')})" if found["low"] is not None else ""
+    values = f"{metric.form(found['present'])} -> {metric.form(found['alternative'])}"
+    return f"{metric.label} {values}, {change_text(found, 'change')}{between}"
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        f"{head}{text}", _WIDTH, subsequent_indent=" " * max(len(head), 4), break_on_hyphens=False, break_long_words=False
+    )

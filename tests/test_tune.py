@@ -1,0 +1,114 @@
+"""`lsmlab tune`: search of a space for a goal under limits, resumed from its journal, judged on fresh seeds."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.sim.__main__ import main
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.decisions.goals import Limits
+from lsmlab.sim.decisions.subject import read_subject
+from lsmlab.sim.exploration.space import parse_space
+from lsmlab.sim.runs.batch import Settings, run_in_order
+from lsmlab.sim.tuning.dimensions import distributions, overrides
+from lsmlab.sim.tuning.objective import Objective, window_of
+from lsmlab.sim.tuning.study import best_points, open_study, search
+
+pytest.importorskip("optuna")
+
+STALLED = [
+    "device=sata", "limits.write_cap=60MiB/s", "workload.duration=3s", "workload.threads=1", "workload.value_size=400",
+    "workload.num=100k", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
+    "engine.options.max_bytes_for_level_base=4MiB",
+]  # fmt: skip
+SPACE = ["engine.options.write_buffer_size=512KiB..8MiB", "engine.options.max_background_jobs=2,4"]
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run of a stalled store."""
+    folder = tmp_path_factory.mktemp("tune") / "run"
+    assert 0 == main(["run", *STALLED, "--out", str(folder), "--no-report", "--json"])
+    return folder
+
+
+def objective(slow: Path, *goals: str, limits: Limits = Limits()) -> Objective:  # noqa: B008 - frozen
+    """Return the objective of a search over that store, with one seed per point."""
+    subject = read_subject(str(slow))
+    run = lambda jobs: run_in_order(jobs, Settings(1, quiet=True))  # noqa: E731
+    return Objective(subject, goals, limits, 1, run, window_of(subject.compose()))
+
+
+def test_points_of_a_space() -> None:
+    """Lists are choices, short ranges of whole numbers whole, and other ranges readable values of their scale."""
+    space = parse_space(["device=nvme,sata", "engine.options.max_background_jobs=2..8", "workload.value_size=1KiB..64KiB"])
+    kinds = [type(d).__name__ for d in distributions(space).values()]
+    drawn = {"device": "sata", "engine.options.max_background_jobs": 3, "workload.value_size": 0.5}
+
+    assert ["CategoricalDistribution", "IntDistribution", "FloatDistribution"] == kinds
+    assert ("device=sata", "engine.options.max_background_jobs=3", "workload.value_size=8KiB") == overrides(space, drawn)
+
+
+def test_a_search_finds_a_better_store(slow: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The best point beats the present state on fresh seeds, within the limit on memory, and becomes an OPTIONS file."""
+    arguments = ["--trials", "16", "--memory", "64MiB", "--replications", "2", "--json", "--out", str(tmp_path)]
+    assert 0 == main(["tune", str(slow), *SPACE, *arguments])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    change = next(d for d in found["verdict"]["differences"] if d["metric"] == "ops_per_s")
+
+    assert 16 == sum(found["points"].values())
+    assert change["change"] > 0.2
+    assert change["low"] > 0.0
+    assert [1001, 1002] == found["verdict"]["seeds"]
+    assert {part["override"] for part in found["verdict"]["parts"]} == set(found["best"].split())
+    assert (tmp_path / "OPTIONS").is_file()
+    assert any(name == "write_buffer_size" for name, _, _ in found["options"]["changes"])
+
+
+def test_a_search_resumes(slow: Path, tmp_path: Path) -> None:
+    """A search in two parts tries the same points as one without an interruption."""
+    space, own = parse_space(SPACE), objective(slow, "throughput")
+    names = []
+    for folder, parts in ((tmp_path / "one", [20]), (tmp_path / "two", [12, 20])):
+        folder.mkdir()
+        for trials in parts:
+            study = open_study(folder, own, 1)
+            search(study, own, space, trials, 1, None)
+        names.append([(t.params, t.state, t.values) for t in study.trials])
+
+    assert 20 == len(names[0])
+    assert names[0] == names[1]
+
+
+def test_several_goals_give_a_front(slow: Path, tmp_path: Path) -> None:
+    """No point of the front is beaten by another; points beyond a limit are left out."""
+    own = objective(slow, "throughput", "write_amp", limits=Limits(memory_bytes=40 * 2**20))
+    study = open_study(tmp_path, own, 1)
+    search(study, own, parse_space(SPACE), 12, 1, None)
+    front = best_points(study, own)
+
+    assert front
+    assert all(x[0] > y[0] and x[1] > y[1] for x, y in itertools.pairwise(front))
+    for name, _ in front:
+        size = compose([*STALLED, *name.split()])["engine"]["options"]["write_buffer_size"]
+        assert float(size.removesuffix("MiB").removesuffix("KiB")) <= 4 or size.endswith("KiB")
+
+
+def test_bad_input_is_named(slow: Path, tmp_path: Path) -> None:
+    """A space without a range, an unknown goal, and another search in the same folder are refused."""
+    open_study(tmp_path, objective(slow, "p99"), 1)
+    for arguments, message in (
+        (["engine.options.max_background_jobs=4"], "a key with several values"),
+        ([*SPACE, "--goal", "speed"], "no such goal"),
+        ([*SPACE, "--goal", "throughput", "--out", str(tmp_path)], "has a search for p99 seed 1"),
+        ([*SPACE, "--time", "1 apple"], "--time 1 apple"),
+    ):
+        from lsmlab.sim.tuning.tune import tune
+
+        with pytest.raises(InputError, match=message):
+            tune([str(slow), *arguments])
