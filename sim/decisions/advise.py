@@ -26,6 +26,7 @@ from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.decisions.subject import read_subject
 from lsmlab.sim.decisions.whatif import add_common_arguments, common_options, output_directory
 from lsmlab.sim.decisions.written_options import write_options
+from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.batch import Job, Outcome
@@ -116,7 +117,7 @@ def _as_json(search: Search, present: Trial, tried: Sequence[Trialled], best: Se
         "goal": goal,
         "limits": "; ".join(bounds),
         "seeds": [s.get("seed") for s in present.summaries],
-        "bottleneck": (present.summaries[0].get("bottleneck") or {}).get("text"),
+        "bottleneck": bottleneck_text(present.summaries[0]) if present.summaries[0].get("bottleneck") else None,
         "present": {"name": PRESENT, "values": means(present)},
         "best": [as_json(t, goal) for kind in Kind for t in ranked([b for b in best if b.kind is kind], goal)],
         "tried": [as_json(t, goal) for t in ranked(tried, goal)],
