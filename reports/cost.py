@@ -27,7 +27,8 @@ def cost_sentences(run: RunData) -> list[str]:
     mostly = f", {percent(ops / lost['total'])} of them by “{stall_name(cause)}”" if lost["total"] else ""
     share = f"{percent(lost['share'])} of those that clients asked for"
     found = [f"Write stalls cost {count(lost['total'])} operations, {share}{mostly}."]
-    if text := (run.summary.get("bottleneck") or {}).get("text"):
+    bottleneck = run.summary.get("bottleneck") or {}
+    if (text := bottleneck.get("text")) and bottleneck.get("resource") != "unknown":
         found.append(f"Bottleneck: {text}.")
     reason = reason_text(episodes[0])
     waited = f". Its writers waited for: {reason}" if reason else ""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.sim.results.episodes.blame import JobTable
-from lsmlab.sim.results.episodes.losses import ClientCurves, client_curves, curves_per_second, lost_per_stall
+from lsmlab.sim.results.episodes.losses import ClientCurves, client_curves, curves_of_series, lost_per_stall
 from lsmlab.sim.results.episodes.merging import find_episodes
 from lsmlab.sim.results.episodes.usage import busy_curve, covered_curve, running_curve, uses
 from running import SMALL, simulate
@@ -74,12 +74,21 @@ def test_the_costliest_episode_and_cause_come_first() -> None:
     assert 0.0 == second.lost_ops
 
 
-def test_a_log_gives_lost_operations_from_the_time_that_writers_waited() -> None:
-    """Writers that waited half of a second would have written as fast as in the other half."""
-    found = curves_per_second(np.array([1.0, 2.0]), np.array([100.0, 50.0]), np.zeros(2), np.array([0.0, 0.5]))
+def test_a_series_gives_lost_operations_by_the_rate_without_stalls() -> None:
+    """A stalled row loses what it lacks to the rate of the rows without stalls, at most for its stalled time."""
+    writes, stalled_s = np.array([100.0, 40.0, 40.0, 20.0]), np.array([0.0, 1.0, 0.5, 0.0])
+    found = curves_of_series(np.array([1.0, 2.0, 3.0, 4.0]), writes, np.zeros(4), stalled_s)
+    rate = (100.0 + 0.5 * 40.0 + 20.0) / 2.5
 
-    assert 50.0 == pytest.approx(found.lost[-1])
-    assert 150.0 == found.served[-1]
+    assert [0.0, 0.0, rate - 40.0, rate - 40.0 + min(rate - 40.0, rate / 2), 2 * (rate - 40.0)] == pytest.approx(found.lost)
+    assert 200.0 == found.served[-1]
+
+
+def test_a_series_that_is_stalled_all_the_time_is_compared_with_its_fastest_row() -> None:
+    """Without a row that has no stall, the highest rate is the best that the clients are known to do."""
+    found = curves_of_series(np.array([1.0, 2.0]), np.array([100.0, 50.0]), np.zeros(2), np.ones(2))
+
+    assert [0.0, 0.0, 50.0] == found.lost.tolist()
 
 
 def test_use_of_resources() -> None:

@@ -62,6 +62,17 @@ def test_files_of_an_import(imported: Path) -> None:
     assert {"LOG", "out"} == {path.name for path in imported.parent.iterdir()}
 
 
+def test_stalls_of_a_log_are_explained(imported: Path) -> None:
+    """A LOG has lost operations and episodes with their jobs; its bottleneck is unknown."""
+    summary = json.loads((imported / "summary.json").read_text(encoding="utf-8"))
+    stalls = pq.read_table(imported / "stalls.parquet").to_pandas()
+
+    assert len(stalls) > 0
+    assert summary["lost_operations"]["total"] == pytest.approx(stalls.lost_ops.sum())
+    assert {"none", "unknown"} >= {summary["bottleneck"]["resource"]}
+    assert {} == summary["episodes"][0]["uses"]
+
+
 def test_tables_have_the_simulators_columns(imported: Path, sample: Sample) -> None:
     """Tables of an import have the columns of a run, and their sums are the totals of the LOG."""
     jobs = pq.read_table(imported / "jobs.parquet").to_pandas()

@@ -169,7 +169,7 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
             words, times = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}", counts.get(cause, 0)
             share = f", {percent(by_cause[cause] / lost['total'])} of the lost operations" if by_cause.get(cause) else ""
             lines.append(_row("", f"{words}, {times:,.0f} {'time' if times == 1 else 'times'}{share}"))
-    lines += _costliest(summary)
+    lines += costliest_lines(summary)
     chain, levels = summary.get("chain_bytes"), summary.get("chain_levels")
     if chain and levels and chain.get("max"):
         mean_max = f"mean {format_bytes(chain['mean'])}, max {format_bytes(chain['max'])}"
@@ -177,14 +177,15 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _costliest(summary: Mapping[str, Any]) -> list[str]:
+def costliest_lines(summary: Mapping[str, Any]) -> list[str]:
     """Return the lines on the costliest episode, the job behind it, and the bottleneck of the run."""
     lines: list[str] = []
     for episode in (summary.get("episodes") or ())[:1]:
         lines += _wrapped("costliest", episode_text(episode))
         if reason := reason_text(episode):
             lines += _wrapped("waited for", reason)
-    if text := (summary.get("bottleneck") or {}).get("text"):
+    found = summary.get("bottleneck") or {}
+    if (text := found.get("text")) and found.get("resource") != "unknown":
         lines += _wrapped("bottleneck", text)
     if late := summary.get("open_loop_latency_s"):
         text = f"P99 {format_seconds(late['p99'])}, max {format_seconds(late['max'])} for arrivals at the same mean rate, "

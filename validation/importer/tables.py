@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.sim.results.chains import Chain, chains
+from lsmlab.sim.results.episodes.explanation import StallData, lost_operations
+from lsmlab.sim.results.episodes.losses import curves_of_series
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_JOBS, STATISTICS
@@ -33,15 +36,24 @@ _SUCCESSOR_S: Final = 0.02
 """A job that starts within this time after another job's end on the same thread was waiting for that job."""
 
 
-def write_tables(reading: Reading, workload: InferredWorkload, directory: Path, about: Mapping[str, Any]) -> None:
-    """Write the tables jobs, stalls, series, levels, statistics, compaction_tables and latency as Parquet files."""
+def write_tables(
+    reading: Reading, workload: InferredWorkload, directory: Path, about: Mapping[str, Any]
+) -> StallData:  # fmt: skip
+    """Write the tables jobs, stalls, series, levels, statistics, compaction_tables and latency as Parquet files.
+
+    Return those that explain the stalls.
+    """
     records = job_records(reading)
-    stalls = stall_records(reading, records)
+    stalls = stall_rows(stall_records(reading, records), named=len(reading.jobs.families) > 1)
     statistics, rows = statistics_tables(reading)
+    jobs, series = jobs_table(reading, records), series_table(reading, workload)
+    data = _stall_data(reading, workload, stalls, jobs, series)
+    for stall, lost_ops in zip(stalls, lost_operations(data), strict=True):
+        stall["lost_ops"] = lost_ops
     tables: list[tuple[TableSchema, Table]] = [
-        (LOG_JOBS, jobs_table(reading, records)),
-        (STALLS, STALLS.table(stall_rows(stalls, named=len(reading.jobs.families) > 1))),
-        (SERIES, series_table(reading, workload)),
+        (LOG_JOBS, jobs),
+        (STALLS, STALLS.table(stalls)),
+        (SERIES, series),
         (LEVELS, columns_of(reading.summary["levels"], LEVELS)),
         (STATISTICS, columns_of(statistics, STATISTICS)),
         (COMPACTION_TABLES, columns_of(rows, COMPACTION_TABLES)),
@@ -49,6 +61,23 @@ def write_tables(reading: Reading, workload: InferredWorkload, directory: Path, 
     ]
     for schema, columns in tables:
         write_table(directory, schema, columns, about)
+    return data
+
+
+def _stall_data(
+    reading: Reading, workload: InferredWorkload, stalls: list[dict[str, Any]], jobs: Table, series: Table
+) -> StallData:
+    """Return the data that explain the stalls; a LOG does not tell the use of device and cores."""
+    length_s = np.diff(series["t_s"], prepend=0.0)
+    stalled = np.minimum(np.sum([series[f"stall_{cause.value}_s"] for cause in CAUSES], axis=0), 1.0)
+    writes, reads = (series[name] * length_s for name in ("write_ops", "read_ops"))
+    options = reading.options.overrides if reading.options is not None else {}
+    memtable_bytes = float(options.get("write_buffer_size", RocksDbOptions().write_buffer_size))
+    return StallData(
+        stalls=stalls, jobs=jobs, series=series,
+        clients=curves_of_series(series["t_s"], writes, reads, stalled * length_s),
+        memtable_writes=memtable_bytes / max(1.0, workload.entry_bytes), usage={},
+    )  # fmt: skip
 
 
 def job_records(reading: Reading) -> list[JobRecord]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.results.episodes.words import CAUSE_WORDS
 from lsmlab.sim.results.family_text import family_lines
+from lsmlab.sim.results.summary_text import costliest_lines
 from lsmlab.validation.importer.estimates import LABELS
 
 _LABEL: Final = 16
@@ -82,7 +83,7 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
             time = f"{format_seconds(seconds[cause])}, " if seconds[cause] else ""
             often = f"{counts[cause]:,} {'time' if counts[cause] == 1 else 'times'}"
             lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time}{often}")
-    return lines
+    return lines + costliest_lines(summary)
 
 
 def _load(load: Mapping[str, Any]) -> list[str]:

@@ -13,6 +13,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.values import plain
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.results.episodes.explanation import explain
+from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import RunDirectory, unused_directory
 from lsmlab.sim.results.schema.columns import FORMAT
@@ -50,7 +52,8 @@ def import_log(argv: list[str]) -> int:
         summary["import"]["notes"] += notes
         summary["import"]["experiment"] = experiment
         about = {"version": summary["version"], "seed": 0, "config": {"log": str(given.log)}}
-        write_tables(reading, workload, place.staging, about)
+        summary |= explain(write_tables(reading, workload, place.staging, about))
+        summary["bottleneck"]["text"] = bottleneck_text(summary)
         write_json(place.staging / "summary.json", summary)
         target = _publish(place)
     folder = _relative_path(target)

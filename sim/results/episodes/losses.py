@@ -45,20 +45,22 @@ def client_curves(groups: Iterable[tuple[Floats, float]]) -> ClientCurves:
     return ClientCurves(time_s, served, written, lost)
 
 
-def curves_per_second(t_s: Floats, write_ops: Floats, read_ops: Floats, waited_s: Floats) -> ClientCurves:
-    """Return the curves of a run of which only the series per second are known, such as an imported LOG.
+def curves_of_series(t_s: Floats, write_ops: Floats, read_ops: Floats, stalled_s: Floats) -> ClientCurves:
+    """Return the curves of a run of which only a series is known, such as an imported LOG.
 
-    Writers that did not wait would have written at the mean rate of the time without waits. `waited_s`: time per second
-    that writers waited.
+    Clients are assumed to ask at all times for the mean rate of the time without stalls. A row loses what it lacks to this
+    rate, at most for its stalled time. All arguments are amounts per row of the series, which ends at `t_s`; `stalled_s`:
+    time with a stall.
     """
-    ops = write_ops + read_ops
-    free_s = float(np.diff(t_s, prepend=0.0).sum() - waited_s.sum())
-    rate = float(ops.sum()) / free_s if free_s > 0.0 else 0.0
+    length_s = np.diff(t_s, prepend=0.0)
+    free = np.clip(1.0 - stalled_s / np.maximum(length_s, 1e-9), 0.0, 1.0)
+    ops, free_s = write_ops + read_ops, float((free * length_s).sum())
+    per_second = ops / np.maximum(length_s, 1e-9)
+    rate = float((ops * free).sum()) / free_s if free_s > 0.0 else float(per_second.max(initial=0.0))
+    lost = np.clip(rate * length_s - ops, 0.0, rate * np.minimum(stalled_s, length_s))
     time_s = np.concatenate(([0.0], t_s))
-    served, written, lost = (
-        np.concatenate(([0.0], np.cumsum(per_second))) for per_second in (ops, write_ops, rate * waited_s)
-    )
-    return ClientCurves(time_s, served, written, lost)
+    served, written, missing = (np.concatenate(([0.0], np.cumsum(amount))) for amount in (ops, write_ops, lost))
+    return ClientCurves(time_s, served, written, missing)
 
 
 def lost_per_stall(starts: Floats, ends: Floats, curves: ClientCurves) -> Floats:

@@ -126,7 +126,7 @@ STALLS: Final = TableSchema(
         Column("column_family", "string", "", "column family that caused the stall; missing if the run has only one", 1,
                optional=True),
         Column("lost_ops", "float64", "count",
-               "operations that clients asked for, or would have done, and did not get during the stall; missing for a LOG",
+               "operations that clients asked for, or would have done, and did not get during the stall; estimated for a LOG",
                1, optional=True),
         Column("chain_jobs", "list<int64>", "", "jobs that had to end before the stall could end, by start time"),
         Column("chain_levels", "int64", "count", "number of different output levels of the chain's compactions"),
