@@ -203,8 +203,14 @@ def test_a_run_gives_store_and_load(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (only,) = plan.candidates
 
     assert 700.0 == plan.load.rate_per_s
+    assert "nvme" == only.name
     assert (9000, 123.0) == (only.store.load["num"], only.store.load["value_size"])
     assert "8MiB" == only.store.config["engine"]["options"]["write_buffer_size"]
+
+
+def test_the_plan_of_the_demo_is_valid() -> None:
+    """The example of the source tree names entries that exist."""
+    assert ["kingston_dc600m", "aws_gp3"] == [c.name for c in read_plan(ROOT / "validation/demo/plan.yaml").candidates]
 
 
 # --- command -------------------------------------------------------------------------------------------------------

@@ -58,26 +58,25 @@ def _candidate(
     if row["shards"] is not None:
         keys["shards"] = row["shards"]
     store = Store(config, keys)
-    name = ", ".join(text for key in varied if (text := _text(key, row[key])))
+    device = row["device"] or str(config["device"].get("name", "device"))
+    choices = {
+        **row, "device": device, "engine": row["engine"] or str(config["engine"].get("name", "engine")),
+        "shards": row["shards"] or int(keys.get("shards", 1)), "machines": machines,
+    }  # fmt: skip
+    name = ", ".join(_text(key, choices[key]) for key in varied)
     try:
         price = store.setup.device_setup.settings.price_usd
     except InputError as error:
         raise InputError(f"candidates: {name}: {error}") from None
-    device = row["device"] or config["device"].get("name", "device")
-    entry = with_device_price(catalogue.get(str(device), Entry()), config["device"], price)
-    choices = {
-        "device": device, "engine": row["engine"] or config["engine"].get("name", "engine"), "options": row["options"],
-        "shards": store.setup.workload.shards, "machines": machines,
-    }  # fmt: skip
-    return Candidate(name or str(device), choices, store, entry)
+    entry = with_device_price(catalogue.get(device, Entry()), config["device"], price)
+    return Candidate(name, choices, store, entry)
 
 
 def _text(key: str, value: Any) -> str:
     if key == "options":
         return " ".join(f"{name.removeprefix('engine.options.')}={v}" for name, v in value.items()) or "default options"
     if key in ("shards", "machines"):
-        count = value or 1
-        return f"{count} {key[:-1] if count == 1 else key}"
+        return f"{value} {key[:-1] if value == 1 else key}"
     return str(value)
 
 
