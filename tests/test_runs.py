@@ -443,3 +443,60 @@ def test_a_killed_worker_changes_nothing(command: str, monkeypatch: pytest.Monke
 
     assert (0, "") == (driver.returncode, err)
     assert resumed_equals_uninterrupted(command, monkeypatch)
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_of_a_launcher_end_with_their_driver(number: signal.Signals) -> None:
+    """The workers of Hydra's joblib launcher end after kill -9 and after SIGTERM of their driver."""
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
+    line = ["run", "-m", "hydra/launcher=joblib", "seed=1,2", "workload.num=50M", "workload.duration=100000s", "--out", "x"]
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "lsmlab.sim", *line], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    wait_for(lambda: len(list((default_store().root / "staging").glob("*"))) == 2)
+    workers = children(driver.pid)
+    driver.send_signal(number)
+
+    assert (-9 if number == signal.SIGKILL else 130) == driver.wait(WAIT_S)
+    wait_for(lambda: not any(is_running(pid) for pid in workers))
+    assert 2 == default_store().clean()
+
+
+def test_leftovers_beside_results_are_removed() -> None:
+    """The next command removes temporary files of dead processes in and beside its folder, and keeps those of live ones."""
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    Path("out").mkdir()
+    host = socket.gethostname()
+    gone = f"partial-{host}-{done.pid}"
+    dead = [Path(f".out.{gone}"), Path(f".out.partial-{done.pid}"), Path(f"out/.a.{gone}")]
+    kept = [Path(f".out.partial-{host}-{os.getppid()}"), Path(f".out.partial-other-{done.pid}"), Path(f".b.{gone}")]
+    for path in (*dead, *kept):
+        path.mkdir()
+    (dead[0] / "series.parquet").write_text("x")
+    assert 0 == main(["run", *QUICK, "--out", "out", "--json", "--no-report"])
+
+    assert not any(path.exists() for path in dead)
+    assert all(path.exists() for path in kept)
+
+
+def test_two_processes_on_one_folder() -> None:
+    """Commands that write to one folder at the same time all succeed, and every folder has the files of one of them."""
+    commands = [["run"], ["run"], ["compare", "device=nvme,sata", "-j", "1"], ["compare", "device=nvme,sata", "-j", "1"]]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "lsmlab.sim", *command, f"seed={seed}", *QUICK, "--out", command[0], "--json", "--no-report"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for seed, command in enumerate(commands, 1)
+    ]  # fmt: skip
+    for process in processes:
+        assert ("", 0) == (process.communicate(timeout=WAIT_S)[1], process.returncode)
+    for folder in (Path("run"), Path("compare/nvme"), Path("compare/sata")):
+        seeds = {json.loads((folder / "summary.json").read_text())["seed"]}
+        seeds |= {json.loads(pq.read_schema(p).metadata[b"lsmlab"])["seed"] for p in folder.glob("*.parquet")}
+        assert 1 == len(seeds)
+    assert not [path for path in Path().rglob("*") if ".partial-" in path.name]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lsmlab.sim.commands.arguments import Arguments
+from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.batch import Job, Outcome, Settings, outcomes
 
@@ -22,6 +23,7 @@ def run_jobs(jobs: Sequence[Job], arguments: Arguments, directory: Path, *, quie
 
         keep_budget_of([job.config for job in jobs], arguments)
     by_job: dict[int, Outcome] = {}
+    remove_leftovers(directory)
     try:
         for outcome in outcomes(jobs, Settings(arguments.jobs, arguments.fresh, quiet)):
             by_job[id(outcome.job)] = outcome

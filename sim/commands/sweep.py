@@ -21,6 +21,8 @@ _WIDTH: Final = 120
 """Line width of --help, in characters."""
 _FRESH_ENV: Final = "LSMLAB_FRESH"
 """Environment variable that passes --fresh to the processes of a launcher."""
+_DRIVER_ENV: Final = "LSMLAB_DRIVER"
+"""Environment variable that passes the driver's process id to the processes of a launcher."""
 _OBJECTIVES_ENV: Final = "LSMLAB_OBJECTIVES"
 """Environment variable that passes --objective to them."""
 OBJECTIVES: Final = ("ops_per_s",)
@@ -37,9 +39,12 @@ def through_hydra(
     """
     from hydra import main
     from hydra.core.global_hydra import GlobalHydra
+    from lsmlab.sim.runs.store import default_store
 
     if fresh:
         os.environ[_FRESH_ENV] = "1"
+    os.environ[_DRIVER_ENV] = str(os.getpid())
+    default_store().clean()
     os.environ[_OBJECTIVES_ENV] = ",".join(objectives)
     previous = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
@@ -51,6 +56,7 @@ def through_hydra(
     finally:
         GlobalHydra.instance().hydra = previous
         os.environ.pop(_FRESH_ENV, None)
+        os.environ.pop(_DRIVER_ENV, None)
         os.environ.pop(_OBJECTIVES_ENV, None)
     return 0
 
@@ -102,8 +108,11 @@ def task(config: DictConfig) -> float | list[float] | None:
     from hydra.core.hydra_config import HydraConfig
     from lsmlab.sim.commands.launched import LaunchedRun, objective_values, run_launched
     from lsmlab.sim.configuration.bases import chosen_device
+    from lsmlab.sim.runs.worker import end_with_parent_of
     from omegaconf import OmegaConf
 
+    if driver := os.environ.get(_DRIVER_ENV):
+        end_with_parent_of(int(driver))
     hydra = HydraConfig.get()
     device, folders = chosen_device(hydra)
     plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))

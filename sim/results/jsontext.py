@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from lsmlab.sim.results.leftovers import partial_path
 
 
 def to_json(value: object) -> str:
@@ -17,7 +18,7 @@ def to_json(value: object) -> str:
 
 def write_json(path: Path, value: object) -> None:
     """Write a JSON file atomically: readers see the complete old file or the complete new one."""
-    temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    temporary = partial_path(path)
     try:
         temporary.write_text(to_json(value), encoding="utf-8")
         temporary.replace(path)

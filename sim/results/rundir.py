@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import glob
-import os
 import shutil
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.results.leftovers import move_files, partial_path, remove_leftovers
 
 _TRIES: Final = 1000
 """Maximum number of numbered directory names that are tried."""
@@ -25,9 +24,10 @@ class RunDirectory:
 
     def __init__(self, target: Path) -> None:
         self.target = target.resolve()
-        self.staging = self.target.with_name(f".{self.target.name}.partial-{os.getpid()}")
+        self.staging = partial_path(self.target)
 
     def __enter__(self) -> RunDirectory:
+        remove_leftovers(self.target)
         make_directory(self.staging)  # before the simulation, so that a directory that is not writable fails early
         return self
 
@@ -36,20 +36,9 @@ class RunDirectory:
     ) -> None:
         shutil.rmtree(self.staging, ignore_errors=True)
 
-    @staticmethod
-    def clear(target: Path) -> None:
-        """Delete the staging directories of `target` that killed processes have left."""
-        for staging in target.parent.glob(f".{glob.escape(target.name)}.partial-*"):
-            shutil.rmtree(staging, ignore_errors=True)
-
     def publish(self) -> Path:
         """Move the files to the target, replace files of the same name there, and return the target."""
-        try:
-            self.staging.rename(self.target)
-        except OSError:  # the target exists and is not empty
-            self.target.mkdir(parents=True, exist_ok=True)
-            for path in sorted(self.staging.iterdir()):
-                path.replace(self.target / path.name)
+        move_files(self.staging, self.target)
         return self.target
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from lsmlab.sim.results.leftovers import partial_path
 
 _CHUNK: Final = 500
 """Rows that are kept as dictionaries; more are converted to Arrow columns, which take a tenth of the memory."""
@@ -89,7 +90,7 @@ def write_parquet(path: Path, table: Any) -> None:
     """Write a table atomically: readers see the complete old file or the complete new one."""
     import pyarrow.parquet as pq
 
-    temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    temporary = partial_path(path)
     try:
         pq.write_table(table, temporary, compression="zstd")
         temporary.replace(path)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.sim.results.jsontext import to_json
+from lsmlab.sim.results.leftovers import is_alive, move_files, partial_path
 from lsmlab.sim.results.rundir import make_directory
 
 PLACE_ENV: Final = "LSMLAB_RUNS"
@@ -97,23 +98,10 @@ class RunStore:
         removed = 0
         for folder in (self.root / _STAGING).glob(f"{socket.gethostname()}-*"):
             pid = folder.name.rsplit("-", 2)[1]
-            if pid.isdecimal() and not _is_alive(int(pid)):
+            if pid.isdecimal() and not is_alive(int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
         return removed
-
-
-def _is_alive(pid: int) -> bool:
-    """Return whether a process runs. A process that has ended exists until its parent waits for it (Linux: state Z)."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    with contextlib.suppress(OSError):  # no /proc: not Linux, or the process has gone
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    return True
 
 
 def copy_run(source: Path, target: Path, about: Mapping[str, Any]) -> None:
@@ -122,7 +110,7 @@ def copy_run(source: Path, target: Path, about: Mapping[str, Any]) -> None:
     The folder needs no store. A new folder appears in one atomic step; in an existing folder, the files of the run
     replace files of the same name. `about`: further keys of run.json.
     """
-    staging = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    staging = partial_path(target)
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
     try:
@@ -131,12 +119,7 @@ def copy_run(source: Path, target: Path, about: Mapping[str, Any]) -> None:
                 _link(path, staging / path.name)
         content = {**json.loads((source / ABOUT).read_text(encoding="utf-8")), **about}
         (staging / ABOUT).write_text(to_json(content), encoding="utf-8")
-        try:
-            staging.rename(target)
-        except OSError:  # the folder exists: replace the files of the run, keep others such as report.html
-            target.mkdir(parents=True, exist_ok=True)
-            for path in sorted(staging.iterdir()):
-                path.replace(target / path.name)
+        move_files(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 

@@ -19,6 +19,10 @@ SHARE: Final = "share"
 """Kind of a message to the parent that contains the finished share of a running task (0 to 1)."""
 _PERIOD_S: Final = 0.25
 """Seconds between two messages about the progress of a task."""
+_POLL_S: Final = 0.5
+"""Seconds between two looks at the parent of a launcher's worker."""
+_WATCH: Final = "lsmlab-parent"
+"""Name of the thread that looks."""
 
 
 def serve(pipe: Connection, work: Work[Any, Any]) -> None:
@@ -39,6 +43,21 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
+
+
+def end_with_parent_of(driver: int) -> None:
+    """End this process soon after its parent has ended; do nothing in the process `driver` itself.
+
+    For the workers of Hydra's launchers (joblib, Ray, Slurm), which would go on simulating without their driver.
+    """
+    if os.getpid() != driver and not any(thread.name == _WATCH for thread in threading.enumerate()):
+        threading.Thread(target=_poll_parent, args=(os.getppid(),), name=_WATCH, daemon=True).start()
+
+
+def _poll_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_POLL_S)
+    os._exit(1)
 
 
 def _done(pipe: Connection, work: Work[Any, Any], task: Any) -> Any:

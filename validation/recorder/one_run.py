@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import ctypes
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -18,6 +20,8 @@ from lsmlab.validation.recorder.command import BenchPlan
 from lsmlab.validation.recorder.limits import Group, Limits, Traffic, group
 
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+_PDEATHSIG: Final = 1
+"""PR_SET_PDEATHSIG of prctl(2)."""
 _POLL_S: Final = 1.0
 _SPARE_BYTES: Final = 2 << 30
 """Free space that a recording leaves on the disk, whatever --max-disk is."""
@@ -83,6 +87,7 @@ def _watch(
 
     def prepare() -> None:
         os.setsid()  # own session: Ctrl-C reaches only the recorder, which then ends db_bench
+        _end_with_parent()
         if nice:
             os.nice(nice)
             with contextlib.suppress(OSError):  # the new session's autogroup has its own nice value
@@ -112,6 +117,12 @@ def _watch(
     if counters is not None:
         with counters.open("w", newline="") as table:
             csv.writer(table).writerows([COUNTER_COLUMNS, *rows])
+
+
+def _end_with_parent() -> None:
+    """Let the kernel end this process when the recorder ends, also by kill -9 (Linux: PR_SET_PDEATHSIG)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PDEATHSIG, int(signal.SIGKILL))
 
 
 def _within(row: tuple[float | int, ...], budget: Budget, database: Path) -> None:
