@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -315,6 +315,24 @@ def test_executors_run_every_task(executor: Executor) -> None:
 
     assert {1: 2, 2: 4} == {task: result for task, result in found.items() if task != 13}
     assert "thirteen" == str(found[13])
+
+
+@pytest.mark.parametrize("executor", [InProcess(), LocalProcesses(2)])
+def test_executors_take_few_tasks_ahead(executor: Executor) -> None:
+    """An executor takes tasks from an iterator as it needs them, so that many tasks need little memory."""
+    taken = []
+
+    def tasks() -> Iterator[int]:
+        for number in range(100, 160):
+            taken.append(number)
+            yield number
+
+    ahead = []
+    for done, _ in enumerate(executor.run_tasks(doubled, tasks(), lambda _i, _s: None), 1):
+        ahead.append(len(taken) - done)
+
+    assert 60 == len(taken)
+    assert max(ahead) <= 4
 
 
 def test_a_dead_worker_affects_only_its_own_task(tmp_path: Path) -> None:
