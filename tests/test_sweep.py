@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.exploration.designs import NAMES, points
 from lsmlab.sim.exploration.names import configuration_name, folder_names
@@ -45,6 +47,20 @@ def test_ranges_have_readable_values(text: str, values: list[str]) -> None:
 
     assert between is not None
     assert values == between.values(5)
+
+
+@pytest.mark.parametrize("text", ["1MiB..500MiB", "1B..1KiB", "100KiB..2GiB", "0..3KiB", "1KB..2GB", "1MiB..4MiB:linear"])
+def test_sizes_are_whole_bytes(text: str) -> None:
+    """Every value of a range of sizes is a whole number of bytes between its ends, with few digits."""
+    between = parse_range(text)
+    assert between is not None
+    values = [*(between.at(n / 500) for n in range(501)), *between.values(7)]
+    sizes = [parse_quantity(value, "bytes") for value in values]
+
+    assert all(size == int(size) for size in sizes)
+    assert min(sizes) >= between.low
+    assert max(sizes) <= between.high
+    assert all(len(re.sub(r"[^1-9]|0+$", "", value)) <= 3 for value in values)
 
 
 @pytest.mark.parametrize("text", ["64MiB..16MiB", "1MiB..1s", "0..64:log", "5..5"])

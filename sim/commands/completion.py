@@ -15,7 +15,7 @@ _lsmlab() {
         COMPREPLY=( $(compgen -W "@VERBS@ --help --version" -- "$word") )
     elif [[ $verb == list || $verb == show ]] && (( COMP_CWORD == 2 )); then
         COMPREPLY=( $(compgen -W "engine device workload host keys experiment" -- "$word") )
-    elif [[ $verb == run || $verb == compare ]]; then
+    elif [[ $verb == run || $verb == compare || $verb == sweep ]]; then
         case $word in
             -*) COMPREPLY=( $(compgen -W "@OPTIONS@" -- "$word") ) ;;
             *)  # readline splits words at '=' and ':', so use the line as it is typed
@@ -42,7 +42,7 @@ function __lsmlab_overrides
     set -lx COMP_LINE lsmlab (string join ' ' (commandline -opc)[3..-1]) (commandline -ct)
     lsmlab run -sc query=fish 2>/dev/null
 end
-complete -c lsmlab -n '__fish_seen_subcommand_from run compare' -f -a '(__lsmlab_overrides)'
+complete -c lsmlab -n '__fish_seen_subcommand_from run compare sweep' -f -a '(__lsmlab_overrides)'
 """
 _OPTIONS: Final = "--options --out --json --replications --jobs --fresh --no-report --config-dir --multirun --cfg --help"
 

@@ -56,6 +56,8 @@ class Range:
     logarithmic: bool
     whole: bool
     """Whether values are whole numbers: both ends are written without unit and point."""
+    whole_bytes: bool = False
+    """Whether values are whole numbers of bytes."""
 
     def at(self, share: float) -> str:
         """Return the value at `share` (0 to 1) of the scale, rounded.
@@ -81,19 +83,22 @@ class Range:
         """Write a value with its largest suitable unit, in two significant digits, or three in a narrow range.
 
         On a linear scale, the width of the range decides about the digits. A value that has few digits stays as it is.
+        Bytes are whole: 1200KiB, not 1.2MiB.
         """
         if self.whole:
             return str(round(value))
-        smallest = min(self.units.values())
-        name, size = max(
-            (unit for unit in self.units.items() if unit[1] <= max(abs(value) * (1.0 + 1e-9), smallest)),
-            key=lambda unit: unit[1],
-        )
-        number = value / size
-        if not math.isclose(number, float(f"{number:.{_MOST_DIGITS}g}"), rel_tol=1e-9):
+        smallest = min(self.units.items(), key=lambda unit: unit[1])
+        for name, size in sorted(self.units.items(), key=lambda unit: -unit[1]):
+            if size <= abs(value) * (1.0 + 1e-9) or name == smallest[0]:
+                number = f"{self._number(value / size, size):.12g}"
+                if not self.whole_bytes or (float(number) * size).is_integer():
+                    return f"{number}{name}"
+        return f"{round(value / smallest[1])}{smallest[0]}"
+
+    def _number(self, number: float, size: float) -> float:
+        if number and not math.isclose(number, float(f"{number:.{_MOST_DIGITS}g}"), rel_tol=1e-9):
             number = round(number, self._decimals(number, size))
-        number = min(max(number, self.low / size), self.high / size)
-        return f"{number:.12g}{name}"
+        return min(max(number, self.low / size), self.high / size)
 
     def _decimals(self, number: float, size: float) -> int:
         if self.logarithmic:
@@ -110,7 +115,7 @@ def parse_range(text: str) -> Range | None:
     >>> parse_range("16MiB..256MiB").values(5)
     ['16MiB', '32MiB', '64MiB', '128MiB', '256MiB']
     >>> [parse_range("16MiB..2GiB").at(share) for share in (0.1, 0.55, 0.9)]
-    ['26MiB', '230MiB', '1.2GiB']
+    ['26MiB', '230MiB', '1300MiB']
     >>> parse_range("2..8").at(0.99), parse_range("50%..90%").at(0.333), parse_range("nvme")
     ('8', '63%', None)
     """
@@ -130,4 +135,4 @@ def parse_range(text: str) -> Range | None:
         raise InputError(f"{text}: the first end must be smaller than the second one")
     if logarithmic and low <= 0.0:
         raise InputError(f"{text}: a logarithmic scale needs two positive ends")
-    return Range(text, low, high, kind.units, logarithmic, whole)
+    return Range(text, low, high, kind.units, logarithmic, whole, kind.units in (_BINARY, _DECIMAL))

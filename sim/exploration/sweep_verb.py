@@ -120,6 +120,7 @@ def _directory(out: Path | None) -> Path:
 def _parser() -> LineParser:
     parser = LineParser(
         prog="lsmlab sweep",
+        usage="lsmlab sweep [RUN] KEY=VALUES ... [KEY=VALUE ...] [options]",
         description="Simulate many configurations: the points of a design over a space of settings.",
         epilog="example: lsmlab sweep device=nvme,sata engine.options.write_buffer_size=16MiB..256MiB "
         "engine.options.max_background_jobs=2,4,8 --design lhs --points 50 --replications 3",
@@ -127,7 +128,7 @@ def _parser() -> LineParser:
     parser.add_argument(
         "arguments",
         nargs="+",
-        metavar="[RUN] KEY=VALUES",
+        metavar="RUN, KEY=VALUES",
         help="RUN: folder of 'lsmlab import' or of a run, to vary its store; KEY=VALUES: a list 2,4,8 or a range "
         "16MiB..256MiB; KEY=VALUE: a setting of all runs",
     )
