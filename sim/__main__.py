@@ -43,6 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     or SIGTERM); 141 the reader of stdout has closed the pipe. With LSMLAB_TRACEBACK=1 an error also prints its traceback.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _make_streams_writable()
     try:
         with stoppable():
             code = _dispatch(arguments)
@@ -56,6 +57,16 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         return _explain(error)
     return code
+
+
+def _make_streams_writable() -> None:
+    """Replace closed streams (`>&-`) by the null device, and let characters that LC_ALL=C lacks be printed as "?"."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -47,12 +47,15 @@ def place_files(phase: Phase, table: object, seed: np.random.SeedSequence) -> No
 
 def _rows(table: object) -> list[Mapping[str, Any]]:
     if isinstance(table, str):
+        if Path(table).exists() and not Path(table).is_file():  # a device or a pipe may have no end
+            raise InputError(f"initial_tree: {table} is not a file; give the path of a CSV file, or a list of files")
         try:
-            with Path(table).open(newline="", encoding="utf-8") as stream:
+            with Path(table).open(newline="", encoding="utf-8-sig") as stream:
                 return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            reason = getattr(error, "strerror", None) or error
             raise InputError(
-                f"initial_tree: {table} cannot be read ({error}); give the path of a CSV file, or a list of files"
+                f"initial_tree: {table} cannot be read ({reason}); give the path of a CSV file, or a list of files"
             ) from None
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
         return table

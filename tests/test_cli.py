@@ -470,6 +470,16 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert "" == done.stderr
 
 
+@pytest.mark.parametrize("arguments", ["list", "run --help"])
+@pytest.mark.parametrize("command", ["{} >&-", "LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 {}"])
+def test_any_stdout_will_do(command: str, arguments: str) -> None:
+    """A closed stdout, or one that can print ASCII only, is no error."""
+    line = command.format(f"{sys.executable} -m lsmlab.sim {arguments}")
+    done = subprocess.run(["bash", "-c", line], capture_output=True, check=False)
+
+    assert (0, b"") == (done.returncode, done.stderr)
+
+
 def test_a_failing_report_keeps_the_result(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """If drawing the report fails, the run is saved, the error is one line, and the exit code is 1."""
 
