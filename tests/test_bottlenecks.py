@@ -37,12 +37,28 @@ STORES = {
     Bottleneck.NONE: ("device=nvme", *LOW_OPEN_LOOP),
 }  # fmt: skip
 
+RELIEFS = {
+    Bottleneck.DEVICE_BANDWIDTH: "device=nvme",
+    Bottleneck.DEVICE_REQUESTS: "device=sata",
+    Bottleneck.WRITE_CAP: "device.write_cap=400MB/s",
+    Bottleneck.READ_CAP: "device.read_cap=80MB/s",
+    Bottleneck.IOPS_CAP: "device.iops_cap=1200",
+    Bottleneck.LIMITER: "engine.options.rate_limiter_bytes_per_sec=200MiB/s",
+    Bottleneck.CORES: "host.cores=8",
+    Bottleneck.SLOTS: JOBS.format(8),
+    Bottleneck.L0_COMPACTION: "engine.options.max_subcompactions=4",
+    Bottleneck.MEMTABLES: "engine.options.max_write_buffer_number=6",
+    Bottleneck.THROTTLE: "engine.options.delayed_write_rate=64MB/s",
+}
+"""More of each resource."""
 
-def summary_of(bottleneck: Bottleneck) -> dict[str, Any]:
-    """Return the summary of the store that is built to have a bottleneck."""
-    own = STORES[bottleneck]
+
+def summary_of(bottleneck: Bottleneck, relief: str = "") -> dict[str, Any]:
+    """Return the summary of the store that is built to have a bottleneck, with `relief` instead of its own setting."""
+    own = [o for o in STORES[bottleneck] if o.partition("=")[0] != relief.partition("=")[0]]
     workload = [o for o in own if o.startswith("workload=")]
-    return simulate(*workload, *STORE, *(o for o in own if not o.startswith("workload="))).summary
+    others = [o for o in own if not o.startswith("workload=")]
+    return simulate(*workload, *STORE, *others, *([relief] if relief else [])).summary
 
 
 @pytest.mark.parametrize("bottleneck", STORES)
@@ -53,6 +69,15 @@ def test_a_store_has_the_bottleneck_that_it_is_built_to_have(bottleneck: Bottlen
 
     assert bottleneck == found["resource"]
     assert bool(summary["episodes"]) == bool(found["lost_by_cause"]) == bool(found["uses"])
+
+
+@pytest.mark.parametrize("bottleneck", RELIEFS)
+def test_more_of_the_short_resource_helps(bottleneck: Bottleneck) -> None:
+    """With more of the named resource, and nothing else, the store loses fewer operations and does more."""
+    before, after = summary_of(bottleneck), summary_of(bottleneck, RELIEFS[bottleneck])
+
+    assert after["lost_operations"]["share"] < before["lost_operations"]["share"]
+    assert after["ops_per_s"] > before["ops_per_s"]
 
 
 def evidence(**changes: Any) -> Evidence:
@@ -66,6 +91,14 @@ def test_the_bottleneck_is_the_most_used_resource_if_it_is_saturated() -> None:
     assert Bottleneck.CORES == find_bottleneck(evidence(uses={"device": 0.85, "cores": 0.9}))
     assert Bottleneck.WRITE_CAP == find_bottleneck(evidence(uses={"device": 0.85, "write_cap": 0.99}))
     assert Bottleneck.THROTTLE == find_bottleneck(evidence(uses={"device": 0.79, "cores": 0.79}))
+
+
+def test_slots_are_short_only_if_those_besides_the_l0_compaction_are_in_use() -> None:
+    """RocksDB runs one compaction out of L0 at a time, so more slots help only if other compactions fill the rest."""
+    busy = {"device": 0.5, "cores": 0.1, "compaction_slots": 0.83, "l0_compaction": 1.0}
+
+    assert Bottleneck.L0_COMPACTION == find_bottleneck(evidence(uses={**busy, "other_compaction_slots": 0.75}))
+    assert Bottleneck.SLOTS == find_bottleneck(evidence(uses={**busy, "other_compaction_slots": 0.9}))
 
 
 def test_a_wait_names_the_resource_that_was_waited_for() -> None:

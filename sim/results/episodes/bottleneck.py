@@ -107,7 +107,8 @@ def _limit_of_rocksdb(evidence: Evidence) -> Bottleneck:
     no_slot = evidence.waits.get("slot", 0.0) >= LARGE_WAIT
     if costliest == "memtable":
         return Bottleneck.SLOTS if no_slot else Bottleneck.MEMTABLES
-    if no_slot or evidence.uses.get("compaction_slots", 0.0) >= SATURATED:
+    slots = "other_compaction_slots" if costliest == "l0" else "compaction_slots"
+    if no_slot or evidence.uses.get(slots, 0.0) >= SATURATED:
         return Bottleneck.SLOTS
     one_thread = costliest == "l0" and evidence.uses.get("l0_compaction", 0.0) >= SATURATED
     return Bottleneck.L0_COMPACTION if one_thread else Bottleneck.THROTTLE

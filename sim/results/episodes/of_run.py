@@ -57,8 +57,7 @@ def _usage(
         "device": (rows[:, 0], rows[:, 1]),
         "cores": (rows[:, 0], (rows[:, 2] + clients) / setup.machine.cores.cores),
         **_transfers(setup, at_s),
-        **_slots(setup, families, end_s),
-        "l0_compaction": _l0_compaction(setup, jobs, end_s),
+        **_slots(setup, families, _l0_compaction(setup, jobs, end_s), end_s),
     }
 
 
@@ -88,16 +87,27 @@ def _transfers(setup: Setup, at_s: Floats) -> dict[str, Curve]:
     return curves
 
 
-def _slots(setup: Setup, families: Sequence[ColumnFamily], end_s: float) -> dict[str, Curve]:
-    """Return the use of the slots of flushes and compactions, over all databases."""
+def _slots(setup: Setup, families: Sequence[ColumnFamily], l0: Curve, end_s: float) -> dict[str, Curve]:
+    """Return the use of the slots of flushes and compactions, over all databases; `l0`: that of the compaction out of L0."""
     activity = np.concatenate(
         [np.frombuffer(f.recorder.activity, dtype=np.float64).reshape(-1, 3) for f in families] or [np.empty((0, 3))]
     )
     flushes, compactions = (most * setup.workload.shards for most in setup.engine.scheduler().most_jobs())
+    running = running_curve(activity[:, 0], activity[:, 2], end_s, max(1, compactions))
     return {
         "flush_slots": running_curve(activity[:, 0], activity[:, 1], end_s, max(1, flushes)),
-        "compaction_slots": running_curve(activity[:, 0], activity[:, 2], end_s, max(1, compactions)),
+        "compaction_slots": running,
+        "l0_compaction": l0,
+        "other_compaction_slots": _other_slots(running, l0, compactions / setup.workload.shards),
     }
+
+
+def _other_slots(running: Curve, l0: Curve, slots: float) -> Curve:
+    """Return the use of the slots besides the one of a compaction out of L0; with a single slot, its use by any compaction."""
+    if slots <= 1.0:
+        return running
+    at_s = np.union1d(running[0], l0[0])
+    return at_s, (slots * np.interp(at_s, *running) - np.interp(at_s, *l0)) / (slots - 1.0)
 
 
 def _l0_compaction(setup: Setup, jobs: Table, end_s: float) -> Curve:

@@ -21,6 +21,7 @@ RESOURCES: Final = {
     "flush_slots": "flush slots",
     "compaction_slots": "compaction slots",
     "l0_compaction": "compaction out of L0",
+    "other_compaction_slots": "compaction slots besides that of a compaction out of L0",
 }
 """Resources by name. `l0_compaction` is in use while a compaction of L0 files runs, of which RocksDB runs one at a time."""
 
