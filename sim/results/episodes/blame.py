@@ -73,9 +73,8 @@ class JobTable:
         self._start_s = np.asarray(jobs["start_s"], dtype=np.float64)
         self._end_s = np.asarray(jobs["end_s"], dtype=np.float64)
         self._bytes = np.asarray(jobs["read_bytes"], dtype=np.float64) + np.asarray(jobs["write_bytes"])
-        self._rows = {
-            (int(shard), int(job)): row for row, (shard, job) in enumerate(zip(jobs["shard"], jobs["job"], strict=True))
-        }
+        numbers = zip(np.asarray(jobs["shard"]).tolist(), np.asarray(jobs["job"]).tolist(), strict=True)
+        self._rows: dict[tuple[int, int], int] = dict(zip(numbers, range(len(self._start_s)), strict=True))
         client = [np.asarray(series[c], dtype=np.float64) for c in _CLIENT_BYTES if c in series]
         per_second = np.sum(client, axis=0) if client else np.zeros(len(series["t_s"]))
         self._client = np.concatenate(([0.0], series["t_s"])), np.concatenate(([0.0], np.cumsum(per_second)))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.results.episodes.losses import ClientCurves, lost_per_stall
 
 RECOVERY: Final = 0.5
@@ -50,7 +49,7 @@ def find_episodes(stalls: Mapping[str, Sequence[Any]], curves: ClientCurves, mem
     ends = np.asarray(stalls["end_s"], dtype=np.float64)
     lost = lost_per_stall(starts, ends, curves)
     order = np.lexsort((ends, starts, np.asarray(stalls["shard"])))
-    written = np.interp(starts, curves.time_s, curves.written), np.interp(ends, curves.time_s, curves.written)
+    written = [np.interp(times, curves.time_s, curves.written).tolist() for times in (starts, ends)]
     groups: list[list[int]] = []
     shard, written_at_end = None, 0.0
     for row in order.tolist():
@@ -59,23 +58,25 @@ def find_episodes(stalls: Mapping[str, Sequence[Any]], curves: ClientCurves, mem
             groups.append([])
             shard, written_at_end = stalls["shard"][row], 0.0
         groups[-1].append(row)
-        written_at_end = max(written_at_end, float(written[1][row]))
-    episodes = [_episode(rows, stalls["cause"], int(stalls["shard"][rows[0]]), starts, ends, lost) for rows in groups]
+        written_at_end = max(written_at_end, written[1][row])
+    columns = stalls["cause"], starts.tolist(), ends.tolist(), lost.tolist()
+    episodes = [_episode(rows, int(stalls["shard"][rows[0]]), *columns) for rows in groups]
     return sorted(episodes, key=lambda e: (-e.lost_ops, e.start_s - e.end_s, e.start_s))
 
 
 def _episode(
-    rows: Sequence[int], causes: Sequence[str], shard: int, starts: Floats, ends: Floats, lost: Floats
-) -> Episode:
+    rows: Sequence[int], shard: int, causes: Sequence[str], starts: Sequence[float], ends: Sequence[float],
+    lost: Sequence[float],
+) -> Episode:  # fmt: skip
     lost_ops: dict[str, float] = {}
     seconds: dict[str, float] = {}
     for row in rows:
         cause = causes[row]
-        lost_ops[cause] = lost_ops.get(cause, 0.0) + float(lost[row])
-        seconds[cause] = seconds.get(cause, 0.0) + float(ends[row] - starts[row])
+        lost_ops[cause] = lost_ops.get(cause, 0.0) + lost[row]
+        seconds[cause] = seconds.get(cause, 0.0) + (ends[row] - starts[row])
     costliest = sorted(lost_ops, key=lambda cause: (-lost_ops[cause], -seconds[cause]))
     return Episode(
-        shard=shard, start_s=float(starts[rows[0]]), end_s=float(max(ends[row] for row in rows)), stalls=tuple(rows),
+        shard=shard, start_s=starts[rows[0]], end_s=max(ends[row] for row in rows), stalls=tuple(rows),
         lost_ops=sum(lost_ops.values()), lost_by_cause={c: lost_ops[c] for c in costliest},
         seconds_by_cause={c: seconds[c] for c in costliest},
     )  # fmt: skip
