@@ -340,6 +340,7 @@ def test_a_dead_worker_affects_only_its_own_task(tmp_path: Path) -> None:
     again = list(LocalProcesses(2).run_tasks(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
     found = {e.task: e.result for e in LocalProcesses(2).run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
 
+    assert all(is_running(pid) for pid in children(os.getpid())), "a zombie is left"
     assert ["done", "done"] == [e.result for e in again]
     assert [0, 2, 3] == [found[task] for task in (0, 2, 3)]
     assert isinstance(found[1], WorkerDiedError)

@@ -59,6 +59,8 @@ class _Pool:
     ahead: int
     """Number of tasks that wait in memory, so that a worker gets its next task at once."""
     workers: list[_Worker] = field(default_factory=list)
+    ending: list[BaseProcess] = field(default_factory=list)
+    """Processes without a further task; `stop` waits for them, so that none stays a zombie."""
     waiting: deque[tuple[int, Any]] = field(default_factory=deque)
     tries: dict[int, int] = field(default_factory=dict)
 
@@ -80,8 +82,9 @@ class _Pool:
     def _give(self, worker: _Worker) -> None:
         worker.task = self.waiting.popleft() if self.waiting else None
         if worker.task is None:
-            worker.pipe.close()
+            worker.pipe.close()  # the worker ends
             self.workers.remove(worker)
+            self.ending.append(worker.process)
             return
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker died: `wait` handles it
             worker.pipe.send(worker.task[1])
@@ -118,6 +121,8 @@ class _Pool:
 
     def stop(self) -> None:
         """End all workers and discard their current tasks."""
+        for process in self.ending:
+            process.join(_GRACE_S)
         for worker in self.workers:
             worker.process.terminate()
         for worker in self.workers:
