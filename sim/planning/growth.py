@@ -69,11 +69,13 @@ class Growth:
 
 
 def growths(
-    series: Mapping[str, Any], summary: Mapping[str, Any], rate_per_s: float, round_bytes: float, from_s: float
-) -> list[Growth]:
+    series: Mapping[str, Any], summary: Mapping[str, Any], rate_per_s: float, round_bytes: float, from_s: float,
+    *, leveled: bool,
+) -> list[Growth]:  # fmt: skip
     """Return the growth of all quantities after `from_s`, from the columns of series.parquet and summary.json.
 
-    `round_bytes`: bytes that L0 gathers between two compactions.
+    `round_bytes`: bytes that L0 gathers between two compactions. Without `leveled` compaction the bytes above the last level
+    are no sign of debt: universal compaction lets sorted runs grow until it merges them, and limits their number.
     """
     times: Floats = np.asarray(series["t_s"], dtype=np.float64)
     later = times > from_s
@@ -93,7 +95,7 @@ def growths(
         "l0": (column["l0_files"], flushed_files, round_bytes / max(file_bytes, 1.0)),
         "tree": (above, flushed, round_bytes),
     }
-    return [growth(name, times[later], *values) for name, values in quantities.items()]
+    return [growth(name, times[later], *values) for name, values in quantities.items() if leveled or name != "tree"]
 
 
 def growth(quantity: str, times_s: Floats, values: Floats, flow_per_s: float, step: float = 0.0) -> Growth:

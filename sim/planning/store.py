@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import simpy
+from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.expected import tree_shape
 from lsmlab.sim.runs.key import run_key
@@ -105,6 +106,11 @@ class Store:
     def turnovers(self, operations: float) -> float:
         """Return the turnovers of the tree after so many operations."""
         return operations * self._bytes_per_operation / self.tree_bytes
+
+    @property
+    def leveled(self) -> bool:
+        """Return whether the main column family uses leveled compaction."""
+        return self._family.engine.options.compaction_style is CompactionStyle.LEVEL
 
     @property
     def capacity_bytes(self) -> float | None:

@@ -112,7 +112,8 @@ def _open_loop(
 ) -> Trial:
     length_s = duration_s(store, rate_per_s, settings, length)
     summary, series, _ = runs.run(store.open_loop(rate_per_s, length_s, seed))
-    found = tuple(growths(series, summary, rate_per_s, store.round_bytes, _LATER * length_s))
+    from_s = _LATER * length_s
+    found = tuple(growths(series, summary, rate_per_s, store.round_bytes, from_s, leveled=store.leveled))
     values = measured(summary)
     missed = broken(values, levels)
     growing = [g for g in found if g.verdict is Verdict.GROWS]
