@@ -14,6 +14,8 @@ from lsmlab.sim.results.episodes.words import count, episode_text, percent, reas
 
 _FEW: Final = 10
 """Compactions out of L0 below which a run is too short to show how its store behaves in the long run."""
+_LEAST_WAIT: Final = 0.05
+"""Share of a job's time from which its wait for the device is told."""
 _SETTLED: Final = 0.2
 """Relative change of throughput from the middle to the last third of a run below which it counts as settled."""
 
@@ -77,6 +79,22 @@ def stall_label(run: RunData, row: int) -> str:
         text += f", {count(float(run.stalls['lost_ops'][row]))} operations lost"
     job = longest_job(run, row)
     return text if job is None else f"{text}<br>waited for {_job(run, job)}"
+
+
+def wait_sentence(run: RunData, row: int) -> str:
+    """Return what the longest job behind a stall waited for on the device, and who shared it; "" if it did not wait."""
+    job = longest_job(run, row)
+    if job is None or "device_s" not in run.jobs:
+        return ""
+    jobs = run.jobs
+    start_s, end_s = jobs["start_s"][job], jobs["end_s"][job]
+    wait_s = float(jobs["device_s"][job] - jobs["device_alone_s"][job]) / max(1, int(jobs["subcompactions"][job]))
+    if wait_s < _LEAST_WAIT * (end_s - start_s):
+        return ""
+    moving = (jobs["read_bytes"] + jobs["write_bytes"]) > 0
+    others = int((moving & (jobs["start_s"] < end_s) & (jobs["end_s"] > start_s)).sum()) - 1
+    shared = f", which it shared with {others} other job{'' if others == 1 else 's'}" if others > 0 else ""
+    return f" The {_job(run, job)} itself waited {numbers.seconds(wait_s)} for the device{shared}."
 
 
 def longest_job(run: RunData, row: int) -> int | None:

@@ -53,6 +53,7 @@ def test_stalls_are_listed_by_lost_operations(tmp_path: Path) -> None:
     assert (np.diff(run.stalls["lost_ops"][ranked]) <= 0.0).all()
     assert float(run.stalls["start_s"][ranked[0]]) == jobs["extra"]["stalls"][0]["start"]
     assert " operations lost, " in jobs["extra"]["stalls"][0]["label"]
+    assert any("itself waited" in stall["text"] and "shared with" in stall["text"] for stall in jobs["extra"]["stalls"])
 
 
 def test_a_band_names_cause_and_job(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from lsmlab.reports import numbers
+from lsmlab.reports.cost import wait_sentence
 from lsmlab.reports.figures.base import Figure, Trace, packed, time_axis
 from lsmlab.reports.palette import CONSUMERS, MOVE, level_color, stall_color, stall_name
 from lsmlab.reports.run_data import Column, RunData
@@ -218,7 +219,8 @@ def _choice(run: RunData, row: int, window: tuple[float, float], rank: int) -> d
     return {
         "label": f"{rank}. {numbers.seconds(end - start)} from {start:,.1f} s: {name}{lost}, {jobs}",
         "text": f"{name[0].upper()}{name[1:]} for {numbers.seconds(end - start)}, from {start:,.2f} s to {end:,.2f} s{lost}. "
-        + (_waited_for(run, row, jobs, levels, moved) if in_chain.any() else "It waited for no background job."),
+        + (_waited_for(run, row, jobs, levels, moved) if in_chain.any() else "It waited for no background job.")
+        + wait_sentence(run, row),
         "start": start, "end": end, "color": stall_color(cause), "window": list(window), "jobs": chain,
     }  # fmt: skip
 
