@@ -59,7 +59,7 @@ def length_sentence(run: RunData) -> str:
         return ""
     if from_l0 < _FEW:
         often = "no compaction" if from_l0 == 0 else "only one compaction" if from_l0 == 1 else f"only {from_l0} compactions"
-        return f"The run is short: {often} out of level 0. A longer run may behave differently."
+        return f"The run is short: {often} out of L0. A longer run may behave differently."
     third = len(writes) // 3
     middle, last = (float(np.mean(part)) for part in (writes[third : 2 * third], writes[2 * third : 3 * third]))
     change = last / middle - 1.0 if middle else 0.0

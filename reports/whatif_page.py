@@ -71,7 +71,7 @@ def _story(answer: Mapping[str, Any]) -> list[str]:
         elif all(d["tie"] for d in alternative["differences"]):
             sentences.append(f"{alternative['name']}: exactly the same results as the present state.")
         else:
-            sentences.append(f"{alternative['name']}: no difference in throughput, tail, stalls or write amp beyond the error.")
+            sentences.append(f"{alternative['name']}: no difference in throughput, P99.9, stalls or write amp beyond the error.")
     return sentences
 
 

@@ -60,7 +60,7 @@ def pareto(rows: Sequence[Row]) -> Figure:
             traces.append(_points(part, on_front))
     caption = (
         f"{'Cost per month; further left is cheaper' if by_cost else 'No prices are known: headroom; further right is better'}. "
-        "Write P99.9 at the planned rate: lower is better. Filled: no other candidate is better in cost, tail and drive life."
+        "Write P99.9 at the planned rate: lower is better. Filled: no other candidate is better in cost, P99.9 and drive life."
     )
     caption += f" {left_out} feasible candidates have no price and are not drawn." if by_cost and left_out else ""
     layout = {
@@ -68,7 +68,7 @@ def pareto(rows: Sequence[Row]) -> Figure:
         "xaxis": {"title": {"text": "USD per month" if by_cost else "headroom (1 = busiest hour today)"}, "type": "log"},
         "yaxis": {"title": {"text": "write P99.9 (s)"}, "type": "log", "exponentformat": "e"},
     }  # fmt: skip
-    return Figure("pareto", "Cost, tail and drive life", caption, traces, layout, empty="No candidate is feasible.")
+    return Figure("pareto", "Cost, write P99.9 and drive life", caption, traces, layout, empty="No candidate is feasible.")
 
 
 def _points(part: Sequence[tuple[Row, float]], on_front: bool) -> Trace:

@@ -17,7 +17,7 @@ PAIRED: Final = 5
 SHOWN: Final = 3
 """Number of the best changes that run with all seeds."""
 _LEAST_GAIN: Final = 0.01
-"""Smallest gain (relative, or a share) that counts as one."""
+"""Smallest gain (relative, or a share) that counts as an improvement."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Trialled:
     differences: Mapping[str, Difference]
     """Differences from the present state by metric."""
     broken: str | None
-    """Limit that the change breaks; None if it holds all."""
+    """Limit that the change breaks; None if it meets all."""
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class Trialled:
         return size if metric.higher_is_better else -size
 
     def helps(self, goal: str) -> bool:
-        """Return whether it improves the goal by more than `_LEAST_GAIN` and holds the limits."""
+        """Return whether the change improves the goal by more than `_LEAST_GAIN` and meets the limits."""
         return self.broken is None and self.gain(goal) > _LEAST_GAIN
 
 

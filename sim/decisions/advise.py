@@ -134,7 +134,7 @@ def _parser() -> LineParser:
         epilog="example: lsmlab advise mystore --goal p999 --memory 2GiB --at-most space_amp=1.5",
     )  # fmt: skip
     parser.add_argument(
-        "--goal", metavar="GOAL", help=f"{', '.join(GOALS)} (default: throughput at full speed, else p999)"
+        "--goal", metavar="GOAL", help=f"{', '.join(GOALS)} (default: throughput at full speed, otherwise p999)"
     )
     parser.add_argument("--memory", metavar="SIZE", help="limit on memtables and block cache (default: 4 times the present)")
     parser.add_argument("--at-most", action="append", default=[], metavar="GOAL=VALUE", help="a further limit; may be repeated")

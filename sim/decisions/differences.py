@@ -50,7 +50,7 @@ class Difference:
 
     @property
     def certain(self) -> bool:
-        """Whether the interval leaves out 0: the change exceeds the noise and the model's error."""
+        """Whether the interval does not contain 0: the change exceeds the noise and the model's error."""
         return not self.tie and self.low is not None and self.high is not None and (self.low > 0.0 or self.high < 0.0)
 
     def as_json(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _difference(metric: Metric, present: Trial, alternative: Trial, error: float
 
 
 def _half_width(changes: Sequence[float], shifts: Sequence[float], error: float) -> float | None:
-    """Return half the width of the interval; None if one seed without any known error gives none."""
+    """Return half the width of the interval; None for one seed without any known error."""
     count = len(changes)
     mean = math.fsum(changes) / count
     spread = math.fsum((c - mean) ** 2 for c in changes) / (count - 1) if count > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Goal of an advice: the number to improve, and the limits that hold besides."""
+"""Goal of an advice: the number to improve, and the limits to meet."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GOALS: Final[Mapping[str, Metric]] = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits that an advice must hold."""
+    """Limits that an advice must meet."""
 
     memory_bytes: float | None = None
     """Maximum of memtables and block cache."""
@@ -35,7 +35,7 @@ class Limits:
     """Maximum of metrics, by goal name, in base units."""
 
     def broken(self, summary: Mapping[str, Any], memory: float) -> str | None:
-        """Return the limit that a run breaks, in words; None if it holds all."""
+        """Return the limit that a run breaks, in words; None if it meets all."""
         if self.memory_bytes is not None and memory > self.memory_bytes:
             return "memory"
         for name, most in self.at_most.items():
@@ -46,7 +46,7 @@ class Limits:
 
 
 def read_goal(name: str | None, config: Mapping[str, Any], allowed: Sequence[str] = ()) -> str:
-    """Return the name of the goal. Default: throughput where clients write at full speed, else the write P99.9."""
+    """Return the name of the goal. Default: throughput where clients write at full speed, otherwise the write P99.9."""
     if name is None:
         return "throughput" if is_saturating(config, allowed) else "p999"
     if name not in GOALS:

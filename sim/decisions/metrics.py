@@ -23,7 +23,7 @@ class Metric:
     share: bool = False
     """Whether the number is a share: differences are in points, not in percent."""
     error_of: str | None = None
-    """Metric of configs/model_errors.json that gives the model's error, if not that of the same name."""
+    """Metric of configs/model_errors.json that gives the model's error, if it has another name."""
 
     @property
     def error_name(self) -> str:

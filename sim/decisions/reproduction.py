@@ -20,7 +20,7 @@ CHECKED: Final = (
 )
 """Numbers of a LOG that a simulated run has too."""
 WARNED: Final = ("ops_per_s", "write_amplification", "stall_fraction")
-"""Numbers of which a wrong one calls the differences into question; counts of jobs are shown only."""
+"""Numbers that must be reproduced for the differences to be credible; counts of jobs are only shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Exploration: many configurations of one store, and what their results say.
+"""Exploration: runs of many configurations of one store, and the analysis of their results.
 
 - Space: ranges (from one quantity to another, with rounding), space (keys with several values), designs (points of a
   space), names (of configurations).

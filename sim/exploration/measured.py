@@ -24,7 +24,7 @@ _KNOWN = {metric.name for metric in METRICS}
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Number of the summary that is to be as large or as small as possible."""
+    """Number of summary.json to maximize or minimize."""
 
     name: str
     largest: bool
@@ -85,7 +85,7 @@ def read_measured(directory: Path, wanted: list[str]) -> Measured:
 
 
 def objectives(given: list[str], directory: Path) -> list[Objective]:
-    """Return the objectives of a command line: KEY, max:KEY or min:KEY; without any, throughput, tail and write amplification.
+    """Return the objectives of a command line: KEY, max:KEY or min:KEY; without any, throughput, P99, write amplification.
 
     The direction of common metrics is known. Raises InputError for an unknown key, or one that needs a direction.
     """
@@ -98,10 +98,10 @@ def objectives(given: list[str], directory: Path) -> list[Objective]:
             continue
         column = find_column(name, table.column_names)
         if colon and direction not in ("max", "min"):
-            raise InputError(f"--objective {text}: write max:KEY or min:KEY")
+            raise InputError(f"--objective {text}: the direction must be max or min, as in max:{name}")
         if str(table.schema.field(column).type) not in ("int64", "double"):
-            raise InputError(f"--objective {text}: {column} is not a number")
+            raise InputError(f"--objective {text}: {column} is not a number; choose a numeric key of summary.json")
         if not colon and column not in _KNOWN:
-            raise InputError(f"--objective {text}: write max:{name} or min:{name}; it is not known which one is good")
+            raise InputError(f"--objective {text}: write max:{name} or min:{name}; LSMLab does not know which of them is better")
         found.append(Objective(column, direction == "max" if colon else column in _RISING))
     return found

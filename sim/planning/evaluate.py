@@ -23,7 +23,7 @@ _GUESS: Final = 1.0 / 0.9
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Task of a worker: one store and what it must keep."""
+    """Task of a worker: one store and the service levels that it must meet."""
 
     name: str
     store: Store

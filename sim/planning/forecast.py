@@ -24,7 +24,7 @@ def years_until(ratio: float, growth_per_year: float) -> float:
 
 
 def date_after(start: date, years: float) -> date | None:
-    """Return the day after so many years; None for a day that counts as never."""
+    """Return the day after a number of years; None if it counts as never."""
     return start + timedelta(days=int(years * _DAYS_PER_YEAR)) if years < NEVER_YEARS else None
 
 

@@ -52,7 +52,7 @@ class Growth:
     """Growth in the unit of the quantity per second: operations, bytes, files, bytes."""
 
     steps: float = math.inf
-    """Growth over the later part, in units of the step in which the quantity changes anyhow: one compaction of L0."""
+    """Growth over the later part, in units of the step by which the quantity varies in any case: one compaction of L0."""
 
     @property
     def verdict(self) -> Verdict:
@@ -102,7 +102,7 @@ def growth(quantity: str, times_s: Floats, values: Floats, flow_per_s: float, st
     """Return the slope of `values` by least squares over batch means, in units of `flow_per_s`, with its bounds.
 
     The residuals of neighbouring batches are correlated; the number of independent batches follows from their
-    correlation at lag 1. `step`: change of the quantity that counts as none.
+    correlation at lag 1. `step`: change of the quantity that counts as no growth.
     """
     count = min(_BATCHES, len(values))
     if count < 4 or flow_per_s <= 0.0:

@@ -13,7 +13,7 @@ from lsmlab.sim.decisions.metrics import value_of
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceLevels:
-    """Limits that a store must keep at the planned rate. None: no limit."""
+    """Limits that a store must meet at the planned rate. None: no limit."""
 
     write_p99: float | None = quantity("seconds", None)
     write_p999: float | None = quantity("seconds", None)

@@ -11,12 +11,12 @@ from lsmlab.sim.planning.levels import LEVELS
 _WIDTH: Final = 120
 _MOST_NAME: Final = 44
 _LEGEND: Final = (
-    "* = on the Pareto front of cost, tail and drive life; rate = largest sustainable; draws = share of draws of the model's "
-    "own error in which the candidate is feasible; P99.9 = write latency at the planned rate; machines = needed now -> at the "
-    "end of the plan"
+    "* = on the Pareto front of cost, write P99.9 and drive life; rate = largest sustainable rate; chance = share of random "
+    "draws of the model's own error in which the candidate is feasible; P99.9 = write latency at the planned rate; machines = "
+    "needed now -> at the end of the plan"
 )
 HEADS: Final = (
-    "rate/s", "headroom", "runs out", "draws", "P99.9", "drive life", "USD/month", "machines",
+    "rate/s", "headroom", "runs out", "chance", "P99.9", "drive life", "USD/month", "machines",
 )  # fmt: skip
 """Columns of the table of candidates, in the order of `row_cells`."""
 
@@ -46,7 +46,7 @@ def _heading(answer: Mapping[str, Any]) -> list[str]:
     text += f", bursts of {bursts['factor']:g} times that for {bursts['length_s']:g} s" if bursts else ""
     kept = ", ".join(f"{LEVELS[name].label} <= {LEVELS[name].form(limit)}" for name, limit in limits.items())
     title = f"Plan: {answer['description'] or answer['plan']}"
-    kept = kept or "none: the store only has to keep up"
+    kept = kept or "none: the store only has to keep up with the load"
     return [title, *_wrapped("  load            ", text), *_wrapped("  service levels  ", kept)]
 
 
@@ -70,7 +70,7 @@ def _name(row: Mapping[str, Any]) -> str:
 
 
 def row_cells(row: Mapping[str, Any]) -> list[str]:
-    """Return the cells of a candidate after its name: rate, headroom, date, share of draws, tail, life, costs, machines."""
+    """Return the cells of a candidate after its name: rate, headroom, date, chance, P99.9, drive life, cost, machines."""
     tail = row["planned"]["levels"].get("write_p999")
     return [
         f"{row['sustainable_per_s']:,.0f}", headroom_text(row["headroom"]), runs_out_text(row), f"{row['feasible_share']:.0%}",

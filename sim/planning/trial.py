@@ -77,7 +77,7 @@ def try_rate(
     store: Store, runs: Runs, rate_per_s: float, levels: ServiceLevels, bursts: Bursts | None, settings: SearchSettings,
     seed: int = 1,
 ) -> Trial:  # fmt: skip
-    """Return whether the store sustains a rate: nothing piles up and all service levels hold.
+    """Return whether the store sustains a rate: backlog and debt do not grow, and all service levels are met.
 
     A growing backlog and a broken service level end the trial at once. Growing debt may end at a new balance, with more
     data in the upper levels, so a longer run decides; at the greatest length an unclear growth counts only if it is

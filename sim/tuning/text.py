@@ -17,7 +17,7 @@ _SHOWN: Final = 5
 
 
 def tuning_text(found: Mapping[str, Any]) -> str:
-    """Return the best point, its differences on fresh seeds, the part of each setting, and the OPTIONS file."""
+    """Return the best point, its differences on new seeds, the contribution of each setting, and the OPTIONS file."""
     goals = [GOALS[goal] for goal in found["goals"]]
     counts = found["points"]
     lines = [
@@ -40,13 +40,13 @@ def tuning_text(found: Mapping[str, Any]) -> str:
         if difference["metric"] in shown:
             lines.append(f"  {_difference(difference)}")
     if verdict["parts"]:
-        lines += ["", "part of each setting (change from the tuned store without it):"]
+        lines += ["", "contribution of each setting (change from the tuned store without it):"]
         for part in verdict["parts"]:
             text = "; ".join(_difference(d) for d in part["differences"]) if part["matters"] else "no difference: leave it out"
             lines += _wrapped("  ", f"{part['override'].removeprefix('engine.options.')}: {text}")
     if found["importance"]:
         shares = ", ".join(f"{key.removeprefix('engine.options.')} {share:.0%}" for key, share in found["importance"].items())
-        lines += ["", *_wrapped("importance over the whole space: ", shares)]
+        lines += ["", *_wrapped("importance of each setting, over all points: ", shares)]
     if found["options"]:
         lines += ["", f"OPTIONS file: {found['options']['file']}"]
         lines += [f"  {name}: {before} -> {after}" for name, before, after in found["options"]["changes"]]

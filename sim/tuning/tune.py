@@ -122,7 +122,7 @@ def _until(text: str | None) -> float | None:
 def _parser() -> LineParser:
     parser = LineParser(
         prog="lsmlab tune", allow_abbrev=False,
-        description="Search a space of settings with Optuna; judge the best point on fresh seeds and write an OPTIONS file.",
+        description="Search a space of settings with Optuna; check the best point with new seeds and write an OPTIONS file.",
         epilog="example: lsmlab tune mystore engine.options.write_buffer_size=8MiB..256MiB "
         "engine.options.max_background_jobs=2..16 --goal p999 --at-most space_amp=1.5",
     )  # fmt: skip

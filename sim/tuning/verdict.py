@@ -1,4 +1,4 @@
-"""Verdict on the best point: its differences on fresh seeds, and the part of each changed setting."""
+"""Verdict on the best point: its differences on new seeds, and the contribution of each setting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lsmlab.sim.tuning.objective import Run
 
 PRESENT, TUNED = "present state", "tuned"
 _LEAST = 0.005
-"""Smallest part of a setting, relative or as a share, that is worth keeping."""
+"""Smallest contribution of a setting, relative or as a share, that is worth keeping."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def judge(subject: Subject, best: Sequence[str], first_seed: int, seeds: int, ru
 
 
 def as_json(verdict: Verdict, goals: Sequence[str], errors: Mapping[str, float]) -> dict[str, Any]:
-    """Return the content of a JSON document: differences from the present state, and the part of each setting."""
+    """Return the content of a JSON document: differences from the present state, and the contribution of each setting."""
     parts = []
     for text, trial in verdict.without.items():
         found = {d.metric: d for d in differences(trial, verdict.tuned, errors)}
