@@ -92,8 +92,8 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f'<th class="number">{name}</th>' for name in _HEADS)
     caption = (
         "Feasible candidates first, cheapest first. ★: on the Pareto front of cost, write P99.9 at the planned rate and drive "
-        "life. Chance: share of random draws of the model's own error in which the candidate is feasible. Machines: needed now and "
-        "at the end of the plan."
+        "life. Chance: share of random draws of the model's own error in which the candidate is feasible. Machines: needed now "
+        "and at the end of the plan."
     )
     return (
         f'<section id="candidates"><h2>Candidates</h2><p class="caption">{caption}</p><div class="scroll"><table><thead><tr>'
@@ -135,7 +135,7 @@ def _levels(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str
         + "</tr>"
         for row in rows
     )
-    caption = "At the rate of the busiest hour today. If a candidate does not keep up, its latencies grow with the length of the run."
+    caption = "At the rate of the busiest hour today. Latencies of a candidate that does not keep up grow with the run's length."
     return (
         f'<section id="levels"><h2>Service levels at the planned rate</h2><p class="caption">{caption}</p>'
         f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'

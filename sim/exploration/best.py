@@ -16,7 +16,7 @@ _SEED: Final = 1
 _MOST_LISTED: Final = 10
 """Largest number of configurations in the ranking."""
 _MOST_CANDIDATES: Final = 200
-"""Largest number of configurations that draws compare, the best ones by their means; the others are too far behind to be the best."""
+"""Largest number of configurations that draws compare, the best ones by their means; the others are too far behind."""
 
 
 def best(measured: Measured, objective: Objective) -> dict[str, Any] | None:

@@ -48,9 +48,9 @@ def client_curves(groups: Iterable[tuple[Floats, float]]) -> ClientCurves:
 def curves_of_series(t_s: Floats, write_ops: Floats, read_ops: Floats, stalled_s: Floats) -> ClientCurves:
     """Return the curves of a run of which only a series is known, such as an imported LOG.
 
-    Clients are assumed to ask at all times for the mean rate of the time without stalls. A row loses the operations that it lacks
-    at this rate, at most those of its stalled time. All arguments are amounts per row of the series, which ends at `t_s`; `stalled_s`:
-    time with a stall.
+    Clients are assumed to ask at all times for the mean rate of the time without stalls. A row loses the operations that
+    it lacks at this rate, at most those of its stalled time. All arguments are amounts per row of the series, which ends
+    at `t_s`; `stalled_s`: time with a stall.
     """
     length_s = np.diff(t_s, prepend=0.0)
     free = np.clip(1.0 - stalled_s / np.maximum(length_s, 1e-9), 0.0, 1.0)
