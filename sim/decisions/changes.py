@@ -44,7 +44,8 @@ def kept_facts(overrides: Sequence[str], alternative: Mapping[str, Any]) -> list
         facts.append("the load, the options and the CPU costs stay")
         caps = _caps(alternative)
         if caps and "limits" not in keys:
-            facts.append(f"{', '.join(caps)} {'stays' if len(caps) == 1 else 'stay'} although the drive is another one; limits=none lifts caps")
+            stay = "stays" if len(caps) == 1 else "stay"
+            facts.append(f"{', '.join(caps)} {stay} although the drive is another one; limits=none lifts caps")
         cache = typed_value((alternative.get("device") or {}).get("page_cache"))
         if isinstance(cache, int | float) and cache > 0:
             facts.append(f"the page cache of {format_bytes(cache)} stays")

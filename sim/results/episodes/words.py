@@ -31,15 +31,15 @@ _TITLES: Final = {
     "itself was busy {use[device]} of the time",
     Bottleneck.LIMITER: "RocksDB's rate limiter: {use[limiter]} of its rate was used during the stalls, while {device} was "
     "busy {use[device]} of the time",
-    Bottleneck.CORES: "cores: {use[cores]} of the CPU time of {cores:g} cores was used during the stalls",
+    Bottleneck.CORES: "cores: {use[cores]} of {cores:g} were used during the stalls",
     Bottleneck.SYNC: "fsyncs: {device} was busy only {use[device]} of the stalled time",
     Bottleneck.SLOTS: "background slots (max_background_jobs={jobs}): {use[compaction_slots]} of those for compactions and "
     "{use[flush_slots]} of those for flushes were in use during the stalls, device {use[device]}, cores {use[cores]}",
     Bottleneck.L0_COMPACTION: "L0 compaction: one ran {use[l0_compaction]} of the stalled time, and RocksDB compacts L0 with "
     "one thread; device {use[device]}, cores {use[cores]} in use",
-    Bottleneck.MEMTABLES: "memtables: all {memtables} were full, although flushes found device ({use[device]} in use) and cores "
-    "({use[cores]} in use) free",
-    Bottleneck.THROTTLE: "throttle: RocksDB slowed writers although resources were free: device {use[device]}, cores "
+    Bottleneck.MEMTABLES: "memtables: all {memtables} were full, while flushes had room on device ({use[device]} in use) and "
+    "cores ({use[cores]})",
+    Bottleneck.THROTTLE: "the throttle: RocksDB slowed writers although there was room: device {use[device]}, cores "
     "{use[cores]}, compaction slots {use[compaction_slots]} in use",
 }
 """Sentence by bottleneck."""
