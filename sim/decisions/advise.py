@@ -136,7 +136,7 @@ def _parser() -> LineParser:
     parser.add_argument(
         "--goal", metavar="GOAL", help=f"{', '.join(GOALS)} (default: throughput at full speed, otherwise p999)"
     )
-    parser.add_argument("--memory", metavar="SIZE", help="limit on memtables and block cache (default: 4 times the present)")
+    parser.add_argument("--memory", metavar="SIZE", help="limit on memtables and block cache (default: 4 times present size)")
     parser.add_argument("--at-most", action="append", default=[], metavar="GOAL=VALUE", help="a further limit; may be repeated")
     add_common_arguments(parser)
     return parser

@@ -94,10 +94,10 @@ def add_common_arguments(parser: LineParser) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override for the present state and all alternatives"
     )
     parser.add_argument("--replications", type=int, default=5, metavar="N", help="seeds per configuration (default: 5)")
-    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the results go (default: outputs/<date>/<time>)")
+    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder with your own groups")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: outputs/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
-    parser.add_argument("--budget", metavar="TIME", help="refuse work that takes longer, such as 10min; ask on a terminal")
+    parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the runs take longer, such as 10min")
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
     parser.add_argument("--no-report", action="store_true", help="draw no page")

@@ -149,8 +149,8 @@ def _parser() -> LineParser:
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: multirun/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
     parser.add_argument("--options", type=Path, metavar="FILE", help="RocksDB's options from an OPTIONS file or a LOG")
-    parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store has")
-    parser.add_argument("--budget", metavar="TIME", help="largest time, such as 10min: a longer sweep asks or is refused")
+    parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
+    parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the sweep takes longer, such as 10min")
     parser.add_argument("--json", action="store_true", help="print only one JSON document")
     parser.add_argument("--no-report", action="store_true", help="draw no page")
     parser.add_argument("--config-dir", type=Path, action="append", default=[], metavar="DIR",
