@@ -94,7 +94,7 @@ def add_common_arguments(parser: LineParser) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override for the present state and all alternatives"
     )
     parser.add_argument("--replications", type=int, default=5, metavar="N", help="seeds per configuration (default: 5)")
-    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder with your own groups")
+    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: outputs/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the runs take longer, such as 10min")

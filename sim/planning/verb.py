@@ -126,7 +126,7 @@ def _parser() -> LineParser:
     )  # fmt: skip
     parser.add_argument("plan", type=Path, metavar="PLAN.yaml", help="load, service levels and candidates")
     parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the plan takes longer, such as 10min")
-    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder with your own groups")
+    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: outputs/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
