@@ -13,7 +13,7 @@ from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.options_writer import edited_options, new_options
 from lsmlab.models.options.values import read_value
 from lsmlab.models.version import Version
-from lsmlab.reports.advice_page import finish_advice
+from lsmlab.reports.decisions.advice_page import finish_advice
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.decisions.advice import Trialled, pairs, ranked

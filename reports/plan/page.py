@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.decision_parts import read_json
+from lsmlab.reports.decisions.parts import read_json
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.plan.figures import headroom_over_time, level_text, pareto, rates, sensitivities
 from lsmlab.reports.run_data import PAGE

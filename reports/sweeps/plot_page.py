@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lsmlab.reports.decision_parts import read_json
+from lsmlab.reports.decisions.parts import read_json
 from lsmlab.reports.figures.base import Figure, Trace
 from lsmlab.reports.figures.sweep import number_axis
 from lsmlab.reports.page import assemble, section, write_page

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import numpy as np
-from lsmlab.reports.decision_parts import read_json
+from lsmlab.reports.decisions.parts import read_json
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.sweep import (
     effect_figure,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lsmlab.reports.decision_parts import differences_table, read_json
+from lsmlab.reports.decisions.parts import differences_table, read_json
 from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.figures.comparison import overlaid_throughput
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.units import format_bytes
-from lsmlab.reports.decision_parts import differences_table, read_json
+from lsmlab.reports.decisions.parts import differences_table, read_json
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.run_data import PAGE
