@@ -3,6 +3,7 @@
 Packages and modules from the lowest layer to the highest. A layer imports only lower layers; the docstring of each
 package lists its modules.
 
+- api: the package lsmlab itself, with the names for programs.
 - configuration: configuration of a run from overrides. progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.

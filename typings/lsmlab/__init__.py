@@ -1,1 +1,1 @@
-../../api/__init__.py
+../../sim/api/__init__.py
