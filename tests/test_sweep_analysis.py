@@ -189,7 +189,7 @@ def test_objectives_say_what_is_wrong(tmp_path: Path) -> None:
     )
     assert [Objective("ops_per_s", True)] == objectives([], folder)
     for text, message in (
-        ("depth", "write max:depth or min:depth"), ("ops_per", "did you mean"), ("up:depth", "write max:KEY"),
+        ("depth", "write max:depth or min:depth"), ("ops_per", "did you mean"), ("up:depth", "the direction must be max or min"),
         ("max:device", "not a number"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=message):

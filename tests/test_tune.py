@@ -112,3 +112,12 @@ def test_bad_input_is_named(slow: Path, tmp_path: Path) -> None:
 
         with pytest.raises(InputError, match=message):
             tune([str(slow), *arguments])
+
+
+def test_a_budget_refuses_a_long_search(slow: Path, tmp_path: Path) -> None:
+    """A search that is estimated above the budget ends before its first run."""
+    from lsmlab.sim.tuning.tune import tune
+
+    long = ["--set", "workload.duration=40h", "--budget", "1s", "--out", str(tmp_path / "out")]
+    with pytest.raises(InputError, match="more than the budget of 1 s; raise --budget, or choose fewer --trials"):
+        tune([str(slow), *SPACE, *long])

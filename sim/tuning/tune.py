@@ -15,6 +15,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.commands.budget import keep_budget, read_budget
 from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.decisions.goals import GOALS, read_goal, read_limits
 from lsmlab.sim.decisions.model_errors import read_model_errors
@@ -25,8 +26,9 @@ from lsmlab.sim.exploration.space import parse_space
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.estimate import Estimate, estimate
 from lsmlab.sim.runs.stopping import INTERRUPTED
-from lsmlab.sim.tuning.objective import Objective, Run, window_of
+from lsmlab.sim.tuning.objective import WINDOW, Objective, Run, window_of
 from lsmlab.sim.tuning.text import tuning_text
 from lsmlab.sim.tuning.verdict import as_json, judge
 
@@ -55,6 +57,10 @@ def tune(argv: list[str]) -> int:
     config = subject.compose()
     goals = tuple(read_goal(name or None, config) for name in (given.goal or "").split(","))
     limits = read_limits(given.memory, given.at_most)
+    if given.budget is not None:
+        cost = estimate(config)
+        several = Estimate((1.0 + WINDOW) * _SEARCH_SEEDS * given.trials * cost.work, cost.memory_bytes)
+        keep_budget(several, read_budget(given.budget), "fewer --trials", processes=given.jobs)
     directory = output_directory(given.out)
     run = _runner(given, directory)
     objective = Objective(subject, goals, limits, _SEARCH_SEEDS, run, window_of(config))
