@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.runs.stopping import INTERRUPTED, stoppable
+from lsmlab.sim.results.stopping import INTERRUPTED, stoppable
 
 _PURPOSE = {
     "run": "simulate one configuration (-m for many)",

@@ -17,7 +17,9 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.results.stopping import stoppable
 from lsmlab.sim.runs import key as keys
+from lsmlab.sim.runs import store as runstore
 from lsmlab.sim.runs.batch import Job, Settings, run_in_order
 from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
 from lsmlab.sim.runs.key import run_key
@@ -449,6 +451,24 @@ def test_a_signal_keeps_finished_runs(command: str, number: signal.Signals) -> N
     wait_for(lambda: not any(is_running(pid) for pid in workers))
     assert not list((default_store().root / "staging").iterdir())
     assert not list(Path("interrupted").glob(".*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_a_copy_takes_effect_after_it(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal while a run is put into a folder of results leaves the whole run there and no temporary folder."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in ("run.json", "summary.json"):
+        (source / name).write_text("{}")
+    link = runstore._link
+    monkeypatch.setattr(runstore, "_link", lambda *paths: (signal.raise_signal(number), link(*paths)))
+    with stoppable(), pytest.raises(KeyboardInterrupt):
+        copy_run(source, tmp_path / "results" / "1 job", {})
+
+    assert ["1 job"] == [path.name for path in (tmp_path / "results").iterdir()]
+    assert {"run.json", "summary.json"} == {path.name for path in (tmp_path / "results" / "1 job").iterdir()}
 
 
 @linux

@@ -13,9 +13,9 @@ from lsmlab.sim.configuration.combinations import combinations, folder_names, re
 from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.configuration.trust import allow_packages, trusting
 from lsmlab.sim.results.jsontext import write_json
+from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job
 from lsmlab.sim.runs.index import IndexedRun, publish
-from lsmlab.sim.runs.stopping import INTERRUPTED
 from lsmlab.sim.runs.typed import parameters
 
 

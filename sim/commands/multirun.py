@@ -13,9 +13,9 @@ from lsmlab.sim.configuration.combinations import expand, without_quotes
 from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.results.rundir import make_directory
+from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.index import IndexedRun, publish
-from lsmlab.sim.runs.stopping import INTERRUPTED
 from lsmlab.sim.runs.typed import parameters
 
 

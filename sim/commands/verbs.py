@@ -18,7 +18,7 @@ from lsmlab.sim.configuration.trust import REMEDY, allow_packages, trusting
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
-from lsmlab.sim.runs.stopping import INTERRUPTED
+from lsmlab.sim.results.stopping import INTERRUPTED
 
 
 def run(argv: list[str]) -> int:

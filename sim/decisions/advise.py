@@ -29,9 +29,9 @@ from lsmlab.sim.decisions.written_options import write_options
 from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
+from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.estimate import Estimate, estimate
-from lsmlab.sim.runs.stopping import INTERRUPTED
 
 FINISHERS: Final = "lsmlab.advice_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an advice."""

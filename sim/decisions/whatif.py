@@ -19,7 +19,7 @@ from lsmlab.sim.decisions.text import answer_text
 from lsmlab.sim.decisions.trials import trial_jobs, trials
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
-from lsmlab.sim.runs.stopping import INTERRUPTED
+from lsmlab.sim.results.stopping import INTERRUPTED
 
 FINISHERS = "lsmlab.whatif_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an answer."""

@@ -23,9 +23,9 @@ from lsmlab.sim.exploration.space import parse_space
 from lsmlab.sim.exploration.sweep import Sweep, SweepResult, run_sweep, seeds_of
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
+from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.index import INDEX
-from lsmlab.sim.runs.stopping import INTERRUPTED
 
 
 def sweep(argv: list[str]) -> int:

@@ -10,6 +10,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.results.leftovers import move_files, partial_path, remove_leftovers
+from lsmlab.sim.results.stopping import uninterrupted
 
 _TRIES: Final = 1000
 """Maximum number of numbered directory names that are tried."""
@@ -34,7 +35,8 @@ class RunDirectory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        shutil.rmtree(self.staging, ignore_errors=True)
+        with uninterrupted():
+            shutil.rmtree(self.staging, ignore_errors=True)
 
     def publish(self) -> Path:
         """Move the files to the target, replace files of the same name there, and return the target."""

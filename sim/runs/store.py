@@ -22,6 +22,7 @@ from typing import Any, Final
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.leftovers import is_alive, move_files, partial_path
 from lsmlab.sim.results.rundir import make_directory
+from lsmlab.sim.results.stopping import uninterrupted
 
 PLACE_ENV: Final = "LSMLAB_RUNS"
 """Environment variable with the path of the store; the default is ./outputs/runs."""
@@ -56,11 +57,12 @@ class RunStore:
     def staging(self) -> Iterator[Path]:
         """Create a folder for the files of a run that this process writes; remove it at the end unless published."""
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        folder = make_directory(self.root / _STAGING / name)
+        folder = self.root / _STAGING / name
         try:
-            yield folder
+            yield make_directory(folder)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            with uninterrupted():
+                shutil.rmtree(folder, ignore_errors=True)
 
     def publish(self, folder: Path, key: str, about: Mapping[str, Any], *, replace: bool = False) -> Path:
         """Rename the staged `folder` to its place in the store; keep a run that is already there, unless `replace`.
@@ -112,16 +114,17 @@ def copy_run(source: Path, target: Path, about: Mapping[str, Any]) -> None:
     """
     staging = partial_path(target)
     shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    try:
-        for path in source.iterdir():
-            if path.name != ABOUT:
-                _link(path, staging / path.name)
-        content = {**json.loads((source / ABOUT).read_text(encoding="utf-8")), **about}
-        (staging / ABOUT).write_text(to_json(content), encoding="utf-8")
-        move_files(staging, target)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with uninterrupted():
+        try:
+            staging.mkdir(parents=True)
+            for path in source.iterdir():
+                if path.name != ABOUT:
+                    _link(path, staging / path.name)
+            content = {**json.loads((source / ABOUT).read_text(encoding="utf-8")), **about}
+            (staging / ABOUT).write_text(to_json(content), encoding="utf-8")
+            move_files(staging, target)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -25,9 +25,9 @@ from lsmlab.sim.decisions.written_options import write_options
 from lsmlab.sim.exploration.space import parse_space
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
+from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.estimate import Estimate, estimate
-from lsmlab.sim.runs.stopping import INTERRUPTED
 from lsmlab.sim.tuning.objective import WINDOW, Objective, Run, window_of
 from lsmlab.sim.tuning.text import tuning_text
 from lsmlab.sim.tuning.verdict import as_json, judge

@@ -16,7 +16,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.models.version import Version
 from lsmlab.sim.commands.arguments import LineParser
-from lsmlab.sim.runs.stopping import stoppable
+from lsmlab.sim.results.stopping import stoppable
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.keep import is_recorded, keep_repeat, machine_facts, write_block
