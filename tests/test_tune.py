@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.reports.decisions.tuning_page import finish_tuning
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.decisions.goals import Limits
@@ -61,7 +62,11 @@ def test_a_search_finds_a_better_store(slow: Path, tmp_path: Path, capsys: pytes
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     change = next(d for d in found["verdict"]["differences"] if d["metric"] == "ops_per_s")
 
+    page = finish_tuning(tmp_path).read_text()
+
     assert 16 == sum(found["points"].values())
+    assert found["points"]["complete"] == len(found["history"])
+    assert all(f"<h2>{title}</h2>" in page for title in ("Best point on new seeds", "Search for throughput", "All configurations"))
     assert change["change"] > 0.2
     assert change["low"] > 0.0
     assert [1001, 1002] == found["verdict"]["seeds"]

@@ -1,4 +1,5 @@
 """Pages of decisions about a store.
 
-- whatif_page: present state and alternatives; advice_page: changes that would help; parts: tables of both.
+- whatif_page: present state and alternatives; advice_page: changes that would help;
+  tuning_page: result of a search; parts: tables of all three.
 """

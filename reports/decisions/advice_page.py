@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.units import format_bytes
-from lsmlab.reports.decisions.parts import differences_table, read_json
+from lsmlab.reports.decisions.parts import differences_table, options_section, read_json
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.run_data import PAGE
 from lsmlab.sim.decisions.advise import FILE
 from lsmlab.sim.decisions.goals import GOALS
-from lsmlab.sim.decisions.text import change_text
+from lsmlab.sim.decisions.text import change_text, interval_text
 
 _TITLES = {"options": "Options", "machine": "Hardware and limits", "policies": "Other policies"}
 
@@ -30,7 +30,8 @@ def advice_page(advice: Mapping[str, Any]) -> str:
     rows = [(e["name"], d) for e in advice["best"] for d in e["differences"] if d["metric"] == goal.name]
     figures = [change_figure(goal, rows)] if rows else []
     body = (
-        f"{paragraphs(_story(advice))}{''.join(section(f) for f in figures)}{_options(advice)}{_best(advice)}{_tried(advice)}"
+        f"{paragraphs(_story(advice))}{''.join(section(f) for f in figures)}"
+        f"{options_section('First advice as an OPTIONS file', advice['options'])}{_best(advice)}{_tried(advice)}"
     )
     better = "higher" if goal.higher_is_better else "lower"
     subtitle = f"Goal: {better} {goal.label}; {advice['limits']}; {len(advice['seeds'])} seeds, 90 % intervals"
@@ -50,27 +51,10 @@ def _story(advice: Mapping[str, Any]) -> list[str]:
             sentences.append(f"{title}: none of those tried helps within the limits.")
             continue
         found = next(d for d in entry["differences"] if d["metric"] == goal.name)
-        between = f" ({change_text(found, 'low')} to {change_text(found, 'high')})" if found["low"] is not None else ""
+        between = f" ({interval_text(found)})" if found["low"] is not None else ""
         sure = "" if found["certain"] else ", within the error"
-        sentences.append(f"{title}: {entry['name']} changes {goal.label} by {change_text(found, 'change')}{between}{sure}.")
+        sentences.append(f"{title}: {entry['name']} changes {goal.label} by {change_text(found)}{between}{sure}.")
     return sentences
-
-
-def _options(advice: Mapping[str, Any]) -> str:
-    options = advice["options"]
-    if not options:
-        return ""
-    rows = "".join(
-        f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(before))}</td><td>{html.escape(str(after))}</td></tr>"
-        for name, before, after in options["changes"]
-    )
-    code = "".join(f"<li>{html.escape(name)}: {html.escape(place)}</li>" for name, place in options["in_code"].items())
-    return (
-        f"<section id='options'><h2>First advice as an OPTIONS file</h2><p class='caption'>{html.escape(options['file'])} "
-        "contains the options below and all others of the store.</p><div class='scroll'><table><thead><tr><th>option</th>"
-        f"<th>now</th><th>advice</th></tr></thead><tbody>{rows}</tbody></table></div>"
-        f"{f'<p>To set in code:</p><ul>{code}</ul>' if code else ''}</section>"
-    )
 
 
 def _best(advice: Mapping[str, Any]) -> str:
@@ -99,7 +83,7 @@ def _tried(advice: Mapping[str, Any]) -> str:
 def _row(entry: Mapping[str, Any], goal: str) -> str:
     differences: Sequence[Mapping[str, Any]] = entry["differences"]
     found = next((d for d in differences if d["metric"] == goal), None)
-    effect = "-" if found is None else "none" if found["tie"] else change_text(found, "change")
+    effect = "-" if found is None else "none" if found["tie"] else change_text(found)
     note = f"breaks the limit on {entry['breaks']}" if entry["breaks"] else entry["why"]
     cells = f"<td class='number'>{html.escape(effect)}</td><td>{html.escape(note)}</td>"
     return f"<tr><th>{html.escape(entry['name'])}</th>{cells}</tr>"

@@ -1,4 +1,4 @@
-"""Parts that the pages of what-ifs and advice share."""
+"""Parts that the pages of what-ifs, advice and searches share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.decisions.metrics import METRICS
-from lsmlab.sim.decisions.text import change_text
+from lsmlab.sim.decisions.text import change_text, interval_text
 
 _METRICS = {m.name: m for m in METRICS}
 
@@ -34,8 +34,8 @@ def differences_table(differences: Sequence[Mapping[str, Any]]) -> str:
         if found["tie"]:
             change, between, verdict = "none", "", "exactly the same"
         else:
-            change = change_text(found, "change")
-            between = f"{change_text(found, 'low')} to {change_text(found, 'high')}" if found["low"] is not None else "unknown"
+            change = change_text(found)
+            between = interval_text(found) if found["low"] is not None else "unknown"
             verdict = "beyond the error" if found["certain"] else "within the error"
         cells = (metric.form(found["present"]), metric.form(found["alternative"]), change, between, verdict)
         rows += f"<tr><th>{html.escape(metric.label)}</th>" + "".join(
@@ -46,3 +46,20 @@ def differences_table(differences: Sequence[Mapping[str, Any]]) -> str:
         f'<th class="number">{name}</th>' for name in ("present", "alternative", "change", "90 % interval", "")
     )
     return f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def options_section(title: str, options: Mapping[str, Any] | None) -> str:
+    """Return the HTML section of a written OPTIONS file: changed options, and those to set in code."""
+    if not options:
+        return ""
+    rows = "".join(
+        f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(before))}</td><td>{html.escape(str(after))}</td></tr>"
+        for name, before, after in options["changes"]
+    )
+    code = "".join(f"<li>{html.escape(name)}: {html.escape(place)}</li>" for name, place in options["in_code"].items())
+    return (
+        f"<section id='options'><h2>{html.escape(title)}</h2><p class='caption'>{html.escape(options['file'])} "
+        "contains the options below and all others of the store.</p><div class='scroll'><table><thead><tr><th>option</th>"
+        f"<th>now</th><th>new</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"{f'<p>To set in code:</p><ul>{code}</ul>' if code else ''}</section>"
+    )

@@ -16,7 +16,7 @@ from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.sim.decisions.answer import FILE
 from lsmlab.sim.decisions.metrics import METRICS
 from lsmlab.sim.decisions.reproduction import CHECKED
-from lsmlab.sim.decisions.text import change_text
+from lsmlab.sim.decisions.text import change_text, interval_text
 
 _MOST_PAGES = 8
 """Number of alternatives whose first run gets a page of its own."""
@@ -64,7 +64,7 @@ def _story(answer: Mapping[str, Any]) -> list[str]:
         certain = [d for d in alternative["differences"] if d["certain"] and d["metric"] in {m.name for m in SHOWN}]
         if certain:
             texts = [
-                f"{_METRICS[d['metric']].label} {change_text(d, 'change')} ({change_text(d, 'low')} to {change_text(d, 'high')})"
+                f"{_METRICS[d['metric']].label} {change_text(d)} ({interval_text(d)})"
                 for d in certain
             ]
             sentences.append(f"{alternative['name']}: {', '.join(texts)}.")

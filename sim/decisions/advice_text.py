@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes
 from lsmlab.sim.decisions.goals import GOALS
-from lsmlab.sim.decisions.text import change_text
+from lsmlab.sim.decisions.text import change_text, interval_text
 
 _WIDTH: Final = 120
 _BESIDE: Final = ("ops_per_s", "write_latency_s.p999", "stall_fraction", "write_amplification")
@@ -60,7 +60,7 @@ def _table(entries: Sequence[Mapping[str, Any]], goal: str) -> list[str]:
     rows = [["", _LABELS[goal], "", *(_LABELS[name] for name in beside), "memory"]]
     for number, entry in enumerate(entries, 1):
         found = {d["metric"]: d for d in entry["differences"]}
-        changes = [change_text(found[name], "change") if name in found else "-" for name in (goal, *beside)]
+        changes = [change_text(found[name]) if name in found else "-" for name in (goal, *beside)]
         memory = format_bytes(entry["memory_bytes"])
         rows.append([f"{number}. {entry['name']}", changes[0], _between(found.get(goal)), *changes[1:], memory])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -77,7 +77,7 @@ def _table(entries: Sequence[Mapping[str, Any]], goal: str) -> list[str]:
 def _between(found: Mapping[str, Any] | None) -> str:
     if found is None or found["low"] is None:
         return ""
-    return f"({change_text(found, 'low')} to {change_text(found, 'high')})"
+    return f"({interval_text(found)})"
 
 
 def _wrapped(head: str, text: str) -> list[str]:

@@ -11,6 +11,8 @@ from lsmlab.sim.decisions.reproduction import CHECKED
 
 _WIDTH: Final = 120
 _METRICS: Final[Mapping[str, Metric]] = {m.name: m for m in (*CHECKED, *METRICS)}
+_DOUBLE: Final = 1.0
+"""Relative change from which on a factor reads better than a percentage."""
 _MAIN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification", "device.write_bytes_per_s")
 
 
@@ -59,20 +61,29 @@ def _alternative(found: Mapping[str, Any]) -> list[str]:
 def _row(found: Mapping[str, Any]) -> tuple[str, str, str, str]:
     metric = _METRICS[found["metric"]]
     values = f"{metric.form(found['present'])} -> {metric.form(found['alternative'])}"
-    between = f"({change_text(found, 'low')} to {change_text(found, 'high')})" if found["low"] is not None else ""
-    return metric.label, values, change_text(found, "change"), between
+    between = f"({interval_text(found)})" if found["low"] is not None else ""
+    return metric.label, values, change_text(found), between
 
 
-def change_text(found: Mapping[str, Any], key: str) -> str:
+def change_text(found: Mapping[str, Any], key: str = "change") -> str:
     """Return a change with its sign: a percentage, a factor, points of a share, or a value with its unit."""
-    metric, value = _METRICS[found["metric"]], float(found[key])
+    return _change(found, float(found[key]), as_factor=float(found[key]) >= _DOUBLE)
+
+
+def interval_text(found: Mapping[str, Any]) -> str:
+    """Return the ends of a difference's interval in one form, such as "x1.95 to x2.12"."""
+    low, high = float(found["low"]), float(found["high"])
+    as_factor = max(low, high) >= _DOUBLE
+    return f"{_change(found, low, as_factor=as_factor)} to {_change(found, high, as_factor=as_factor)}"
+
+
+def _change(found: Mapping[str, Any], value: float, *, as_factor: bool) -> str:
+    metric = _METRICS[found["metric"]]
     if metric.share:
         return f"{100 * value:+.1f} points"
     if not found["relative"]:
         return f"{'+' if value >= 0 else '-'}{metric.form(abs(value))}"
-    if value >= 1.0:
-        return f"x{1 + value:,.3g}"
-    return f"{value:+.1%}"
+    return f"x{1 + value:,.3g}" if as_factor else f"{value:+.1%}"
 
 
 def _wrapped(head: str, text: str) -> list[str]:

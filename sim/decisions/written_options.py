@@ -36,7 +36,7 @@ def write_options(
     (directory / FILE).write_text(written.text, encoding="utf-8")
     return {
         "file": display_path(directory / FILE),
-        "changes": [[name, before.get(name), value] for name, value in changed.items()],
+        "changes": [[name, before.get(name), plain(read_value(name, value))] for name, value in changed.items()],
         "in_code": dict(written.in_code),
     }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.exploration.space import Space
+from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.tuning.dimensions import distributions, overrides
 from lsmlab.sim.tuning.objective import Objective, Point
 
@@ -44,18 +45,25 @@ def open_study(directory: Path, objective: Objective, seed: int) -> optuna.Study
     )
 
 
-def search(study: optuna.Study, objective: Objective, space: Space, trials: int, seed: int, until_s: float | None) -> None:
+def search(
+    study: optuna.Study, objective: Objective, space: Space, trials: int, seed: int, until_s: float | None,
+    *, quiet: bool = True,
+) -> None:
     """Draw and run batches until the study has `trials` finished points or the monotonic clock reaches `until_s`.
 
     The sampler of a batch is seeded by the number of the batch, so that a resumed search draws the same points.
+    `quiet`: no progress on stderr.
     """
     _drop_unfinished(study)
+    progress = RunProgress(trials, min(_finished(study), trials), quiet=quiet, noun="points")
     while (done := _finished(study)) < trials and (until_s is None or time.monotonic() < until_s):
         study.sampler = _sampler(objective, seed, done)
         drawn = [study.ask(distributions(space)) for _ in range(min(BATCH, trials - done))]
         points = [overrides(space, trial.params) for trial in drawn]
         for trial, point in zip(drawn, _evaluated(objective, drawn, points), strict=True):
             _tell(study, trial, point)
+            progress.ended(trial.number)
+    progress.close()
 
 
 def _evaluated(
@@ -136,6 +144,24 @@ def best_points(study: optuna.Study, objective: Objective) -> list[tuple[str, tu
     return sorted(front.items(), key=lambda entry: (-signs[0] * entry[1][0], entry[0]))
 
 
+def history(study: optuna.Study, objective: Objective) -> list[dict[str, Any]]:
+    """Return the points that were simulated in full, in the order of the search.
+
+    Keys: `point` (its overrides), `values` (of each goal), `holds_limits`.
+    """
+    from optuna.trial import TrialState
+
+    done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return [
+        {
+            "point": str(trial.user_attrs[_NAME]),
+            "values": dict(zip(objective.goals, trial.values, strict=True)),
+            "holds_limits": all(excess <= 0.0 for excess in trial.user_attrs[_EXCESS]),
+        }
+        for trial in done
+    ]
+
+
 def importances(study: optuna.Study, objective: Objective) -> dict[str, float]:
     """Return the importance of each key for good values of the first goal (PED-ANOVA); empty with too few points."""
     import optuna
@@ -145,4 +171,6 @@ def importances(study: optuna.Study, objective: Objective) -> dict[str, float]:
         return {}
     sign = -1.0 if objective.directions()[0] == "maximize" else 1.0  # the evaluator looks for low values
     evaluator = optuna.importance.PedAnovaImportanceEvaluator()
-    return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, target=lambda t: sign * t.values[0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it advises the sign that `target` has
+        return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, target=lambda t: sign * t.values[0]))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lsmlab.sim.decisions.goals import GOALS
 from lsmlab.sim.decisions.metrics import METRICS
-from lsmlab.sim.decisions.text import change_text
+from lsmlab.sim.decisions.text import change_text, interval_text
 
 _WIDTH: Final = 120
 _LABELS: Final = {m.name: m for m in METRICS}
@@ -58,9 +58,9 @@ def _difference(found: Mapping[str, Any]) -> str:
     metric = _LABELS[found["metric"]]
     if found["tie"]:
         return f"{metric.label}: exactly the same"
-    between = f" ({change_text(found, 'low')} to {change_text(found, 'high')})" if found["low"] is not None else ""
+    between = f" ({interval_text(found)})" if found["low"] is not None else ""
     values = f"{metric.form(found['present'])} -> {metric.form(found['alternative'])}"
-    return f"{metric.label} {values}, {change_text(found, 'change')}{between}"
+    return f"{metric.label} {values}, {change_text(found)}{between}"
 
 
 def _wrapped(head: str, text: str) -> list[str]:

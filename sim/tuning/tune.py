@@ -50,7 +50,7 @@ def tune(argv: list[str]) -> int:
     given = _parser().parse_args(argv)
     if importlib.util.find_spec("optuna") is None:
         raise InputError("tune: needs the package optuna; install it with 'pip install lsmlab[tune]'")
-    from lsmlab.sim.tuning.study import best_points, importances, open_study, search
+    from lsmlab.sim.tuning.study import best_points, history, importances, open_study, search
 
     space = parse_space(given.space)
     subject = read_subject(given.run, [*given.set, *space.fixed], given.config_dir)
@@ -67,7 +67,7 @@ def tune(argv: list[str]) -> int:
     seed = int(config.get("seed", 1))
     study = open_study(directory, objective, seed)
     try:
-        search(study, objective, space, given.trials, seed, _until(given.time))
+        search(study, objective, space, given.trials, seed, _until(given.time), quiet=given.json)
         front = best_points(study, objective)
         verdict = None
         if front:
@@ -82,7 +82,7 @@ def tune(argv: list[str]) -> int:
         "subject": subject.name, "goals": list(goals), "space": given.space,
         "points": {"complete": states.count("COMPLETE"), "pruned": states.count("PRUNED"), "failed": states.count("FAIL")},
         "front": [[name, list(values)] for name, values in front], "best": front[0][0] if front else None,
-        "verdict": verdict, "importance": importances(study, objective),
+        "verdict": verdict, "importance": importances(study, objective), "history": history(study, objective),
         "options": write_options(subject, best, judged.present.summaries[0], directory) if front else None,
     }  # fmt: skip
     return _show(found, directory, given)
