@@ -16,6 +16,7 @@ STALLS: Final = {
     "l0_slowdown": "#56B4E9",
     "pending_stop": "#B0388C",
     "pending_slowdown": "#CC79A7",
+    "background_error": "#6B2D1F",
 }
 """Colour by stall cause, in the order of legends."""
 
@@ -26,6 +27,7 @@ STALL_NAMES: Final = {
     "l0_slowdown": "L0 files: slowdown",
     "pending_stop": "pending bytes: stop",
     "pending_slowdown": "pending bytes: slowdown",
+    "background_error": "background error: stop",
 }
 
 CONSUMERS: Final = {"client": "#009E73", "flush": "#E69F00", "l0": "#3C8DC5", "deeper": "#CC79A7"}

@@ -10,6 +10,7 @@ from lsmlab.reports.cost import closed_loop_sentence, cost_sentences, length_sen
 from lsmlab.reports.headline import dominating_cause, endurance_years, number, stall_share, writes_and_reads
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
+from lsmlab.sim.results.conditions import condition_sentences
 
 DEVICE_BYTES: Final = "Of all bytes that the device read and wrote"
 """Beginning of the sentence on the largest consumer of the device."""
@@ -19,7 +20,8 @@ def summary_sentences(run: RunData) -> list[str]:
     """Return sentences on the cost and reason of stalls, throughput, latency, device, amplification, and a short run."""
     stalls = cost_sentences(run) or [_stalls(run), _longest_chain(run)]
     parts = [
-        *stalls, _speed(run), _tail(run), closed_loop_sentence(run), _device(run), _amplification(run), length_sentence(run),
+        *condition_sentences(run.summary), *stalls, _speed(run), _tail(run), closed_loop_sentence(run), _device(run),
+        _amplification(run), length_sentence(run),
     ]  # fmt: skip
     return [sentence for sentence in parts if sentence]
 
@@ -36,6 +38,7 @@ def stall_reason(cause: str, run: RunData) -> str:
         "l0_slowdown": f"level 0 had reached {_n(l0_slow, 'many')} files (the slowdown trigger)",
         "pending_stop": f"pending compaction bytes exceeded {_size(hard, 'the hard limit')} (stop)",
         "pending_slowdown": f"pending compaction bytes exceeded {_size(soft, 'the soft limit')} (slowdown)",
+        "background_error": "a flush or compaction had failed, and the database accepted no write",
     }.get(cause, cause.replace("_", " "))
 
 

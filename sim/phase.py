@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,8 @@ from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.workloads.base import fill_together
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.control import start_control
+from lsmlab.sim.machine.faults import Faults
+from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
@@ -83,6 +86,7 @@ class Phase:
         arrivals, keys, limiter, reads, self._preload_seed = seeds
         self.setup = set_up(config, env, np.random.default_rng(limiter), allowed, like)
         workload, self.machine = self.setup.workload, self.setup.machine
+        self.machine.faults = Faults(self.setup.conditions.compaction_errors)
         self.fills = Fills(self.setup, keys)
         self.databases = [
             self._open(number, np.random.default_rng(own), checks=bool(config.get("checks", False)))
@@ -146,7 +150,16 @@ class Phase:
         self.clients.finished.add(finished.succeed)
         start_control(env, self.databases, self.clients, self.machine, workload, self.reads)
         self.clients.start()
+        if self.setup.device_changes:
+            env.process(self._change_device())
         _advance(env, until_s, finished, progress)
+
+    def _change_device(self) -> Events:
+        """Change the device at the times of `conditions.changes`."""
+        for change in self.setup.device_changes:
+            yield self.env.timeout(max(0.0, change.at_s - self.env.now))
+            self.machine.space.limit_bytes = math.inf if change.space_bytes is None else change.space_bytes
+            self.machine.device.replace(change.setup.device)
 
     def settle(self) -> None:
         """Account for the time up to now in all stations and recorders, at the end of the phase."""

@@ -70,7 +70,8 @@ def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence
             family.name: _shared_sample(family.sample, family.workload, shares[family.name].load.workload(workload))
             for family in phase.setup.families
         }
-        return Phase({**config, "workload": {**group, "families": families}}, seed.spawn(SEEDS), allowed, like=samples)
+        filling = {**config, "workload": {**group, "families": families}, "conditions": None}
+        return Phase(filling, seed.spawn(SEEDS), allowed, like=samples)
     except InputError as error:
         text = str(error)
         raise InputError(text.replace("workload", "prefill", 1) if text.startswith("workload") else text) from None

@@ -10,8 +10,9 @@ from typing import Any, Final
 import numpy as np
 import simpy
 from lsmlab.models.costs.host import Host
+from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
 from lsmlab.models.devices.limits import with_limits
-from lsmlab.models.devices.make import DeviceSetup, make_device
+from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.families import DEFAULT_FAMILY, make_engines
 from lsmlab.models.errors import InputError
@@ -87,6 +88,9 @@ class Setup:
     wal_reaches_device: bool
     """Whether WAL bytes reach the device even if the WAL is deleted soon; if False, `ClientDemand` decides by its life."""
     keys: KeySettings
+    conditions: Conditions
+    device_changes: tuple[DeviceChange, ...]
+    """Changes of the device during the run, by time."""
 
 
 LEAST_SAMPLES, MOST_SAMPLES = 400, 4096
@@ -112,8 +116,11 @@ def set_up(
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _DOCUMENTATION}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
     reaches_device = _wal_reaches_device(engine, workload)
-    device = make_device(with_limits(_group(config, "device"), config.get("limits")), allowed)
-    device_setup = with_caps_that_can_bind(device, engine, workload, host, wal_reaches_device=reaches_device)
+    conditions = read_conditions(config.get("conditions"))
+    mapping = with_limits(_group(config, "device"), config.get("limits"))
+    device_setup, changes = devices_over_time(mapping, conditions.changes, allowed)
+    if not changes:
+        device_setup = with_caps_that_can_bind(device_setup, engine, workload, host, wal_reaches_device=reaches_device)
     shares = family_shares(_group(config, "workload").get("families"), list(engines))
     views = {name: share.load.workload(workload) for name, share in shares.items()}
     shapes = {name: _shape(engines[name], views[name], shares[name].load.short_lived) for name in engines}
@@ -132,8 +139,9 @@ def set_up(
     return Setup(
         families=families, engine=engine, workload=workload, host=host,
         shape=mean_shape([(f.shape, f.share.writes) for f in families]),
-        machine=make_machine(env, engine, workload, host, device_setup, limiter_rng), device_setup=device_setup,
-        wal_reaches_device=reaches_device, keys=keys,
+        machine=make_machine(env, engine, workload, host, [device_setup, *(c.setup for c in changes)], limiter_rng),
+        device_setup=device_setup, wal_reaches_device=reaches_device, keys=keys, conditions=conditions,
+        device_changes=changes,
     )  # fmt: skip
 
 

@@ -62,6 +62,12 @@ class DeviceSetup:
         """Return whether all reads and writes bypass the page cache."""
         return self.page_cache_bytes == 0
 
+    def throttled(self) -> DeviceSetup:
+        """Return the same device as `Throttled`, with or without caps."""
+        if isinstance(self.device, Throttled):
+            return self
+        return dataclasses.replace(self, device=_throttled(self.device, self.settings))
+
 
 def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: str = "device") -> DeviceSetup:
     """Build the device of `mapping`, under its caps if it has any.
@@ -100,6 +106,10 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
 def _throttle(device: Device, settings: DeviceSettings) -> Device:
     if settings.write_cap is None and settings.read_cap is None and settings.iops_cap is None:
         return device
+    return _throttled(device, settings)
+
+
+def _throttled(device: Device, settings: DeviceSettings) -> Throttled:
     return Throttled(
         device,
         write_cap=settings.write_cap,

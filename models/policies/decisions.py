@@ -167,6 +167,8 @@ class StallCause(Enum):
     MEMTABLE_SLOWDOWN = "memtable_slowdown"
     L0_SLOWDOWN = "l0_slowdown"
     PENDING_SLOWDOWN = "pending_slowdown"
+    BACKGROUND_ERROR = "background_error"
+    """A job has failed, and the database accepts no write. RocksDB counts no stall; its writers get the error."""
 
     @property
     def stops(self) -> bool:
@@ -174,7 +176,9 @@ class StallCause(Enum):
         return self in _STOPS
 
 
-_STOPS = frozenset({StallCause.MEMTABLE_STOP, StallCause.L0_STOP, StallCause.PENDING_STOP})
+_STOPS = frozenset({StallCause.MEMTABLE_STOP, StallCause.L0_STOP, StallCause.PENDING_STOP, StallCause.BACKGROUND_ERROR})
+THROTTLE_CAUSES: Final = tuple(cause for cause in StallCause if cause is not StallCause.BACKGROUND_ERROR)
+"""Causes that RocksDB's throttle has and its LOG names."""
 
 
 class StallInputs(NamedTuple):

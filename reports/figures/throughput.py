@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands, stall_hover
 from lsmlab.reports.figures.base import Figure, Trace, envelope, line, time_axis
+from lsmlab.reports.figures.conditions import condition_marks
 from lsmlab.reports.palette import READ, WRITE
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
@@ -21,6 +22,7 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
         values = run.rate(f"{op}_ops")
         if np.nan_to_num(values).any():
             traces += _with_envelope(timeline, values, f"{op}s", color)
+    traces += condition_marks(run)
     traces += stall_hover(run, timeline)
     if not exact_bands(run):
         caption += " Because there are many stalls, the height of a band is the stalled share of its interval."
@@ -39,6 +41,7 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
 def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
     """Draw the P99, median and maximum of the writes of each second, and the P99 and median of the reads."""
     traces = stall_bands(run, legend=False) if exact_bands(run) else []
+    traces += condition_marks(run, legend=False)
     lines = (
         ("write_max_s", "slowest write", WRITE, {"dash": "dot", "width": 1.2}),
         ("write_p99_s", "write P99", WRITE, {"width": 2.4}),

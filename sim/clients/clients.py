@@ -53,9 +53,7 @@ class ClientLoad:
         self.finished = Observers[[]]()
         """Observers of the end: all operations of all groups are served."""
         clients = setup.workload.clients
-        synced = self.families[0].options.sync or any(c.sync for c in clients)
-        device = machine.device
-        sync_s = device.device.fsync_s(device.state) if synced and shape.wal_bytes > 0.0 else 0.0
+        self._synced = shape.wal_bytes > 0.0 and (self.families[0].options.sync or any(c.sync for c in clients))
         self.groups = [start_group(c, until_s, rng, shape) for c in clients]
         self.waits = WriteWaits(self.groups, machine.host)
         self._last_s = 0.0
@@ -68,7 +66,7 @@ class ClientLoad:
         self._filling = Filling(len(databases), [s.memtable_entries for s in shapes], shares, rng)
         self._switches = [MemtableSwitches(database, self._filling, shapes, shares) for database in databases]
         self._bounded = [s for s in self._switches if s.bounded]
-        self._times = OpTimes(machine, shape, self._filling, reads, sync_s)
+        self._times = OpTimes(machine, shape, self._filling, reads, self._sync_s())
         self._admission = Admission(databases, self.groups, machine, shape, self._times)
         self._demand = ClientDemand(
             machine, self._times, shape, self._filling, len(databases), setup.wal_reaches_device
@@ -97,6 +95,7 @@ class ClientLoad:
         for family in self.families:
             family.events.memtable_resized.add(self._resize_memtable)
         self._machine.cores.changed.add(self.refresh)
+        self._machine.device.replaced.add(self._device_replaced)
         if self._machine.journal is not None:
             self._machine.journal.lock_changed.add(self.refresh)
         if reading:
@@ -113,6 +112,16 @@ class ClientLoad:
         if not self._planning:
             self._advance()
             self._plan()
+
+    def _sync_s(self) -> float:
+        """Return the wait of a write for the fsync of the WAL, in s."""
+        device = self._machine.device
+        return device.device.fsync_s(device.state) if self._synced else 0.0
+
+    def _device_replaced(self) -> None:
+        self._advance()
+        self._times.sync_s = self._sync_s()
+        self._plan()
 
     def settle(self) -> None:
         """Account for the time up to now, at the end of the run."""

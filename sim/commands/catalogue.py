@@ -19,7 +19,7 @@ from lsmlab.sim.results.jsontext import to_json
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
 """Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""
 _GROUPS: Final = (
-    "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "limits", "parameters", "keys",
+    "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "limits", "conditions", "parameters", "keys",
     "experiment",
 )  # fmt: skip
 _WIDTH: Final = 120

@@ -10,8 +10,8 @@ from lsmlab.models.version import Version
 from lsmlab.sim.configuration.trust import check_targets
 
 _KEYS: Final = (
-    "engine", "device", "host", "limits", "workload", "keys", "prefill", "initial_tree", "seed", "replications", "save",
-    "checks", "report", "json", "description",
+    "engine", "device", "host", "limits", "conditions", "workload", "keys", "prefill", "initial_tree", "seed",
+    "replications", "save", "checks", "report", "json", "description",
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
 

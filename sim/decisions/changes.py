@@ -9,7 +9,7 @@ from lsmlab.models.units import format_bytes
 from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.runs.typed import flat, typed_value
 
-GROUPS: Final = ("engine", "device", "host", "limits", "workload", "keys", "experiment")
+GROUPS: Final = ("engine", "device", "host", "limits", "conditions", "workload", "keys", "experiment")
 _CAPS: Final = ("write_cap", "read_cap", "iops_cap")
 _ENTRY_KEYS: Final = ("name", "description", "citation", "_target_")
 

@@ -3,5 +3,6 @@
 - Machine: machine; built from options and device: make; caps that can bind: caps.
 - Jobs: order of their work: steps, gate; what they waited for: waits.
 - Stations: core_station, device_station, limiter, journal, page_cache. Their queues and timers: queues.
+- Space for files: space. Failing compactions: faults.
 - Use of the stations by time: usage_log. Times of transfers: transfers. Checks against queueing theory: sojourn.
 """

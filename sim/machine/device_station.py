@@ -57,6 +57,8 @@ class DeviceStation:
         self.busy_s = 0.0
         self.changed = Observers[[]]()
         """Observers of a new grant of the device."""
+        self.replaced = Observers[[]]()
+        """Observers of a new device, whose fsync may take another time."""
         self.log = TransferLog()
 
     def read(self, size_bytes: float, consumer: int) -> simpy.Event:
@@ -76,9 +78,13 @@ class DeviceStation:
             self._loads.clear()
             self._replan()
 
-    def alone_s_per_byte(self) -> tuple[float, float]:
-        """Return the time per byte, read and written, of one background stream on the idle device without caps."""
-        device = self.device.device if isinstance(self.device, Throttled) else self.device
+    def alone_s_per_byte(self, device: Device | None = None) -> tuple[float, float]:
+        """Return the time per byte, read and written, of one background stream on the idle device without caps.
+
+        `device`: None for the present one.
+        """
+        device = device or self.device
+        device = device.device if isinstance(device, Throttled) else device
         read_request, write_request, depth = self._shape
         read = device.allocate(device.initial(), Load(1, 0, read_request, write_request, depth))
         write = device.allocate(device.initial(), Load(0, 1, read_request, write_request, depth))
@@ -131,6 +137,15 @@ class DeviceStation:
         self.state = state
         self._grants.clear()
         self._replan()
+
+    def replace(self, device: Device) -> None:
+        """Go on with other parameters of the device; its state stays."""
+        self.settle()
+        self.device = device
+        self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
+        self._grants.clear()
+        self._replan()
+        self.replaced()
 
     @property
     def queued_write_bytes(self) -> float:

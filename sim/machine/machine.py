@@ -16,11 +16,13 @@ from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.faults import Faults
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
+from lsmlab.sim.machine.space import Space
 from lsmlab.sim.machine.steps import BUFFER_BYTES, Progress, Step
 from lsmlab.sim.machine.waits import JobWaits
 
@@ -73,6 +75,8 @@ class Machine:
         self.cores = cores
         self.cache = cache
         self.host = host
+        self.space = Space()
+        self.faults = Faults()
         self._job_start_s = job_start().seconds(host)
         self._read_alone, self._write_alone = device.alone_s_per_byte()
         """Time per byte of a job that has the idle device to itself, in s."""
@@ -116,6 +120,8 @@ class Machine:
                 yield from gate.wait()
                 if gate.discarded:
                     break
+            if step.write_bytes > 0:
+                step = progress.admitted(step, self.space)
             pending: simpy.Event | None = None
             if step.read_bytes > 0:
                 if self.limits_reads and self.limiter is not None:
@@ -147,6 +153,8 @@ class Machine:
             if step.ends_file and step.write_bytes > 0:
                 yield from self._small_writes(FILE_WRITES, consumer)
             progress.done(step)
+            if progress.failure is not None:
+                break
         if gate is not None:
             gate.finished()
 
@@ -269,7 +277,7 @@ class Machine:
     def deleted(self, file: SortedFile) -> None:
         """Free the page cache of a deleted file and trim its bytes on the device."""
         self.cache.deleted(file)
-        self.device.trim(file.size_bytes)
+        self.discard(file.size_bytes)
         if file.wal_bytes:
             self.wal_deleted(file.wal_bytes)
         if self.device.discards_per_file:
@@ -277,5 +285,11 @@ class Machine:
 
     def wal_deleted(self, wal_bytes: float) -> None:
         """Trim the bytes of a deleted WAL, if they have reached the device."""
+        self.space.free(wal_bytes)
         if self.wals_on_device:
             self.device.trim(wal_bytes)
+
+    def discard(self, size_bytes: float) -> None:
+        """Trim the bytes of a deleted file, or of the unfinished files of a job that committed nothing."""
+        self.space.free(size_bytes)
+        self.device.trim(size_bytes)

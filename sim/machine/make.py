@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -29,33 +30,40 @@ KERNEL_READAHEAD_BYTES: Final = 2**17
 
 
 def make_machine(
-    env: simpy.Environment, engine: Engine, workload: Workload, host: Host, device: DeviceSetup,
+    env: simpy.Environment, engine: Engine, workload: Workload, host: Host, devices: Sequence[DeviceSetup],
     limiter_rng: np.random.Generator,
 ) -> Machine:  # fmt: skip
-    """Build the idle machine that all databases of a run share. `limiter_rng`: random numbers of the rate limiter."""
+    """Build the idle machine that all databases of a run share.
+
+    `devices`: the device at the start, and after each change during the run; `limiter_rng`: random numbers of the rate
+    limiter.
+    """
+    device = devices[0]
+    capped = any(map(_write_cap_binds, devices))
     options, scheduler = engine.options, engine.scheduler()
     limiter = scheduler.limiter()
     direct_writes = options.use_direct_io_for_flush_and_compaction or device.direct_io
-    style = _io_style(options, device, limiter)
+    style = _io_style(options, devices, limiter)
     station = DeviceStation(
         env, device.device,
         read_request_bytes=style.readahead_bytes,
         write_request_bytes=float(options.writable_file_max_buffer_size),
         queue_depth=1.0 if direct_writes else _requests_queued(options),
-        in_order=style.whole_files and _write_cap_binds(device),
+        in_order=style.whole_files and capped,
     )  # fmt: skip
     machine = Machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
         PageCache(device.page_cache_bytes), host, style,
         LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
-        None if direct_writes else _journal(env, station, device),
+        None if direct_writes else _journal(env, station, device, capped=capped),
     )  # fmt: skip
     machine.limits_reads = scheduler.limits_reads
     return machine
 
 
-def _io_style(options: RocksDbOptions, device: DeviceSetup, limiter: Limiter | None) -> IoStyle:
+def _io_style(options: RocksDbOptions, devices: Sequence[DeviceSetup], limiter: Limiter | None) -> IoStyle:
     """I/O of background jobs: buffered or direct, and its request sizes."""
+    device = devices[0]
     buffered_reads = not (options.use_direct_reads or device.direct_io)
     buffered_writes = not (options.use_direct_io_for_flush_and_compaction or device.direct_io)
     usual_bytes = KERNEL_READAHEAD_BYTES if buffered_reads else DIRECT_READAHEAD_BYTES
@@ -64,7 +72,7 @@ def _io_style(options: RocksDbOptions, device: DeviceSetup, limiter: Limiter | N
         whole_files=buffered_writes and options.bytes_per_sync == 0,
         overlap_reads=buffered_reads,
         readahead_bytes=float(options.compaction_readahead_size or usual_bytes),
-        burst_bytes=_burst_bytes(device, limiter),
+        burst_bytes=_burst_bytes(devices, limiter),
     )
 
 
@@ -75,10 +83,10 @@ def _requests_queued(options: RocksDbOptions) -> float:
     return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
 
 
-def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup) -> Journal:
+def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup, *, capped: bool) -> Journal:
     """Journal of the file system on this device; a cap queues whole files."""
     settings = device.settings
-    if _write_cap_binds(device) or settings.fsync_portion is None:
+    if capped or settings.fsync_portion is None:
         return Journal(env, station)
     return Journal(env, station, settings.fsync_portion, settings.fsync_queue)
 
@@ -91,14 +99,14 @@ def _write_cap_binds(device: DeviceSetup) -> bool:
     return inner.allocate(inner.initial(), Load(writers=1, queue_depth=64.0)).write_bytes_per_s > cap
 
 
-def _burst_bytes(device: DeviceSetup, limiter: Limiter | None) -> float | None:
+def _burst_bytes(devices: Sequence[DeviceSetup], limiter: Limiter | None) -> float | None:
     """Smallest allowance of background I/O in bytes: of a cap per slice, of the rate limiter per refill; None: no limit."""
     bursts: list[float] = []
-    if isinstance(device.device, Throttled):
-        caps = device.device
-        rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap is not None]
-        rates += [caps.iops_cap * caps.io_bytes] if caps.iops_cap is not None else []
-        bursts = [rate * caps.slice_s for rate in rates]
+    for caps in (setup.device for setup in devices):
+        if isinstance(caps, Throttled):
+            rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap is not None]
+            rates += [caps.iops_cap * caps.io_bytes] if caps.iops_cap is not None else []
+            bursts += [rate * caps.slice_s for rate in rates]
     if limiter is not None:
         bursts.append(limiter.refill_bytes)
     return min(bursts, default=None)

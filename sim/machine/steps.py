@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.models.policies.rocksdb.errors import Failure
 from lsmlab.models.sums import float_sum
+from lsmlab.sim.machine.space import Space
 from lsmlab.sim.machine.waits import JobWaits
 
 BUFFER_BYTES: Final = 2.0**20
@@ -43,6 +45,24 @@ class Progress:
     read_bytes: float = 0.0
     write_bytes: float = 0.0
     waits: JobWaits = field(default_factory=JobWaits)
+    fails_after_bytes: float = math.inf
+    """Bytes written after which the next write ends in an I/O error."""
+    failure: Failure | None = None
+    """Reason why a write of the job has failed; its threads then end."""
+
+    def admitted(self, step: Step, space: Space) -> Step:
+        """Return a step with the bytes that it can write, and take their space; with fewer bytes, the job has failed."""
+        size = step.write_bytes
+        if self.failure is None and size <= space.free_bytes and self.write_bytes + size <= self.fails_after_bytes:
+            space.take(size)
+            return step
+        written = 0.0
+        if self.failure is None:
+            left, free = self.fails_after_bytes - self.write_bytes, space.free_bytes
+            self.failure = Failure.IO_ERROR if left < free else Failure.NO_SPACE
+            written = max(0.0, min(left, free))
+            space.take(written)
+        return step._replace(write_bytes=written, ends_file=False)
 
     def done(self, step: Step) -> None:
         """Count one more step."""

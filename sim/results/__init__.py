@@ -3,6 +3,7 @@
 - One run: results. Numbers of summary.json: summary, level_tables, memory, chains, families. Cost and
   causes of stalls: episodes. Series per second: series.
   Summary as text: summary_text, family_text.
+- Changes of the device and failed jobs: conditions.
 - Several runs side by side: comparison_text.
 - Columns, types and meanings of every table: schema. Filter for ended jobs: finished.
 - Table of version edits: events. Tree at a given time, from version edits: tree_replay.

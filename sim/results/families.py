@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.records import CAUSES
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import FamilySetup, Setup
@@ -38,7 +38,7 @@ def _summary(setup: FamilySetup, families: Sequence[ColumnFamily]) -> dict[str, 
         "compaction_count": len(compactions),
         "compaction_write_bytes": compaction_bytes,
         "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
-        "stall_count": {cause.value: sum(f.recorder.stall_counts[cause] for f in families) for cause in CAUSES},
+        "stall_count": {cause.value: sum(f.recorder.stall_counts[cause] for f in families) for cause in THROTTLE_CAUSES},
         "files_per_level": files_per_level(families),
         "levels": level_rows(families, jobs),
         "compaction_stats": compaction_stats(families, jobs),

@@ -16,6 +16,7 @@ from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.chains import Chain, chains
+from lsmlab.sim.results.conditions import condition_facts
 from lsmlab.sim.results.episodes.explanation import explain, lost_operations
 from lsmlab.sim.results.episodes.of_run import closed_loop, stall_data
 from lsmlab.sim.results.episodes.open_loop import open_loop_latency
@@ -126,6 +127,9 @@ def collect(
     stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary = summarise(setup, families, clients, duration_s)
     summary["memory"] = memory_summary(setup, families)
+    databases = list(dict.fromkeys(family.database for family in families))
+    if facts := condition_facts(setup, databases):
+        summary["conditions"] = facts
     if len(setup.families) > 1:
         summary["column_families"] = family_summaries(setup, families)
     if reads is not None:

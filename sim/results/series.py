@@ -11,7 +11,7 @@ from lsmlab.sim.clients.latency import QUANTILES, Floats, queue_pieces, ramps
 from lsmlab.sim.machine.machine import Consumer
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.store.recorder import StoreRecorder
-from lsmlab.sim.store.records import CAUSES
+from lsmlab.sim.store.records import CAUSES, shown_causes
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def client_series(clients: ClientLoad, seconds: Floats) -> Table:
     waits = clients.waits.table()
     table: Table = {"write_ops": writes, "read_ops": reads, "user_bytes": writes * clients.shape.user_bytes}
     table["backlog_ops"] = backlog
-    for number, cause in enumerate(CAUSES):
-        rows = waits[waits[:, 2] == number]
+    for cause in shown_causes(CAUSES[int(i)] for i in set(waits[:, 2].tolist())):
+        rows = waits[waits[:, 2] == CAUSES.index(cause)]
         waited = (rows[:, 1] - rows[:, 0]) * rows[:, 3]
         table[f"stall_{cause.value}_s"] = spread(rows[:, 0], rows[:, 1], waited, seconds)
     return table

@@ -18,7 +18,7 @@ from lsmlab.sim.results.chains import Chain
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
+from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval, shown_causes
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
@@ -138,14 +138,15 @@ def _work(jobs: Sequence[JobRecord]) -> dict[str, Any]:
 
 def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
     waits = clients.waits.table()
+    causes = shown_causes(CAUSES[int(i)] for i in set(waits[:, 2].tolist()))
     seconds = {
-        cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == i].sum())
-        for i, cause in enumerate(CAUSES)
+        cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == CAUSES.index(cause)].sum())
+        for cause in causes
     }
     return {
         "stall_fraction": float_sum(seconds.values()) / duration_s,
         "stall_seconds": seconds,
-        "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in families) for cause in CAUSES},
+        "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in families) for cause in causes},
         "longest_stall_s": min(clients.waits.longest_s, duration_s),  # a delay may outlast the run
     }
 

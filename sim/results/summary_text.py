@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.episodes.words import CAUSE_WORDS, count, episode_text, percent, reason_text
 from lsmlab.sim.results.family_text import family_lines
 
@@ -35,6 +36,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
     lines = [
         _title(summary),
         *_prefill(summary),
+        *_conditions(summary),
         *_throughput(summary),
         *_latency(summary),
         *_stalls(summary),
@@ -66,6 +68,12 @@ def _prefill(summary: Mapping[str, Any]) -> list[str]:
             f"{facts['workload']}, {facts['operations']:,.0f} operations; afterwards {size}, files per level {files}",
         )
     ]
+
+
+def _conditions(summary: Mapping[str, Any]) -> list[str]:
+    text = " ".join(condition_sentences(summary))
+    lines = textwrap.wrap(text, _WIDTH - _LABEL)
+    return [_row("conditions" if number == 0 else "", line) for number, line in enumerate(lines)]
 
 
 def compaction_stats_text(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -105,6 +105,8 @@ class Background:
         """Column families that need a compaction (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
         self._l0_queue: RequestQueue[QueuedFamily] = RequestQueue()
         """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
+        self.suspended = False
+        """Whether a background error lets no job start (`ErrorHandler::IsBGWorkStopped`)."""
         self.parent = NO_JOB
         """Parent to record for the jobs that start now: the job whose end is being handled."""
 
@@ -161,6 +163,8 @@ class Background:
 
         See (behaviour/jobs-and-threads.md, Scheduling).
         """
+        if self.suspended:
+            return
         view = self.view
         view.now_s = self._env.now
         view.flush_waiting = bool(self._flush_queue) and not self._controller.holds_flushes

@@ -113,6 +113,7 @@ class ColumnFamily:
             return False
         memtable.first_wal = self.database.wals.switch_memtable(self.number, memtable.wal_bytes)
         memtable.reason, memtable.size_bytes = switch.reason, switch.size_bytes
+        self.database.machine.space.take(memtable.wal_bytes)
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
         self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
@@ -154,7 +155,7 @@ class ColumnFamily:
         self.events.loaded(float_sum(f.entries for _, files in levels for f in files))
         for _, files in levels:
             for file in files:
-                self.database.machine.cache.add_written(file)
+                self._begin_with(file)
         self.install()
         self.database.background.schedule()
 
@@ -164,9 +165,13 @@ class ColumnFamily:
         self.events.loaded(tree.live_entries())
         self.events.edited(opening_edit(tree, self.database.env.now))
         for file in tree.files():
-            self.database.machine.cache.add_written(file)
+            self._begin_with(file)
         self.install()
         self.database.background.schedule()
+
+    def _begin_with(self, file: SortedFile) -> None:
+        self.database.machine.cache.add_written(file)
+        self.database.machine.space.take(file.size_bytes)
 
     def files(self) -> list[SortedFile]:
         """Return all SST files on the device."""

@@ -11,16 +11,20 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import simpy
+from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import StallCause, ThrottleState
 from lsmlab.models.policies.scheduling import JobView, Scheduler
 from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
+from lsmlab.models.version import Version
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background
+from lsmlab.sim.store.background_errors import BackgroundErrors
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, Switch
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.store.options_file import OptionsFile
+from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
 from lsmlab.sim.store.write_controller import TokenHolder, WriteController
@@ -48,6 +52,8 @@ class Database:
         self.write_buffer_manager = WriteBufferManager(0.0)
         self.memory_freed = Observers[[]]()
         """Observers of committed flushes, which free memtable memory and WALs."""
+        self.errors = BackgroundErrors(self)
+        self.memory_freed.add(self.errors.memory_freed)
         self.file_numbers: Iterator[int] = itertools.count(1)
         self.blocked = False
         """Whether writers are stopped: from the stop condition until the end of the background job that lifts it.
@@ -68,7 +74,7 @@ class Database:
     @property
     def idle(self) -> bool:
         """Return whether no immutable memtable is left and no job is queued, running or halted."""
-        return self.background.idle and not any(f.immutables for f in self.families)
+        return self.background.idle and not self.has_immutables
 
     def flush_all(self, entries: list[float]) -> None:
         """Flush all memtables (DB::Flush). `entries`: in the active memtable of each column family."""
@@ -132,6 +138,48 @@ class Database:
         self.background.schedule()
         in_file = any(name not in DB_OPTIONS and "." not in name for name in changes)
         self.options_file.changed(set_db_options + in_file * len(self.families))
+
+    # --- background errors --------------------------------------------------------------------------------------------
+
+    @property
+    def first_options(self) -> tuple[Version, RocksDbOptions]:
+        """Release and latest options of the default column family."""
+        engine = self.families[0].latest_options
+        return engine.version, engine.options
+
+    @property
+    def has_immutables(self) -> bool:
+        """Whether an immutable memtable is not flushed yet."""
+        return any(f.immutables for f in self.families)
+
+    def compaction_inputs(self) -> Iterator[int]:
+        """Bytes of the inputs of each running compaction."""
+        for family in self.families:
+            for job in family.compacting.jobs.values():
+                yield sum(f.size_bytes for _, files in job.pick.inputs for f in files)
+
+    def stop_for_error(self) -> None:
+        """Accept no write and start no job."""
+        self.background.suspended = self.write_controller.failed = True
+        self.families[0].install()
+
+    def start_jobs_again(self) -> None:
+        """Start jobs again, first the flush of all immutable memtables; accept no write yet."""
+        self.background.suspended = False
+        if self.atomic_flush:
+            self.background.enqueue_flush(*(f.flushing for f in self.families if f.has_waiting_memtables))
+        else:
+            for family in self.families:
+                family.request_flush(forced=True)
+        self.background.schedule()
+
+    def resume_writes(self) -> None:
+        """Accept writes again."""
+        self.write_controller.failed = False
+        self.families[0].install()
+        self.end_job(NO_JOB, worked=False)
+
+    # --- ends of jobs -------------------------------------------------------------------------------------------------
 
     def finish_job(self, view: JobView, worked: bool = True) -> None:
         """Free the slot of a job and end the job."""

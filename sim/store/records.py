@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES, StallCause
 from lsmlab.models.tree.files import Slice, SortedFile
 from lsmlab.sim.machine.waits import JobWaits
 
 NO_JOB: Final = -1
 """Job number of the version edit that builds the tree at the start of a run; parent of a job that no job has started."""
 CAUSES: Final = tuple(StallCause)
+
+
+def shown_causes(occurred: Iterable[StallCause]) -> tuple[StallCause, ...]:
+    """Return the causes that results name: those of RocksDB's throttle, and others that `occurred`."""
+    found = set(occurred)
+    return tuple(cause for cause in CAUSES if cause in THROTTLE_CAUSES or cause in found)
+
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
 
@@ -40,9 +40,9 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "files_per_level": _files(levels),
         "levels": levels,
         "live_bytes": sum(row["bytes"] for row in levels),
-        "stall_seconds": dict.fromkeys((cause.value for cause in StallCause), 0.0),
-        "stall_interval_seconds": dict.fromkeys((cause.value for cause in StallCause), 0.0),
-        "stall_count": {cause.value: total_stalls(dump).get(cause.value, 0) for cause in StallCause},
+        "stall_seconds": dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0.0),
+        "stall_interval_seconds": dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0.0),
+        "stall_count": {cause.value: total_stalls(dump).get(cause.value, 0) for cause in THROTTLE_CAUSES},
         "stall_fraction": min(1.0, stall_s / uptime) if stall_s is not None and uptime else None,
         "stall_measured": {"seconds": stall_s, "until_s": uptime} if stall_s is not None else None,
         "longest_stall_s": None,

@@ -36,6 +36,8 @@ class Bottleneck(StrEnum):
     """One thread compacts L0, and it has no other limit than its own speed."""
     MEMTABLES = "memtables"
     """Too few memtables: flushes had device, cores and slots."""
+    ERROR = "background_error"
+    """A job had failed, and the database accepted no write."""
     THROTTLE = "throttle"
     """RocksDB slowed writers although resources were free."""
 
@@ -72,6 +74,8 @@ def find_bottleneck(evidence: Evidence) -> Bottleneck:
         return Bottleneck.NONE
     if not evidence.uses:
         return Bottleneck.UNKNOWN
+    if evidence.lost_by_cause.get(Bottleneck.ERROR, 0.0) > 0.5:
+        return Bottleneck.ERROR
     resource = _saturated(evidence) or _waited_for(evidence)
     if resource == "device" and evidence.uses.get("bandwidth", 1.0) < 0.5 * evidence.uses["device"]:
         return Bottleneck.DEVICE_REQUESTS

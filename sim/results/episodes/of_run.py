@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.machine.machine import Consumer
@@ -15,7 +16,7 @@ from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.episodes.explanation import StallData
 from lsmlab.sim.results.episodes.losses import client_curves
-from lsmlab.sim.results.episodes.usage import Curve, busy_curve, covered_curve, running_curve
+from lsmlab.sim.results.episodes.usage import Curve, busy_curve, covered_curve, running_curve, spliced
 from lsmlab.sim.results.series import Table, group_curve
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -62,7 +63,17 @@ def _usage(
 
 
 def _transfers(setup: Setup, at_s: Floats) -> dict[str, Curve]:
-    """Return the use of the device's bandwidth, of its caps and of the rate limiter."""
+    """Return the use of the device's bandwidth, of its caps and of the rate limiter, as each was at its time."""
+    if not setup.device_changes:
+        return _transfers_under(setup, setup.machine.device.device, at_s)
+    from_s = [0.0, *(change.at_s for change in setup.device_changes)]
+    at_s = np.union1d(at_s, from_s)
+    devices = (setup.device_setup.device, *(change.setup.device for change in setup.device_changes))
+    return spliced([_transfers_under(setup, device, at_s) for device in devices], from_s)
+
+
+def _transfers_under(setup: Setup, caps: Device, at_s: Floats) -> dict[str, Curve]:
+    """Return the same as if the device had been `caps` during the whole run."""
     station, limiter = setup.machine.device, setup.machine.limiter
     log = np.frombuffer(station.log.rows, dtype=np.float64).reshape(-1, 4) if station.log.rows else np.empty((0, 4))
     writes, reads = log[log[:, 0] >= TransferLog.WRITE], log[log[:, 0] < TransferLog.WRITE]
@@ -70,9 +81,9 @@ def _transfers(setup: Setup, at_s: Floats) -> dict[str, Curve]:
     def use(rows: Floats, capacity_per_s: float) -> Curve:
         return busy_curve(rows[:, 1], rows[:, 2], rows[:, 3], at_s, capacity_per_s)
 
-    read_alone_s, write_alone_s = station.alone_s_per_byte()
+    read_alone_s, write_alone_s = station.alone_s_per_byte(caps)
     curves = {"bandwidth": (at_s, use(reads, 1.0 / read_alone_s)[1] + use(writes, 1.0 / write_alone_s)[1])}
-    if isinstance(caps := station.device, Throttled):
+    if isinstance(caps, Throttled):
         if caps.write_cap is not None:
             curves["write_cap"] = use(writes, caps.write_cap)
         if caps.read_cap is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -53,6 +53,22 @@ def running_curve(times: Floats, changes: Floats, end_s: float, most: float) -> 
     running = np.cumsum(changes[order])
     busy_s = np.concatenate(([0.0], np.cumsum(running * np.diff(edges))))
     return edges, busy_s / most
+
+
+def spliced(phases: Sequence[Mapping[str, Curve]], from_s: Sequence[float]) -> dict[str, Curve]:
+    """Return curves that follow those of `phases[i]` from `from_s[i]` on; a resource that a phase lacks is unused in it.
+
+    All curves have the same times, which contain `from_s`.
+    """
+    names = dict.fromkeys(name for phase in phases for name in phase)
+    at_s = next(iter(phases[0].values()))[0]
+    phase_of = np.searchsorted(from_s, at_s[:-1], side="right") - 1
+    unused = at_s, np.zeros(len(at_s))
+    found: dict[str, Curve] = {}
+    for name in names:
+        steps = np.array([np.diff(phase.get(name, unused)[1]) for phase in phases])
+        found[name] = at_s, np.concatenate(([0.0], np.cumsum(steps[phase_of, np.arange(len(phase_of))])))
+    return found
 
 
 def covered_curve(starts: Floats, ends: Floats, end_s: float) -> Curve:

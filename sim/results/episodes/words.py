@@ -15,6 +15,7 @@ CAUSE_WORDS: Final = {
     "l0_slowdown": "L0 files, slowed",
     "pending_stop": "pending compaction bytes, stopped",
     "pending_slowdown": "pending compaction bytes, slowed",
+    "background_error": "background error, stopped",
 }
 """Stall causes as text."""
 _TITLES: Final = {
@@ -39,6 +40,7 @@ _TITLES: Final = {
     "one thread; device {use[device]}, cores {use[cores]} in use",
     Bottleneck.MEMTABLES: "memtables: all {memtables} were full, while flushes had room on device ({use[device]} in use) and "
     "cores ({use[cores]})",
+    Bottleneck.ERROR: "a background error: a job had failed, and the database accepted no write",
     Bottleneck.THROTTLE: "the throttle: RocksDB slowed writers although there was room: device {use[device]}, cores "
     "{use[cores]}, compaction slots {use[compaction_slots]} in use",
 }

@@ -72,9 +72,12 @@ JOBS: Final = TableSchema(
         Column("job", "int64", "", "number of the job within its shard"),
         Column(
             "kind", "string", "",
-            "flush, compaction, trivial_move, drop (FIFO), link (LDC), or discarded (an aborted compaction)",
+            "flush, compaction, trivial_move, drop (FIFO), link (LDC), or discarded (an aborted or failed job)",
         ),
-        Column("reason", "string", "", "RocksDB's compaction reason, or a reason of the picker"),
+        Column(
+            "reason", "string", "",
+            "RocksDB's compaction reason, or a reason of the picker; of a failed job, io_error or no_space",
+        ),
         Column("start_level", "int64", "", "level of the first input; -1 for a flush"),
         Column("output_level", "int64", "", "level of the output; -1 for a drop"),
         Column("queued_s", "float64", "s", "equals start_s, because a job is picked when its thread starts"),
@@ -119,7 +122,11 @@ STALLS: Final = TableSchema(
     "One row per interval during which one cause slowed or stopped writes.",
     (
         Column("stall", "int64", "", "row number"),
-        Column("cause", "string", "", "memtable_stop, l0_stop, pending_stop, memtable_slowdown, l0_slowdown, pending_slowdown"),
+        Column(
+            "cause", "string", "",
+            "memtable_stop, l0_stop, pending_stop, memtable_slowdown, l0_slowdown, pending_slowdown, or "
+            "background_error (after a failed job, the database accepts no write)",
+        ),
         Column("start_s", "float64", "s", "start of the stall"),
         Column("end_s", "float64", "s", "end of the stall, or start of another cause"),
         Column("shard", "int64", "", "shard that caused the stall"),

@@ -37,6 +37,6 @@ SUMMARY_KEYS: Final = (
     *_keys("", "block_cache prefill seeds interval", optional=True),
     *_keys("", "lost_operations episodes bottleneck", since=1),
     *_keys("s", "open_loop_latency_s", since=1, optional=True),
-    *_keys("", "column_families", since=1, optional=True),
+    *_keys("", "column_families conditions", since=1, optional=True),
     *_keys("", "results_format", since=1),
 )

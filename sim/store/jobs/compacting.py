@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Final
 
 from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Move, Pick, is_deep
+from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.machine.gate import Gate
@@ -14,9 +16,13 @@ from lsmlab.sim.store.jobs.context import JobContext
 from lsmlab.sim.store.jobs.job import Job, Work, running_job
 from lsmlab.sim.store.jobs.rows import compaction_job_record, discarded_record, edit_record, unfinished_compaction
 from lsmlab.sim.store.jobs.work import CompactionWork, compaction_work
+from lsmlab.sim.store.purge import NOTHING as NO_FILES
 from lsmlab.sim.store.purge import Obsolete
 from lsmlab.sim.store.records import JobRecord
 from lsmlab.sim.store.version_edits import apply_edit, apply_link
+
+_BEFORE_END: Final = 1.0 - 1e-9
+"""Largest share of the output after which an I/O error comes: the last write can fail."""
 
 
 class Compacting:
@@ -35,12 +41,18 @@ class Compacting:
             database.finish_job(view, worked=False)
             return
         if isinstance(job.pick, Compaction):
+            if not database.errors.admits(job.pick):
+                yield from self._put_back(job, view)
+                return
             work = job.work = compaction_work(family, job.pick)
             family.purge.begin(job.number)
             yield from self._compact(job, work)
             if job.gate is not None and job.gate.discarded:
                 family.purge.end(job.number)
                 self._note_discarded(job)
+                return
+            if job.progress.failure is not None:
+                yield from self._fail(job, view, job.progress.failure)
                 return
             job.gate = None  # a job that commits can be neither halted nor aborted
             merged_s = job.merged_s = database.env.now
@@ -186,11 +198,14 @@ class Compacting:
         if database.background.scheduler.preemptive:
             gate = job.gate = Gate(database.env, partial(self._halted, job.view))
             gate.threads = len(work.parts)
+        share = machine.faults.next_compaction(database.env.now) if work.output_bytes else None
+        if share is not None:
+            job.progress.fails_after_bytes = min(share, _BEFORE_END) * work.output_bytes
         yield from machine.start_job()
         consumer = Consumer.L0 if job.running.start_level == 0 else Consumer.DEEPER
         priority = database.background.io_priority(job.view.kind)
         yield from machine.run_parts(work.parts, consumer, priority, job.progress, gate)
-        if gate is not None and gate.discarded:
+        if job.progress.failure is not None or (gate is not None and gate.discarded):
             return
         since_s = database.env.now
         yield from machine.finish_files(math.ceil(len(work.outputs) / len(work.parts)))
@@ -198,6 +213,34 @@ class Compacting:
         if gate is not None:
             gate.threads = 1
             yield from gate.wait()
+
+    # --- failures -----------------------------------------------------------------------------------------------------
+
+    def _fail(self, job: Job, view: JobView, failure: Failure) -> Events:
+        """End a job whose write failed: queue its compaction again, wait, and delete its unfinished files.
+
+        See (behaviour/background-errors.md, A compaction fails).
+        """
+        family, database = self._family, self._family.database
+        self.resume(job.number)  # a thread that fails does not wait at the gate
+        database.errors.job_failed(failure, flush=False)
+        family.events.compactions_changed(database.env.now, -1)
+        family.events.abandoned(database.env.now, job.number, job.pick.inputs)
+        family.events.job_ended(discarded_record(job, database.number, database.env.now))
+        obsolete = family.purge.end(job.number)
+        yield from self._put_back(job, view, obsolete, job.progress.write_bytes)
+
+    def _put_back(self, job: Job, view: JobView, obsolete: Obsolete = NO_FILES, written_bytes: float = 0.0) -> Events:
+        """Unlock the inputs of a job that commits nothing, queue its compaction again, and wait with the slot."""
+        family, database = self._family, self._family.database
+        self._unlock(job.pick)
+        del self.jobs[job.number]
+        database.background.enqueue_compaction(family)
+        yield database.env.timeout(RETRY_S)
+        database.machine.discard(written_bytes)
+        if obsolete.files:
+            yield from database.machine.unlink(*obsolete)
+        database.finish_job(view, worked=False)
 
     def _commit_compaction(self, job: Job, work: CompactionWork, merged_s: float) -> None:
         family, database, pick = self._family, self._family.database, job.pick
@@ -247,7 +290,7 @@ class Compacting:
         """Delete the partial outputs of an aborted job; its I/O still counts in the job table and on the device."""
         family = self._family
         assert job.gate is not None
-        family.database.machine.device.trim(job.progress.write_bytes)
+        family.database.machine.discard(job.progress.write_bytes)
         family.events.abandoned(family.database.env.now, job.number, job.pick.inputs)
         family.events.job_ended(discarded_record(job, family.database.number, family.database.env.now))
         family.database.end_job(job.number)

@@ -13,6 +13,7 @@ from lsmlab.models.tree.content import Content
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background, QueuedFamily
+from lsmlab.sim.store.background_errors import BackgroundErrors
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
@@ -34,6 +35,7 @@ class DatabaseContext(Protocol):
     blocked: bool
     wals: WalFiles
     memory_freed: Observers[[]]
+    errors: BackgroundErrors
 
     def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
         """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lsmlab.models.engines.engine import Engine
+from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.merge import merge_runs
@@ -14,7 +15,7 @@ from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import Progress
 from lsmlab.sim.machine.waits import JobWaits
 from lsmlab.sim.store.jobs.context import JobContext
-from lsmlab.sim.store.jobs.rows import unfinished_record
+from lsmlab.sim.store.jobs.rows import failed_flush_record, unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.records import JobRecord
@@ -61,6 +62,10 @@ class Flushing:
             return
         for thread, flush in begun:
             yield from thread._write(view, flush)
+        failure = next((flush.progress.failure for _, flush in begun if flush.progress.failure is not None), None)
+        if failure is not None:
+            yield from self._fail(view, begun, failure)
+            return
         for _, flush in begun:
             flush.finished = True
         if all(thread._flushes[0] is flush for thread, flush in begun):
@@ -103,6 +108,8 @@ class Flushing:
         yield from machine.start_job()
         priority = database.background.io_priority(view.kind)
         yield from machine.run_steps(flush.work.steps, Consumer.FLUSH, priority, flush.progress)
+        if flush.progress.failure is not None:
+            return
         since_s = database.env.now
         yield from machine.finish_files(1)
         flush.progress.waits.sync_wait_s += database.env.now - since_s
@@ -117,6 +124,39 @@ class Flushing:
         machine = family.database.machine
         yield from machine.unlink(obsolete.files + 1, obsolete.cached_bytes, obsolete.wal_bytes + flush.freed_wal_bytes)
         family.events.flushes_changed(family.database.env.now, -1)
+
+    def _fail(self, view: JobView, begun: Sequence[tuple[Flushing, _Flush]], failure: Failure) -> Events:
+        """End a flush job whose write failed: its memtables wait for another flush (`RollbackMemtableFlush`).
+
+        See (behaviour/background-errors.md, A flush fails).
+        """
+        database, written_bytes, obsolete = self._family.database, 0.0, []
+        for thread, flush in begun:
+            flush.progress.failure = failure
+            written_bytes += thread._roll_back(flush)
+            obsolete.append(thread._family.purge.end(view.job))
+            thread._family.events.flushes_changed(database.env.now, -1)
+        database.errors.job_failed(failure, flush=True)
+        yield database.env.timeout(RETRY_S)
+        database.machine.discard(written_bytes)
+        for files in obsolete:
+            if files.files:
+                yield from database.machine.unlink(*files)
+        database.finish_job(view, worked=False)
+
+    def _roll_back(self, flush: _Flush) -> float:
+        """Let the memtables of a flush wait again, and those of the flushes after it. Return the bytes to delete."""
+        now_s, written_bytes = self._family.database.env.now, 0.0
+        place = self._flushes.index(flush)
+        for one in self._flushes[place:]:
+            one.progress.failure = flush.progress.failure
+            if one is flush or one.finished:  # a later flush that still runs fails at its next write
+                self._flushes.remove(one)
+                written_bytes += one.progress.write_bytes
+                self._family.events.job_ended(failed_flush_record(one.record, one.progress, now_s))
+                for memtable in one.memtables:
+                    memtable.in_progress = False
+        return written_bytes
 
     def _pick_memtables(self) -> list[Memtable]:
         picked: list[Memtable] = []

@@ -8,6 +8,7 @@ from dataclasses import replace
 from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move
 from lsmlab.models.policies.scheduling import JobState
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.machine.steps import Progress
 from lsmlab.sim.store.jobs.job import Job
 from lsmlab.sim.store.jobs.work import CompactionWork
 from lsmlab.sim.store.records import JobRecord
@@ -33,17 +34,27 @@ def compaction_job_record(
 
 
 def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
-    """Return the record of an aborted compaction, with the I/O done before the abort and without entries."""
+    """Return the record of an aborted or failed compaction, with the I/O done before its end and without entries."""
     pick, done = job.pick, job.progress
     assert isinstance(pick, Compaction)
+    reason = pick.reason if done.failure is None else done.failure.value
     return JobRecord(
-        job=job.number, kind="discarded", reason=pick.reason, start_level=pick.start_level,
+        job=job.number, kind="discarded", reason=reason, start_level=pick.start_level,
         output_level=pick.output_level, queued_s=job.start_s, start_s=job.start_s, merged_s=end_s,
         end_s=end_s, input_files=sum(len(files) for _, files in pick.inputs), input_files_output_level=0,
         output_files=0, read_bytes=round(done.read_bytes), read_bytes_output_level=0,
         write_bytes=round(done.write_bytes), entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent,
         shard=shard, cpu_s=0.0, subcompactions=1, halted_s=job.halted_s, pool=job.view.pool.value,
         waits=done.waits,
+    )  # fmt: skip
+
+
+def failed_flush_record(record: JobRecord, done: Progress, end_s: float) -> JobRecord:
+    """Return the record of a failed flush, `record` if it had succeeded, with the I/O done before the failure."""
+    assert done.failure is not None
+    return replace(
+        record, kind="discarded", reason=done.failure.value, merged_s=end_s, end_s=end_s, output_files=0,
+        write_bytes=round(done.write_bytes), entries_in=0.0, entries_out=0.0, cpu_s=0.0,
     )  # fmt: skip
 
 

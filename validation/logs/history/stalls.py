@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES, StallCause
 from lsmlab.validation.logs.records import (
     Event,
     MovedLine,
@@ -75,7 +75,7 @@ class LogStalls:
 
         RocksDB's stall counters count the same.
         """
-        result = dict.fromkeys((cause.value for cause in StallCause), 0)
+        result = dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0)
         for time_us, _, cause, family in self.lines:
             if column_family not in (None, family):
                 continue
@@ -85,7 +85,7 @@ class LogStalls:
 
     def seconds(self, start_us: int | None = None, end_us: int | None = None) -> dict[str, float]:
         """Return the seconds of stall by cause between two times."""
-        result = dict.fromkeys((cause.value for cause in StallCause), 0.0)
+        result = dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0.0)
         for stall in self.intervals:
             first = stall.start_us if start_us is None else max(stall.start_us, start_us)
             last = stall.end_us if end_us is None else min(stall.end_us, end_us)

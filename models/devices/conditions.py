@@ -1,0 +1,144 @@
+"""Conditions of a device over time: other parameters from a moment on, less space for the store, failing compactions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.models.devices.make import DeviceSetup, make_device
+from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import build, format_bytes, parse_quantity, quantity
+
+_METADATA: Final = ("description", "source", "assumptions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """Settings of one item of `conditions.changes`. What an item does not name is as in the entry of the device."""
+
+    at: float = quantity("seconds")
+    """Time from which the change holds, until the next one."""
+    scale: Any = None
+    """Factors on numbers of the device, by key."""
+    set: Any = None
+    """Values that replace those of the device, caps of the `limits` group included, by key."""
+    space: float | None = quantity("bytes", None)
+    """Bytes that SST files and WALs of the store may occupy; None: any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactionErrors:
+    """Settings of one item of `conditions.compaction_errors`."""
+
+    at: float = quantity("seconds")
+    """Compactions that start later fail."""
+    count: int = quantity("count", 1, low=1)
+    """Number of compactions that fail, the retries of the first one included."""
+    done: float = quantity("ratio", 0.5, high=1.0)
+    """Share of a compaction's output that is on the device when a write fails."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Conditions of a run, each list by time."""
+
+    changes: tuple[Change, ...] = ()
+    compaction_errors: tuple[CompactionErrors, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeviceChange:
+    """Device from a moment on."""
+
+    at_s: float
+    setup: DeviceSetup
+    space_bytes: float | None
+    text: str
+    """The change in words, such as "write_bandwidth x 0.25"."""
+
+
+def read_conditions(values: object) -> Conditions:
+    """Return the conditions of the `conditions` group. Raises InputError that names the key."""
+    if values is None:
+        return Conditions()
+    if not isinstance(values, Mapping):
+        raise InputError(f"conditions: {values!r} must be a mapping with changes or compaction_errors, or choose conditions=none")
+    kinds: dict[str, type[Any]] = {"changes": Change, "compaction_errors": CompactionErrors}
+    found: dict[str, tuple[Any, ...]] = {}
+    for key, value in values.items():
+        if key in _METADATA:
+            continue
+        if key not in kinds:
+            raise InputError(f"conditions.{key}: no such key; valid keys: {', '.join(kinds)}")
+        found[key] = _items(value, kinds[key], f"conditions.{key}")
+    return Conditions(**found)
+
+
+def _items(values: object, kind: type[Any], where: str) -> tuple[Any, ...]:
+    if not isinstance(values, Sequence) or isinstance(values, str) or not all(isinstance(v, Mapping) for v in values):
+        raise InputError(f"{where}: must be a list of items such as {{at: 300s, ...}}")
+    items = [build(kind, value, f"{where}[{number}]") for number, value in enumerate(values)]
+    return tuple(sorted(items, key=lambda item: item.at))
+
+
+def devices_over_time(
+    device: Mapping[str, Any], changes: Sequence[Change], allowed: Sequence[str] = ()
+) -> tuple[DeviceSetup, tuple[DeviceChange, ...]]:
+    """Return the device at the start and from each change on. Raises InputError that names the key.
+
+    If any of them has a cap, all are `Throttled`, so that they share one kind of state.
+    """
+    start = make_device(device, allowed)
+    later = [_changed(device, start, change, f"conditions.changes[{i}]", allowed) for i, change in enumerate(changes)]
+    if any(isinstance(setup.device, Throttled) for setup in (start, *(d.setup for d in later))):
+        start = start.throttled()
+        later = [dataclasses.replace(d, setup=d.setup.throttled()) for d in later]
+    return start, tuple(later)
+
+
+def _changed(
+    device: Mapping[str, Any], start: DeviceSetup, change: Change, where: str, allowed: Sequence[str]
+) -> DeviceChange:
+    scaled = {
+        key: _scaled(start, key, factor, f"{where}.scale") for key, factor in _mapping(change.scale, f"{where}.scale").items()
+    }
+    replaced = dict(_mapping(change.set, f"{where}.set"))
+    if "_target_" in replaced:
+        raise InputError(f"{where}.set._target_: a device stays of one kind; change its numbers")
+    known = {key: value for key, value in scaled.items() if value is not None}
+    setup = make_device({**device, **known, **replaced}, allowed, where)
+    words = [f"{key} x {change.scale[key]}" for key in known] + [f"{key} = {value}" for key, value in replaced.items()]
+    words += [f"space = {format_bytes(change.space)}"] if change.space is not None else []
+    return DeviceChange(change.at, setup, change.space, ", ".join(words) or "as at the start")
+
+
+def _mapping(value: object, where: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{where}: {value!r} must be a mapping, such as {{write_bandwidth: 0.25}}")
+    return value
+
+
+def _scaled(start: DeviceSetup, key: str, factor: object, where: str) -> float | None:
+    """Return a number of the device times a factor; None if the device does not know it."""
+    own = start.device.device if isinstance(start.device, Throttled) else start.device
+    for holder in (own, start.settings):
+        value = getattr(holder, key, None)
+        names = {f.name for f in dataclasses.fields(holder)}  # type: ignore[arg-type]
+        if key in names and (value is None or (isinstance(value, int | float) and not isinstance(value, bool))):
+            try:
+                ratio = parse_quantity(factor, "ratio")  # type: ignore[arg-type]
+            except (InputError, TypeError, AttributeError):
+                raise InputError(f"{where}.{key}: {factor!r} must be a factor, such as 0.25") from None
+            if not ratio > 0.0:
+                raise InputError(f"{where}.{key}: {factor!r} must be above 0")
+            return None if value is None else value * ratio
+    numbers = sorted(
+        f.name for f in dataclasses.fields(own)  # type: ignore[arg-type]
+        if isinstance(getattr(own, f.name), int | float) and not isinstance(getattr(own, f.name), bool)
+    )  # fmt: skip
+    raise InputError(f"{where}.{key}: this device has no such number; its numbers: {', '.join(numbers)}")

@@ -1,0 +1,132 @@
+"""Background errors of one database: effects of failed jobs, and the recovery from a full device.
+
+`lsmlab.models.policies.rocksdb.errors` has RocksDB's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import simpy
+from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.policies.decisions import Compaction
+from lsmlab.models.policies.rocksdb.errors import POLL_S, Failure, Severity, has_room, severity
+from lsmlab.models.version import Version
+from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.machine.queues import Events
+
+_ORDER: Final = tuple(Severity)
+"""Severities from the lowest: an error of a higher one replaces that of a lower one."""
+
+
+@dataclass(slots=True)
+class ErrorRecord:
+    """Failed job, or error of a database from its begin to the recovery."""
+
+    start_s: float
+    failure: Failure
+    flush: bool
+    severity: Severity
+    end_s: float | None = None
+    """Time of the recovery; None: not recovered at the end of the run."""
+
+
+class FailedDatabase(Protocol):
+    """Members of a database that its errors use; `Database` documents each."""
+
+    env: simpy.Environment
+    machine: Machine
+
+    @property
+    def first_options(self) -> tuple[Version, RocksDbOptions]:
+        """Release and latest options of the default column family."""
+
+    @property
+    def has_immutables(self) -> bool:
+        """Whether an immutable memtable is not flushed yet."""
+
+    def compaction_inputs(self) -> Iterator[int]:
+        """Bytes of the inputs of each running compaction."""
+
+    def stop_for_error(self) -> None:
+        """Accept no write and start no job."""
+
+    def start_jobs_again(self) -> None:
+        """Start jobs again, first the flush of all immutable memtables; accept no write yet."""
+
+    def resume_writes(self) -> None:
+        """Accept writes again."""
+
+
+class BackgroundErrors:
+    """Error of a database (`ErrorHandler::bg_error_`) and its recovery."""
+
+    def __init__(self, database: FailedDatabase) -> None:
+        self._database = database
+        self.severity = Severity.NONE
+        """Severity of the present error; NONE: no error."""
+        self.records: list[ErrorRecord] = []
+        self._needed_bytes = 0.0
+        """Free space that ends a soft error: inputs of the compactions that ran when it began (`free_space_trigger_`)."""
+        self._recovering = False
+        self._polls = False
+
+    def job_failed(self, failure: Failure, *, flush: bool) -> None:
+        """Set the error that the failed write of a flush or compaction causes."""
+        database, now_s = self._database, self._database.env.now
+        found = severity(database.first_options[0], failure, flush=flush)
+        self.records.append(ErrorRecord(now_s, failure, flush, found, now_s if found is Severity.NONE else None))
+        if self._recovering and found is Severity.HARD:  # the flush of the recovery has failed
+            self._recovering = False
+            database.stop_for_error()
+            return
+        if _ORDER.index(found) <= _ORDER.index(self.severity):
+            return
+        self.severity = found
+        if found is Severity.SOFT:
+            self._needed_bytes = float(sum(database.compaction_inputs()))
+        else:
+            database.stop_for_error()
+        if found is not Severity.FATAL and not self._polls:
+            database.env.process(self._poll())
+
+    def admits(self, pick: Compaction) -> bool:
+        """Return whether a compaction may start: without an error always, else only if its output has room."""
+        if self.severity is Severity.NONE:
+            return True
+        size = sum(f.size_bytes for _, files in pick.inputs for f in files)
+        database = self._database
+        reserved = sum(database.compaction_inputs()) - size
+        free, buffer = database.machine.space.free_bytes, database.first_options[1].write_buffer_size
+        return has_room(free, float(size), float(reserved), float(buffer))
+
+    def memory_freed(self) -> None:
+        """End the recovery from a hard error once all memtables are flushed (`DBImpl::ResumeImpl`)."""
+        if self._recovering and not self._database.has_immutables:
+            self._clear()
+            self._database.resume_writes()
+
+    def _poll(self) -> Events:
+        """Look for free space every `POLL_S` until the error is over (`SstFileManagerImpl::ClearError`)."""
+        self._polls = True
+        database = self._database
+        while self.severity in (Severity.SOFT, Severity.HARD):
+            free = database.machine.space.free_bytes
+            if self.severity is Severity.SOFT:
+                if free >= self._needed_bytes:
+                    self._clear()
+                    break
+            elif not self._recovering and free >= database.first_options[1].write_buffer_size:
+                self._recovering = True
+                database.start_jobs_again()
+                self.memory_freed()
+            yield database.env.timeout(POLL_S)
+        self._polls = False
+
+    def _clear(self) -> None:
+        self.severity, self._recovering = Severity.NONE, False
+        for record in self.records:
+            if record.end_s is None:
+                record.end_s = self._database.env.now
