@@ -11,7 +11,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim import run
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.public.cases import is_calibration, merged, public_cases, session_of
-from lsmlab.validation.casefiles.public.table import DATA, rows, runs_of
+from lsmlab.validation.casefiles.public.noise import spread
+from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of
 from lsmlab.validation.casefiles.public.template import NOTHING, filled, value_of
 from lsmlab.validation.casefiles.public.text import compaction_gib, write_buckets
 
@@ -33,6 +34,59 @@ def test_every_kind_of_row_is_a_case(cases: dict[str, Case]) -> None:
     assert {
         "throttled": 36, "ycsb": 8, "rate-limited": 25, "ablations": 36, "tree-shape": 12, "overwrite": 18,
     } == kinds  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def second() -> dict[str, Case]:
+    """Return the cases of public_runs_2 by name."""
+    return {case.name: case for case in public_cases(FOLDER, folder=SECOND)}
+
+
+@pytest.mark.skipif(not FOLDER.with_name("public_runs_2").is_dir(), reason="public_runs_2 is not beside public_runs")
+def test_the_second_half_is_a_test_set_of_its_own(second: dict[str, Case]) -> None:
+    """All finished rows are cases; none is a calibration run; defaults are repeats, whose spread is the noise.
+
+    A case names the option that the simulator does not have, and rows without a benchmark name are left out.
+    """
+    kinds = Counter(name.partition("/")[0] for name in second)
+    defaults = second["ablations-2/io_option_advance-defaults-nvme-6.10"]
+
+    assert {
+        "throttled-2": 58, "readwhilewriting-2": 7, "ycsb-2": 61, "rate-limited-2": 12, "ablations-2": 143,
+    } == kinds  # fmt: skip
+    assert {"test"} == {case.part for case in second.values()}
+    assert all(case.config()["engine"] for case in list(second.values())[::40])
+    assert 0.025 == pytest.approx(defaults.noise["ops_per_s"], abs=0.005)  # 1.128 times the 2 % of the repeats
+    assert defaults.noise["write_amplification"] == second[
+        "ablations-2/io_option_advance-compaction_pri-1-nvme-6.10"
+    ].noise["write_amplification"]
+    assert "use_cuckoo_table" == second["ablations-2/io_option_advance-use_cuckoo_table-True-nvme-6.10"].not_expressed
+    assert not any("hotspot" in case.source for case in second.values())
+    assert "ops_per_s" not in second["ablations-2/io_option_advance-defaults-sata-6.10"].measured
+
+
+def test_a_description_may_be_like_another(tmp_path: Path) -> None:
+    """It takes entries of that description, replaces some at any depth, and removes those that are null."""
+    data = tmp_path / "public_runs"
+    (tmp_path / "public_runs_2").mkdir()
+    data.mkdir()
+    head = "path,bench,bw_limit_MiBps,device,jobs,version,key,value,entries_option,ops_sec,cum_stall_pct,opt_max_background_jobs"
+    (tmp_path / "public_runs_2" / "throttled_fillrandom.csv").write_text(
+        f"{head}\na/LOG,readwhilewriting,400,PM,4,6.4.0,16,1000,120000000,1000,50,4\nb/LOG,,400,PM,4,6.4.0,16,1000,,,,4\n"
+    )
+    (tmp_path / "public_runs_2" / "logs_index.csv").write_text("log,run_path\n")
+    (found,) = runs_of("readwhilewriting-2", data)
+
+    assert "readwhilewriting-2/400-4-pmem" == found["name"]
+    assert "xeon_6230" == found["host"]["parameters"]
+    assert ("readwhilewriting", 1000) == (found["workload"]["base"], found["workload"]["value_size"])
+    assert {"ops_per_s": 1000, "duration_s": 120_000.0, "stall_fraction": 0.5} == found["measured"]
+
+
+def test_the_noise_of_many_repeats_does_not_grow_with_their_number() -> None:
+    """The noise of a few repeats is their range, of many the mean range of two, relative to the mean."""
+    assert 0.2 == pytest.approx(spread([9.0, 10.0, 11.0]))
+    assert spread([9.0, 11.0] * 5) == pytest.approx(spread([9.0, 11.0] * 50), rel=0.06)
 
 
 @HERE

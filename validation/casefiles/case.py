@@ -18,7 +18,7 @@ FILE: Final = "case.yaml"
 PARTS: Final = ("calibration", "test", "quarantine")
 _KEYS: Final = (
     "name", "source", "part", "store", "host", "device", "prefill", "initial_tree", "workload", "keys", "seed",
-    "measured", "noise", "series", "log", "record",
+    "measured", "noise", "series", "log", "record", "group", "not_expressed",
 )  # fmt: skip
 _REQUIRED: Final = ("store", "workload")
 
@@ -45,6 +45,10 @@ class Case:
     """LOG files, one per repeat."""
     notes: tuple[str, ...] = ()
     """Assumptions that the options file needed, as sentences."""
+    group: str = ""
+    """Kind of run, for tables of errors by group."""
+    not_expressed: str = ""
+    """Option of the real run that the simulator does not have; the case is simulated without it and scored apart."""
     tables: Mapping[str, Any] | None = None
     """Measured tables (`levels`, `level_pairs`) as in the file; None if the file has none."""
 
@@ -113,6 +117,8 @@ def case_from_mapping(mapping: Mapping[str, Any], directory: Path) -> Case:
         series=_files(mapping.get("series"), "series", directory),
         logs=_files(mapping.get("log"), "log", directory),
         notes=tuple(notes),
+        group=_text(mapping, "group", ""),
+        not_expressed=_text(mapping, "not_expressed", ""),
         tables=tables,
     )
 

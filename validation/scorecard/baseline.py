@@ -71,7 +71,8 @@ def digest(home: Path = HOME) -> str:
     paths += [
         *(home / "configs" / "parameters").glob("*.yaml"),
         validation / "scorecard" / "findings.yaml",
-        *(validation / "casefiles" / "public").rglob("*.yaml"),
+        *(validation / "casefiles" / "public").glob("*.yaml"),
+        *(validation / "casefiles" / "public" / "tables").glob("*.yaml"),
         validation / "scorecard" / "real_engines.py",
         validation / "scorecard" / "imported_cases.py",
     ]

@@ -15,20 +15,25 @@ from lsmlab.validation.scorecard.card import (
     CALIBRATION,
     ENGINES,
     PUBLIC,
+    PUBLIC_2,
     QUARANTINE,
     RERUNS,
     TEST,
+    UNEXPRESSED,
     WHAT_IFS,
     ReplayCheck,
     Scorecard,
 )
 
 SETS: Final = ("own", "public", "real_engines", "logs", "replay", "theory")
+"""Sets of docs/validation.md, scored unless --only chooses."""
+FURTHER_SETS: Final = ("public_2",)
+"""Sets that --only may choose besides."""
 
 
 def check_sets(sets: Sequence[str], public_data: Path) -> None:
     """Raise InputError if a set needs recordings of the source tree and the package is installed without it."""
-    lacking = [name for name in sets if not (name == "theory" or (name == "public" and public_data.is_dir()))]
+    lacking = [name for name in sets if not (name == "theory" or (name in ("public", "public_2") and public_data.is_dir()))]
     if lacking:
         source_tree_or_error(
             f"validate: {', '.join(lacking)} {'needs' if len(lacking) == 1 else 'need'} LSMLab's recorded runs",
@@ -63,6 +68,18 @@ def gather_public(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, 
         card.skipped.append(f"public runs: the folder {data} is missing")
         return []
     cases = [(CALIBRATION if case.part == "calibration" else PUBLIC, case) for case in public_cases(data)]
+    return _with_measurements(card, cases)
+
+
+def gather_second(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
+    """Return (set, case) for the public runs of ../shared/data/public_runs_2; without that folder, none and a note."""
+    from lsmlab.validation.casefiles.public.cases import public_cases
+    from lsmlab.validation.casefiles.public.table import SECOND
+
+    if not data.with_name("public_runs_2").is_dir():
+        card.skipped.append(f"public runs, second half: the folder public_runs_2 is missing beside {data}")
+        return []
+    cases = [(UNEXPRESSED if case.not_expressed else PUBLIC_2, case) for case in public_cases(data, folder=SECOND)]
     return _with_measurements(card, cases)
 
 

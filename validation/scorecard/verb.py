@@ -15,15 +15,18 @@ from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import make_directory, unused_directory
 from lsmlab.validation.checkout import OWN_CASES, PUBLIC_DATA, source_tree_or_error
 from lsmlab.validation.scorecard.card import FROM_A_LOG, Scorecard
+from lsmlab.validation.scorecard.groups import groups_text
 from lsmlab.validation.scorecard.model_errors import write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
 from lsmlab.validation.scorecard.sources import (
+    FURTHER_SETS,
     SETS,
     check_sets,
     gather_cases,
     gather_engines,
     gather_logs,
     gather_public,
+    gather_second,
     replays,
 )
 from lsmlab.validation.scorecard.text import card_text
@@ -45,6 +48,8 @@ def validate(argv: list[str]) -> int:
         cases = gather_cases(card, OWN_CASES, release=given.release)
     if "public" in given.sets:
         cases += gather_public(card, given.public_data)
+    if "public_2" in given.sets:
+        cases += gather_second(card, given.public_data)
     if "real_engines" in given.sets:
         cases += gather_engines(card)
     if "logs" in given.sets:
@@ -78,6 +83,7 @@ class _Given:
     report: bool | None
     docs: bool
     fresh: bool
+    groups: Path | None
     match: list[str]
     sets: tuple[str, ...]
     overrides: list[str]
@@ -93,7 +99,8 @@ def _parser() -> LineParser:
     )
     parser.add_argument("--json", action="store_true", help="print only one JSON document")
     parser.add_argument(
-        "--only", action="append", choices=SETS, metavar="SET", help=f"{', '.join(SETS)}; may be repeated"
+        "--only", action="append", choices=(*SETS, *FURTHER_SETS), metavar="SET",
+        help=f"{', '.join((*SETS, *FURTHER_SETS))}; may be repeated",
     )
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="one more override")
     parser.add_argument(
@@ -114,6 +121,9 @@ def _parser() -> LineParser:
     parser.add_argument(
         "--write-docs", action="store_true", help="write docs/validation.md and validation/scorecard/baseline.json"
     )
+    parser.add_argument(
+        "--groups", type=Path, metavar="FILE", help="write the errors by group of cases to FILE (Markdown)"
+    )
     parser.add_argument("--public-data", type=Path, default=PUBLIC_DATA, metavar="DIR", help="the folder public_runs")
     return parser
 
@@ -124,7 +134,7 @@ def _parse(argv: list[str]) -> _Given:
     given.json, given.release, given.cases, given.out = found.json, found.release, found.cases, found.out
     given.public_data, given.seeds, given.jobs, given.match = found.public_data, found.seeds, found.jobs, found.match
     given.report = False if found.no_report else None
-    given.docs, given.fresh = found.write_docs, found.fresh
+    given.docs, given.fresh, given.groups = found.write_docs, found.fresh, found.groups
     given.overrides = [*found.overrides, *found.set]
     given.sets = tuple(found.only or (SETS if found.cases is None else ()))
     _check(given)
@@ -158,6 +168,8 @@ def _show(card: Scorecard, given: _Given) -> int:
         write_json(directory / "scorecard.json", document)
         write_json(directory / "curves.json", {"curves": card.curves()})
         pages, _ = finishers.finish(PAGES, directory) if given.report is not False else ([], True)
+    if given.groups is not None:
+        given.groups.write_text(groups_text(card), encoding="utf-8")
     if given.docs:
         from lsmlab.validation.scorecard.document import write_documents
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
-from lsmlab.validation.casefiles.public.table import DATA, common, descriptions, runs_of
+from lsmlab.validation.casefiles.public.noise import spread
+from lsmlab.validation.casefiles.public.table import DATA, FIRST, common, descriptions, runs_of
 from lsmlab.validation.casefiles.public.template import NOTHING, value_of
 
 CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
@@ -25,9 +26,9 @@ CALIBRATION: Final = tuple(start for about in descriptions().values() for start 
 Constants were fitted to the job records of these runs; all other runs are test runs."""
 
 
-def public_cases(data: Path = DATA, sets: tuple[str, ...] = ()) -> Iterator[Case]:
-    """Yield the cases of all sets below `data`, or of the named sets. Raises InputError if the data are missing."""
-    for name in sets or descriptions():
+def public_cases(data: Path = DATA, sets: tuple[str, ...] = (), folder: str = FIRST) -> Iterator[Case]:
+    """Yield the cases of all sets of a folder of descriptions, or of the named sets. Raises InputError without data."""
+    for name in sets or descriptions(folder):
         for mapping in merged(runs_of(name, data)):
             yield case_from_mapping(mapping, data)
 
@@ -62,10 +63,10 @@ def session_of(mapping: Mapping[str, Any]) -> str:
 
 
 def _mean_and_range(runs: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
-    mean, spread = {}, {}
+    mean, ranges = {}, {}
     for key in runs[0]:
         values = [run[key] for run in runs if key in run]
         mean[key] = statistics.mean(values)
         if len(values) > 1 and mean[key]:
-            spread[key] = (max(values) - min(values)) / mean[key]
-    return mean, spread
+            ranges[key] = spread(values)
+    return mean, ranges

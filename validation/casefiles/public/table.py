@@ -6,15 +6,18 @@ Each file in tables/ describes one set of runs with these keys:
 - `values`: names of derived values, computed in order;
 - `case` and `measured`: the content of the case; measured numbers in base units, collected from all rows of the run;
 - `noise_from`: name of the runs whose range is the noise of this run;
+- `like`: name of a description in tables/ whose entries count where this one has none (null removes an entry);
 - `calibration`: first parts of the names of the runs to which constants were fitted;
 - `write_histogram`: read latencies from the db_bench output stored with the LOG.
 
-template.py defines how to describe a value. tables/common.yaml contains maps and lists that the files use as `$name`.
+template.py defines how to describe a value. common.yaml contains maps and lists that the files use as `$name`.
+tables_2/ describes the runs of public_runs_2 in the same way; they are a set of their own.
 """
 
 from __future__ import annotations
 
 import csv
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -23,12 +26,15 @@ from typing import Any, Final
 
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.validation.casefiles.public.noise import spread
 from lsmlab.validation.casefiles.public.template import Row, filled, number, value_of
 from lsmlab.validation.casefiles.public.text import write_histogram
 
 DATA: Final = Path("../shared/data/public_runs")
 """Folder of the data, relative to the root of the source tree."""
-_FOLDER: Final = Path(__file__).with_name("tables")
+FIRST: Final = "tables"
+SECOND: Final = "tables_2"
+"""Folders of descriptions: the runs of public_runs, and those of public_runs_2, which nobody had seen when 0.1 was made."""
 _COMMON: Final = "common"
 _CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
 _OPTION: Final = "opt_"
@@ -36,22 +42,38 @@ _OPTION: Final = "opt_"
 
 
 @cache
-def descriptions() -> Mapping[str, Mapping[str, Any]]:
-    """Return the descriptions of all sets of runs by name, in the order of common.yaml."""
-    shared = common()
-    return {name: _resolved(_load(_FOLDER / f"{name}.yaml"), shared) for name in shared["sets"]}
+def descriptions(folder: str = FIRST) -> Mapping[str, Mapping[str, Any]]:
+    """Return the descriptions of all sets of runs in a folder by name, in the order of its common.yaml."""
+    shared = common() if folder == FIRST else {**common(), **_load(folder, _COMMON)}
+    return {name: _resolved(_described(folder, name), shared) for name in shared["sets"]}
 
 
 @cache
 def common() -> Mapping[str, Any]:
-    """Return common.yaml, and under `conditions` the fitted write bandwidth of each device by session."""
-    found: dict[str, Any] = _load(_FOLDER / f"{_COMMON}.yaml")
-    rates = _load(_CONDITIONS) if _CONDITIONS.is_file() else {}
+    """Return tables/common.yaml, and under `conditions` the fitted write bandwidth of each device by session."""
+    found: dict[str, Any] = _load(FIRST, _COMMON)
+    rates = yaml.safe_load(_CONDITIONS.read_text(encoding="utf-8")) if _CONDITIONS.is_file() else {}
     found["conditions"] = {f"{session}/{device}": rate for session, of in rates.items() for device, rate in of.items()}
     return found
 
 
-def _load(path: Path) -> Any:
+def _described(folder: str, name: str) -> Mapping[str, Any]:
+    own = _load(folder, name)
+    like = own.pop("like", None)
+    return own if like is None else _merged(_load(FIRST, like), own)
+
+
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with the entries of `own` behind its other entries, at any depth; null removes an entry."""
+    merged = dict(base)
+    for key, value in own.items():
+        before = merged.pop(key, None)
+        merged[key] = _merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return {key: value for key, value in merged.items() if not (value is None and key in own)}
+
+
+def _load(folder: str, name: str) -> dict[str, Any]:
+    path = Path(__file__).parent / folder / f"{name}.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
 
 
@@ -66,7 +88,7 @@ def _resolved(value: Any, shared: Mapping[str, Any]) -> Any:
 
 def runs_of(name: str, data: Path) -> Iterator[dict[str, Any]]:
     """Yield the runs of one set below `data`. Raises InputError if the set, a file or a value is missing."""
-    known = descriptions()
+    known = {**descriptions(), **descriptions(SECOND)}
     if name not in known:
         raise InputError(f"{name}: no such set of public runs; choose from {', '.join(known)}")
     about = known[name]
@@ -88,7 +110,7 @@ def _tables(about: Mapping[str, Any], data: Path) -> list[Path]:
 
 def _logs(folder: Path, data: Path) -> dict[str, str]:
     """Map the `path` of each run to its LOG's path from `data`, by logs_index.csv in the folder of the table."""
-    place = folder.relative_to(data) / "logs"
+    place = Path(os.path.relpath(folder, data)) / "logs"
     return {row["run_path"]: str(place / row["log"]) for row in rows(folder / "logs_index.csv")}
 
 
@@ -143,7 +165,7 @@ def _options(row: Row, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _with_noise(runs: list[dict[str, Any]], described: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the runs; where the table names reference runs, add their range / mean as noise."""
+    """Yield the runs; where the table names reference runs, add their spread as noise."""
     repeats: dict[str, list[Mapping[str, float]]] = defaultdict(list)
     for run in runs:
         repeats[run["name"]].append(run["measured"])
@@ -152,6 +174,5 @@ def _with_noise(runs: list[dict[str, Any]], described: str | None) -> Iterator[d
             yield run
             continue
         reference = repeats[run["noise"]]
-        values = {key: [measured[key] for measured in reference] for key in run["measured"]}
-        yield run | {"noise": {key: (max(v) - min(v)) * len(v) / sum(v) for key, v in values.items()}}
-
+        values = {key: [m[key] for m in reference if key in m] for key in run["measured"]}
+        yield run | {"noise": {key: spread(found) for key, found in values.items() if len(found) > 1 and any(found)}}
