@@ -385,14 +385,14 @@ def test_the_document_has_all_parts_of_the_card(tmp_path: Path) -> None:
 
 def test_errors_by_group_have_a_row_for_each_group_and_one_for_all(tmp_path: Path) -> None:
     """A group's row has median, P90, worst and bias of its own cases; the last row has those of all."""
-    runs = [synthetic_run(tmp_path, f"case{i}", TEST, factor) for i, factor in enumerate((1.25, 1.0, 1.0))]
+    runs = [synthetic_run(tmp_path, f"case{i}", TEST, factor) for i, factor in enumerate((1.25, 0.8, 0.8))]
     for run, group in zip(runs, ("hdd", "nvme", "nvme"), strict=True):
         run.case = replace(run.case, group=group)
     lines = groups_text(Scorecard(runs=runs)).splitlines()
     rows = {cells[1].strip(): cells for line in lines if len(cells := line.split("|")) > 3}
 
     assert ["1", "20.0 / 20.0 / 20.0 %, -20.0 % (1)"] == [cell.strip() for cell in rows["hdd"][2:4]]
-    assert ["2", "0.0 / 0.0 / 0.0 %, -0.0 % (2)"] == [cell.strip() for cell in rows["nvme"][2:4]]
+    assert ["2", "25.0 / 25.0 / 25.0 %, +25.0 % (2)"] == [cell.strip() for cell in rows["nvme"][2:4]]
     assert "3" == rows["all"][2].strip()
 
 

@@ -6,5 +6,5 @@
 - theory: checks against closed forms; page_drive: flash drive simulated page by page; real_engines: cases from
   recordings of other engines; engines: their results; imported_cases: reruns and what-ifs from LOGs.
 - findings: explanations of missed targets; baseline: medians that CI compares; document: writes docs/validation.md;
-  text: output on the terminal.
+  text: output on the terminal; groups: errors by group of cases.
 """
