@@ -41,7 +41,10 @@ class DeviceSettings:
     fsync_queue: float = quantity("bytes", 0.0)
     """Bytes of files at their fsync that the device's queue accepts before it is full."""
     page_cache: float = quantity("bytes", 0.0)
-    """0: direct I/O. Else the size of the page cache, from which recently written files are read."""
+    """0: direct I/O. Else the size of the page cache, from which recently written files are read.
+
+    RocksDB's switches for direct I/O decide what passes it.
+    """
     price_usd: float | None = quantity("count", None)
 
 

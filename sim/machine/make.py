@@ -53,12 +53,25 @@ def make_machine(
     )  # fmt: skip
     machine = Machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
-        PageCache(device.page_cache_bytes), host, style,
+        _page_cache(options, device), host, style,
         LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
         None if direct_writes else _journal(env, station, device, capped=capped),
     )  # fmt: skip
     machine.limits_reads = scheduler.limits_reads
     return machine
+
+
+def _page_cache(options: RocksDbOptions, device: DeviceSetup) -> PageCache:
+    """Return the page cache: RocksDB's two switches decide apart which reads and which writes pass it.
+
+    `use_direct_reads` applies to clients and to inputs of compactions (OptimizeForCompactionTableRead), and
+    `use_direct_io_for_flush_and_compaction` to files that flushes and compactions write.
+    """
+    return PageCache(
+        device.page_cache_bytes,
+        direct_reads=options.use_direct_reads,
+        direct_writes=options.use_direct_io_for_flush_and_compaction,
+    )
 
 
 def _io_style(options: RocksDbOptions, devices: Sequence[DeviceSetup], limiter: Limiter | None) -> IoStyle:

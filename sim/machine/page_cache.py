@@ -16,18 +16,28 @@ class PageCache:
     they take no room from pages that reads need.
     """
 
-    def __init__(self, size_bytes: float) -> None:
+    def __init__(self, size_bytes: float, *, direct_reads: bool = False, direct_writes: bool = False) -> None:
+        """`direct_reads`: reads neither look here nor leave pages; `direct_writes`: a written file leaves no pages.
+
+        See (behaviour/device-and-kernel.md, Page cache).
+        """
         self.room_bytes = size_bytes
+        self._direct_reads = direct_reads
+        self._direct_writes = direct_writes
         self._files: OrderedDict[int, int] = OrderedDict()
         self._used = 0
 
     def add_written(self, file: SortedFile) -> None:
-        """Add a file that was written through the cache."""
-        self._add(file)
+        """Add a file that has been written, unless writes pass the cache."""
+        if not self._direct_writes:
+            self._add(file)
 
     def missing_bytes(self, files: Sequence[SortedFile]) -> int:
-        """Bytes of `files` and their slices that a compaction reads from the device; the files are in the cache afterwards."""
-        if self.room_bytes <= 0:
+        """Bytes of `files` and their slices that a compaction reads from the device.
+
+        The files are in the cache afterwards, unless reads pass it.
+        """
+        if self.room_bytes <= 0 or self._direct_reads:
             return sum(f.compaction_bytes for f in files)
         missing = sum(s.size_bytes for f in files for s in f.slices if id(s.source) not in self._files)
         for file in files:
@@ -47,7 +57,9 @@ class PageCache:
         self._used -= self._files.pop(id(file), 0)
 
     def share(self, trees: Iterable[Tree]) -> float:
-        """Share of the bytes of `trees`, all trees of the run, that is in memory; 1 for empty trees."""
+        """Share of the bytes of `trees`, all trees of the run, that reads find in memory; 1 for empty trees."""
+        if self._direct_reads:
+            return 0.0
         wanted_bytes = sum(tree.total_bytes() + tree.linked_bytes for tree in trees)
         return min(1.0, self._used / wanted_bytes) if wanted_bytes else 1.0
 
