@@ -23,6 +23,7 @@ from lsmlab.reports.headline import headline, number
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
+from lsmlab.reports.what_helps import what_helps
 from lsmlab.reports.words import summary_sentences
 
 _HERE = Path(__file__).parent
@@ -48,7 +49,7 @@ def run_page(run: RunData) -> str:
         for fact in headline(run)
     )
     body = (
-        f'<div class="headline">{cards}</div>{paragraphs(summary_sentences(run))}'
+        f'<div class="headline">{cards}</div>{paragraphs(summary_sentences(run))}{what_helps(run)}'
         f"{''.join(section(figure) for figure in figures)}{column_families(run)}{configuration(run)}"
     )
     return assemble(_title(run), _subtitle(run), body, figures, footer([run]))

@@ -72,9 +72,13 @@ def test_an_advice_helps_within_its_limits(advice: dict[str, Any]) -> None:
 
 
 def test_the_page_of_an_advice(advice: dict[str, Any]) -> None:
-    """The page names the best changes, the OPTIONS file and everything that was tried."""
+    """The page names the best changes, the OPTIONS file and everything that was tried; the run's page, the best."""
     page = finish_advice(advice["folder"]).read_text()
+    of_the_run = (advice["folder"].parent / "run" / "report.html").read_text()
 
+    assert "<h2>What would help</h2>" in of_the_run
+    assert html.escape(advice["best"][0]["name"]) in of_the_run
+    assert "href='../advice/report.html'" in of_the_run
     assert advice["best"][0]["name"] in page
     assert "First advice as an OPTIONS file" in page
     assert all(html.escape(entry["name"]) in page for entry in advice["tried"])

@@ -10,8 +10,9 @@ from typing import Any
 from lsmlab.models.units import format_bytes
 from lsmlab.reports.decisions.parts import differences_table, options_section, read_json
 from lsmlab.reports.figures.changes import change_figure
-from lsmlab.reports.page import assemble, paragraphs, section, write_page
-from lsmlab.reports.run_data import PAGE
+from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
+from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.sim.decisions.advice import SHORT
 from lsmlab.sim.decisions.advise import FILE
 from lsmlab.sim.decisions.goals import GOALS
 from lsmlab.sim.decisions.text import change_text, interval_text
@@ -20,8 +21,12 @@ _TITLES = {"options": "Options", "machine": "Hardware and limits", "policies": "
 
 
 def finish_advice(directory: Path) -> Path:
-    """Write DIR/report.html of an advice; return its path."""
-    return write_page(directory / PAGE, advice_page(read_json(directory / FILE)))
+    """Write DIR/report.html of an advice, and draw the page of its run anew; return the path of the first."""
+    advice = read_json(directory / FILE)
+    run = Path(str(advice["subject"]))
+    if (run / SHORT).is_file() and (run / "series.parquet").is_file():
+        write_page(run / PAGE, run_page(load_run(run)))
+    return write_page(directory / PAGE, advice_page(advice))
 
 
 def advice_page(advice: Mapping[str, Any]) -> str:

@@ -16,6 +16,8 @@ PAIRED: Final = 5
 """Number of the best options that are combined in pairs."""
 SHOWN: Final = 3
 """Number of the best changes that run with all seeds."""
+SHORT: Final = "what_helps.json"
+"""Short form of an advice in the folder of the run that it is about; the page of the run shows it."""
 _LEAST_GAIN: Final = 0.01
 """Smallest gain (relative, or a share) that counts as an improvement."""
 
@@ -95,3 +97,18 @@ def as_json(found: Trialled, goal: str) -> dict[str, Any]:
         "memory_bytes": found.memory_bytes,
         "differences": [d.as_json() for d in found.differences.values()],
     }
+
+
+def short_form(advice: Mapping[str, Any], directory: str) -> dict[str, Any]:
+    """Return goal, limits and the best change of each kind. `directory`: folder of the whole advice, from that of the run."""
+    metric = GOALS[advice["goal"]].name
+    best: dict[str, dict[str, Any]] = {}
+    for entry in advice["best"]:
+        found = next((d for d in entry["differences"] if d["metric"] == metric), None)
+        if found is not None and entry["helps"]:
+            best.setdefault(entry["kind"], {"kind": entry["kind"], "name": entry["name"], "why": entry["why"], "change": found})
+    tried = len(advice["tried"]) + len(advice["refused"])
+    return {
+        "goal": advice["goal"], "limits": advice["limits"], "best": list(best.values()), "tried": tried,
+        "directory": directory,
+    }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.budget import keep_budget, read_budget
 from lsmlab.sim.commands.many import run_jobs
-from lsmlab.sim.decisions.advice import Trialled, as_json, ranked
+from lsmlab.sim.decisions.advice import SHORT, Trialled, as_json, ranked, short_form
 from lsmlab.sim.decisions.advice_text import advice_text
 from lsmlab.sim.decisions.advising import PRESENT, Search
 from lsmlab.sim.decisions.answer import means
@@ -73,6 +74,8 @@ def advise(argv: list[str]) -> int:
     first = next((t for t in best if t.kind is Kind.OPTIONS), None)
     advice["options"] = write_options(subject, first.overrides, present.summaries[0], directory) if first is not None else None
     write_json(directory / FILE, advice)
+    if subject.stored is not None and (Path(given.run) / "config.yaml").is_file():
+        write_json(Path(given.run) / SHORT, short_form(advice, os.path.relpath(directory, given.run)))
     if given.json:
         sys.stdout.write(to_json({**advice, "directory": str(directory)}))
     else:
@@ -123,7 +126,6 @@ def _as_json(search: Search, present: Trial, tried: Sequence[Trialled], best: Se
         "tried": [as_json(t, goal) for t in ranked(tried, goal)],
         "refused": search.refused,
     }
-
 
 
 

@@ -9,6 +9,9 @@ from typing import Any, Final
 
 OPTIONS: Final = "engine.options"
 _MIB: Final = 1 << 20
+_SIZES: Final = {"TiB": 1 << 40, "GiB": 1 << 30, "MiB": _MIB, "KiB": 1 << 10}
+_LEAST_SIZE: Final = 1 << 16
+"""Whole numbers from here on are sizes, not counts."""
 
 
 class Kind(Enum):
@@ -60,8 +63,8 @@ def _set(why: str, **values: object) -> Candidate:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int) and value >= _MIB and value % _MIB == 0:
-        return f"{value // _MIB}MiB"
+    if isinstance(value, int) and value >= _LEAST_SIZE:
+        return next((f"{value // size}{unit}" for unit, size in _SIZES.items() if value % size == 0), str(value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -98,7 +101,7 @@ def _triggers(o: Mapping[str, Any]) -> Iterator[Candidate]:
     if soft > 0:
         yield _set("writers are slowed later", soft_pending_compaction_bytes_limit=4 * soft,
                    hard_pending_compaction_bytes_limit=4 * hard)  # fmt: skip
-    yield _set("milder slowdowns", delayed_write_rate=f"{2 * int(o['delayed_write_rate'])}B/s")
+    yield _set("milder slowdowns", delayed_write_rate=f"{_text(2 * int(o['delayed_write_rate']))}/s")
 
 
 def _levels(o: Mapping[str, Any]) -> Iterator[Candidate]:

@@ -65,25 +65,25 @@ def _row(found: Mapping[str, Any]) -> tuple[str, str, str, str]:
     return metric.label, values, change_text(found), between
 
 
-def change_text(found: Mapping[str, Any], key: str = "change") -> str:
+def change_text(found: Mapping[str, Any]) -> str:
     """Return a change with its sign: a percentage, a factor, points of a share, or a value with its unit."""
-    return _change(found, float(found[key]), as_factor=float(found[key]) >= _DOUBLE)
+    return _change(found, float(found["change"]))
 
 
 def interval_text(found: Mapping[str, Any]) -> str:
-    """Return the ends of a difference's interval in one form, such as "x1.95 to x2.12"."""
-    low, high = float(found["low"]), float(found["high"])
-    as_factor = max(low, high) >= _DOUBLE
-    return f"{_change(found, low, as_factor=as_factor)} to {_change(found, high, as_factor=as_factor)}"
+    """Return the ends of a change's interval in the form of the change."""
+    return f"{_change(found, float(found['low']))} to {_change(found, float(found['high']))}"
 
 
-def _change(found: Mapping[str, Any], value: float, *, as_factor: bool) -> str:
+def _change(found: Mapping[str, Any], value: float) -> str:
     metric = _METRICS[found["metric"]]
     if metric.share:
         return f"{100 * value:+.1f} points"
     if not found["relative"]:
         return f"{'+' if value >= 0 else '-'}{metric.form(abs(value))}"
-    return f"x{1 + value:,.3g}" if as_factor else f"{value:+.1%}"
+    if max(found["change"], found["high"] or 0.0) >= _DOUBLE:
+        return f"x{1 + value:,.3g}"
+    return f"{value:+.1%}"
 
 
 def _wrapped(head: str, text: str) -> list[str]:

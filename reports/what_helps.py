@@ -1,0 +1,64 @@
+"""Part of a run's page: the changes that would help its store, or the command that finds them."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from lsmlab.reports.run_data import PAGE, RunData
+from lsmlab.sim.decisions.advice import SHORT
+from lsmlab.sim.decisions.goals import GOALS
+from lsmlab.sim.decisions.text import change_text, interval_text
+from lsmlab.sim.results.rundir import display_path
+
+_KINDS: Final = {"options": "Options", "machine": "Hardware and limits", "policies": "Other policies"}
+
+
+def what_helps(run: RunData) -> str:
+    """Return the HTML section; "" for a run without write stalls of which no advice exists."""
+    known = _read(run.directory / SHORT)
+    if known is None and not run.summary.get("episodes"):
+        return ""
+    body = _command(run.directory) if known is None else _changes(known)
+    return f"<section id='what-helps'><h2>What would help</h2>{body}</section>"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """Return the short form of an advice; None if there is none, or it is damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return content if content["goal"] in GOALS and isinstance(content["best"], list) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _command(directory: Path) -> str:
+    place = display_path(directory)
+    command = f'lsmlab advise "{place}"' if " " in place else f"lsmlab advise {place}"
+    return (
+        "<p class='caption'>This command tries some thirty changes of options, machine and policies and ranks them:</p>"
+        f"<pre><code>{html.escape(command)}</code></pre>"
+    )
+
+
+def _changes(known: dict[str, Any]) -> str:
+    goal = GOALS[known["goal"]]
+    better = "higher" if goal.higher_is_better else "lower"
+    items = ""
+    for entry in known["best"]:
+        change = entry["change"]
+        between = f" ({interval_text(change)})" if change["low"] is not None else ""
+        sure = "" if change["certain"] else ", within the error"
+        effect = f"({entry['why']}): {goal.label} {change_text(change)}{between}{sure}"
+        name = f"{_KINDS.get(entry['kind'], entry['kind'])}: {entry['name']}"
+        items += f"<li><b>{html.escape(name)}</b> {html.escape(effect)}</li>"
+    page = quote(f"{known['directory']}/{PAGE}")
+    limits = html.escape(known["limits"])
+    found = f"<ul>{items}</ul>" if items else "<p>None of the changes helps within the limits.</p>"
+    return (
+        f"<p class='caption'>For {better} {html.escape(goal.label)}, with 90 % intervals; {limits}; best of "
+        f"{known['tried']} changes. <a href='{page}'>All changes</a></p>{found}"
+    )
