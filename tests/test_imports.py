@@ -27,8 +27,8 @@ ROOMS = {
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [
-        "configuration", "progress", "observers", "machine", "store", "setup", "clients", "results", "preload", "phase",
-        "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "planning", "exploration", "tuning",
+        "configuration", "progress", "observers", "machine", "store", "memory_check", "setup", "clients", "results", "preload",
+        "phase", "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "planning", "exploration", "tuning",
         "api", "__main__",
     ],
     "validation": [

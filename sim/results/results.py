@@ -146,7 +146,7 @@ def collect(
         "workload": setup.workload.name,
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
-        "notes": list(setup.engine.notes),
+        "notes": [*setup.engine.notes, *setup.workload.notes],
         "seed": config.get("seed", 1),
         "version": installed_version("lsmlab"),
         "results_format": FORMAT,
