@@ -15,7 +15,7 @@ package lists its modules.
 - simulation: one run.
 - runs: many runs: run store and executor.
 - commands: the verbs of the command line. decisions: what-ifs about a store. planning: capacity
-  plans. exploration: sweeps and their analysis.
+  plans. horizons: months of growth. exploration: sweeps and their analysis.
   tuning: searches with Optuna. __main__: the command line.
 
 >>> import lsmlab.sim

@@ -28,8 +28,8 @@ ROOMS = {
     ],
     "sim": [
         "configuration", "progress", "observers", "machine", "store", "memory_check", "setup", "clients", "results", "preload",
-        "phase", "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "planning", "exploration", "tuning",
-        "api", "__main__",
+        "phase", "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "planning", "horizons",
+        "exploration", "tuning", "api", "__main__",
     ],
     "validation": [
         "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
