@@ -1,6 +1,6 @@
 """Results of a run: numbers, tables and texts, and the directories that contain them.
 
-- One run: results. Numbers of summary.json: summary, level_tables, memory, chains, families. Cost and
+- One run: results. Numbers of summary.json: summary, job_sums, level_tables, memory, chains, families. Cost and
   causes of stalls: episodes. Series per second: series.
   Summary as text: summary_text, family_text.
 - Changes of the device and failed jobs: conditions.
