@@ -169,7 +169,7 @@ def collect(
         jobs=jobs,
         stalls=rows,
         latency=_latency_table(writes, read),
-        events=None if logs is None else events_table(logs, {f.name: f.sample for f in setup.families}),
+        events=None if logs is None else events_table(logs),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.models.sums import float_sum
-from lsmlab.models.tree.merge import merge_runs
+from lsmlab.models.tree.merge import live_keys
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
@@ -182,11 +182,7 @@ def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
     for family in families:
         files = family.files()
         live += sum(f.size_bytes for f in files)
-        keys, tombstones = merge_runs([(f.keys, f.tombstones) for f in files])
-        if tombstones is not None:
-            keys = keys[~tombstones]
-        if len(keys):
-            unique += family.content.total_bytes(keys)
+        unique += family.content.total_bytes(live_keys(files))
     return live, unique
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.store.blocks import Blocks, Columns
 from lsmlab.sim.store.records import JobRecord
 from numpy.typing import NDArray
 
@@ -35,7 +36,7 @@ class JobLog:
     """Job records in the order in which they were added. Nobody changes a record after it was added."""
 
     def __init__(self) -> None:
-        self._blocks: list[dict[str, NDArray[Any]]] = []
+        self._blocks = Blocks()
         self._recent: list[JobRecord] = []
         self._index: RowIndex | None = None
 
@@ -44,18 +45,18 @@ class JobLog:
         self._recent.append(record)
         self._index = None
         if len(self._recent) == _BLOCK:
-            self._blocks.append(_columns(self._recent))
-            self._recent = []
+            self._store()
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Return the fields of all records and of their waits by name, each of shape (jobs,)."""
-        if self._recent or len(self._blocks) != 1:
-            blocks = [*self._blocks, _columns(self._recent)]
-            self._blocks, self._recent = [], []
-            # a column of all blocks at a time, so that all columns are never in memory twice
-            names = list(blocks[0])
-            self._blocks = [{name: np.concatenate([block.pop(name) for block in blocks]) for name in names}]
-        return self._blocks[0]
+        if self._recent or not self._blocks:
+            self._store()
+        return self._blocks.columns()
+
+    def _store(self) -> None:
+        """Turn the records that are kept as objects into columns."""
+        self._blocks.add(_columns(self._recent))
+        self._recent = []
 
     def find(self, job: int) -> JobRecord | None:
         """Return the record of job number `job`; None if the log has none."""
@@ -69,6 +70,6 @@ class JobLog:
         return JobRecord(**{name: columns[name].item(row) for name in _FIELDS}, waits=waits)
 
 
-def _columns(records: Sequence[JobRecord]) -> dict[str, NDArray[Any]]:
-    own: dict[str, NDArray[Any]] = {name: np.array([getattr(r, name) for r in records], dtype) for name, dtype in _FIELDS.items()}
+def _columns(records: Sequence[JobRecord]) -> Columns:
+    own: Columns = {name: np.array([getattr(r, name) for r in records], dtype) for name, dtype in _FIELDS.items()}
     return own | {name: np.array([getattr(r.waits, name) for r in records], np.float64) for name in _WAITS}
