@@ -72,7 +72,7 @@ def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[Key
     return merge_runs(runs)
 
 
-def live_keys(files: Sequence[SortedFile], most_keys: int = 1 << 20) -> Iterator[KeyArray]:
+def live_keys(files: Sequence[SortedFile], most_keys: int = 1 << 18) -> Iterator[KeyArray]:
     """Merge all files, newest first, and yield the keys that a read finds, in ascending order and in several parts.
 
     A part merges about `most_keys` keys of the files, so that the memory does not grow with the store.
