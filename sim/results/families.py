@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.models.sums import float_sum
-from lsmlab.sim.results.job_sums import JobSums
+from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.store.column_family import ColumnFamily
 

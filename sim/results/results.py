@@ -23,7 +23,7 @@ from lsmlab.sim.results.episodes.open_loop import open_loop_latency
 from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
-from lsmlab.sim.results.job_sums import JobSums
+from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.memory import memory_summary
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS

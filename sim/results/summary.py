@@ -14,7 +14,7 @@ from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.results.chains import Chain
-from lsmlab.sim.results.job_sums import JobSums
+from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily

@@ -1,4 +1,4 @@
-"""Growing table in blocks of columns."""
+"""Growing table of numbers, column by column."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ Columns = dict[str, NDArray[Any]]
 
 
 class Blocks:
-    """Table that grows by blocks of rows; every block has the same columns."""
+    """Table of numbers that grows by blocks of rows; every block has the same columns.
+
+    A buffer per column takes up the rows. Arrays of the blocks would leave holes in the heap that nothing else fits into,
+    and joining them would need all rows twice.
+    """
 
     def __init__(self) -> None:
-        self._blocks: list[Columns] = []
+        self._buffers: dict[str, bytearray] = {}
+        self._types: dict[str, np.dtype[Any]] = {}
 
     def __bool__(self) -> bool:
         """Return whether the table has a block."""
-        return bool(self._blocks)
+        return bool(self._types)
 
     def add(self, block: Columns) -> None:
-        """Add rows; the table takes over the arrays and the mapping."""
-        self._blocks.append(block)
+        """Add rows. Raises BufferError while arrays that `columns` returned are in use."""
+        for name, values in block.items():
+            self._types[name] = values.dtype
+            self._buffers.setdefault(name, bytearray()).extend(values.tobytes())
 
     def columns(self) -> Columns:
-        """Return the columns of the whole table, which has at least one block.
-
-        Blocks are joined one column at a time, so that all rows are never in memory twice.
-        """
-        if len(self._blocks) > 1:
-            blocks = self._blocks
-            self._blocks = [{name: np.concatenate([b.pop(name) for b in blocks]) for name in list(blocks[0])}]
-        return self._blocks[0]
+        """Return the columns of the whole table as views of the buffers."""
+        return {name: np.frombuffer(buffer, self._types[name]) for name, buffer in self._buffers.items()}

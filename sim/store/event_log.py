@@ -106,7 +106,8 @@ class EventLog:
 
         The rows of one version edit are adjacent, removed files first.
         """
-        self._store()
+        if self._moments or not self._blocks:
+            self._store()
         return self._blocks.columns()
 
     def _store(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Final
 
@@ -14,8 +13,9 @@ from numpy.typing import NDArray
 
 _BLOCK: Final = 1024
 """Records that are kept as objects until they become part of the columns."""
-_TYPES: Final = {"int": np.int64, "float": np.float64, "bool": np.bool_, "str": object}
+_TYPES: Final = {"int": np.int64, "float": np.float64, "bool": np.bool_, "str": np.int16}
 _FIELDS: Final = {f.name: _TYPES[str(f.type)] for f in fields(JobRecord) if f.name != "waits"}
+_TEXTS: Final = tuple(f.name for f in fields(JobRecord) if str(f.type) == "str")
 _WAITS: Final = tuple(f.name for f in fields(JobWaits))
 
 
@@ -38,25 +38,25 @@ class JobLog:
     def __init__(self) -> None:
         self._blocks = Blocks()
         self._recent: list[JobRecord] = []
+        self._texts: dict[str, int] = {}
+        """Numbers of texts; a column of texts contains numbers until `columns` returns it."""
+        self._table: Columns = {}
         self._index: RowIndex | None = None
 
     def add(self, record: JobRecord) -> None:
         """Add the record of a job."""
         self._recent.append(record)
-        self._index = None
         if len(self._recent) == _BLOCK:
             self._store()
 
     def columns(self) -> Columns:
-        """Return the fields of all records and of their waits by name, each of shape (jobs,)."""
-        if self._recent or not self._blocks:
+        """Return the fields of all records and of their waits by name, each of shape (jobs,). Add no record afterwards."""
+        if not self._table:
             self._store()
-        return self._blocks.columns()
-
-    def _store(self) -> None:
-        """Turn the records that are kept as objects into columns."""
-        self._blocks.add(_columns(self._recent))
-        self._recent = []
+            texts = np.array(list(self._texts), dtype=object)
+            numbers = self._blocks.columns()
+            self._table = numbers | {name: texts[numbers[name]] for name in _TEXTS}
+        return self._table
 
     def find(self, job: int) -> JobRecord | None:
         """Return the record of job number `job`; None if the log has none."""
@@ -69,7 +69,15 @@ class JobLog:
         waits = JobWaits(**{name: columns[name].item(row) for name in _WAITS})
         return JobRecord(**{name: columns[name].item(row) for name in _FIELDS}, waits=waits)
 
-
-def _columns(records: Sequence[JobRecord]) -> Columns:
-    own: Columns = {name: np.array([getattr(r, name) for r in records], dtype) for name, dtype in _FIELDS.items()}
-    return own | {name: np.array([getattr(r.waits, name) for r in records], np.float64) for name in _WAITS}
+    def _store(self) -> None:
+        """Turn the records that are kept as objects into columns."""
+        records, texts = self._recent, self._texts
+        for name in _TEXTS:
+            for value in {getattr(r, name) for r in records} - texts.keys():
+                texts[value] = len(texts)
+        read = {name: [getattr(r, name) for r in records] for name in _FIELDS}
+        read |= {name: [texts[value] for value in read[name]] for name in _TEXTS}
+        own: Columns = {name: np.array(read[name], dtype) for name, dtype in _FIELDS.items()}
+        waits = {name: np.array([getattr(r.waits, name) for r in records], np.float64) for name in _WAITS}
+        self._blocks.add(own | waits)
+        self._recent = []
