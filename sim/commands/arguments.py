@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.runs.choice import PLACES
 
 _HYDRA_FLAGS: Final = {
     "-h": 0, "--help": 0, "--hydra-help": 0, "-c": 1, "--cfg": 1, "--resolve": 0, "-p": 1, "--package": 1,
@@ -35,6 +36,8 @@ class Arguments:
     options_file: Path | None = None
     replications: int | None = None
     jobs: int | None = None
+    on: str | None = None
+    """Cluster whose workers do the runs: slurm or ray; None: this machine."""
     budget: str | None = None
     """Longest wall time of the runs, such as 10min; None: no limit."""
     fresh: bool = False
@@ -72,6 +75,7 @@ def parse(argv: Sequence[str]) -> Arguments:
         options_file=parsed.options,
         replications=parsed.replications,
         jobs=parsed.jobs,
+        on=parsed.on,
         budget=parsed.budget,
         fresh=parsed.fresh,
         config_dirs=parsed.config_dir or [],
@@ -99,6 +103,7 @@ def _parser() -> LineParser:
     parser.add_argument("--options", type=Path, metavar="FILE")
     parser.add_argument("--replications", type=int, metavar="N")
     parser.add_argument("-j", "--jobs", type=int, metavar="N")
+    add_place(parser)
     parser.add_argument("--budget", metavar="TIME")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("-cd", "--config-dir", type=Path, action="append", metavar="DIR")
@@ -107,6 +112,11 @@ def _parser() -> LineParser:
     parser.add_argument("--allow-package", action="append", metavar="NAME")
     parser.add_argument("--trust", action="store_true")
     return parser
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the option --on of commands that do many runs."""
+    parser.add_argument("--on", choices=PLACES, help="do the runs on workers of a cluster, -j N of them; default: this machine")
 
 
 def _split(rest: list[str], own: list[str]) -> tuple[list[str], list[str]]:

@@ -10,7 +10,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.commands.arguments import Arguments
 from lsmlab.sim.configuration.trust import trusted_packages
-from lsmlab.sim.runs.choice import cores
+from lsmlab.sim.runs.choice import parallel
 from lsmlab.sim.runs.estimate import Estimate, duration_text, estimate, total
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.store import default_store
@@ -34,7 +34,7 @@ def keep_budget_of(configs: Iterable[Mapping[str, Any]], arguments: Arguments, r
     budget_s, store = read_budget(arguments.budget), default_store()
     missing = [c for c in configs if arguments.fresh or store.find(run_key(c)) is None]
     cost = total(estimate(config, tuple(trusted_packages())) for config in missing)
-    keep_budget(cost, budget_s, remedy, processes=min(arguments.jobs or cores(), len(missing) or 1))
+    keep_budget(cost, budget_s, remedy, processes=min(parallel(arguments.jobs), len(missing) or 1))
 
 
 def keep_budget(
@@ -47,7 +47,7 @@ def keep_budget(
     """
     if budget_s is None:
         return
-    count = min(processes or cores(), cores())
+    count = parallel(processes)
     if cost.seconds(count) <= budget_s:
         return
     text = f"this takes {cost.text(count)}, more than the budget of {duration_text(budget_s)}"

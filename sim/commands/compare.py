@@ -15,6 +15,7 @@ from lsmlab.sim.configuration.trust import allow_packages, trusting
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job
+from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.index import IndexedRun, publish
 from lsmlab.sim.runs.typed import parameters
 
@@ -27,7 +28,7 @@ def compare(argv: list[str]) -> int:
             sys.stdout.write(_HELP)
             return 0
         raise InputError(f"{arguments.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
-    with trusting(arguments.trust):
+    with trusting(arguments.trust), cluster(arguments.on, arguments.jobs):
         return _compare(arguments)
 
 
@@ -73,6 +74,7 @@ usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
   --options FILE      take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win
   --out DIR           folder for the results (default: outputs/<date>/<time>)
   -j, --jobs N        number of processes (default: one per core)
+  --on slurm|ray      do the runs on N workers of a cluster (docs/how-to/run-on-a-cluster.md)
   --fresh             simulate again the runs that the run store (outputs/runs) already has
   --json              print only one JSON document; draw no page unless report=true
   --no-report         draw no comparison page

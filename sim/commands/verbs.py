@@ -19,6 +19,7 @@ from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
 from lsmlab.sim.results.stopping import INTERRUPTED
+from lsmlab.sim.runs.choice import cluster
 
 
 def run(argv: list[str]) -> int:
@@ -26,7 +27,7 @@ def run(argv: list[str]) -> int:
     arguments = parse(argv)
     if arguments.variants is not None:
         raise InputError("--variants belongs to 'lsmlab compare'")
-    with trusting(arguments.trust):
+    with trusting(arguments.trust), cluster(arguments.on, arguments.jobs):
         return _run(arguments)
 
 
@@ -49,6 +50,8 @@ def _single(arguments: Arguments, composition: Composition) -> int:
     from lsmlab.sim.results.summary_text import summary_text
 
     config = composition.config
+    if arguments.on is not None:
+        raise InputError(f"--on {arguments.on}: one run needs no cluster; add --replications N or -m, or see 'lsmlab sweep'")
     if arguments.budget is not None:
         from lsmlab.sim.commands.budget import keep_budget_of
 
@@ -106,6 +109,8 @@ def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
     root = _sweep_directory(arguments, overrides) if arguments.multirun else None
     if root is not None and is_plain_grid(overrides, arguments.hydra_flags):
         return run_grid(arguments, overrides, root)
+    if arguments.on is not None:
+        raise InputError(f"--on {arguments.on}: does not go with Hydra's launchers, sweepers and flags; leave one of them out")
     own_overrides = sweep_overrides(
         {"json": arguments.json or None, "report": arguments.report},
         arguments.out,

@@ -32,6 +32,7 @@ from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.estimate import Estimate, estimate
 
 FINISHERS: Final = "lsmlab.advice_finishers"
@@ -50,6 +51,11 @@ class _InterruptedError(Exception):
 def advise(argv: list[str]) -> int:
     """Run `lsmlab advise RUN`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_args(argv)
+    with cluster(given.on, given.jobs):
+        return _advise(given)
+
+
+def _advise(given: argparse.Namespace) -> int:
     if given.replications < 1:
         raise InputError(f"--replications {given.replications}: at least 1 run is needed")
     subject = read_subject(given.run, given.set, given.config_dir)

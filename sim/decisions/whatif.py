@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
-from lsmlab.sim.commands.arguments import Arguments, LineParser
+from lsmlab.sim.commands.arguments import Arguments, LineParser, add_place
 from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.decisions.alternatives import alternatives
 from lsmlab.sim.decisions.answer import FILE, Question, answer
@@ -20,6 +20,7 @@ from lsmlab.sim.decisions.trials import trial_jobs, trials
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
 from lsmlab.sim.results.stopping import INTERRUPTED
+from lsmlab.sim.runs.choice import cluster
 
 FINISHERS = "lsmlab.whatif_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an answer."""
@@ -28,6 +29,11 @@ FINISHERS = "lsmlab.whatif_finishers"
 def whatif(argv: list[str]) -> int:
     """Run `lsmlab whatif RUN ALTERNATIVE ...`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_args(argv)
+    with cluster(given.on, given.jobs):
+        return _whatif(given)
+
+
+def _whatif(given: argparse.Namespace) -> int:
     if given.replications < 1:
         raise InputError(f"--replications {given.replications}: at least 1 run is needed")
     subject = read_subject(given.run, given.set, given.config_dir)
@@ -58,7 +64,7 @@ def whatif(argv: list[str]) -> int:
 
 def common_options(given: argparse.Namespace) -> Arguments:
     """Return the options for running jobs from a parsed command line."""
-    return Arguments([], jobs=given.jobs, fresh=given.fresh, budget=given.budget)
+    return Arguments([], jobs=given.jobs, on=given.on, fresh=given.fresh, budget=given.budget)
 
 
 def output_directory(out: Path | None) -> Path:
@@ -97,6 +103,7 @@ def add_common_arguments(parser: LineParser) -> None:
     parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: outputs/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
+    add_place(parser)
     parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the runs take longer, such as 10min")
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
-from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.commands.arguments import LineParser, add_place
 from lsmlab.sim.commands.many import interrupted
 from lsmlab.sim.configuration.trust import allow_packages
 from lsmlab.sim.decisions.subject import Subject, read_subject
@@ -25,12 +25,18 @@ from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.index import INDEX
 
 
 def sweep(argv: list[str]) -> int:
     """Simulate the points of a design over the space of the arguments."""
     arguments = _parser().parse_intermixed_args(argv)
+    with cluster(arguments.on, arguments.jobs):
+        return _sweep(arguments)
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
     for name in ("points", "replications", "jobs"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
@@ -148,6 +154,7 @@ def _parser() -> LineParser:
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: multirun/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
+    add_place(parser)
     parser.add_argument("--options", type=Path, metavar="FILE", help="RocksDB's options from an OPTIONS file or a LOG")
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
     parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the sweep takes longer, such as 10min")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -10,7 +11,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
-from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.commands.arguments import LineParser, add_place
 from lsmlab.sim.commands.budget import keep_budget, read_budget
 from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.decisions.whatif import output_directory
@@ -22,7 +23,7 @@ from lsmlab.sim.planning.text import answer_text
 from lsmlab.sim.planning.trial import duration_s
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
-from lsmlab.sim.runs.choice import executor
+from lsmlab.sim.runs.choice import cluster, executor
 from lsmlab.sim.runs.estimate import Estimate, estimate, total
 from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.runs.store import default_store
@@ -37,6 +38,11 @@ _SENSITIVITY_RUNS: Final = 6.0
 def plan(argv: list[str]) -> int:
     """Run `lsmlab plan PLAN.yaml`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_args(argv)
+    with cluster(given.on, given.jobs):
+        return _plan(given)
+
+
+def _plan(given: argparse.Namespace) -> int:
     if given.jobs is not None and given.jobs < 1:
         raise InputError(f"--jobs {given.jobs}: at least 1 process is needed")
     budget_s = read_budget(given.budget) if given.budget is not None else None
@@ -129,6 +135,7 @@ def _parser() -> LineParser:
     parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: outputs/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
+    add_place(parser)
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
     parser.add_argument("--no-report", action="store_true", help="draw no page")

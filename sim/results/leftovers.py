@@ -14,6 +14,9 @@ from typing import Final
 
 _PARTIAL: Final = re.compile(r"\..*\.partial-(?:(?P<host>.*)-)?(?P<pid>\d+)", re.DOTALL)
 
+_ENDED: Final[set[tuple[str, int]]] = set()
+"""(host, process id) of workers on a cluster that were lost."""
+
 
 def partial_path(target: Path) -> Path:
     """Return the path at which this process prepares the file or folder `target`; its name contains machine and process."""
@@ -26,7 +29,7 @@ def remove_leftovers(directory: Path) -> int:
     removed = 0
     for path in [*beside, *_partial(directory)]:
         found = _PARTIAL.fullmatch(path.name)
-        if found is None or found["host"] not in (None, socket.gethostname()) or is_alive(int(found["pid"])):
+        if found is None or not has_ended(found["host"] or socket.gethostname(), int(found["pid"])):
             continue
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -41,6 +44,16 @@ def _partial(folder: Path) -> list[Path]:
         return list(folder.glob(".*.partial-*"))
     except OSError:
         return []
+
+
+def declare_ended(host: str, pid: int) -> None:
+    """Record that a process of another machine has ended, so that `has_ended` knows it."""
+    _ENDED.add((host, pid))
+
+
+def has_ended(host: str, pid: int) -> bool:
+    """Return whether a process is known to have ended. This process cannot look at processes of other machines."""
+    return (host, pid) in _ENDED or (host == socket.gethostname() and not is_alive(pid))
 
 
 def is_alive(pid: int) -> bool:

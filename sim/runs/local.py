@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import multiprocessing
 import signal
-from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
-from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work, WorkerDiedError
+from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work
+from lsmlab.sim.runs.waiting import WaitingTasks
 from lsmlab.sim.runs.worker import ENDED, serve
 
-_TRIES: Final = 2
-"""Number of workers that may die during a task before the task fails."""
 _GRACE_S: Final = 2.0
 """Seconds that a worker has to end after SIGTERM."""
 
@@ -39,13 +36,12 @@ class LocalProcesses:
 
     def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends; the workers end with the iterator."""
-        pool = _Pool(work, enumerate(tasks), self.count)
+        pool = _Pool(work, WaitingTasks.of(tasks, self.count))
         try:
-            pool.prepare()
-            for _ in range(min(self.count, len(pool.waiting))):
+            for _ in range(pool.tasks.prepare()):
                 pool.start()
             while pool.workers:
-                pool.prepare()
+                pool.tasks.prepare()
                 for task, result in pool.wait(watch):
                     yield TaskResult(task, result)
         finally:
@@ -55,18 +51,10 @@ class LocalProcesses:
 @dataclass(slots=True)
 class _Pool:
     work: Any
-    tasks: Iterator[tuple[int, Any]]
-    ahead: int
-    """Number of tasks that wait in memory, so that a worker gets its next task at once."""
+    tasks: WaitingTasks
     workers: list[_Worker] = field(default_factory=list)
     ending: list[BaseProcess] = field(default_factory=list)
     """Processes without a further task; `stop` waits for them, so that none stays a zombie."""
-    waiting: deque[tuple[int, Any]] = field(default_factory=deque)
-    tries: dict[int, int] = field(default_factory=dict)
-
-    def prepare(self) -> None:
-        """Take tasks from the iterator until `ahead` of them wait."""
-        self.waiting.extend(itertools.islice(self.tasks, max(0, self.ahead - len(self.waiting))))
 
     def start(self) -> None:
         """Start a worker and give it a task."""
@@ -80,7 +68,7 @@ class _Pool:
         self._give(worker)
 
     def _give(self, worker: _Worker) -> None:
-        worker.task = self.waiting.popleft() if self.waiting else None
+        worker.task = self.tasks.next()
         if worker.task is None:
             worker.pipe.close()  # the worker ends
             self.workers.remove(worker)
@@ -102,7 +90,7 @@ class _Pool:
                 continue
             if kind == ENDED:
                 self._give(worker)
-                self.tries.pop(index, None)
+                self.tasks.ended(index)
                 yield task, content
             else:
                 watch(index, content)
@@ -111,12 +99,10 @@ class _Pool:
         worker.process.join()
         worker.pipe.close()
         self.workers.remove(worker)
-        self.tries[index] = self.tries.get(index, 0) + 1
-        if self.tries[index] < _TRIES:
-            self.waiting.appendleft((index, task))
-        else:
-            yield task, WorkerDiedError(_death(worker.process.exitcode))
-        if self.waiting:
+        error = self.tasks.lost(index, task, _death(worker.process.exitcode))
+        if error is not None:
+            yield task, error
+        if self.tasks.waiting:
             self.start()
 
     def stop(self) -> None:
@@ -139,5 +125,5 @@ def _death(code: int | None) -> str:
     if code is not None and code < 0:
         name = signal.Signals(-code).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""
-        return f"its worker process was ended by {name}{hint}, {_TRIES} times"
-    return f"its worker process ended with exit code {code}, {_TRIES} times"
+        return f"its worker process was ended by {name}{hint}"
+    return f"its worker process ended with exit code {code}"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.sim.results.jsontext import to_json
-from lsmlab.sim.results.leftovers import is_alive, move_files, partial_path
+from lsmlab.sim.results.leftovers import has_ended, move_files, partial_path
 from lsmlab.sim.results.rundir import make_directory
 from lsmlab.sim.results.stopping import uninterrupted
 
@@ -96,11 +96,11 @@ class RunStore:
         return content
 
     def clean(self) -> int:
-        """Remove the staging folders of killed processes of this machine; return the number of removed folders."""
+        """Remove the staging folders of killed processes of this machine and of lost workers; return their number."""
         removed = 0
-        for folder in (self.root / _STAGING).glob(f"{socket.gethostname()}-*"):
-            pid = folder.name.rsplit("-", 2)[1]
-            if pid.isdecimal() and not is_alive(int(pid)):
+        for folder in (self.root / _STAGING).glob("*-*-*"):
+            host, pid, _ = folder.name.rsplit("-", 2)
+            if pid.isdecimal() and has_ended(host, int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
         return removed

@@ -17,7 +17,7 @@ ENDED: Final = "ended"
 """Kind of a message to the parent that contains a task's result."""
 SHARE: Final = "share"
 """Kind of a message to the parent that contains the finished share of a running task (0 to 1)."""
-_PERIOD_S: Final = 0.25
+PERIOD_S: Final = 0.25
 """Seconds between two messages about the progress of a task."""
 _POLL_S: Final = 0.5
 """Seconds between two looks at the parent of a launcher's worker."""
@@ -32,7 +32,7 @@ def serve(pipe: Connection, work: Work[Any, Any]) -> None:
     while True:
         try:
             task = pipe.recv()
-            pipe.send((ENDED, _done(pipe, work, task)))
+            pipe.send((ENDED, done(pipe, work, task)))
         except (EOFError, BrokenPipeError):
             return
 
@@ -60,12 +60,13 @@ def _poll_parent(parent: int) -> None:
     os._exit(1)
 
 
-def _done(pipe: Connection, work: Work[Any, Any], task: Any) -> Any:
+def done(pipe: Connection, work: Work[Any, Any], task: Any, period_s: float = PERIOD_S) -> Any:
+    """Do a task and return its result, or its exception; send its progress on the pipe every `period_s` seconds."""
     last_s = time.monotonic()
 
     def progress(now_s: float, end_s: float) -> None:
         nonlocal last_s
-        if time.monotonic() - last_s > _PERIOD_S and end_s > 0.0:
+        if time.monotonic() - last_s > period_s and end_s > 0.0:
             last_s = time.monotonic()
             pipe.send((SHARE, now_s / end_s))
 

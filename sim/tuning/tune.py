@@ -27,6 +27,7 @@ from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.estimate import Estimate, estimate
 from lsmlab.sim.tuning.objective import WINDOW, Objective, Run, window_of
 from lsmlab.sim.tuning.text import tuning_text
@@ -48,6 +49,11 @@ class _InterruptedError(Exception):
 def tune(argv: list[str]) -> int:
     """Run `lsmlab tune RUN SPACE ...`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_args(argv)
+    with cluster(given.on, given.jobs):
+        return _tune(given)
+
+
+def _tune(given: argparse.Namespace) -> int:
     if importlib.util.find_spec("optuna") is None:
         raise InputError("tune: needs the package optuna; install it with 'pip install lsmlab[tune]'")
     from lsmlab.sim.tuning.study import best_points, history, importances, open_study, search
