@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import math
 import re
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ _UNITS: Final[dict[str, dict[str, float]]] = {
 _EXAMPLE: Final = {
     "bytes": "64MiB", "seconds": "80us", "bytes_per_s": "2GB/s", "per_s": "20k/s", "count": "50M", "ratio": "0.5 or 50%",
 }  # fmt: skip
+_LARGEST: Final = sys.float_info.max
 _SHOWN: Final = 60
 """Largest number of characters of a value in a message."""
 _NUMBER: Final = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
@@ -194,6 +196,8 @@ def _plain(value: Any, options: tuple[Any, ...], where: str) -> Any:
     if int in options and isinstance(value, int) and not isinstance(value, bool):
         return value
     if float in options and isinstance(value, int | float) and not isinstance(value, bool):
+        if not abs(value) <= _LARGEST:
+            raise InputError(f"{where}: {_shown(str(value))} is not a finite number")
         return float(value)
     if str in options and isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value)

@@ -7,6 +7,7 @@ package lists its modules.
 - configuration: configuration of a run from overrides. progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
+- memory_check: whether a run's arrays fit in memory.
 - setup: engine, machine and workload of a run, built from its configuration.
 - clients: demand, admission of writes, operation times, latencies.
 - results: numbers, tables and texts of a finished run.
@@ -14,7 +15,7 @@ package lists its modules.
 - simulation: one run.
 - runs: many runs: run store and executor.
 - commands: the verbs of the command line. decisions: what-ifs about a store. planning: capacity
-  plans. exploration: sweeps and their analysis.
+  plans. horizons: months of growth. exploration: sweeps and their analysis.
   tuning: searches with Optuna. __main__: the command line.
 
 >>> import lsmlab.sim

@@ -26,6 +26,7 @@ _PURPOSE = {
     "show": "show one entry with its numbers and their sources",
     "runs": "list stored runs, rebuild their index, remove unfinished ones",
     "plan": "find candidates that carry a growing load: rate, date, cost: plan PLAN.yaml",
+    "grow": "months of growth of a store, in simulated windows: grow RUN --horizon 180d",
     "report": "write the report page of a finished run",
     "import": "convert a real LOG into tables, a configuration and a report page",
     "record": "run real db_bench for a case, on a device with known limits",

@@ -134,7 +134,11 @@ class Phase:
 
     def log_events(self) -> list[EventLog]:
         """Start to log version edits and memtable switches. Return one log per column family."""
-        logs = [EventLog(family.database.number, family.name) for family in self.families]
+        logs = [
+            # the code of a key is twice its position in key order (models/tree/keys.py)
+            EventLog(family.database.number, family.name, last_code=2.0 * setup.sample.population)
+            for family, setup in zip(self.families, self.setup.families * len(self.databases), strict=True)
+        ]
         for log, family in zip(logs, self.families, strict=True):
             log.observe(family.events)
         return logs

@@ -31,6 +31,7 @@ from lsmlab.models.workloads.values import FixedSize, KeyedSizes
 from lsmlab.sim.machine.caps import with_caps_that_can_bind
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.make import make_machine
+from lsmlab.sim.memory_check import check_memory
 from lsmlab.sim.store.write_shape import WriteShape, mean_shape
 
 OFFSET_BYTES: Final = 8.0
@@ -130,6 +131,7 @@ def set_up(
     samples = like or _samples(
         views, workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
     )
+    check_memory(_group(config, "workload"), workload, samples)
     families = tuple(
         FamilySetup(
             name, one, _content(one, views[name], samples[name]), shapes[name], views[name], samples[name], shares[name]

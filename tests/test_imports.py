@@ -27,9 +27,9 @@ ROOMS = {
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [
-        "configuration", "progress", "observers", "machine", "store", "setup", "clients", "results", "preload", "phase",
-        "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "planning", "exploration", "tuning",
-        "api", "__main__",
+        "configuration", "progress", "observers", "machine", "store", "memory_check", "setup", "clients", "results", "preload",
+        "phase", "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "planning", "horizons",
+        "exploration", "tuning", "api", "__main__",
     ],
     "validation": [
         "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",

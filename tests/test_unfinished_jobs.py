@@ -108,7 +108,8 @@ def test_the_chain_goes_back_from_the_unfinished_job() -> None:
         2: record(2, "compaction", 1, 2.0, end_s=6.0, unfinished=False, write_bytes=20, parent=1),
         3: record(3, "compaction", 0, 6.0, write_bytes=5, parent=2),
     }
-    chain = chain_of(StallInterval(StallCause.L0_STOP, 4.0, 10.0, 0, unfinished=True), jobs)
+    stall = StallInterval(StallCause.L0_STOP, 4.0, 10.0, 0, unfinished=True)
+    chain = chain_of(stall, jobs.get, [jobs[3]])
 
     assert ((2, 3), 25, 2) == (chain.jobs, chain.size_bytes, chain.levels)
     assert chain.compactions == 2

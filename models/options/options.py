@@ -38,6 +38,8 @@ __all__ = [
 
 OLDEST = Version(5, 7)
 """Oldest version with rules in this model."""
+NEWEST = Version(11, 8)
+"""Newest version whose defaults and rules were read; later versions get the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ def resolve_options(version: Version, preset: Preset, overrides: Mapping[str, An
                 "remove it or choose another engine.version"
             )
     options, notes = sanitise(compose(values), version)
+    if version > NEWEST:
+        notes.append(f"engine.version {version} is newer than {NEWEST}, whose rules and defaults apply: no later ones are known")
     return ResolvedOptions(options, notes)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones
 from numpy.typing import NDArray
 
@@ -97,11 +97,14 @@ class Content:
         np.cumsum(np.broadcast_to(np.asarray(self.sample.weights(keys), dtype=np.float64), keys.shape), out=entries[1:])
         return MergedStream(keys, entries * self.entry.offset()), entries
 
-    def total_bytes(self, keys: KeyArray) -> int:
-        """Size in bytes of one file with puts of all `keys`."""
+    def total_bytes(self, parts: Iterable[KeyArray]) -> int:
+        """Size in bytes of one file with puts of all keys; `parts`: the keys in ascending order. 0 without keys."""
         if self._uniform is not None:
-            entries = len(keys) * self._uniform
-            return self.file_bytes(entries, entries * self.entry.put)
+            entries = sum(len(keys) for keys in parts) * self._uniform
+            return self.file_bytes(entries, entries * self.entry.put) if entries else 0
+        keys = np.concatenate([NO_KEYS, *parts])
+        if not len(keys):
+            return 0
         stream, counts = self.stream(keys, None)
         return self.file_bytes(float(counts[-1]), float(stream.cumulative_bytes[-1]))
 

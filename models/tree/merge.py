@@ -5,7 +5,8 @@ See (behaviour/compaction-jobs.md, Dropped entries).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +70,37 @@ def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[Key
                 runs += [(s.keys, s.tombstones) for s in reversed(file.slices)]
             runs.append((file.keys, file.tombstones))
     return merge_runs(runs)
+
+
+def live_keys(files: Sequence[SortedFile], most_keys: int = 1 << 18) -> Iterator[KeyArray]:
+    """Merge all files, newest first, and yield the keys that a read finds, in ascending order and in several parts.
+
+    A part merges about `most_keys` keys of the files, so that the memory does not grow with the store.
+    """
+    lows, highs = (np.array([getattr(f, end) for f in files], dtype=np.int64) for end in ("lo", "hi"))
+    sizes = np.array([len(f.keys) for f in files], dtype=np.int64)
+    order = lows.argsort(kind="stable")
+    places = np.cumsum(sizes[order]).searchsorted(np.arange(most_keys, int(sizes.sum()), most_keys))
+    bounds = [None, *sorted(set(lows[order[places]].tolist())), None]
+    for start, end in itertools.pairwise(bounds):
+        here = np.ones(len(files), dtype=np.bool_)
+        if start is not None:
+            here &= highs >= start
+        if end is not None:
+            here &= lows < end
+        keys, tombstones = merge_runs([_between(files[i], start, end) for i in np.flatnonzero(here).tolist()])
+        yield keys if tombstones is None else keys[~tombstones]
+
+
+def _between(file: SortedFile, start: int | None, end: int | None) -> tuple[KeyArray, Tombstones]:
+    """Return the keys of a file from `start` up to but not including `end`; None: from the first, to the last."""
+    if (start is None or start <= file.lo) and (end is None or file.hi < end):
+        return file.keys, file.tombstones
+    part = slice(
+        None if start is None else int(file.keys.searchsorted(start)),
+        None if end is None else int(file.keys.searchsorted(end)),
+    )
+    return file.keys[part], None if file.tombstones is None else file.tombstones[part]
 
 
 def drop_dead_tombstones(

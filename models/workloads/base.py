@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from typing import Final
@@ -27,6 +27,9 @@ from lsmlab.models.workloads.values import ValueSizes
 
 MOST_KEYS: Final = 1 << 60
 """Largest key space: key codes are 64-bit integers with a spare bit for inserts beyond the key space."""
+
+MOST_ENTRY_BYTES: Final = (1 << 32) - 1
+"""Largest key and value: their lengths are 32-bit numbers, and Put refuses longer ones (WriteBatchInternal::Put)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,19 @@ class Mix:
     def writes(self) -> float:
         """Entries written per operation; a read-modify-write writes one."""
         return self.update + self.insert + self.delete + self.read_modify_write
+
+
+def share_notes(proportions: Mapping[str, float]) -> tuple[str, ...]:
+    """Return a note if proportions of operations, by setting, do not add up to 1; it has the shares that are simulated.
+
+    >>> share_notes({"read": 0.75, "update": 0.75, "scan": 0.0})
+    ('workload: the proportions of operations add up to 1.5, not 1; simulated as read 0.5, update 0.5',)
+    """
+    total = float_sum(proportions.values())
+    if abs(total - 1.0) < 1e-6:
+        return ()
+    shares = ", ".join(f"{name} {value / total:.3g}" for name, value in proportions.items() if value)
+    return (f"workload: the proportions of operations add up to {total:g}, not 1; simulated as {shares}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +185,16 @@ class Workload:
     """Simulated length of the run in s, or None to run until all operations are done."""
     shards: int = 1
     key_order: KeyOrder = field(default_factory=Ordered)
+    notes: tuple[str, ...] = ()
+    """What the workload reads differently from how it is written, one line each."""
 
     def __post_init__(self) -> None:
+        largest = max(self.key_size, self.values.mean_bytes)
+        if largest > MOST_ENTRY_BYTES:
+            raise InputError(
+                f"{'key_size' if largest == self.key_size else 'value_size'}: {largest:g} bytes are out of range; a store"
+                " refuses keys and values of 4 GiB or more"
+            )
         if not 1 <= self.shards <= 1000:
             raise InputError(f"shards: {self.shards} is out of range; it must be between 1 and 1000")
         if not 1 <= self.population <= MOST_KEYS:

@@ -20,7 +20,7 @@ from lsmlab.models.workloads.arrivals import (
     PeaksValleys,
     Sine,
 )
-from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload
+from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload, share_notes
 from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, Hotspot, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
@@ -29,6 +29,10 @@ from lsmlab.models.workloads.values import FixedSize, ParetoSize
 
 _DURATION_S: Final = 600.0
 """Length of a run without a given duration or number of operations."""
+
+
+_PROPORTIONS: Final = ("read", "update", "insert", "delete", "scan", "read_modify_write")
+"""Settings of a workload that are proportions of operations, in the order of `Mix`."""
 
 
 class KeyDistribution(Enum):
@@ -110,10 +114,10 @@ class MixedWorkload:
 
     def mix(self) -> Mix:
         """Return the proportions, divided by their sum. Raises InputError if all are 0."""
-        shares = (self.read, self.update, self.insert, self.delete, self.scan, self.read_modify_write)
+        shares = tuple(getattr(self, name) for name in _PROPORTIONS)
         total = float_sum(shares)
         if total <= 0:
-            raise InputError("read, update, insert, delete, scan, read_modify_write: one of them must be above 0")
+            raise InputError(f"{', '.join(_PROPORTIONS)}: one of them must be above 0")
         return Mix(*(share / total for share in shares))
 
     def clients(self, name: str, arrivals: Arrivals) -> Clients:
@@ -130,7 +134,7 @@ class MixedWorkload:
         return Workload(
             clients.name, (clients,), self.key_size, values, population=self.num,
             preload_keys=round(self.num * self.preload), duration_s=duration_s, shards=self.shards,
-            key_order=self.order(),
+            key_order=self.order(), notes=share_notes({name: getattr(self, name) for name in _PROPORTIONS}),
         )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop, ConstantRate
-from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload
+from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload, share_notes
 from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, YCSB_SCRAMBLED_ITEMS, Exponential, Hotspot, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
@@ -92,14 +92,18 @@ class Ycsb:
     duration: float | None = quantity("seconds", None)
     shards: int = quantity("count", 1, low=1, high=1000)
 
+    def proportions(self) -> dict[str, float]:
+        """Return the proportions by kind of operation; YCSB divides them by their sum."""
+        return {
+            "read": self.readproportion, "update": self.updateproportion, "insert": self.insertproportion,
+            "scan": self.scanproportion, "read_modify_write": self.readmodifywriteproportion,
+        }  # fmt: skip
+
     def mix(self) -> Mix:
         """Return the fractions, which sum to 1."""
         if self.load:
             return Mix(insert=1.0)
-        shares = {
-            "read": self.readproportion, "update": self.updateproportion, "insert": self.insertproportion,
-            "scan": self.scanproportion, "read_modify_write": self.readmodifywriteproportion,
-        }  # fmt: skip
+        shares = self.proportions()
         total = float_sum(shares.values())
         if total <= 0:
             raise InputError("readproportion and the other proportions: one of them must be above 0")
@@ -160,5 +164,5 @@ class Ycsb:
         return Workload(
             self.name, (clients,), self.key_size, FixedSize(size), population=population,
             preload_keys=self.recordcount if self.loaded and not self.load else 0, duration_s=self.duration or None,
-            shards=self.shards, key_order=order,
+            shards=self.shards, key_order=order, notes=() if self.load else share_notes(self.proportions()),
         )  # fmt: skip

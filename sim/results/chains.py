@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,24 +27,24 @@ class Chain:
     """Number of compactions in the chain; its width is `size_bytes` per compaction."""
 
 
+Find = Callable[[int], JobRecord | None]
 NO_CHAIN = Chain((), 0, 0)
 MEMTABLE_CAUSES: Final = (StallCause.MEMTABLE_STOP, StallCause.MEMTABLE_SLOWDOWN)
 PENDING_CAUSES: Final = (StallCause.PENDING_STOP, StallCause.PENDING_SLOWDOWN)
 
 
-def chain_of(stall: StallInterval, jobs: Mapping[int, JobRecord]) -> Chain:
+def chain_of(stall: StallInterval, find: Find, running: Sequence[JobRecord]) -> Chain:
     """Follow parents from the job that released the writers back to the job that ran when the stall began.
 
     The parent of a job is the job whose end started it. The parents are therefore the jobs waited for, such as a flush
     before another flush, or a deeper compaction that had locked the files of an L0 compaction. For a stall that lasts
     until the end of the run, the walk starts at the unfinished job that it waits for (`holding_job`).
+
+    `find`: see `chains`; `running`: the unfinished jobs of the database.
     """
     chain_jobs: list[JobRecord] = []
-    number = holding_job(stall.cause, [j for j in jobs.values() if j.unfinished]) if stall.unfinished else stall.ended_by
-    while number in jobs:
-        job = jobs[number]
-        if job.end_s < stall.start_s:
-            break
+    number = holding_job(stall.cause, running) if stall.unfinished else stall.ended_by
+    while (job := find(number)) is not None and job.end_s >= stall.start_s:
         chain_jobs.append(job)
         number = job.parent
     if not chain_jobs:
@@ -78,7 +78,9 @@ def holding_job(cause: StallCause, running: Sequence[JobRecord]) -> int:
     return compactions[0].job if compactions else -1
 
 
-def chains(stalls: Sequence[StallInterval], jobs: Sequence[JobRecord]) -> list[Chain]:
-    """Return the chain of each stall. `jobs`: all jobs of the same database, unfinished ones included."""
-    jobs_by_number = {j.job: j for j in jobs}
-    return [chain_of(stall, jobs_by_number) for stall in stalls]
+def chains(stalls: Sequence[StallInterval], find: Find, running: Sequence[JobRecord]) -> list[Chain]:
+    """Return the chain of each stall.
+
+    `find`: gives the job of a number, None if the database has none; `running`: the unfinished jobs of the database.
+    """
+    return [chain_of(stall, find, running) for stall in stalls]

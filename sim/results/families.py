@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.models.sums import float_sum
+from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -14,17 +15,17 @@ if TYPE_CHECKING:
     from lsmlab.sim.setup import FamilySetup, Setup
 
 
-def family_summaries(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, dict[str, Any]]:
+def family_summaries(setup: Setup, families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, dict[str, Any]]:
     """Return sizes, flushes, compactions, levels and stall counts by column family, summed over shards."""
-    return {one.name: _summary(one, [f for f in families if f.name == one.name]) for one in setup.families}
+    return {
+        one.name: _summary(one, [f for f in families if f.name == one.name], jobs.where("column_family", one.name))
+        for one in setup.families
+    }
 
 
-def _summary(setup: FamilySetup, families: Sequence[ColumnFamily]) -> dict[str, Any]:
-    jobs = [j for f in families for j in f.recorder.jobs]
-    flushes = [j for j in jobs if j.kind == "flush"]
-    compactions = [j for j in jobs if j.kind == "compaction"]
-    flush_bytes, compaction_bytes = (sum(j.write_bytes for j in kind) for kind in (flushes, compactions))
-    reasons = sorted({j.reason for j in flushes})
+def _summary(setup: FamilySetup, families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, Any]:
+    flushes, compactions = (jobs.where("kind", kind) for kind in ("flush", "compaction"))
+    flush_bytes, compaction_bytes = (kind.whole("write_bytes") for kind in (flushes, compactions))
     return {
         "write_share": setup.share.writes,
         "read_share": setup.share.reads,
@@ -34,7 +35,7 @@ def _summary(setup: FamilySetup, families: Sequence[ColumnFamily]) -> dict[str, 
         "dropped_entries": float_sum(f.recorder.entries_dropped_by_drop for f in families),
         "flush_count": len(flushes),
         "flush_bytes": flush_bytes,
-        "flush_reasons": {reason: sum(j.reason == reason for j in flushes) for reason in reasons},
+        "flush_reasons": dict(sorted(flushes.count("reason").items())),
         "compaction_count": len(compactions),
         "compaction_write_bytes": compaction_bytes,
         "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,

@@ -1,11 +1,13 @@
-"""Filter of jobs.parquet that drops unfinished jobs."""
+"""Finished jobs of jobs.parquet: filter, counts and sums."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from lsmlab.models.sums import float_sum
 from numpy.typing import NDArray
 
 
@@ -13,3 +15,36 @@ def finished(jobs: Mapping[str, Any], *names: str) -> dict[str, NDArray[Any]]:
     """Return columns `names` of jobs.parquet without the rows of jobs that were unfinished at the end of the run."""
     rows = ~np.asarray(jobs["unfinished"], dtype=np.bool_)
     return {name: np.asarray(jobs[name])[rows] for name in names}
+
+
+class JobSums:
+    """Counts and sums over finished jobs, from the columns of jobs.parquet."""
+
+    def __init__(self, jobs: Mapping[str, NDArray[Any]], rows: NDArray[np.int64] | None = None) -> None:
+        """`rows`: rows to count; None: those of all finished jobs."""
+        self._jobs = jobs
+        self._rows: NDArray[np.int64] = np.flatnonzero(~jobs["unfinished"]) if rows is None else rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def where(self, name: str, *values: object) -> JobSums:
+        """Return the jobs whose column `name` has one of these values."""
+        column = self[name]
+        return JobSums(self._jobs, self._rows[np.logical_or.reduce([column == value for value in values])])
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._jobs[name][self._rows]
+
+    def count(self, name: str) -> Counter[Any]:
+        """Return the number of jobs by value of column `name`."""
+        return Counter(self[name].tolist())
+
+    def whole(self, name: str) -> int:
+        """Return the sum of a column of whole numbers."""
+        return int(self[name].sum())
+
+    def real(self, name: str, minus: str | None = None) -> float:
+        """Return the sum of a column of floats in the order of the rows, or of its difference to column `minus`."""
+        values = self[name] if minus is None else self[name] - self[minus]
+        return float_sum(values.tolist())

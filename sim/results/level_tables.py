@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from lsmlab.models.sums import float_sum
+from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.records import JobRecord
 
 _GIB: Final = 2.0**30
 _MIB: Final = 2.0**20
 
 
-def level_rows(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
+def level_rows(families: Sequence[ColumnFamily], jobs: JobSums) -> list[dict[str, Any]]:
     """Return one row per level that contains files or received bytes; L0 always has a row."""
     rows = []
     for level in range(most_levels(families)):
@@ -38,14 +38,18 @@ def _with_level(families: Sequence[ColumnFamily], level: int) -> list[ColumnFami
     return [f for f in families if level < f.tree.num_levels]
 
 
-def _level_row(level: int, families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> dict[str, Any]:
+def _level_row(level: int, families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, Any]:
     families = _with_level(families, level)
-    into = [j for j in jobs if j.output_level == level and j.kind in ("compaction", "flush")]
-    merges = [j for j in into if j.kind == "compaction"]
-    flushed = sum(j.write_bytes for j in into if j.kind == "flush")
-    read_above = sum(j.read_bytes - j.read_bytes_output_level for j in merges if j.start_level != level)
-    read_same = sum(j.read_bytes_output_level if j.start_level != level else j.read_bytes for j in merges)
-    written = sum(j.write_bytes for j in into)
+    outputs = jobs.where("output_level", level)
+    into = outputs.where("kind", "compaction", "flush")
+    merges = into.where("kind", "compaction")
+    flushed = into.where("kind", "flush").whole("write_bytes")
+    within = merges.where("start_level", level)
+    read_within = within.whole("read_bytes")
+    read_output = merges.whole("read_bytes_output_level") - within.whole("read_bytes_output_level")
+    read_above = merges.whole("read_bytes") - read_within - read_output
+    read_same = read_output + read_within
+    written = into.whole("write_bytes")
     base = flushed if level == 0 else read_above
     target = float_sum(float(s.latest_options.picker.level_targets(s.tree)[level]) for s in families) if level else math.inf
     return {
@@ -58,13 +62,13 @@ def _level_row(level: int, families: Sequence[ColumnFamily], jobs: Sequence[JobR
         "read_upper_bytes": read_above,
         "read_output_bytes": read_same,
         "write_bytes": written,
-        "moved_bytes": sum(j.moved_bytes for j in jobs if j.kind == "trivial_move" and j.output_level == level),
+        "moved_bytes": outputs.where("kind", "trivial_move").whole("moved_bytes"),
         "w_amp": written / base if base else 0.0,
         "jobs": len(into),
-        "busy_s": float_sum(j.merged_s - j.start_s for j in into),
-        "cpu_s": float_sum(j.cpu_s for j in into),
-        "entries_in": float_sum(j.entries_in for j in merges),
-        "entries_dropped": float_sum(j.entries_in - j.entries_out for j in merges),
+        "busy_s": into.real("merged_s", minus="start_s"),
+        "cpu_s": into.real("cpu_s"),
+        "entries_in": merges.real("entries_in"),
+        "entries_dropped": merges.real("entries_in", minus="entries_out"),
         "files_busy": sum(int(f.busy) for s in families for f in s.tree.files_of(level)),
     }
 
@@ -74,7 +78,7 @@ def _score(family: ColumnFamily, level: int) -> float:
     return float(scores[level]) if level < len(scores) else 0.0  # the last level has no score
 
 
-def compaction_stats(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]) -> list[dict[str, Any]]:
+def compaction_stats(families: Sequence[ColumnFamily], jobs: JobSums) -> list[dict[str, Any]]:
     """Return the rows of RocksDB's "Compaction Stats" table with RocksDB's column names; the last row is Sum.
 
     See (behaviour/log-and-statistics.md, Compaction Stats table).
@@ -83,7 +87,7 @@ def compaction_stats(families: Sequence[ColumnFamily], jobs: Sequence[JobRecord]
     rows = [_stats_row(f"L{r['level']}", r, r["w_amp"]) for r in levels]
     total: dict[str, Any] = {key: float_sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
     total["score"] = 0.0
-    flushed = sum(j.write_bytes for j in jobs if j.kind == "flush")
+    flushed = jobs.where("kind", "flush").whole("write_bytes")
     rows.append(_stats_row("Sum", total, total["write_bytes"] / flushed if flushed else 0.0))
     return rows
 

@@ -7,7 +7,7 @@ most runs.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,8 +51,10 @@ def _array(pa: Any, values: Any, dtype: str) -> Any:
     return pa.Array.from_buffers(pa.type_for_alias(dtype), len(array), [None, pa.py_buffer(array)])
 
 
-def _offsets(pa: Any, lengths: Sequence[int]) -> Any:
-    return pa.py_buffer(np.concatenate(([0], np.cumsum(np.asarray(lengths, dtype=np.int32)))).astype(np.int32))
+def _offsets(pa: Any, lengths: Iterable[int], count: int) -> Any:
+    offsets = np.zeros(count + 1, dtype=np.int32)
+    np.cumsum(np.fromiter(lengths, np.int32, count), out=offsets[1:])
+    return pa.py_buffer(offsets)
 
 
 def _strings(pa: Any, values: Any) -> Any:
@@ -60,15 +62,15 @@ def _strings(pa: Any, values: Any) -> Any:
 
     `pyarrow.Array.take` would import pyarrow.compute, which takes as long as a short run.
     """
-    texts = np.asarray(values).tolist()
-    encoded = {text: text.encode() for text in set(texts)}
-    words = [encoded[text] for text in texts]
-    return pa.StringArray.from_buffers(len(words), _offsets(pa, [len(w) for w in words]), pa.py_buffer(b"".join(words)))
+    encoded = {text: text.encode() for text in set(values)}
+    words = [encoded[text] for text in values]
+    offsets = _offsets(pa, map(len, words), len(words))
+    return pa.StringArray.from_buffers(len(words), offsets, pa.py_buffer(b"".join(words)))
 
 
 def _lists(pa: Any, rows: Sequence[np.ndarray[Any, Any]]) -> Any:
     flat = np.concatenate([np.empty(0, dtype=np.int64), *rows])
     child = pa.Array.from_buffers(pa.int64(), len(flat), [None, pa.py_buffer(flat)])
     return pa.Array.from_buffers(
-        pa.list_(pa.int64()), len(rows), [None, _offsets(pa, [len(r) for r in rows])], children=[child]
+        pa.list_(pa.int64()), len(rows), [None, _offsets(pa, map(len, rows), len(rows))], children=[child]
     )

@@ -23,8 +23,9 @@ from lsmlab.sim.results.episodes.open_loop import open_loop_latency
 from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
+from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.memory import memory_summary
-from lsmlab.sim.results.schema.columns import FORMAT, TableSchema, column_array
+from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (
     Table,
@@ -37,7 +38,7 @@ from lsmlab.sim.results.series import (
 from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.event_log import EventLog
-from lsmlab.sim.store.records import StallInterval
+from lsmlab.sim.store.records import JobRecord, StallInterval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,13 +126,14 @@ def collect(
     writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
     read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
     stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
-    summary = summarise(setup, families, clients, duration_s)
+    jobs = _jobs_table(families)
+    summary = summarise(setup, families, clients, JobSums(jobs), duration_s)
     summary["memory"] = memory_summary(setup, families)
     databases = list(dict.fromkeys(family.database for family in families))
     if facts := condition_facts(setup, databases):
         summary["conditions"] = facts
     if len(setup.families) > 1:
-        summary["column_families"] = family_summaries(setup, families)
+        summary["column_families"] = family_summaries(setup, families, JobSums(jobs))
     if reads is not None:
         summary["read_amplification"] = reads.mean_blocks_per_read()
         summary["block_cache"] = reads.facts()
@@ -146,13 +148,13 @@ def collect(
         "workload": setup.workload.name,
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
-        "notes": list(setup.engine.notes),
+        "notes": [*setup.engine.notes, *setup.workload.notes],
         "seed": config.get("seed", 1),
         "version": installed_version("lsmlab"),
         "results_format": FORMAT,
     }
     series = _series(setup, families, clients, (writes, write_pieces), (read, read_pieces), seconds)
-    jobs, rows = _jobs_table(families), stall_rows(stalls, named=len(setup.families) > 1)
+    rows = stall_rows(stalls, named=len(setup.families) > 1)
     data = stall_data(setup, families, clients, usage, rows, jobs, series)
     summary |= explain(data)
     for row, lost_ops in zip(rows, lost_operations(data), strict=True):
@@ -167,7 +169,7 @@ def collect(
         jobs=jobs,
         stalls=rows,
         latency=_latency_table(writes, read),
-        events=None if logs is None else events_table(logs, {f.name: f.sample for f in setup.families}),
+        events=None if logs is None else events_table(logs),
     )
 
 
@@ -179,8 +181,13 @@ def _stalls_with_chains(
     A chain may contain jobs of the other column families of its database.
     """
     same = [f.recorder for f in families if f.database is family.database]
-    jobs = [job for recorder in same for job in (*recorder.jobs, *recorder.unfinished)]
-    return list(zip(family.recorder.stalls, chains(family.recorder.stalls, jobs), strict=True))
+    running = [job for recorder in same for job in recorder.unfinished]
+
+    def find(number: int) -> JobRecord | None:
+        found = (recorder.jobs.find(number) for recorder in reversed(same))
+        return next((job for job in found if job is not None), None)
+
+    return list(zip(family.recorder.stalls, chains(family.recorder.stalls, find, running), strict=True))
 
 
 Latencies = tuple[LatencyDistribution | None, Floats]
@@ -205,14 +212,15 @@ def _series(
 
 
 def _jobs_table(families: Sequence[ColumnFamily]) -> Table:
-    records = [(f.name, j) for f in families for j in (*f.recorder.jobs, *f.recorder.unfinished)]
-    columns = [c for c in JOBS.columns if not c.optional]
-    table = {c.name: column_array([getattr(j, c.name) for _, j in records], c.dtype) for c in columns}
-    for c in JOB_WAITS:
-        waited_s = column_array([getattr(j.waits, c.name) for _, j in records], c.dtype)
-        table[c.name] = np.maximum(waited_s, 0.0)  # a difference of times may be -1e-12 s
+    logs = [f.recorder.jobs.columns() for f in families]
+    names = [c.name for c in JOBS.columns if c in JOB_WAITS or not c.optional]
+    table = logs[0] if len(logs) == 1 else {name: np.concatenate([log[name] for log in logs]) for name in names}
+    table = {name: table[name] for name in names} | {
+        c.name: np.maximum(table[c.name], 0.0) for c in JOB_WAITS  # a difference of times may be -1e-12 s
+    }
     if len({f.name for f in families}) > 1:
-        table["column_family"] = column_array([name for name, _ in records], "string")
+        jobs = [len(log["job"]) for log in logs]
+        table["column_family"] = np.repeat(np.array([f.name for f in families], dtype=object), jobs)
     return table
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.models.sums import float_sum
-from lsmlab.models.tree.merge import merge_runs
+from lsmlab.models.tree.merge import live_keys
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.results.chains import Chain
+from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval, shown_causes
+from lsmlab.sim.store.records import CAUSES, StallInterval, shown_causes
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
@@ -71,9 +71,10 @@ def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: fl
     return np.concatenate((own, queued))
 
 
-def summarise(setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+def summarise(
+    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, jobs: JobSums, duration_s: float
+) -> dict[str, Any]:
     """Return all numbers of summary.json except latencies, chains, memory, reads, and facts of the caller such as the seed."""
-    jobs = [j for s in families for j in s.recorder.jobs]
     device, cores = setup.machine.device, setup.machine.cores
     live, unique = _space(families)
     return {
@@ -113,12 +114,13 @@ def _throughput(clients: ClientLoad, duration_s: float) -> dict[str, Any]:
     }
 
 
-def _work(jobs: Sequence[JobRecord]) -> dict[str, Any]:
+def _work(jobs: JobSums) -> dict[str, Any]:
     """Return counts, bytes and write amplification of background jobs."""
-    kinds = Counter(j.kind for j in jobs)
-    flush_bytes = sum(j.write_bytes for j in jobs if j.kind == "flush")
-    merges = [j for j in jobs if j.kind == "compaction"]
-    compaction_bytes = sum(j.write_bytes for j in merges)
+    kinds = jobs.count("kind")
+    flush_bytes = jobs.where("kind", "flush").whole("write_bytes")
+    merges = jobs.where("kind", "compaction")
+    compaction_bytes = merges.whole("write_bytes")
+    reasons = jobs.count("reason") - jobs.where("kind", "flush").count("reason")
     return {
         "flush_count": kinds["flush"],
         "flush_bytes": flush_bytes,
@@ -127,10 +129,10 @@ def _work(jobs: Sequence[JobRecord]) -> dict[str, Any]:
         "drop_count": kinds["drop"],
         "link_count": kinds["link"],
         "discarded_count": kinds["discarded"],
-        "discarded_bytes": sum(j.write_bytes for j in jobs if j.kind == "discarded"),
-        "halted_s": float_sum(j.halted_s for j in jobs),
-        "job_reasons": dict(sorted(Counter(j.reason for j in jobs if j.kind != "flush").items())),
-        "compaction_read_bytes": sum(j.read_bytes for j in merges),
+        "discarded_bytes": jobs.where("kind", "discarded").whole("write_bytes"),
+        "halted_s": jobs.real("halted_s"),
+        "job_reasons": dict(sorted(reasons.items())),
+        "compaction_read_bytes": merges.whole("read_bytes"),
         "compaction_write_bytes": compaction_bytes,
         "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
     }
@@ -180,11 +182,7 @@ def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
     for family in families:
         files = family.files()
         live += sum(f.size_bytes for f in files)
-        keys, tombstones = merge_runs([(f.keys, f.tombstones) for f in files])
-        if tombstones is not None:
-            keys = keys[~tombstones]
-        if len(keys):
-            unique += family.content.total_bytes(keys)
+        unique += family.content.total_bytes(live_keys(files))
     return live, unique
 
 

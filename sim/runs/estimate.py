@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.memory_check import KEY_BYTES
 from lsmlab.sim.runs.expected import Expected, expected
 
 START: Final = 350.0
@@ -29,8 +30,8 @@ KEY: Final = 1.0 / 4000.0
 """Cost of a sampled key that compactions read and write, in jobs (measured, 0.14 us)."""
 PROCESS_BYTES: Final = 113e6
 """Memory of a process that simulates a small store (measured)."""
-KEY_BYTES, MERGED_KEY_BYTES, JOB_BYTES = 18.0, 36.0, 1500.0
-"""Memory per sampled key of all trees, per sampled key of one tree (all are merged at the end), and per job (measured)."""
+MERGED_KEY_BYTES, JOB_BYTES = 36.0, 1500.0
+"""Memory per sampled key of one tree besides `KEY_BYTES`, as all are merged at the end, and per job (measured)."""
 _REFERENCE: Final = (
     "engine=rocksdb", "device=nvme", "host=default", "workload=constant", "workload.read=0", "workload.update=1",
     "seed=1",

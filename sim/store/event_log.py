@@ -5,12 +5,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any, Final
 
+import numpy as np
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.store.blocks import Blocks, Columns
 from lsmlab.sim.store.records import Files, VersionEdit
 from lsmlab.sim.store.store_events import StoreEvents
+from numpy.typing import NDArray
 
 _NONE = -1
+_MOMENT_WIDTH, _FILE_WIDTH, _REMOVAL_WIDTH = 2, 10, 4
+_BLOCK: Final = 4096
+"""Rows with files after which all rows become columns."""
 
 
 class EventKind(IntEnum):
@@ -31,16 +38,17 @@ class EventLog:
     Rows contain numbers only: references to `SortedFile` objects would keep their key arrays in memory.
     """
 
-    MOMENT_WIDTH, FILE_WIDTH, REMOVAL_WIDTH = 2, 10, 4
-
-    def __init__(self, shard: int, family: str = "default") -> None:
+    def __init__(self, shard: int, family: str, last_code: float) -> None:
+        """`last_code`: code of the last key of the key space; events give key ranges as fractions of it."""
         self.shard = shard
         self.family = family
-        self.moments = array("d")
+        self._last_code = last_code
+        self._blocks = Blocks()
+        self._moments = array("d")
         """Rows of (time in s, job): one per version edit, memtable switch or aborted job."""
-        self.files = array("q")
+        self._files = array("q")
         """Rows of (moment, kind, file, from level, to level, smallest key, largest key, bytes, entries, linked to)."""
-        self.removals = array("q")
+        self._removals = array("q")
         """Rows of (moment, kind, file, from level): deleted files and inputs; an earlier row has their range and size."""
 
     def observe(self, events: StoreEvents) -> None:
@@ -61,32 +69,71 @@ class EventLog:
                 kind = EventKind.CREATE if source == _NONE else EventKind.MOVE
                 self._file(moment, kind, file, source, level)
         for target, part in edit.links:
-            self.files.extend(
+            self._files.extend(
                 (moment, EventKind.LINK, part.source.number, _NONE, _NONE, part.lo, part.hi, part.size_bytes,
                  round(part.entries), target.number)
             )  # fmt: skip
         for number, level in left.items():
-            self.removals.extend((moment, EventKind.DELETE, number, level))
+            self._removals.extend((moment, EventKind.DELETE, number, level))
         for file in edit.unreferenced:
             if file.number not in removed:
-                self.removals.extend((moment, EventKind.DELETE, file.number, _NONE))
+                self._removals.extend((moment, EventKind.DELETE, file.number, _NONE))
 
     def _file(self, moment: int, kind: EventKind, file: SortedFile, source: int, level: int) -> None:
-        self.files.extend(
+        self._files.extend(
             (moment, kind, file.number, source, level, file.lo, file.hi, file.size_bytes, round(file.entries), _NONE)
         )
 
     def _switched(self, now_s: float, entries: float, wal_bytes: float) -> None:
         moment = self._moment(now_s, _NONE)
         row = (moment, EventKind.SWITCH, _NONE, _NONE, _NONE, 0, 0, round(wal_bytes), round(entries), _NONE)
-        self.files.extend(row)
+        self._files.extend(row)
 
     def _abandoned(self, now_s: float, job: int, inputs: Sequence[Files]) -> None:
         moment = self._moment(now_s, job)
         for level, files in inputs:
             for file in files:
-                self.removals.extend((moment, EventKind.INPUT, file.number, level))
+                self._removals.extend((moment, EventKind.INPUT, file.number, level))
 
     def _moment(self, now_s: float, job: int) -> int:
-        self.moments.extend((now_s, job))
-        return len(self.moments) // self.MOMENT_WIDTH - 1
+        if len(self._files) > _BLOCK * _FILE_WIDTH:
+            self._store()
+        self._moments.extend((now_s, job))
+        return len(self._moments) // _MOMENT_WIDTH - 1
+
+    def columns(self) -> Columns:
+        """Return columns of events.parquet by name, with rows sorted by time; `kind` contains `EventKind` numbers.
+
+        The rows of one version edit are adjacent, removed files first.
+        """
+        if self._moments or not self._blocks:
+            self._store()
+        return self._blocks.columns()
+
+    def _store(self) -> None:
+        """Turn the rows up to now into columns, which take less than half of the memory."""
+        moments = np.frombuffer(self._moments, dtype=np.float64).reshape(-1, _MOMENT_WIDTH)
+        files = np.frombuffer(self._files, dtype=np.int64).reshape(-1, _FILE_WIDTH)
+        removals = np.frombuffer(self._removals, dtype=np.int64).reshape(-1, _REMOVAL_WIDTH)
+        order = np.argsort(np.concatenate((removals[:, 0], files[:, 0])), kind="stable")
+
+        def column(place: int, absent: int, dtype: str) -> NDArray[Any]:
+            """Return column `place` of the rows of `removals` and `files` in order; `absent` where `removals` lacks it."""
+            head = removals[:, place] if place < _REMOVAL_WIDTH else np.full(len(removals), absent)
+            return np.concatenate((head, files[:, place]))[order].astype(dtype)
+
+        moment = column(0, 0, "int64")
+        self._blocks.add({
+            "time_s": moments[moment, 0],
+            "job": moments[moment, 1].astype(np.int32),
+            "kind": column(1, 0, "int8"),
+            "file": column(2, 0, "int32"),
+            "from_level": column(3, -1, "int8"),
+            "to_level": column(4, -1, "int8"),
+            "smallest": (column(5, 0, "float64") / self._last_code).astype(np.float32),
+            "largest": (column(6, 0, "float64") / self._last_code).astype(np.float32),
+            "bytes": column(7, 0, "int64"),
+            "entries": column(8, 0, "int64"),
+            "linked_to": column(9, -1, "int32"),
+        })  # fmt: skip
+        self._moments, self._files, self._removals = array("d"), array("q"), array("q")

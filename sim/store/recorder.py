@@ -11,6 +11,7 @@ from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.store.job_log import JobLog
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.sim.store.store_events import StoreEvents
 
@@ -24,8 +25,8 @@ class StoreRecorder:
         self.shard = shard
         self.family = family
         self.num_levels = num_levels
-        self.jobs: list[JobRecord] = []
-        """Jobs that have ended."""
+        self.jobs = JobLog()
+        """Jobs that have ended, and after them those of `unfinished`."""
         self.unfinished: list[JobRecord] = []
         """Jobs that were still running when the run ended."""
         self.stalls: list[StallInterval] = []
@@ -91,7 +92,7 @@ class StoreRecorder:
             self._close(now_s, job)
 
     def _job_ended(self, record: JobRecord) -> None:
-        self.jobs.append(record)
+        self.jobs.add(record)
         if self._open is not None:
             self._open.ended_by = record.job
 
@@ -109,6 +110,8 @@ class StoreRecorder:
 
     def _closed(self, now_s: float, unfinished: Sequence[JobRecord]) -> None:
         self.unfinished.extend(unfinished)
+        for record in unfinished:
+            self.jobs.add(record)
         if self._open is not None:
             self._open.unfinished, self._open.ended_by = True, -1
             self._close(now_s, -1)

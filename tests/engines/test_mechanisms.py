@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.models.tree.files import SortedFile
-from lsmlab.models.tree.merge import drop_dead_tombstones, merge_files
+from lsmlab.models.tree.merge import drop_dead_tombstones, live_keys, merge_files
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
@@ -129,6 +129,16 @@ def test_a_tombstone_stays_while_an_older_run_has_its_key(placement: Placement) 
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, 1, [f for _, files in inputs for f in files])
     assert [10] == keys.tolist()
     assert tombstones is None
+
+
+def test_live_keys_come_in_parts() -> None:
+    """The parts of the live keys are disjoint and ascending, and together contain every key that no tombstone hides."""
+    files = [_file(4, [5, 40, 41], deleted=True), _file(3, [1, 9, 41]), _file(1, [1, 5, 9]), _file(2, [30, 40, 50])]
+    parts = [keys.tolist() for keys in live_keys(files, most_keys=3)]
+
+    assert [1, 9, 30, 50] == [key for part in parts for key in part]
+    assert len(parts) > 1
+    assert [] == [key for keys in live_keys([]) for key in keys]
 
 
 def _file(number: int, keys: list[int], deleted: bool = False) -> SortedFile:

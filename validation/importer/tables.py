@@ -139,7 +139,7 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
                 lasts = ended_by < 0 and stall.end_us >= reading.end_us
                 family = stall.column_family
                 intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by, family, lasts))
-        found += zip(intervals, chains(intervals, list(mine.values())), strict=True)
+        found += zip(intervals, chains(intervals, mine.get, [r for r in mine.values() if r.unfinished]), strict=True)
     return sorted(found, key=lambda pair: pair[0].start_s)
 
 

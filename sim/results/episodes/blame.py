@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.clients.latency import Floats
+from lsmlab.sim.store.job_log import RowIndex
 
 Table = Mapping[str, Any]
 """Columns of a table by name."""
@@ -73,15 +74,16 @@ class JobTable:
         self._start_s = np.asarray(jobs["start_s"], dtype=np.float64)
         self._end_s = np.asarray(jobs["end_s"], dtype=np.float64)
         self._bytes = np.asarray(jobs["read_bytes"], dtype=np.float64) + np.asarray(jobs["write_bytes"])
-        numbers = zip(np.asarray(jobs["shard"]).tolist(), np.asarray(jobs["job"]).tolist(), strict=True)
-        self._rows: dict[tuple[int, int], int] = dict(zip(numbers, range(len(self._start_s)), strict=True))
+        numbers = np.asarray(jobs["job"], dtype=np.int64)
+        self._span = int(numbers.max(initial=0)) + 1
+        self._index = RowIndex(np.asarray(jobs["shard"], dtype=np.int64) * self._span + numbers)
         client = [np.asarray(series[c], dtype=np.float64) for c in _CLIENT_BYTES if c in series]
         per_second = np.sum(client, axis=0) if client else np.zeros(len(series["t_s"]))
         self._client = np.concatenate(([0.0], series["t_s"])), np.concatenate(([0.0], np.cumsum(per_second)))
 
     def culprits(self, shard: int, jobs: Sequence[int], start_s: float, end_s: float) -> list[Culprit]:
         """Return those of `jobs` that ran between two times, the one that ran longest first."""
-        rows = [row for job in dict.fromkeys(jobs) if (row := self._rows.get((shard, job))) is not None]
+        rows = [row for job in dict.fromkeys(jobs) if (row := self._index.last(shard * self._span + job)) is not None]
         held = {row: min(end_s, self._end_s[row]) - max(start_s, self._start_s[row]) for row in rows}
         rows = sorted((row for row in rows if held[row] > 0.0), key=lambda row: -held[row])
         return [self._culprit(row, float(held[row])) for row in rows]
@@ -114,7 +116,8 @@ class JobTable:
 
     def sharing(self, shard: int, job: int) -> Sharing:
         """Return who used the device while a job ran."""
-        row = self._rows[shard, job]
+        row = self._index.last(shard * self._span + job)
+        assert row is not None, f"shard {shard} has no job {job}"
         start_s, end_s = self._start_s[row], self._end_s[row]
         overlap = np.maximum(np.minimum(self._end_s, end_s) - np.maximum(self._start_s, start_s), 0.0)
         moved: Floats = self._bytes * overlap / np.maximum(self._end_s - self._start_s, 1e-9)

@@ -1,0 +1,49 @@
+"""Check that the arrays of a run fit in this machine's memory, before NumPy tries to allocate them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.workloads.base import Workload
+
+KEY_BYTES: Final = 18.0
+"""Memory per sampled key of all trees (measured)."""
+_ROW_BYTES: Final = 300.0
+"""Memory per simulated second in the series: a row of about forty numbers."""
+
+
+def check_memory(settings: Mapping[str, Any], workload: Workload, samples: Mapping[str, KeySample]) -> None:
+    """Raise InputError if the sampled keys of all trees or the rows per second do not fit in this machine's memory.
+
+    `settings`: the group `workload` of the configuration; `samples`: by column family, those of one shard.
+    """
+    keys = workload.shards * sum(sample.cells for sample in samples.values())
+    number = "recordcount" if "recordcount" in settings else "num"
+    _require(
+        KEY_BYTES * keys, f"workload.{number}: {keys:.3g} sampled keys",
+        "choose fewer keys, larger memtables and files, or a smaller keys.samples_per_file",
+    )  # fmt: skip
+    if workload.duration_s is not None:
+        _require(
+            _ROW_BYTES * workload.duration_s, f"workload.duration: a row for each of {workload.duration_s:.3g} seconds",
+            "choose a shorter duration",
+        )  # fmt: skip
+
+
+def _require(need_bytes: float, what: str, remedy: str) -> None:
+    most_bytes = memory_bytes()
+    if need_bytes > most_bytes:
+        raise InputError(f"{what} need {need_bytes / 1e9:,.0f} GB of memory; this machine has {most_bytes / 1e9:,.0f}: {remedy}")
+
+
+def memory_bytes() -> float:
+    """Return the memory of this machine in bytes; infinity where the system does not tell it."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return math.inf

@@ -1,0 +1,76 @@
+"""Values that no store can have: refused in one line that names the key, or simulated differently with a note."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import simpy
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import resolve_options
+from lsmlab.models.version import Version
+from lsmlab.models.workloads.make import make_workload
+from lsmlab.sim import memory_check
+from lsmlab.sim.setup import set_up
+from running import configuration
+
+GENERIC = {"_target_": "lsmlab.models.workloads.generic.Constant", "rate": 100}
+YCSB = {"_target_": "lsmlab.models.workloads.ycsb.Ycsb"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("workload.num", 10**18, r"workload\.num: .* sampled keys need .* GB of memory; this machine has 16: choose fewer keys"),
+        ("workload.duration", 10**15, r"workload\.duration: a row for each of 1e\+15 seconds need .*: choose a shorter"),
+        ("workload.value_size", "400GB", r"workload: value_size: 4e\+11 bytes are out of range; a store refuses .* 4 GiB"),
+        ("workload.key_size", "5GiB", r"workload: key_size: .* bytes are out of range"),
+        ("workload.value_k", 10**400, r"workload\.value_k: 10+… is not a finite number"),
+        ("workload.value_k", float("nan"), r"workload\.value_k: nan is not a finite number"),
+    ],
+)
+def test_absurd_values_are_refused(key: str, value: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal comes before NumPy allocates anything, and names the key."""
+    monkeypatch.setattr(memory_check, "memory_bytes", lambda: 16e9)
+    config = configuration("workload=constant")
+    group, name = key.split(".")
+    config[group][name] = value
+
+    with pytest.raises(InputError, match=message):
+        set_up(config, simpy.Environment(), np.random.default_rng(0), ())
+
+
+def test_large_stores_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten billion keys, and a run of a year, fit in a machine of 16 GB."""
+    monkeypatch.setattr(memory_check, "memory_bytes", lambda: 16e9)
+    config = configuration("workload=constant", "workload.num=10G", "workload.duration=365d")
+
+    assert set_up(config, simpy.Environment(), np.random.default_rng(0), ()).families
+
+
+@pytest.mark.parametrize(
+    ("values", "simulated"),
+    [
+        ({**GENERIC, "read": 0.7, "update": 0.7}, "read 0.5, update 0.5"),
+        ({**GENERIC, "read": 0.3, "update": 0.1}, "read 0.75, update 0.25"),
+        ({**YCSB, "readproportion": 1, "insertproportion": 0.95}, "read 0.5, update 0.025, insert 0.475"),
+    ],
+)
+def test_proportions_that_do_not_add_up_are_noted(values: dict[str, Any], simulated: str) -> None:
+    """The note has the sum and the shares that are simulated."""
+    (note,) = make_workload(values).notes
+
+    assert note.endswith(f"not 1; simulated as {simulated}")
+
+
+@pytest.mark.parametrize("values", [GENERIC, YCSB, {**YCSB, "load": True}, {**GENERIC, "read": 0.7, "update": 0.3}])
+def test_proportions_that_add_up_need_no_note(values: dict[str, Any]) -> None:
+    """Nothing is said about proportions that add up to 1, or have no effect."""
+    assert make_workload(values).notes == ()
+
+
+def test_a_release_after_the_newest_known_is_noted() -> None:
+    """Its rules are those of the newest known release, which the note names; that release has no note."""
+    assert any("12.0 is newer than 11.8" in note for note in resolve_options(Version(12, 0), "library", {}).notes)
+    assert not any("newer" in note for note in resolve_options(Version(11, 8), "library", {}).notes)
