@@ -30,8 +30,8 @@ KEY: Final = 1.0 / 4000.0
 """Cost of a sampled key that compactions read and write, in jobs (measured, 0.14 us)."""
 PROCESS_BYTES: Final = 113e6
 """Memory of a process that simulates a small store (measured)."""
-MERGED_KEY_BYTES, JOB_BYTES = 36.0, 1500.0
-"""Memory per sampled key of one tree besides `KEY_BYTES`, as all are merged at the end, and per job (measured)."""
+JOB_BYTES: Final = 700.0
+"""Memory per job: its rows in the tables of jobs, events and states (measured)."""
 _REFERENCE: Final = (
     "engine=rocksdb", "device=nvme", "host=default", "workload=constant", "workload.read=0", "workload.update=1",
     "seed=1",
@@ -117,5 +117,4 @@ def _work(run: Expected) -> float:
 
 
 def _memory_bytes(run: Expected) -> float:
-    keys = run.live_keys * (KEY_BYTES + MERGED_KEY_BYTES / run.trees)
-    return PROCESS_BYTES + keys + JOB_BYTES * run.jobs
+    return PROCESS_BYTES + KEY_BYTES * run.live_keys + JOB_BYTES * run.jobs

@@ -37,7 +37,6 @@ class Expected:
     """Sampled keys that compactions read and write."""
     live_keys: float
     """Sampled keys of all trees."""
-    trees: int
     reads: bool
     """Whether clients read."""
 
@@ -68,8 +67,7 @@ def expected(config: Mapping[str, Any], allowed: Sequence[str] = ()) -> Expected
     entries = min(setup.workload.population, setup.workload.preload_keys + writes)
     return Expected(
         duration_s, writes, flushes * (1.0 + shape.compactions_per_flush), _pieces(setup, moved_bytes),
-        moved_bytes / family.shape.user_bytes / weight, entries / weight, setup.workload.shards * len(setup.families),
-        reads > 0.0,
+        moved_bytes / family.shape.user_bytes / weight, entries / weight, reads > 0.0,
     )  # fmt: skip
 
 
