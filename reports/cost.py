@@ -51,8 +51,8 @@ def closed_loop_sentence(run: RunData) -> str:
 
 def length_sentence(run: RunData) -> str:
     """Return a warning if the run is too short to tell how its store behaves in the long run; else ""."""
-    if "kind" not in run.jobs or "lost_operations" not in run.summary:
-        return ""
+    if "kind" not in run.jobs or "lost_operations" not in run.summary or "conditions" in run.summary:
+        return ""  # a run whose device changes does not settle
     from_l0 = int(((run.jobs["kind"] == "compaction") & (run.jobs["start_level"] == 0)).sum())
     writes = run.column("write_ops")
     if not writes.any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -20,10 +21,17 @@ def summary_sentences(run: RunData) -> list[str]:
     """Return sentences on the cost and reason of stalls, throughput, latency, device, amplification, and a short run."""
     stalls = cost_sentences(run) or [_stalls(run), _longest_chain(run)]
     parts = [
-        *condition_sentences(run.summary), *stalls, _speed(run), _tail(run), closed_loop_sentence(run), _device(run),
-        _amplification(run), length_sentence(run),
+        _experiment(run), *condition_sentences(run.summary), *stalls, _speed(run), _tail(run), closed_loop_sentence(run),
+        _device(run), _amplification(run), length_sentence(run),
     ]  # fmt: skip
     return [sentence for sentence in parts if sentence]
+
+
+def _experiment(run: RunData) -> str:
+    """Return the description of the experiment, a top-level key of config.yaml; "" without one."""
+    found = re.search(r"^description: *(.+(?:\n +.+)*)", run.config_text, re.MULTILINE)
+    text = " ".join(found[1].split()).strip("'\"") if found else ""
+    return f"Experiment: {text}." if text and text != "null" else ""
 
 
 def stall_reason(cause: str, run: RunData) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.rocksdb.errors import Failure, Severity, has_room, severity
 from lsmlab.models.version import Version
+from lsmlab.reports.page import run_page
+from lsmlab.reports.run_data import load_run
 from lsmlab.sim.machine.faults import Faults
 from lsmlab.sim.machine.space import Space
 from lsmlab.sim.machine.steps import Progress, Step
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.episodes.usage import spliced
 from lsmlab.sim.results.results import Result
+from lsmlab.sim.simulation import run
 from running import SMALL, configuration, simulate
 
 LOAD = (
@@ -174,3 +178,15 @@ def test_curves_are_spliced_at_the_changes() -> None:
     found = spliced([{"device": (times, times)}, {"device": (times, 2 * times), "cap": (times, times)}], [0.0, 5.0])
 
     assert ([0.0, 5.0, 15.0], [0.0, 0.0, 5.0]) == (found["device"][1].tolist(), found["cap"][1].tolist())
+
+
+def test_the_page_begins_with_the_experiment_and_its_changes(tmp_path: Path) -> None:
+    """The story of a page starts with the description of the experiment, and its figures mark the changes."""
+    full = "conditions.changes=[{at: 10s, space: 1MB}, {at: 31s}]"
+    run({**configuration(*LOAD, full), "description": f"a full device: {'x ' * 60}"}).save(tmp_path)
+    page = run_page(load_run(tmp_path))
+
+    assert "<p>Experiment: a full device: x x" in page
+    starts = ("Experiment: ", "Conditions change: at 10 s space = 976.6 KiB", "Write stalls cost")
+    assert sorted(map(page.index, starts)) == list(map(page.index, starts))
+    assert "device changes" in page
