@@ -11,7 +11,7 @@ from typing import Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.commands import finishers
-from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.commands.arguments import LineParser, add_place
 from lsmlab.sim.commands.many import report_failures, run_jobs
 from lsmlab.sim.decisions.subject import read_subject
 from lsmlab.sim.decisions.whatif import common_options, output_directory
@@ -106,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: outputs/<date>/<time>)")
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
+    add_place(parser)
     parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the runs take longer, such as 10min")
     parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
