@@ -48,7 +48,7 @@ tables: $(VENV)/.dev  # after a change of the results contract: rewrite docs/ref
 	LSMLAB_REWRITE=1 $(BIN)/pytest tests/test_results_contract.py -k page
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py; $(BIN)/python benchmarks/many.py; $(BIN)/python benchmarks/estimates.py
+	$(BIN)/python benchmarks/run.py; $(BIN)/python benchmarks/many.py; $(BIN)/python benchmarks/estimates.py; $(BIN)/python benchmarks/driver.py
 
 validate: $(VENV)/.dev
 	$(BIN)/lsmlab validate $(VALIDATE)

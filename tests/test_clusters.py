@@ -139,6 +139,19 @@ def test_results_are_those_of_one_process(place: list[str], line: list[str], mon
     assert not list(store().glob("staging/*"))
 
 
+def test_hydras_launchers_give_the_same(place: list[str]) -> None:
+    """The presets hydra/launcher=slurm and ray_cluster give the results of Hydra's serial launcher."""
+    package, preset = {"slurm": ("submitit", "slurm"), "ray": ("ray", "ray_cluster")}[place[1]]
+    pytest.importorskip(
+        f"hydra_plugins.hydra_{package}_launcher", reason=f"the test of Hydra's preset needs hydra-{package}-launcher"
+    )
+    line = ["run", "-m", "device=nvme,sata", *SETTINGS, "--fresh", "--no-report"]
+    lsmlab(*line, "hydra/launcher=basic", "--out", "serial")
+    lsmlab(*line, f"hydra/launcher={preset}", "--out", "on")
+
+    assert Path("serial/runs.json").read_bytes() == Path("on/runs.json").read_bytes()
+
+
 def test_a_killed_worker_changes_nothing(place: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """After kill -9 of a worker in the middle of a run, another worker repeats the run: nothing is lost or twice."""
     command = in_the_middle(place)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -25,7 +27,7 @@ from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.local import LocalProcesses
 from lsmlab.sim.runs.progress import RunProgress
-from lsmlab.sim.runs.store import RunStore, copy_run, default_store
+from lsmlab.sim.runs.store import ABOUT, RunStore, copy_run, default_store
 from lsmlab.sim.runs.task import Task, simulate_task
 from run_work import doubled, killed, killed_at_first
 
@@ -482,6 +484,61 @@ def test_a_killed_worker_changes_nothing(command: str, monkeypatch: pytest.Monke
 
     assert (0, "") == (driver.returncode, err)
     assert resumed_equals_uninterrupted(command, monkeypatch)
+
+
+MANY = [
+    "sweep", "device=nvme,sata", "engine.options.max_background_jobs=2,3,4", "--replications", "4", "workload.num=1M",
+    "workload.duration=20s", "workload.value_size=400", "-j", "2", "--json", "--out",
+]  # fmt: skip
+"""A sweep of 24 runs of about half a second each."""
+
+
+@linux
+@pytest.mark.slow
+def test_fifty_kills_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kill -9 of the driver or of a worker at 50 random moments: each completed sweep has the undisturbed table."""
+    assert 0 == main([*MANY, "undisturbed"])
+    draw = random.Random(16)
+    killed_drivers = killed_workers = completed = failed = 0
+    driver: subprocess.Popen[str] | None = None
+    while killed_drivers + killed_workers < 50 or driver is not None:
+        if driver is None:
+            monkeypatch.setenv("LSMLAB_RUNS", f"store-{completed}")
+            driver = subprocess.Popen([sys.executable, "-m", "lsmlab.sim", *MANY, f"out-{completed}"], stdout=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            last = killed_drivers + killed_workers >= 50
+            code, driver = driver.wait(WAIT_S if last else draw.uniform(0.2, 3.0)), None
+            if code == 0:
+                assert_as_undisturbed(f"out-{completed}")
+                completed += 1
+            else:  # both workers that tried a run were killed; the same command tries it again
+                failed += 1
+                assert failed <= killed_workers // 2
+            continue
+        victims = children(driver.pid)
+        if victims and draw.random() < 0.5:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(draw.choice(victims), signal.SIGKILL)
+                killed_workers += 1
+        else:
+            driver.kill()
+            driver.wait()
+            driver, killed_drivers = None, killed_drivers + 1
+
+    assert completed >= 1
+    assert min(killed_drivers, killed_workers) >= 10
+
+
+def assert_as_undisturbed(folder: str) -> None:
+    """Compare all files of the runs of a sweep with those of the undisturbed one; no leftovers, no run twice."""
+    tables = [pq.read_table(f"{name}/runs.parquet") for name in ("undisturbed", folder)]
+    assert tables[0].equals(tables[1])
+    for path in Path("undisturbed").glob("*/*"):
+        if path.name != ABOUT:
+            assert path.read_bytes() == (Path(folder) / path.parent.name / path.name).read_bytes(), path
+    assert len(tables[0]) == len(list(default_store().finished()))
+    assert not list((default_store().root / "staging").iterdir())
+    assert not list(Path(folder).rglob(".*"))
 
 
 @linux

@@ -39,6 +39,7 @@ def through_hydra(
     """
     from hydra import main
     from hydra.core.global_hydra import GlobalHydra
+    from lsmlab.sim.configuration.overrides import literal
     from lsmlab.sim.runs.store import default_store
 
     if fresh:
@@ -46,10 +47,11 @@ def through_hydra(
     os.environ[_DRIVER_ENV] = str(os.getpid())
     default_store().clean()
     os.environ[_OBJECTIVES_ENV] = ",".join(objectives)
+    passed = [f"++hydra.job.env_set.{name}={literal(value)}" for name, value in _passed().items()]
     previous = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        with _as_command_line(["lsmlab run", *flags, *overrides]), _tidy_help(flags):
+        with _as_command_line(["lsmlab run", *flags, *overrides, *passed]), _tidy_help(flags):
             main(version_base="1.3", config_path="pkg://lsmlab.configs", config_name="config")(task)()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
@@ -59,6 +61,14 @@ def through_hydra(
         os.environ.pop(_DRIVER_ENV, None)
         os.environ.pop(_OBJECTIVES_ENV, None)
     return 0
+
+
+def _passed() -> dict[str, str]:
+    """Return the environment variables that runs need: workers of Slurm and Ray may not have the environment of the command."""
+    from lsmlab.sim.runs.store import PLACE_ENV, default_store
+
+    names = (_FRESH_ENV, _OBJECTIVES_ENV, "LSMLAB_ALLOW_PACKAGES", "LSMLAB_TRUST")
+    return {PLACE_ENV: str(default_store().root), **{name: os.environ[name] for name in names if name in os.environ}}
 
 
 @contextlib.contextmanager
@@ -146,7 +156,9 @@ class Index(Callback):
             sys.stdout.flush()
         for name, reason in failures:
             sys.stderr.write(f"lsmlab: run {name} failed: {reason}\n")
-        if failures:
+        if not (runs or failures):
+            sys.stderr.write(f"lsmlab: no run left results in {root}; do all nodes see this folder?\n")
+        if failures or not runs:
             # Hydra turns exceptions of callbacks into warnings, so only SystemExit sets the exit code.
             raise SystemExit(1)
 

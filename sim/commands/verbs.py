@@ -117,7 +117,7 @@ def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
         quiet=arguments.json or not sys.stderr.isatty(),
     )
     if root is not None:
-        own_overrides.append(f"hydra.sweep.dir={literal(str(root))}")
+        own_overrides.append(f"hydra.sweep.dir={literal(str(root.absolute()))}")  # workers of Ray run in another folder
     _check_flags(arguments)
     with composer(arguments.config_dirs) as compose:
         compose.check_hydra(overrides)

@@ -17,6 +17,7 @@ from lsmlab.sim.exploration.names import configuration_name, folder_names
 from lsmlab.sim.exploration.simulate import CONFIGURATION, RunResult, SweepRun, changes, simulate
 from lsmlab.sim.exploration.space import Space
 from lsmlab.sim.results.jsontext import write_json
+from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.batch import Settings, write_failure
 from lsmlab.sim.runs.choice import executor
@@ -129,6 +130,7 @@ def run_sweep(
     write_json(directory / SWEEP, sweep.as_json())
     (directory / INDEX).unlink(missing_ok=True)  # of an earlier sweep in this folder
     settings.store.clean()
+    remove_leftovers(directory)
     rows = RowCollector()
     progress = RunProgress(sweep.runs, quiet=settings.quiet)
     chosen = through or executor(settings.processes, sweep.runs)
@@ -147,6 +149,7 @@ def run_sweep(
     finally:
         progress.close()
         settings.store.clean()
+        remove_leftovers(directory)  # of workers that were killed
 
 
 def _result(run: SweepRun, result: RunResult | Exception) -> RunResult:

@@ -1,0 +1,169 @@
+"""Benchmark of the command that drives many workers: CPU time and memory per run, and queries of the index.
+
+Workers connect as on a cluster, but return rows at once, so that the command is the bottleneck. What it can do in a second
+limits the number of cores that it can keep busy.
+
+usage: python benchmarks/driver.py [RUNS]      (default: 10,000; part of make bench)
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Iterable
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+RUN_MS = 1.0
+"""Target for the CPU time of the command per run, in milliseconds: 1,000 cores with runs of a second."""
+RUN_BYTES = 10e3
+"""Target for the memory of the command per run, the writing of the index included: 10^6 runs in 10 GB."""
+QUERY_S = 1.0
+"""Target for a query of 10,000 runs: wall time of `lsmlab results` in seconds."""
+_WORKERS, _REPEATS = 2, 3
+_WARM = 0.2
+"""Share of the runs after which memory counts: before, it does not grow with the number of runs."""
+_QUERIES = (("--where", "device=sata", "--sort", "ops_per_s:desc"), ("--by", "device", "--show", "ops_per_s"))
+
+
+@cache
+def _row() -> dict[str, Any]:
+    """Return the row of a real run."""
+    from lsmlab.sim.configuration.compose import compose
+    from lsmlab.sim.runs.rows import numbers
+    from lsmlab.sim.simulation import run
+
+    config = compose(["device=sata", "workload.num=100k", "workload.duration=5s"])
+    return dict(numbers(run(config).summary))
+
+
+def instantly(run: Any, _progress: object) -> Any:
+    """Return a row for a run of a sweep without simulating it."""
+    from lsmlab.sim.exploration.simulate import CONFIGURATION, RunResult
+    from lsmlab.sim.runs.typed import parameters
+
+    names = {"run": run.directory.name, CONFIGURATION: run.configuration, "seed": run.seed}
+    return RunResult({**_row(), **names, **parameters({}, run.choices), "ops_per_s": 1e5 + run.number})
+
+
+def started(_task: int, _progress: object) -> None:
+    """Import LSMLab and simulate the row in a worker."""
+    _row()
+
+
+class Processes:
+    """Place for workers: processes of this machine."""
+
+    name, host = "this machine", "127.0.0.1"
+
+    def __init__(self) -> None:
+        self._workers: list[subprocess.Popen[bytes]] = []
+
+    def start(self, count: int, invitation: str, _folder: Path) -> None:
+        """Start `count` workers."""
+        from lsmlab.sim.runs.cluster.invitation import INVITATION_ENV
+
+        environment = {**os.environ, INVITATION_ENV: invitation, "PYTHONPATH": str(Path(__file__).parent)}
+        line = [sys.executable, "-m", "lsmlab.sim.runs.cluster.member"]
+        self._workers += [subprocess.Popen(line, env=environment) for _ in range(count)]
+
+    def coming(self) -> int:
+        """Return the number of workers that run."""
+        return sum(worker.poll() is None for worker in self._workers)
+
+    def trouble(self) -> str:
+        """Return nothing: workers print their errors."""
+        return ""
+
+    def stop(self) -> None:
+        """Wait for the workers."""
+        for worker in self._workers:
+            worker.wait()
+
+
+class Instant:
+    """Executor that does `instantly` in place of every work; `used_bytes` is the memory after `warm` tasks."""
+
+    def __init__(self, inner: Any, warm: int) -> None:
+        self._inner, self._warm, self.used_bytes = inner, warm, 0
+
+    def run_tasks(self, _work: Any, tasks: Iterable[Any], watch: Any) -> Generator[Any, None, None]:
+        """Yield the tasks with their rows."""
+        import driver
+
+        for number, ended in enumerate(self._inner.run_tasks(driver.instantly, tasks, watch)):
+            if number == self._warm:
+                self.used_bytes = _memory_bytes()
+            yield ended
+
+
+def command(runs: int, place: Path) -> bool:
+    """Measure the driver of a sweep; return whether the targets are met."""
+    import driver  # this module by its name, so that workers can import its functions
+    from lsmlab.sim.decisions.subject import Subject
+    from lsmlab.sim.exploration.space import parse_space
+    from lsmlab.sim.exploration.sweep import Sweep, SweepResult, run_sweep
+    from lsmlab.sim.runs.batch import Settings
+    from lsmlab.sim.runs.cluster.workers import ClusterWorkers
+    from lsmlab.sim.runs.store import RunStore
+
+    space = parse_space(
+        ["device=nvme,sata", "engine.options.write_buffer_size=1MiB..500MiB", "workload.rate=1k/s..1M/s",
+         "engine.options.max_background_jobs=1..64"]
+    )  # fmt: skip
+    sweep = Sweep(Subject("", space.fixed, ()), space, "random", runs // 2, (1, 2))
+    store = RunStore(place / "store")
+    with closing(ClusterWorkers(Processes(), _WORKERS, store)) as workers:
+        import pyarrow.parquet  # noqa: F401  (its memory is no cost of a run)
+
+        list(workers.run_tasks(driver.started, range(2 * _WORKERS), lambda _i, _s: None))
+        begun, begun_cpu = time.perf_counter(), time.process_time()
+        instant = Instant(workers, int(_WARM * sweep.runs))
+        run_sweep(sweep, place, Settings(quiet=True, store=store), SweepResult(), instant)
+        wall_s, cpu_s = time.perf_counter() - begun, time.process_time() - begun_cpu
+        per_run = (_memory_bytes() - instant.used_bytes) / (1.0 - _WARM) / sweep.runs
+    cpu_ms = cpu_s / sweep.runs * 1e3
+    print(
+        f"command, {sweep.runs:,} runs   {cpu_ms:.2f} ms CPU per run of {RUN_MS:.0f}{_missed(cpu_ms > RUN_MS)}, "
+        f"{sweep.runs / wall_s:,.0f} runs/s, {per_run / 1e3:.1f} KB per run of {RUN_BYTES / 1e3:.0f}"
+        f"{_missed(per_run > RUN_BYTES)}"
+    )
+    return cpu_ms <= RUN_MS and per_run <= RUN_BYTES
+
+
+def queries(place: Path) -> bool:
+    """Measure `lsmlab results` on the index; return whether the target is met."""
+    met = True
+    for query in _QUERIES:
+        wall_s = min(_wall_s([sys.executable, "-m", "lsmlab.sim", "results", str(place), *query]) for _ in range(_REPEATS))
+        print(f"results {' '.join(query)}   {wall_s:.2f} s of {QUERY_S:.0f}{_missed(wall_s > QUERY_S)}")
+        met &= wall_s <= QUERY_S
+    return met
+
+
+def _wall_s(line: list[str]) -> float:
+    begun = time.perf_counter()
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begun
+
+
+def _memory_bytes() -> int:
+    """Return the resident memory of this process (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _missed(missed: bool) -> str:
+    return "  MISSED" if missed else ""
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+        met = [command(count, Path(folder)), queries(Path(folder))]
+    sys.exit(0 if all(met) else 1)
