@@ -79,9 +79,9 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     name, *rest = arguments
     if name == "--shell-completion":
-        from lsmlab.sim.commands.completion import script
+        from lsmlab.sim.commands.completion import completion
 
-        sys.stdout.write(script(rest, list(_verbs())))
+        sys.stdout.write(completion(rest, list(_verbs()), lambda verb: _verbs()[verb].load()))
         return 0
     verbs = _verbs()
     if name not in verbs:

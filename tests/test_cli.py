@@ -16,6 +16,7 @@ from lsmlab.models.devices.make import make_device
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.sim.__main__ import main
+from lsmlab.sim.commands.arguments import _parser
 from lsmlab.sim.configuration.compose import Composer, compose, composer
 from lsmlab.sim.configuration.messages import one_line
 from lsmlab.sim.runs import task
@@ -113,6 +114,32 @@ def test_completion_scripts(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert all("run" in text for text in scripts.values())
     subprocess.run(["bash", "-n"], input=scripts["bash"], text=True, check=True)
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("sweep", {"--design", "--points", "--budget"}), ("tune", {"--trials", "--goal", "--time"}),
+        ("plan", {"--budget", "--out"}), ("whatif", {"--set", "--replications"}), ("advise", {"--memory", "--at-most"}),
+        ("results", {"--where", "--sql", "--plot"}), ("import", {"--report-csv", "--device"}), ("compare", {"--variants"}),
+    ],
+)  # fmt: skip
+def test_completion_knows_the_options_of_a_verb(
+    verb: str, options: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are those of its help, and nothing else is in the list."""
+    listed = outcome(capsys, "--shell-completion", "options", verb)[1].split()
+
+    assert options | {"--help"} <= set(listed)
+    assert all(word.startswith("--") for word in listed)
+
+
+def test_the_help_of_run_and_compare_has_all_their_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """Their help is written by hand: each option that their parser takes is in one of the two."""
+    listed = {w for verb in ("run", "compare") for w in outcome(capsys, "--shell-completion", "options", verb)[1].split()}
+    taken = {name for action in _parser()._actions for name in action.option_strings if name.startswith("--")}
+
+    assert set() == taken - listed
 
 
 # --- running -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from lsmlab.sim.results.jsontext import to_json
 
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
 """Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""
-_GROUPS: Final = (
+GROUPS: Final = (
     "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "limits", "conditions", "parameters", "keys",
     "experiment",
 )  # fmt: skip
@@ -66,7 +66,7 @@ def list_verb(argv: list[str]) -> int:
         "group", nargs="?", metavar="GROUP", help="engines, pickers, cutters, throttles, schedulers, tuners, devices, …"
     )
     arguments = parser.parse_args(argv)
-    groups = [_group(arguments.group)] if arguments.group else list(_GROUPS)
+    groups = [_group(arguments.group)] if arguments.group else list(GROUPS)
     members_by_group = {group: entries(group, arguments.config_dir) for group in groups}
     if arguments.json:
         listed = {
@@ -234,12 +234,12 @@ def _folders(config_dirs: Sequence[Path]) -> list[Path]:
 
 
 def _group(name: str) -> str:
-    singular = name.removesuffix("s") if name not in _GROUPS else name
+    singular = name.removesuffix("s") if name not in GROUPS else name
     singular = f"engine/{singular}" if singular in _PARTS else singular
-    if singular in _GROUPS:
+    if singular in GROUPS:
         return singular
-    near = difflib.get_close_matches(name, [*_GROUPS, *_PARTS, *(f"{g}s" for g in (*_GROUPS, *_PARTS))], n=1)
-    remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(_GROUPS)}"
+    near = difflib.get_close_matches(name, [*GROUPS, *_PARTS, *(f"{g}s" for g in (*GROUPS, *_PARTS))], n=1)
+    remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(GROUPS)}"
     raise InputError(f"{name}: no such group; {remedy}")
 
 

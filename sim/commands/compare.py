@@ -75,10 +75,12 @@ usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
   --out DIR           folder for the results (default: outputs/<date>/<time>)
   -j, --jobs N        number of processes (default: one per core)
   --on slurm|ray      do the runs on N workers of a cluster (docs/how-to/run-on-a-cluster.md)
+  --budget TIME       ask, or refuse to start, if the runs take longer, such as 10min
   --fresh             simulate again the runs that the run store (outputs/runs) already has
   --json              print only one JSON document; draw no page unless report=true
   --no-report         draw no comparison page
   --config-dir DIR    a folder with configuration groups of your own
+  --allow-package P   let _target_ entries name classes of this package
   --trust             let files of others set everything, also Hydra's settings, which can run code
 
 example: lsmlab compare engine=rocksdb,universal device=nvme,sata workload.duration=60s
