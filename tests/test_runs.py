@@ -294,7 +294,10 @@ def test_optuna_searches_for_the_best() -> None:
 
 
 def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first line is immediate, the estimate starts with the first usable share, then a line comes every 10 s."""
+    """The first line is immediate; an estimate comes a second after the first report, then a line every 10 s.
+
+    The time before the first report, in which processes start, does not count.
+    """
     now = [0.0]
     progress = RunProgress(4, 1, quiet=False, clock=lambda: now[0])
     for seconds, share in ((1.0, 0.001), (2.0, 0.1), (5.0, 0.3), (13.0, 0.6)):
@@ -303,8 +306,8 @@ def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str
 
     assert [
         "lsmlab: 1/4 runs (1 kept)",
-        "lsmlab: 1/4 runs (1 kept), about 58 s left",
-        "lsmlab: 1/4 runs (1 kept), about 52 s left",
+        "lsmlab: 1/4 runs (1 kept), about 29 s left",
+        "lsmlab: 1/4 runs (1 kept), about 48 s left",
     ] == capsys.readouterr().err.splitlines()
 
 
