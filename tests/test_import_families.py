@@ -24,6 +24,7 @@ from lsmlab.validation.importer.verb import import_log
 from lsmlab.validation.importer.wal import wal_reaches_device
 from lsmlab.validation.logs.history.fills import Fill, of_all_families
 from lsmlab.validation.logs.history.stalls import stalls_of
+from lsmlab.validation.logs.record_list import RecordList
 from lsmlab.validation.logs.records import RocksDbLog, StallLine, SwitchLine
 
 FOLDER = Path(__file__).parent / "testdata" / "column_families"
@@ -141,11 +142,11 @@ def test_stalls_have_the_family_that_caused_them() -> None:
     slow, stop = (
         "Stalling writes because we have 20 level-0 files rate 100", "Stopping writes because we have 36 level-0 files",
     )  # fmt: skip
-    log = RocksDbLog("LOG", records=[
+    log = RocksDbLog("LOG", records=RecordList([
         SwitchLine(10, "1", 1, 0, "default"), StallLine(11, "1", 2, slow, "default"),
         SwitchLine(20, "1", 3, 0, "lock"), StallLine(21, "1", 4, stop, "lock"),
         SwitchLine(30, "1", 5, 0, "lock"), SwitchLine(40, "1", 6, 0, "default"), SwitchLine(50, "1", 7, 0, "default"),
-    ])  # fmt: skip
+    ]))  # fmt: skip
     stalls = stalls_of(log)
 
     assert [
@@ -242,6 +243,20 @@ def test_atomic_flushes_fit_together() -> None:
     assert 0 == reading.unreadable
     assert all(family["live_bytes"] is not None for family in reading.summary["column_families"].values())
     assert [0.25, 0.5, 0.25] == pytest.approx([p.writes / workload.writes for p in workload.families.values()], rel=0.01)
+
+
+def test_families_whose_options_the_log_lacks_are_named(
+    reading: Reading, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options of a family printed beyond the part of the LOG that is read for options: a note names the family."""
+    text = lzma.decompress((FOLDER / "LOG.xz").read_bytes()).decode()
+    monkeypatch.setattr("lsmlab.validation.logs.text._HEAD_CHARACTERS", text.index("Options for column family [write]"))
+    path = tmp_path / "LOG"
+    path.write_text(text)
+    notes = read(path).notes
+
+    assert not any("no options of column family" in note for note in reading.notes)
+    assert any("no options of column family write: those of default are taken" in note for note in notes)
 
 
 def test_a_log_of_one_family_has_no_families(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ ROOMS = {
     ],
     "validation/logs": [
         "compression", "text",
-        "json_text", "clock", "bench", "stats", "records", "lines", "event_times", "reader", "tables", "manifest",
-        "histogram_clock", "leveldb", "silk_driver", "history", "timings",
+        "json_text", "hash_set", "clock", "bench", "stats", "record_list", "records", "lines", "event_times", "reader",
+        "tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip
 """Packages and files of a folder from the bottom up: each may import itself and earlier ones.

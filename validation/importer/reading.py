@@ -92,8 +92,8 @@ class Reading:
     @property
     def end_us(self) -> int:
         """Local time of the last line in microseconds."""
-        last = self.log.records[-1].time_us if self.log.records else 0
-        return max(self.origin_us, last, self.log.last_us or 0)
+        last = self.log.records.last
+        return max(self.origin_us, last.time_us if last is not None else 0, self.log.last_us or 0)
 
     def seconds(self, time_us: int) -> float:
         """Convert a local time to seconds after the origin."""
@@ -136,6 +136,7 @@ def read(log_path: Path, options_path: Path | None = None, report_path: Path | N
     options = _file_families(options_path) if options_path is not None else _header(lines.head, busiest, log, notes)
     chosen = options.get(busiest) or options.get(DEFAULT_FAMILY)
     notes += dict.fromkeys(note for family in options.values() for note in family.notes)
+    notes += _families_without_options(options, jobs)
     found = Reading(log_path, log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
     found.report = _report(report_path, found)
     notes += _options_changes(found)
@@ -144,13 +145,24 @@ def read(log_path: Path, options_path: Path | None = None, report_path: Path | N
 
 def _options_changes(reading: Reading) -> list[str]:
     """Return a note if options changed while the store was open; the configuration has the options of the open."""
-    changes = [record for record in reading.log.records if isinstance(record, OptionsChange)]
+    changes = list(reading.log.records.of(OptionsChange))
     if not changes:
         return []
     first_s = reading.seconds(changes[0].time_us)
     return [
         f"options changed while the store was open ({len(changes)} x SetOptions, first after {first_s:,.0f} s): "
         "the configuration has the options of the open"
+    ]
+
+
+def _families_without_options(options: Mapping[str, OptionsFile], jobs: LogJobs) -> list[str]:
+    """Return a note on the column families that the LOG shows at work, but whose options were not read."""
+    unknown = [name for name in families(jobs) if name not in options] if options else []
+    if not unknown:
+        return []
+    return [
+        f"no options of column family {', '.join(unknown)}: those of default are taken; a LOG has options only of the families "
+        "in its header, within its first 4 MiB: give the OPTIONS file as well"
     ]
 
 

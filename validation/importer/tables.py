@@ -233,9 +233,7 @@ def _levels_now(trackers: Mapping[str, LevelTracker]) -> tuple[list[int], list[i
 
 
 def _switches(reading: Reading) -> list[Any]:
-    from lsmlab.validation.logs.records import SwitchLine
-
-    return [r for r in reading.log.records if isinstance(r, SwitchLine)]
+    return list(reading.log.switches())
 
 
 def _times(reading: Reading, times_us: Sequence[int]) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from lsmlab.validation.logs.clock import Clock
@@ -75,7 +74,6 @@ class EventTimes:
         """Correct the records since the last event with a right time stamp: the clock was set by `by_us` since then."""
         self._clock.shift(by_us)
         first, time_us = self._agreed_at
-        records = self._log.records
-        for i in range(first, len(records)):
-            if abs(records[i].time_us - by_us - time_us) < abs(records[i].time_us - time_us):
-                records[i] = replace(records[i], time_us=records[i].time_us - by_us)
+        self._log.records.move_back(
+            first, by_us, lambda record: abs(record.time_us - by_us - time_us) < abs(record.time_us - time_us)
+        )

@@ -17,6 +17,7 @@ from typing import Final
 from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.event_times import EventTimes
+from lsmlab.validation.logs.hash_set import HashSet
 from lsmlab.validation.logs.json_text import parse_event
 from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, read_line, split_line
 from lsmlab.validation.logs.records import (
@@ -77,7 +78,7 @@ def _checked(log: RocksDbLog, path: Path, text: str, whole: bool) -> RocksDbLog:
 
 def _is_rocksdb_log(log: RocksDbLog) -> bool:
     """Whether the text was a RocksDB LOG, a part of one, or db_bench's output."""
-    if log.version or any(isinstance(r, Event | StallLine | SwitchLine | JobLine) for r in log.records):
+    if log.version or next(log.records.of(Event, StallLine, SwitchLine, JobLine), None) is not None:
         return True
     return any(d.db or any(f.levels for f in d.families.values()) for d in log.dumps)
 
@@ -99,7 +100,7 @@ class _Parser:
         self.log = RocksDbLog(source)
         self.clock = Clock()
         self.stats = StatsReader()
-        self.seen: set[int] = set()
+        self.seen = HashSet()
         self.times = EventTimes(self.log, self.clock)
         self.opening = 0
         self.skipping = False
@@ -121,7 +122,7 @@ class _Parser:
     def finish(self) -> RocksDbLog:
         """Return the LOG after all lines were read."""
         log = self.log
-        log.records.sort(key=lambda r: (r.time_us, r.line))
+        log.records.sort()
         log.troubles["unreadable_stamps"] += self.clock.unreadable
         log.troubles["backward_steps"] += self.clock.backwards
         log.zone_us = self.times.zone_us or 0

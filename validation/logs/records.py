@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from lsmlab.validation.logs.record_list import RecordList
+
 if TYPE_CHECKING:
     from lsmlab.validation.logs.bench import Benchmark
     from lsmlab.validation.logs.stats import StatsDump
@@ -200,7 +202,7 @@ class RocksDbLog:
     options: dict[str, str] = field(default_factory=dict)
     """Option name to text, from the header of the first open. Of a repeated name the first value is kept, so the values
     are those of the first column family."""
-    records: list[Record] = field(default_factory=list)
+    records: RecordList[Record] = field(default_factory=RecordList)
     """In time order."""
     opens: int = 0
     """Number of opens of the store that the file shows."""
@@ -237,9 +239,13 @@ class RocksDbLog:
 
     def events(self, *names: str) -> Iterator[Event]:
         """Yield the events with these names in time order; all events if no name is given."""
-        for record in self.records:
-            if isinstance(record, Event) and (not names or record.name in names):
+        for record in self.records.of(Event):
+            if not names or record.name in names:
                 yield record
+
+    def switches(self) -> Iterator[SwitchLine]:
+        """Yield the memtable switches in time order."""
+        return self.records.of(SwitchLine)
 
 
 TROUBLES: Final = {

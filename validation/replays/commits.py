@@ -8,7 +8,7 @@ thread logs its own. The files per level in the LOG decide between the possibili
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
@@ -38,7 +38,7 @@ class TrivialMove:
     lsm_state: tuple[int, ...]
 
 
-def trivial_moves(records: Sequence[Record]) -> dict[int, TrivialMove]:
+def trivial_moves(records: Iterable[Record]) -> dict[int, TrivialMove]:
     """Return the trivial moves by job."""
     waiting: dict[str, list[MovingLine]] = defaultdict(list)
     latest: dict[str, TrivialMove] = {}
@@ -65,7 +65,7 @@ class Drop:
     files: frozenset[int]
 
 
-def drops(records: Sequence[Record]) -> dict[DeletedLine, Drop]:
+def drops(records: Iterable[Record]) -> dict[DeletedLine, Drop]:
     """Return the FIFO deletions by their last line in the LOG."""
     waiting: dict[str, list[DroppingLine]] = defaultdict(list)
     found: dict[DeletedLine, Drop] = {}

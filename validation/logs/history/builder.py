@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs
+from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs, packed
 from lsmlab.validation.logs.history.moves import Moves
 from lsmlab.validation.logs.history.witness import (
     JobText,
@@ -55,6 +55,9 @@ class _Builder:
         """By (opening, job id): the job that started last, running or ended."""
         self.by_thread: dict[tuple[int, str], LogJob] = {}
         self.job_texts: dict[tuple[int, int], JobText] = defaultdict(JobText)
+        """By (opening, job id): numbers from the text lines of the jobs that have not ended."""
+        self.flush_times_s: dict[tuple[int, int], tuple[float, float]] = {}
+        """By (opening, job id): duration and CPU time of the flushes that have ended."""
         self.installed: dict[str, InstalledLine] = {}
         self.places: dict[int, int] = {}
         """Level of each file, where the LOG shows it."""
@@ -69,6 +72,8 @@ class _Builder:
                 reader = _EVENTS.get(record.name)
                 if reader is not None:
                     reader(self, record)
+                if record.name in _ENDS:
+                    self._forget_texts(record.opening, record.job)
             elif isinstance(record, JobLine):
                 self.job_texts[record.opening, record.job].read_line(record)
             elif isinstance(record, InstalledLine):
@@ -89,8 +94,10 @@ class _Builder:
         for jobs in self.active.values():
             self.result.problems["unfinished"] += len(jobs)
         for job in self.result.jobs:
-            if job.kind == "flush" and (times := self.job_texts[job.opening, job.job].flush_times_s):
-                job.wall_s, job.cpu_s = times
+            if job.kind == "flush":
+                text_lines = self.job_texts.get((job.opening, job.job), JobText())
+                times = text_lines.flush_times_s or self.flush_times_s.get((job.opening, job.job))
+                job.wall_s, job.cpu_s = times or (job.wall_s, job.cpu_s)
         self.result.jobs.sort(key=lambda j: (j.start_us, j.job))
         self.result.families = list(self.families) or ["default"]
         return self.result
@@ -116,9 +123,18 @@ class _Builder:
         return job
 
     def _forget(self, job: LogJob) -> None:
-        running = self.active[job.opening, job.job]
-        if job in running:
-            running.remove(job)
+        running = self.active.get((job.opening, job.job), [])
+        kept = [other for other in running if other is not job]
+        if kept:
+            self.active[job.opening, job.job] = kept
+        else:
+            self.active.pop((job.opening, job.job), None)
+
+    def _forget_texts(self, opening: int, job: int) -> None:
+        """Drop the text lines of a job after its end, which would be a third of the memory for a large LOG."""
+        text_lines = self.job_texts.pop((opening, job), None) if (opening, job) not in self.active else None
+        if text_lines is not None and text_lines.flush_times_s:
+            self.flush_times_s[opening, job] = text_lines.flush_times_s
 
     def _flush_started(self, event: Event) -> None:
         job = self._begin(event, "flush")
@@ -135,46 +151,42 @@ class _Builder:
         job.reason = str(event.data.get("compaction_reason", ""))
         score = event.data.get("score")
         job.score = float(score) if isinstance(score, int | float) else 0.0
+        inputs: dict[int, tuple[int, ...]] = {}
         for name in event.data:
             if name.startswith("files_L") and name[7:].isdigit():
-                job.inputs[int(name[7:])] = event.counts(name) or ()
+                inputs[int(name[7:])] = event.counts(name) or ()
         job.read_bytes = event.whole("input_data_size") or 0
         summary = self.summaries.pop(event.thread, None)
-        job.summary = summary.inputs if summary else ""
         text_lines = self.job_texts.get((event.opening, event.job))
         if text_lines is not None and text_lines.level is not None:
             job.output_level = text_lines.level
-        self._inputs(job)
+        self._inputs(job, inputs, summary.inputs if summary else "")
 
-    def _inputs(self, job: LogJob) -> None:
-        if not job.inputs and job.summary:  # the event is cut off or lost; the summary has files without levels
-            listed = [tuple(f.number for f in level) for level in listed_files(job.summary)]
+    def _inputs(self, job: LogJob, inputs: dict[int, tuple[int, ...]], summary: str) -> None:
+        if not inputs and summary:  # the event is cut off or lost; the summary has files without levels
+            listed = [tuple(f.number for f in level) for level in listed_files(summary)]
             text_lines = self.job_texts.get((job.opening, job.job), JobText())
-            job.inputs = dict(zip(text_lines.inputs, listed, strict=False))
-        job.start_level = min(job.inputs, default=-1)
+            inputs = dict(zip(text_lines.inputs, listed, strict=False))
+        job.inputs = packed(inputs)
+        job.start_level = min(inputs, default=-1)
         files = self.result.files
         known = 0
-        exact = bool(job.inputs)
-        for level, numbers in job.inputs.items():
+        exact = bool(inputs)
+        sizes: dict[int, int] = {}
+        for level, numbers in inputs.items():
             infos = [files[n] for n in numbers if n in files]
             if len(infos) == len(numbers):
-                job.input_bytes[level] = sum(f.size_bytes for f in infos)
-                known += job.input_bytes[level]
+                sizes[level] = sum(f.size_bytes for f in infos)
+                known += sizes[level]
                 exact &= all(f.exact for f in infos)
             else:
                 exact = False
         if exact and known != job.read_bytes:
             self.result.problems["contradictions" if job.read_bytes else "unknown_numbers"] += 1
             job.read_bytes = known
-        elif job.read_bytes and len(job.input_bytes) == len(job.inputs):
-            self._adjust(job, known)
-
-    @staticmethod
-    def _adjust(job: LogJob, known: int) -> None:
-        """Scale the input bytes of all levels so that they add up to the bytes read: rounded sizes do not."""
-        if known:
-            scale = job.read_bytes / known
-            job.input_bytes = {level: round(size * scale) for level, size in job.input_bytes.items()}
+        elif job.read_bytes and known and len(sizes) == len(inputs):  # rounded sizes do not add up to the bytes read
+            sizes = {level: round(size * (job.read_bytes / known)) for level, size in sizes.items()}
+        job.input_bytes = packed(sizes)
 
     def _created(self, event: Event) -> None:
         number, size = event.whole("file_number"), event.whole("file_size")
@@ -292,9 +304,10 @@ class _Builder:
             above, same = (round(n * job.read_bytes / (above + same)) for n in (above, same))
         start = job.start_level if job.start_level >= 0 else max(0, job.output_level - 1)
         job.start_level = start
-        job.input_bytes = {job.output_level: same}
+        sizes = {job.output_level: same}
         if start != job.output_level:
-            job.input_bytes[start] = above
+            sizes[start] = above
+        job.input_bytes = packed(sizes)
 
     def _most_frequent(self, candidates: list[int | None], default: int = 0) -> int:
         return most_frequent(candidates, self.result.problems, default)
@@ -321,6 +334,7 @@ def _io_times(job: LogJob, event: Event) -> None:
     job.prepare_s = (event.whole("file_prepare_write_nanos") or 0) / 1e9
 
 
+_ENDS: Final = ("flush_finished", "compaction_finished")
 _EVENTS: Final = {
     "flush_started": _Builder._flush_started,
     "flush_finished": _Builder._flush_finished,

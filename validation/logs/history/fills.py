@@ -10,7 +10,7 @@ import numpy as np
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.stalls import Stall, stalls_of
 from lsmlab.validation.logs.history.summary import origin_us
-from lsmlab.validation.logs.records import RocksDbLog, SwitchLine
+from lsmlab.validation.logs.records import RocksDbLog
 
 _NEAR_US: Final = 1000
 """Longest time by which a flush may start before the line of the memtable switch that caused it."""
@@ -29,9 +29,8 @@ class Fill(NamedTuple):
 def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     """Return the fills of all opens and column families. Memtables that one flush takes together count as one fill."""
     switches: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for record in log.records:
-        if isinstance(record, SwitchLine):
-            switches[record.opening, record.column_family].append(record.time_us)
+    for record in log.switches():
+        switches[record.opening, record.column_family].append(record.time_us)
     by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
     for job in flushes:
         by_store[job.opening, job.column_family].append(job)

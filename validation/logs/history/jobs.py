@@ -2,27 +2,108 @@
 
 from __future__ import annotations
 
+import marshal
+from array import array
 from collections import Counter
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from struct import Struct
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+_FILE: Final = Struct("<8q?")
+_UNKNOWN: Final = -(1 << 63)
+_LARGEST: Final = (1 << 63) - 1
 
 
-@dataclass(slots=True)
+def _number(index: int, text: str) -> property:
+    """Return a property with a number of a file."""
+    return property(lambda file: _FILE.unpack(file.packed)[index], doc=text)
+
+
+def _known_number(index: int, text: str) -> property:
+    """Return a property with a number of a file that may be None."""
+
+    def value(file: LogFile) -> int | None:
+        number = _FILE.unpack(file.packed)[index]
+        return None if number == _UNKNOWN else number
+
+    return property(value, doc=text)
+
+
 class LogFile:
-    """One SST file."""
+    """One SST file. Its numbers are packed, because a LOG of 1 GB has half a million files."""
 
-    number: int
-    size_bytes: int
-    entries: int | None = None
-    deletions: int = 0
-    raw_key_bytes: int = 0
-    raw_value_bytes: int = 0
-    data_bytes: int = 0
-    created_us: int | None = None
-    """Time at which the file was finished, including its fsync."""
-    exact: bool = True
-    """False if the size is rounded. Sizes of files written before the LOG began are known only from "Compaction start
-    summary" lines, which round them."""
+    __slots__ = ("packed",)
+
+    def __init__(
+        self, number: int, size_bytes: int, entries: int | None = None, deletions: int = 0, raw_key_bytes: int = 0,
+        raw_value_bytes: int = 0, data_bytes: int = 0, created_us: int | None = None, *, exact: bool = True,
+    ) -> None:  # fmt: skip
+        numbers = (number, size_bytes, entries, deletions, raw_key_bytes, raw_value_bytes, data_bytes, created_us)
+        kept = (_UNKNOWN if n is None else max(-_LARGEST, min(_LARGEST, n)) for n in numbers)
+        self.packed = _FILE.pack(*kept, exact)
+
+    number: int = _number(0, "File number.")  # type: ignore[assignment]
+    size_bytes: int = _number(1, "Size.")  # type: ignore[assignment]
+    entries: int | None = _known_number(2, "Entries; None if unknown.")  # type: ignore[assignment]
+    deletions: int = _number(3, "Tombstones.")  # type: ignore[assignment]
+    raw_key_bytes: int = _number(4, "Bytes of all keys.")  # type: ignore[assignment]
+    raw_value_bytes: int = _number(5, "Bytes of all values.")  # type: ignore[assignment]
+    data_bytes: int = _number(6, "Bytes of the data blocks.")  # type: ignore[assignment]
+    created_us: int | None = _known_number(7, "Time at which the file was finished, with its fsync.")  # type: ignore[assignment]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the size is exact.
+
+        Sizes of files written before the LOG began are known only from "Compaction start summary" lines, which round them.
+        """
+        return bool(_FILE.unpack(self.packed)[8])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LogFile) and self.packed == other.packed
+
+    def __hash__(self) -> int:
+        return hash(self.packed)
+
+
+_Value = TypeVar("_Value", int, tuple[int, ...])
+
+
+class PackedLevels(Mapping[int, _Value]):
+    """Unchangeable values by level, packed: a dictionary takes five times as much memory."""
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, values: Mapping[int, _Value]) -> None:
+        self._packed = marshal.dumps(dict(values))
+
+    def _values(self) -> dict[int, _Value]:
+        values: dict[int, _Value] = marshal.loads(self._packed)
+        return values
+
+    def __getitem__(self, level: int) -> _Value:
+        return self._values()[level]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._values())
+
+    def __len__(self) -> int:
+        return len(self._values())
+
+    def items(self) -> ItemsView[int, _Value]:
+        """Return the pairs of level and value."""
+        return self._values().items()
+
+
+NO_LEVELS: Final[Mapping[int, Any]] = MappingProxyType({})
+
+
+def packed(values: Mapping[int, _Value]) -> Mapping[int, _Value]:
+    """Return values by level in little memory."""
+    return PackedLevels(values) if values else NO_LEVELS
 
 
 @dataclass(slots=True)
@@ -42,9 +123,9 @@ class LogJob:
     start_level: int = -1
     output_level: int = -1
     score: float = 0.0
-    inputs: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    inputs: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: NO_LEVELS)
     """Numbers of the input files by level."""
-    input_bytes: dict[int, int] = field(default_factory=dict)
+    input_bytes: Mapping[int, int] = field(default_factory=lambda: NO_LEVELS)
     """Bytes read by level. A level is absent if the sizes of its input files are unknown."""
     outputs: list[LogFile] = field(default_factory=list)
     output_files: int = 0
@@ -77,9 +158,7 @@ class LogJob:
     """Immutable memtables after the commit."""
     line: int = 0
     """Line number of the job's last event."""
-    summary: str = ""
-    """Input files from the line "Compaction start summary"."""
-    deleted_us: list[int] = field(default_factory=list)
+    deleted_us: array[int] = field(default_factory=partial(array, "q"))
     """Times at which the job deleted its input files."""
 
     @property

@@ -114,8 +114,10 @@ def stalls_of(log: RocksDbLog) -> LogStalls:
 
 
 def _states(log: RocksDbLog, result: LogStalls) -> list[StallState]:
-    reader = _StateReader(releases=any(isinstance(record, ReleasedLine) for record in log.records))
-    for record in sorted(log.records, key=lambda r: r.line):  # in file order the lines of a thread are adjacent
+    records = log.records
+    reader = _StateReader(releases=next(records.of(ReleasedLine), None) is not None)
+    kinds = (SwitchLine, StallLine, Event, ReleasedLine, MovedLine)
+    for record in records.in_file_order(*kinds):  # in file order the lines of a thread are adjacent
         reader.take(record)
     result.lines += sorted(reader.lines, key=lambda entry: entry[0])
     return reader.finish()
@@ -206,7 +208,7 @@ def _intervals(states: list[StallState], log: RocksDbLog) -> list[Stall]:
         if current is not None and at_us > since:
             intervals.append(Stall(current, since, at_us, opening, holder))
 
-    last: Record | None = log.records[-1] if log.records else None
+    last = log.records.last
     for state in states:
         if state.opening != opening:
             close(_end_of(log, opening))

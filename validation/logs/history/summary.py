@@ -29,7 +29,8 @@ def origin_us(log: RocksDbLog) -> int:
     """Return the origin of time: local time in microseconds from which seconds are counted."""
     if log.ready_us and log.ready_us[0]:
         return log.ready_us[0]
-    return log.first_us or (log.records[0].time_us if log.records else 0)
+    first = next(iter(log.records), None)
+    return log.first_us or (first.time_us if first is not None else 0)
 
 
 def summarise_log(
@@ -56,7 +57,7 @@ def summarise_log(
     zero = origin_us(log)
     jobs = jobs_of(log) if jobs is None else jobs
     stalls = stalls_of(log) if stalls is None else stalls
-    end_us = max([zero, log.last_us or 0, *(r.time_us for r in log.records[-1:])])
+    end_us = max([zero, log.last_us or 0, log.records.last.time_us if log.records.last is not None else 0])
     start = zero + round(from_s * 1e6) if from_s is not None else None
     end = min(end_us, zero + round(until_s * 1e6)) if until_s is not None else end_us
     inside = [

@@ -14,6 +14,8 @@ class LevelTracker:
 
     files: dict[int, dict[int, int]] = field(default_factory=dict)
     """By level: file number to size in bytes."""
+    bytes: dict[int, int] = field(default_factory=dict)
+    """By level: sum of the sizes in `files`."""
     counts: tuple[int, ...] = ()
     """Files per level after the last commit, as its event gives them or else counted from `files`."""
 
@@ -26,9 +28,10 @@ class LevelTracker:
                 for candidate in levels:
                     size = self.files[candidate].pop(number, None)
                     if size is not None:
+                        self.bytes[candidate] -= size
                         sizes[number] = size
                         break
-        target = self.files.setdefault(max(0, job.output_level), {})
+        target = max(0, job.output_level)
         if job.kind == "drop":
             width = max(len(self.counts), 1)
             gone = sum(len(files) for files in job.inputs.values())
@@ -36,31 +39,36 @@ class LevelTracker:
             return
         if job.kind == "trivial_move":
             moved = [n for files in job.inputs.values() for n in files]
-            for number in moved:
-                target[number] = sizes.get(number, job.moved_bytes // max(1, len(moved)))
+            self._add(target, {n: sizes.get(n, job.moved_bytes // max(1, len(moved))) for n in moved})
         else:
-            target.update({f.number: f.size_bytes for f in job.outputs})
+            self._add(target, {f.number: f.size_bytes for f in job.outputs})
         if job.lsm_state:
             self.counts = job.lsm_state
         else:
             width = max(len(self.counts), job.output_level + 1, *(level + 1 for level in job.inputs), 1)
             self.counts = tuple(len(self.files.get(level, ())) for level in range(width))
 
+    def _add(self, level: int, sizes: dict[int, int]) -> None:
+        here = self.files.setdefault(level, {})
+        replaced = sum(here.get(number, 0) for number in sizes)
+        self.bytes[level] = self.bytes.get(level, 0) + sum(sizes.values()) - replaced
+        here.update(sizes)
+
     def sizes(self) -> tuple[int | None, ...]:
         """Return bytes per level; None for a level with files of unknown size."""
         return tuple(
-            sum(self.files.get(level, {}).values()) if len(self.files.get(level, {})) == count else None
+            self.bytes.get(level, 0) if len(self.files.get(level, {})) == count else None
             for level, count in enumerate(self.counts)
         )
 
     def estimated_sizes(self) -> tuple[int, ...]:
         """Return bytes per level. A file of unknown size counts with the mean size of the known files."""
-        known = [size for files in self.files.values() for size in files.values()]
-        mean = sum(known) / len(known) if known else 0.0
+        known = sum(len(files) for files in self.files.values())
+        mean = sum(self.bytes.values()) / known if known else 0.0
         result = []
         for level, count in enumerate(self.counts):
-            here = self.files.get(level, {})
-            result.append(round(sum(here.values()) + mean * max(0, count - len(here))))
+            unknown = count - len(self.files.get(level, {}))
+            result.append(round(self.bytes.get(level, 0) + mean * max(0, unknown)))
         return tuple(result)
 
 
