@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cluster_place import Processes
+from lsmlab import sim
 from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.results.leftovers import has_ended
@@ -167,6 +168,18 @@ def test_a_missing_cluster_gives_one_line(
     err = capsys.readouterr().err
     assert text in err
     assert 1 == len(err.splitlines())
+
+
+def test_every_command_with_the_option_uses_the_cluster() -> None:
+    """A command that accepts --on enters `cluster`; otherwise it would run on this machine without a word."""
+    sources = {path: path.read_text(encoding="utf-8") for path in Path(sim.__file__).parent.rglob("*.py")}
+    accepting = {path.name for path, text in sources.items() if "add_place(parser)" in text} - {"arguments.py"}
+    entering = {path.name for path, text in sources.items() if ".on, " in text and "cluster(" in text}
+
+    assert {"verb.py", "whatif.py", "sweep_verb.py"} == accepting
+    assert {*accepting, "advise.py", "tune.py", "compare.py", "verbs.py"} == entering
+    verbs = [path for path, text in sources.items() if path.name == "verb.py" and "add_place(parser)" in text]
+    assert all("with cluster(given.on, given.jobs)" in sources[path] for path in verbs)
 
 
 def test_slurm_needs_the_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:

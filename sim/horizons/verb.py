@@ -23,6 +23,7 @@ from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.choice import cluster
 
 FINISHERS: Final = "lsmlab.growth_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an answer."""
@@ -32,6 +33,11 @@ _FULL: Final = "full"
 def grow(argv: list[str]) -> int:
     """Run `lsmlab grow RUN --horizon TIME`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_args(argv)
+    with cluster(given.on, given.jobs):
+        return _grow(given)
+
+
+def _grow(given: argparse.Namespace) -> int:
     window_s, length_s = _seconds(given.window, "--window"), _seconds(given.horizon, "--horizon")
     config = read_subject(given.run, given.set, given.config_dir).compose()
     load = load_of(config)
