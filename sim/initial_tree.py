@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.errors import InputError
+from lsmlab.models.errors import InputError, reading_error
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.units import build, quantity
 from lsmlab.sim.phase import Phase
@@ -53,9 +53,8 @@ def _rows(table: object) -> list[Mapping[str, Any]]:
             with Path(table).open(newline="", encoding="utf-8-sig") as stream:
                 return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            reason = getattr(error, "strerror", None) or error
             raise InputError(
-                f"initial_tree: {table} cannot be read ({reason}); give the path of a CSV file, or a list of files"
+                f"initial_tree: {table} cannot be read ({reading_error(error)}); give the path of a CSV file, or a list of files"
             ) from None
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
         return table

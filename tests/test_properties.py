@@ -131,6 +131,7 @@ def contradictions(summary: Mapping[str, Any]) -> list[str]:
         "stalled share <= 1": 0.0 <= summary["stall_fraction"] <= almost,
         "seconds of each cause <= duration": all(0.0 <= s <= duration_s * almost for s in summary["stall_seconds"].values()),
         "mean <= max": all(latency["mean"] <= latency["max"] * almost for latency in latencies),
+        "max <= duration": all(latency["max"] <= duration_s * almost for latency in latencies),
         "percentiles are ordered": all(values == sorted(values) and values[0] >= 0.0 for values in ordered),
         "utilisation <= 1": 0.0 <= summary["device"]["utilisation"] <= almost,
         "numbers are finite and not negative": all(
@@ -169,12 +170,26 @@ def test_no_summary_contradicts_itself(
     [
         ({"delayed_write_rate": 1, "level0_slowdown_writes_trigger": 1}, {"threads": 1000, "value_size": 1, "duration": "2s"}),
         ({}, {"num": 1, "value_size": 1, "duration": "10ms", "benchmark_write_rate_limit": 1000}),
+        ({"level0_stop_writes_trigger": 2}, {"threads": 1000, "value_size": 100_000, "duration": "1s"}),
     ],
 )  # fmt: skip
 def test_shapes_that_contradicted_themselves(options: dict[str, Any], workload: dict[str, Any]) -> None:
-    """A delay that outlasts the run (longest stall of 9 hours in 2 s), and ten operations (mean above max)."""
+    """A delay that outlasts the run (longest stall of 9 hours in 2 s, write of 13 s in 1 s), ten operations (mean above max)."""
     base = HARSH["fillrandom"]
     engine = {**base["engine"], "options": {**base["engine"]["options"], **options}}
     summary = run({**base, "seed": 19, "engine": engine, "workload": {**base["workload"], **workload}}).summary
 
+    assert [] == contradictions(summary)
+
+
+@pytest.mark.parametrize("rate", [1, 1_000, 1_000_000])
+@pytest.mark.parametrize("duration", ["1ms", "1s"])
+def test_no_more_operations_than_were_offered(rate: int, duration: str) -> None:
+    """Clients of an open loop complete at most what arrives, also in 1 ms, and below the rate when writers are stopped."""
+    base = configuration(*SMALL, "workload=constant")
+    options = {**base["engine"]["options"], "max_bytes_for_level_base": "1KiB", "delayed_write_rate": 1}
+    workload = {**base["workload"], "rate": rate, "duration": duration, "num": 1_000, "threads": 1_000}
+    summary = run({**base, "engine": {**base["engine"], "options": options}, "workload": workload}).summary
+
+    assert summary["ops_per_s"] <= rate * (1.0 + 1e-9)
     assert [] == contradictions(summary)

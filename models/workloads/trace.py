@@ -7,7 +7,7 @@ import math
 from enum import Enum
 from pathlib import Path
 
-from lsmlab.models.errors import InputError
+from lsmlab.models.errors import InputError, reading_error
 from lsmlab.models.workloads.arrivals import Recorded
 
 
@@ -35,7 +35,7 @@ def read_trace(path: str | Path, column: TraceColumn, loop: bool = False, scale:
                 if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
                     raise InputError(f"{path}:{line}: time {rows[-1][0]:g} s is not after {rows[-2][0]:g} s; times must ascend")
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot read the trace ({error}); give a CSV file in UTF-8") from None
+        raise InputError(f"{path}: cannot read the trace ({reading_error(error)}); give a CSV file in UTF-8") from None
     if len(rows) < 2:
         raise InputError(f"{path}: a trace needs at least two rows of seconds and {column.value}")
     first = rows[0][0]

@@ -161,16 +161,18 @@ class LatencyDistribution:
         result = {name: _quantile(self._plain, q * float(self._plain[-1])) for name, q in QUANTILES.items()}
         return {**result, "max": result["p9999"]}
 
-    def summary(self) -> dict[str, float]:
+    def summary(self, duration_s: float = math.inf) -> dict[str, float]:
         """Percentiles, mean and maximum in seconds, as in summary.json; ordered by construction.
 
         The maximum of a few operations is estimated by a quantile, which may be below their mean: then it is the mean.
+        No operation that ended within `duration_s` took longer; a delay that outlasts the run is estimated at its end.
         """
         result = {name: self.quantile(q) for name, q in QUANTILES.items()}
         last = 0.0
         for name, value in result.items():
             last = result[name] = max(last, min(value, self.max_s) if self.max_s > 0 else value)
-        return {**result, "max": max(self.max_s, last, self.mean_s), "mean": self.mean_s}
+        result |= {"max": max(self.max_s, last, self.mean_s), "mean": self.mean_s}
+        return {name: min(value, duration_s) for name, value in result.items()}
 
     def histogram(self) -> tuple[Floats, Floats]:
         """Non-empty buckets: (upper bounds in seconds, operations per bucket)."""

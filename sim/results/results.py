@@ -138,8 +138,8 @@ def collect(
         summary["read_amplification"] = reads.mean_blocks_per_read()
         summary["block_cache"] = reads.facts()
     summary |= {
-        "write_latency_s": writes.summary() if writes else None,
-        "read_latency_s": read.summary() if read else None,
+        "write_latency_s": writes.summary(duration_s) if writes else None,
+        "read_latency_s": read.summary(duration_s) if read else None,
         **chain_summary(stalls),
         "stalls": len(stalls),
         "keys": _key_facts(setup),

@@ -6,7 +6,6 @@ usage: python -m lsmlab.validation.calibrate.public_machines [--data DIR] [--wri
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -27,7 +26,7 @@ from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quant
 from lsmlab.validation.calibrate.public import ERRORS_FROM
 from lsmlab.validation.calibrate.public_fits import solved
 from lsmlab.validation.casefiles.public.cases import is_calibration, public_cases
-from lsmlab.validation.casefiles.public.table import DATA, runs_of
+from lsmlab.validation.casefiles.public.table import DATA, rows, runs_of
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -67,8 +66,7 @@ def desktop(data: Path) -> SetText:
     """
     logs: list[tuple[str, JobLog]] = []
     fills: list[tuple[Cost, float]] = []
-    with (data / "logs_index.csv").open(newline="") as file:
-        index = {row["run_path"]: f"logs/{row['log']}" for row in csv.DictReader(file)}
+    index = {row["run_path"]: f"logs/{row['log']}" for row in rows(data / "logs_index.csv")}
     for mapping in runs_of("ablations", data):
         if not is_calibration(mapping["name"]):
             continue
@@ -143,8 +141,7 @@ def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
     entries as flushes add. `rounds`: number of simulations that find the drive's write bandwidth.
     """
     version = _SMALL_PC_RUN.partition("/")[2]
-    with (data / "overwrite_one_machine.csv").open(newline="") as file:
-        row = next(r for r in csv.DictReader(file) if r["version"].startswith(f"{version}."))
+    row = next(r for r in rows(data / "overwrite_one_machine.csv") if r["version"].startswith(f"{version}."))
     written = float(row["c_wgb"]) * 2**30 / (_SMALL_PC_ENTRY + 10.0)
     flushed = float(row["ops_sec"]) * _WRITING_S
     xeon = read_parameters("xeon_6230").host

@@ -30,6 +30,8 @@ def read_series(path: Path) -> Floats:
                 raise InputError(f"{path}:{number}: {','.join(row)!r} is not 'seconds,operations'") from None
     if not rows:
         raise InputError(f"{path}: has no line 'seconds,operations'; each line is a second and its operations")
+    if not np.isfinite(rows).all():
+        raise InputError(f"{path}: has infinite numbers; each line is a second and its operations")
     seconds = np.array([s for s, _ in rows])
     if len(rows) > 1 and float(np.median(np.diff(seconds))) != 1.0:
         raise InputError(f"{path}: seconds must increase in steps of 1")

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.errors import InputError
+from lsmlab.models.errors import InputError, reading_error
 from lsmlab.sim.commands.catalogue import entries
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.options_input import options_overrides
@@ -140,11 +140,11 @@ def _tree(value: object, directory: Path) -> list[dict[str, Any]]:
     if isinstance(value, str):
         path = directory / value
         try:
-            with path.open(newline="", encoding="utf-8") as stream:
+            with path.open(newline="", encoding="utf-8-sig") as stream:
                 return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InputError(
-                f"initial_tree: {path} cannot be read ({error}); name a CSV file or write a list"
+                f"initial_tree: {path} cannot be read ({reading_error(error)}); name a CSV file or write a list"
             ) from None
     if isinstance(value, list) and all(isinstance(row, Mapping) for row in value):
         return [dict(row) for row in value]

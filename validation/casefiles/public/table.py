@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from lsmlab.models.errors import InputError
+from lsmlab.models.errors import InputError, reading_error
 from lsmlab.validation.casefiles.public.noise import spread
 from lsmlab.validation.casefiles.public.template import Row, filled, number, value_of
 from lsmlab.validation.casefiles.public.text import write_histogram
@@ -115,11 +115,14 @@ def _logs(folder: Path, data: Path) -> dict[str, str]:
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of one of the tables. Raises InputError if the file is missing."""
+    """Yield the rows of one of the tables. Raises InputError if the file is missing or no CSV file."""
     if not path.is_file():
         raise InputError(f"{path}: no such file; put the public runs into the folder ../shared/data/public_runs")
-    with path.open(newline="") as file:
-        yield from csv.DictReader(file)
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            yield from csv.DictReader(file)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read ({reading_error(error)}); give a CSV file") from None
 
 
 def _groups(table: Iterable[dict[str, str]], about: Mapping[str, Any]) -> list[list[Row]]:
