@@ -210,7 +210,7 @@ def test_one_more_value_simulates_one_more_run() -> None:
 
 
 def test_parameters_have_types(capsys: pytest.CaptureFixture[str]) -> None:
-    """Columns of the index are numbers in base units, booleans and text; `lsmlab runs rebuild` writes the same file."""
+    """Columns of the index are numbers in base units, booleans and text; `lsmlab runs rebuild` writes the same rows."""
     line = ["workload.value_size=100,1KB", "checks=true,false", "engine.version='7.8','8.2'", "device=nvme"]
     assert 0 == main(["run", "-m", *line, *QUICK, "-j", "1", "--json", "--out", "sweep"])
     table = pq.read_table("sweep/runs.parquet")
@@ -221,7 +221,7 @@ def test_parameters_have_types(capsys: pytest.CaptureFixture[str]) -> None:
     assert [100.0, 1000.0] == sorted(set(rows["workload.value_size"]))
     assert {True, False} == set(rows["checks"])
     assert {"7.8", "8.2"} == set(rows["engine.version"])
-    assert table.equals(pq.read_table("sweep/runs.parquet"))
+    assert table.sort_by("run").equals(pq.read_table("sweep/runs.parquet").sort_by("run"))
 
 
 def test_a_store_lists_and_indexes_all_values(capsys: pytest.CaptureFixture[str]) -> None:
@@ -239,12 +239,14 @@ def test_a_store_lists_and_indexes_all_values(capsys: pytest.CaptureFixture[str]
 
 
 def test_joblib_runs_the_same() -> None:
-    """Hydra's joblib launcher gives the same runs as LSMLab's own processes."""
+    """Hydra's joblib launcher gives the same runs as LSMLab's own processes, whose folders bear names, not numbers."""
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     for name, more in (("own", []), ("joblib", ["hydra/launcher=joblib"])):
         assert 0 == main(["run", "-m", *more, "device=nvme,sata", *QUICK, "--json", "--fresh", "--out", name])
     own, joblib = (json.loads(Path(name, "runs.json").read_text()) for name in ("own", "joblib"))
 
+    assert ["nvme", "sata"] == [run.pop("name") for run in own["runs"]]
+    assert ["0", "1"] == [run.pop("name") for run in joblib["runs"]]
     assert own == joblib
 
 

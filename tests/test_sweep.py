@@ -12,8 +12,8 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.__main__ import main
+from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.exploration.designs import NAMES, points
-from lsmlab.sim.exploration.names import configuration_name, folder_names
 from lsmlab.sim.exploration.ranges import parse_range
 from lsmlab.sim.exploration.space import parse_space
 from lsmlab.sim.runs.rows import RowCollector

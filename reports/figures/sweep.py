@@ -9,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.reports.figures.base import Figure, Trace
 from lsmlab.reports.palette import MOVE, RUNS
+from lsmlab.sim.configuration.names import value_name
 from lsmlab.sim.exploration.analysis_text import key_name, metric_name
 from lsmlab.sim.exploration.columns import LABELS, value_text
 from lsmlab.sim.exploration.effects import value_groups
 from lsmlab.sim.exploration.measured import Measured
-from lsmlab.sim.exploration.names import value_name
 from numpy.typing import NDArray
 
 _SCALE: Final = "Viridis"

@@ -11,6 +11,7 @@ from lsmlab.sim.commands.arguments import Arguments
 from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.configuration.combinations import expand, without_quotes
 from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.results.rundir import make_directory
 from lsmlab.sim.results.stopping import INTERRUPTED
@@ -30,16 +31,22 @@ def is_plain_grid(overrides: Sequence[str], flags: Sequence[str]) -> bool:
 
 
 def run_grid(arguments: Arguments, overrides: Sequence[str], root: Path) -> int:
-    """Simulate all combinations into ROOT/0, ROOT/1, …, list them in ROOT/runs.parquet and return the exit code."""
+    """Simulate all combinations and return the exit code; ROOT/runs.parquet lists them.
+
+    Each run has a folder of ROOT with the name of its values, as in `lsmlab sweep`. With `hydra.sweep.subdir`, Hydra runs the
+    sweep and names the folders.
+    """
     combinations = expand([text for text in overrides if override_key(text) != "hydra.sweep.dir"])
     with composer(arguments.config_dirs) as compose:
         configs = [compose(texts).config for texts, _ in combinations]
     if any(config.get("replications", 1) != 1 for config in configs):
         raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")
     as_json = arguments.json or bool(configs[0].get("json"))
+    choices = [without_quotes(chosen) for _, chosen in combinations]
+    names = folder_names([configuration_name(chosen) for chosen in choices])
     jobs = [
-        Job(str(number), config, root / str(number), without_quotes(chosen), parameters(config, without_quotes(chosen)))
-        for number, (config, (_, chosen)) in enumerate(zip(configs, combinations, strict=True))
+        Job(name, config, root / name, chosen, parameters(config, chosen))
+        for name, config, chosen in zip(names, configs, choices, strict=True)
     ]
     make_directory(root)
     results = run_jobs(jobs, arguments, root, quiet=as_json)

@@ -1,7 +1,7 @@
 """Exploration: runs of many configurations of one store, and the analysis of their results.
 
 - Space: ranges (from one quantity to another, with rounding), space (keys with several values), designs (points of a
-  space), names (of configurations).
+  space).
 - Runs: simulate (one run, in a worker), sweep (all runs of a design), budget (time that a sweep may take), sweep_verb
   (`lsmlab sweep`).
 - Analysis: measured (results as arrays), effects (main effects and interactions), sensitivity (Sobol indices), best

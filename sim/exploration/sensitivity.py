@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.configuration.combinations import without_quotes
+from lsmlab.sim.configuration.names import configuration_name
 from lsmlab.sim.exploration.designs import SALTELLI, points, saltelli_base
 from lsmlab.sim.exploration.measured import Measured
-from lsmlab.sim.exploration.names import configuration_name
 from lsmlab.sim.exploration.ranges import parse_range
 from lsmlab.sim.exploration.space import Dimension, Space
 

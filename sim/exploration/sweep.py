@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.combinations import without_quotes
+from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.decisions.subject import Subject
 from lsmlab.sim.exploration.designs import Point, points
-from lsmlab.sim.exploration.names import configuration_name, folder_names
 from lsmlab.sim.exploration.simulate import CONFIGURATION, RunResult, SweepRun, changes, simulate
 from lsmlab.sim.exploration.space import Space
 from lsmlab.sim.results.jsontext import write_json
