@@ -6,9 +6,9 @@ import io
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.commands import budget
 from lsmlab.sim.commands.budget import keep_budget, read_budget
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.runs import choice
 from lsmlab.sim.runs import estimate as estimates
 from lsmlab.sim.runs.estimate import Estimate, estimate, total
 from lsmlab.sim.runs.expected import expected
@@ -21,7 +21,7 @@ UPDATES = ("workload=constant", "workload.read=0", "workload.update=1", "workloa
 def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which a job takes a millisecond, and which has two cores."""
     monkeypatch.setattr(estimates, "job_seconds", lambda: 1e-3)
-    monkeypatch.setattr(budget, "cores", lambda: 2)
+    monkeypatch.setattr(choice, "cores", lambda: 2)
 
 
 @pytest.mark.parametrize(

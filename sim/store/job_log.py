@@ -49,6 +49,10 @@ class JobLog:
         if len(self._recent) == _BLOCK:
             self._store()
 
+    def recent(self) -> list[JobRecord]:
+        """Return the latest records, those that are not in columns yet: at most 1,023."""
+        return list(self._recent)
+
     def columns(self) -> Columns:
         """Return the fields of all records and of their waits by name, each of shape (jobs,). Add no record afterwards."""
         if not self._table:

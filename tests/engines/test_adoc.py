@@ -125,7 +125,7 @@ def test_a_change_of_the_batch_applies_to_the_active_memtable() -> None:
 
     phase.env.process(retune())  # type: ignore[arg-type]
     phase.run()
-    entries = [job.entries_in for job in store.recorder.jobs if job.kind == "flush"]
+    entries = [job.entries_in for job in store.recorder.jobs.recent() if job.kind == "flush"]
 
     assert entries[0] == pytest.approx(entries[1], rel=0.01)
     assert 16 * MIB / 1016 == pytest.approx(entries[0], rel=0.05)
@@ -145,10 +145,10 @@ def test_jobs_restore_their_options(version: str, reverts: bool) -> None:
             yield phase.env.timeout(0.01)
         running = {job.job for job in store.database.background.view.jobs}
         store.database.retune({"write_buffer_size": 2 * MIB})
-        while not any(job.job in running for job in store.recorder.jobs):
-            before = len(store.recorder.jobs)
+        while not any(job.job in running for job in store.recorder.jobs.recent()):
+            before = len(store.recorder.jobs.recent())
             yield phase.env.timeout(1e-4)
-            if len(store.recorder.jobs) > before and store.recorder.jobs[-1].job in running:
+            if len(store.recorder.jobs.recent()) > before and store.recorder.jobs.recent()[-1].job in running:
                 break
         seen.append(store.memtable_options.options.write_buffer_size)
 

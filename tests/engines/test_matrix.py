@@ -51,7 +51,7 @@ def _run(config: dict[str, object]) -> None:
         end_s = phase.env.now + SETTLES_WITHIN_S
         while not store.database.idle and phase.env.now < end_s:
             phase.env.step()
-    jobs, dropped = store.recorder.jobs, store.recorder.entries_dropped_by_drop
+    jobs, dropped = store.recorder.jobs.recent(), store.recorder.entries_dropped_by_drop
     flushed = sum(j.entries_out for j in jobs if j.kind == "flush")
     merged_away = sum(j.entries_in - j.entries_out for j in jobs if j.kind == "compaction")
     assert store.database.idle, "jobs do not end"
