@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 MOST_PLACES: Final = 65_536
 """Maximum of the remainders that `RangedKeys.levels` evaluates; of more remainders it takes evenly spaced ones."""
+MOST_SHARES: Final = 2**63 - 1
+"""Maximum sum of the shares: db_bench keeps them as int64_t."""
 
 
 def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[int, ...]:
@@ -47,6 +49,10 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[i
     total = sum(shares)
     if not total:
         raise InputError("keyrange_dist_a, _b, _c, _d: all key ranges have a share of 0; change them")
+    if total > MOST_SHARES:
+        raise InputError(
+            f"keyrange_dist_a, _b, _c, _d: the shares sum to {float(total):.3g}, more than a 64-bit integer; change them"
+        )
     for i, at in enumerate((Mt19937x64(total).take(ranges) % np.uint64(ranges)).tolist()):
         shares[i], shares[at] = shares[at], shares[i]
     return tuple(shares)

@@ -19,7 +19,7 @@ _MARK: Final = "<!-- digest: "
 
 
 def digest(home: Path = HOME) -> str:
-    """Return a digest of the inputs: claims, entries of engines, experiments, parameter sets, recorded engines.
+    """Return a digest of the inputs: claims, entries of engines, papers' experiments, parameter sets, recorded engines.
 
     The digest does not cover the simulator's sources, because most edits of them do not change results.
     """
@@ -27,8 +27,8 @@ def digest(home: Path = HOME) -> str:
     paths = [p for name in PAPERS for p in (*papers.glob(f"{name}.py"), *papers.glob(f"{name}_*.py"))]
     paths += [*(papers / "claims").glob("*.yaml"), papers / "numbers.py", papers / "released.py"]
     paths += [home / "validation" / "scorecard" / "real_engines.py"]
-    paths += [*(configs / "engine").rglob("*.yaml"), *(configs / "experiment").glob("*.yaml")]
-    paths += [*(configs / "parameters").glob("*.yaml")]
+    paths += [path for name in PAPERS for path in (configs / "experiment").glob(f"*{name}_*.yaml")]
+    paths += [*(configs / "engine").rglob("*.yaml"), *(configs / "parameters").glob("*.yaml")]
     sums = hashlib.sha256()
     for path in sorted(p for p in paths if p.is_file()):
         sums.update(path.relative_to(home).as_posix().encode() + b"\0")
