@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 LARGEST_BYTES = 300e6
-"""Target for the peak memory of the process, for a LOG of up to 1 GB (met at 100 MB; 896 MB at 1 GB)."""
+"""Target for the peak memory of the process, for a LOG of up to 1 GB (met at 100 MB; measured 896 MB at 1 GB)."""
 _STAMP = re.compile(r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d")
 _MICROS = re.compile(r'("time_micros": )(\d+)')
 _NUMBER = re.compile(r"\d+")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes
-from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.answers import RunsInterruptedError, give_answer, output_directory, run_options, runner
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.budget import keep_budget, read_budget
-from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.decisions.advice import SHORT, Trialled, as_json, ranked, short_form
 from lsmlab.sim.decisions.advice_text import advice_text
 from lsmlab.sim.decisions.advising import PRESENT, Search
@@ -25,13 +23,11 @@ from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.decisions.goals import GOALS, Limits, memory_bytes, read_goal, read_limits
 from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.decisions.subject import read_subject
-from lsmlab.sim.decisions.whatif import add_common_arguments, common_options, output_directory
+from lsmlab.sim.decisions.whatif import add_subject_arguments
 from lsmlab.sim.decisions.written_options import write_options
 from lsmlab.sim.results.episodes.words import bottleneck_text
-from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import display_path
+from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.stopping import INTERRUPTED
-from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.estimate import Estimate, estimate
 
@@ -42,10 +38,6 @@ _ROUNDS: Final = 120
 """About the number of runs of a search: 30 changes and 10 pairs with two seeds, and six configurations with all seeds."""
 _MEMORY: Final = 4.0
 """Default limit on memtables and block cache, as a multiple of the present."""
-
-
-class _InterruptedError(Exception):
-    """Ctrl-C between two rounds; finished runs are in the run store."""
 
 
 def advise(argv: list[str]) -> int:
@@ -68,31 +60,21 @@ def _advise(given: argparse.Namespace) -> int:
         cost = estimate(config)
         several = Estimate(_ROUNDS * cost.work, cost.memory_bytes)
         keep_budget(several, read_budget(given.budget), "a shorter load (--set workload.duration=...)", processes=given.jobs)
-    search = Search(subject, goal, limits, errors, given.replications, _runner(given, directory))
+    run = runner(replace(run_options(given), budget=None), directory, quiet=given.json)  # the budget is kept above
+    search = Search(subject, goal, limits, errors, given.replications, run)
     try:
         present = search.present()
         singles = search.singles(present)
         tried = [*singles, *search.pairs(singles, present)]
         best = search.best(tried, present)
-    except _InterruptedError:
+    except RunsInterruptedError:
         return INTERRUPTED
     advice = _as_json(search, present, tried, best)
     first = next((t for t in best if t.kind is Kind.OPTIONS), None)
     advice["options"] = write_options(subject, first.overrides, present.summaries[0], directory) if first is not None else None
-    write_json(directory / FILE, advice)
     if subject.stored is not None and (Path(given.run) / "config.yaml").is_file():
         write_json(Path(given.run) / SHORT, short_form(advice, os.path.relpath(directory, given.run)))
-    if given.json:
-        sys.stdout.write(to_json({**advice, "directory": str(directory)}))
-    else:
-        sys.stdout.write(f"{advice_text(advice)}\nSaved in {display_path(directory)}\n")
-    sys.stdout.flush()
-    if given.json or given.no_report:
-        return 0
-    pages, drawn = finishers.finish(FINISHERS, directory)
-    for page in pages:
-        sys.stdout.write(f"Report: {display_path(page)}\n")
-    return 0 if drawn else 1
+    return give_answer(advice, directory / FILE, advice_text, given, FINISHERS)
 
 
 def _limits(given: argparse.Namespace, present_bytes: float) -> Limits:
@@ -103,18 +85,6 @@ def _limits(given: argparse.Namespace, present_bytes: float) -> Limits:
         needed = format_bytes(present_bytes)
         raise InputError(f"--memory {given.memory}: the present memtables and block cache need {needed}; allow at least that")
     return limits
-
-
-def _runner(given: argparse.Namespace, directory: Path) -> Any:
-    options = replace(common_options(given), budget=None)  # the budget of the whole search was kept before
-
-    def run(jobs: Sequence[Job]) -> list[Outcome]:
-        outcomes = run_jobs(jobs, options, directory, quiet=given.json)
-        if outcomes is None:
-            raise _InterruptedError
-        return outcomes
-
-    return run
 
 
 def _as_json(search: Search, present: Trial, tried: Sequence[Trialled], best: Sequence[Trialled]) -> dict[str, Any]:
@@ -134,7 +104,6 @@ def _as_json(search: Search, present: Trial, tried: Sequence[Trialled], best: Se
     }
 
 
-
 def _parser() -> LineParser:
     parser = LineParser(
         prog="lsmlab advise", allow_abbrev=False,
@@ -146,5 +115,5 @@ def _parser() -> LineParser:
     )
     parser.add_argument("--memory", metavar="SIZE", help="limit on memtables and block cache (default: 4 times present size)")
     parser.add_argument("--at-most", action="append", default=[], metavar="GOAL=VALUE", help="a further limit; may be repeated")
-    add_common_arguments(parser)
+    add_subject_arguments(parser)
     return parser

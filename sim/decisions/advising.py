@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes
+from lsmlab.sim.commands.answers import Runner
 from lsmlab.sim.decisions.advice import SHOWN, Trialled, pairs, ranked, trialled
 from lsmlab.sim.decisions.candidates import Candidate, Kind, candidates, name_of
 from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.decisions.goals import Limits, memory_bytes
 from lsmlab.sim.decisions.subject import Subject
 from lsmlab.sim.decisions.trials import trial_jobs, trial_of
-from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.batch import Outcome
 
 PRESENT: Final = "present state"
 _SCREENED: Final = 2
 """Seeds of each change in the first round."""
-Run = Callable[[Sequence[Job]], list[Outcome]]
-"""Function that runs jobs and returns their outcomes in order."""
 
 
 @dataclass
@@ -33,7 +32,7 @@ class Search:
     errors: Mapping[str, float]
     """The model's own errors by metric."""
     seeds: int
-    run: Run
+    run: Runner
     refused: dict[str, str] = field(default_factory=dict)
     """Changes that cannot run, with the reason."""
 

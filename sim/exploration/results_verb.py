@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.answers import draw_pages
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.exploration.columns import LABELS, MAIN, find_column, value_text
 from lsmlab.sim.exploration.query import RUNS, group, read_index, select, sort
 from lsmlab.sim.results.comparison_text import aligned
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import display_path
 
 PLOT: Final = "plot.json"
 """File with the values of --plot."""
@@ -131,10 +130,7 @@ def _plot(table: Any, arguments: argparse.Namespace) -> int:
     by = [find_column(name, table.column_names) for name in arguments.by]
     rows = table.select(list(dict.fromkeys(["run", x, *ys, *by]))).to_pylist()
     write_json(arguments.directory / PLOT, {"x": x, "y": ys, "by": by, "where": arguments.where, "rows": rows})
-    pages, drawn = finishers.finish(FINISHERS, arguments.directory)
-    for page in pages:
-        sys.stdout.write(f"Plot: {display_path(page)}\n")
-    return 0 if drawn else 1
+    return 0 if draw_pages(FINISHERS, arguments.directory, "Plot") else 1
 
 
 def _parser() -> LineParser:

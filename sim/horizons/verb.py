@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.commands import finishers
-from lsmlab.sim.commands.arguments import LineParser, add_place
+from lsmlab.sim.commands.answers import (
+    add_answer_options,
+    add_store_options,
+    give_answer,
+    output_directory,
+    run_options,
+)
+from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.many import report_failures, run_jobs
 from lsmlab.sim.decisions.subject import read_subject
-from lsmlab.sim.decisions.whatif import common_options, output_directory
 from lsmlab.sim.horizons.answer import FILE, growth_answer
 from lsmlab.sim.horizons.measured import measure
 from lsmlab.sim.horizons.text import answer_text
 from lsmlab.sim.horizons.windows import Horizon, check_comparable, full_config, load_of, usual_warm_s, window_configs
-from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.choice import cluster
@@ -44,24 +46,13 @@ def _grow(given: argparse.Namespace) -> int:
     warm_s = _seconds(given.warm, "--warm") if given.warm else usual_warm_s(load, length_s, given.windows, window_s)
     horizon = Horizon(length_s, given.windows, warm_s, window_s)
     directory = output_directory(given.out)
-    results = run_jobs(_jobs(config, horizon, directory, check=given.check), common_options(given), directory, quiet=given.json)
+    results = run_jobs(_jobs(config, horizon, directory, check=given.check), run_options(given), directory, quiet=given.json)
     if results is None:
         return INTERRUPTED
     if failed := report_failures(results):
         return failed
     answer = _answer(given.run, config, horizon, results)
-    write_json(directory / FILE, answer)
-    sys.stdout.write(
-        to_json({**answer, "directory": str(directory)}) if given.json
-        else f"{answer_text(answer)}\nSaved in {display_path(directory)}\n"
-    )  # fmt: skip
-    sys.stdout.flush()
-    if given.json or given.no_report:
-        return 0
-    pages, drawn = finishers.finish(FINISHERS, directory)
-    for page in pages:
-        sys.stdout.write(f"Report: {display_path(page)}\n")
-    return 0 if drawn else 1
+    return give_answer(answer, directory / FILE, answer_text, given, FINISHERS)
 
 
 def _jobs(config: dict[str, object], horizon: Horizon, directory: Path, *, check: bool) -> list[Job]:
@@ -86,9 +77,8 @@ def _answer(name: str, config: dict[str, object], horizon: Horizon, results: Seq
 
 def _seconds(text: str, option: str) -> float:
     """Return a time such as 10min or 180d in s. Raises InputError for any other text."""
-    days = text.removesuffix("d")
     try:
-        value = 86400.0 * parse_quantity(days, "count") if days != text else parse_quantity(text, "seconds")
+        value = parse_quantity(text, "seconds")
     except InputError as error:
         raise InputError(f"{option} {text}: {error}") from None
     if value < 10.0:
@@ -102,19 +92,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Show how a store ages over months: simulate windows at several ages, each from a tree of the size reached.",
         epilog="example: lsmlab grow experiment=growth --set workload.rate=10k --horizon 180d",
     )  # fmt: skip
-    parser.add_argument("run", metavar="RUN", help="folder of a run, or an override such as experiment=NAME")
+    add_store_options(parser)
     parser.add_argument("--horizon", required=True, metavar="TIME", help="time of growth, such as 180d or 12h")
     parser.add_argument("--windows", type=int, default=7, metavar="N", help="number of windows (default: 7)")
     parser.add_argument("--window", default="10min", metavar="TIME", help="measured time of a window (default: 10min)")
     parser.add_argument("--warm", metavar="TIME", help="simulated time before it (default: clients write 30 %% of the keys)")
     parser.add_argument("--check", action="store_true", help="simulate the whole horizon too, and give the errors of the windows")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override for all windows")
-    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: outputs/<date>/<time>)")
-    parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
-    add_place(parser)
-    parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the runs take longer, such as 10min")
-    parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
-    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
-    parser.add_argument("--no-report", action="store_true", help="draw no page")
+    add_answer_options(parser)
     return parser

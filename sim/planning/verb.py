@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.commands import finishers
-from lsmlab.sim.commands.arguments import LineParser, add_place
+from lsmlab.sim.commands.answers import add_answer_options, give_answer, output_directory
+from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.budget import keep_budget, read_budget
 from lsmlab.sim.decisions.model_errors import read_model_errors
-from lsmlab.sim.decisions.whatif import output_directory
 from lsmlab.sim.planning.answer import FILE, best, plan_answer
 from lsmlab.sim.planning.evaluate import USUAL_LENGTH, USUAL_RUNS, Evaluated, Evaluation, evaluate
 from lsmlab.sim.planning.plan_file import Plan, read_plan
 from lsmlab.sim.planning.sensitivity import sensitivity, sensitivity_tasks
 from lsmlab.sim.planning.text import answer_text
 from lsmlab.sim.planning.trial import duration_s
-from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.choice import cluster, executor
 from lsmlab.sim.runs.estimate import Estimate, estimate, total
 from lsmlab.sim.runs.progress import RunProgress
@@ -58,14 +54,8 @@ def _plan(given: argparse.Namespace) -> int:
     found = {c.name: r for c in asked.candidates if isinstance(r := results[c.name], Evaluated)}
     rows = {c.name: sensitivity(asked, c, found[c.name], changed) for c in asked.candidates if c.name in chosen}
     answer = plan_answer(asked, results, errors, rows)
-    write_json(directory / FILE, answer)
-    sys.stdout.write(
-        to_json({**answer, "directory": str(directory)}) if given.json
-        else f"{answer_text(answer)}\nSaved in {display_path(directory)}\n"
-    )  # fmt: skip
-    sys.stdout.flush()
-    drawn = True if given.json or given.no_report else _draw(directory)
-    return 0 if drawn and found else 1 if found else 2
+    failed = give_answer(answer, directory / FILE, answer_text, given, FINISHERS)
+    return failed if found else 2
 
 
 def cost(asked: Plan) -> Estimate:
@@ -116,13 +106,6 @@ def _evaluate(tasks: Sequence[Evaluation], processes: int | None, *, quiet: bool
     return results
 
 
-def _draw(directory: Path) -> bool:
-    pages, drawn = finishers.finish(FINISHERS, directory)
-    for page in pages:
-        sys.stdout.write(f"Report: {display_path(page)}\n")
-    return drawn
-
-
 def _parser() -> LineParser:
     parser = LineParser(
         prog="lsmlab plan", allow_abbrev=False,
@@ -131,12 +114,5 @@ def _parser() -> LineParser:
         epilog="example: lsmlab plan plan.yaml --budget 10min   (keys of a plan: docs/reference/plan.md)",
     )  # fmt: skip
     parser.add_argument("plan", type=Path, metavar="PLAN.yaml", help="load, service levels and candidates")
-    parser.add_argument("--budget", metavar="TIME", help="refuse, or ask on a terminal, if the plan takes longer, such as 10min")
-    parser.add_argument("-cd", "--config-dir", action="append", default=[], type=Path, metavar="DIR", help="folder of groups")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: outputs/<date>/<time>)")
-    parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: one per core)")
-    add_place(parser)
-    parser.add_argument("--fresh", action="store_true", help="simulate again the runs that the run store holds")
-    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
-    parser.add_argument("--no-report", action="store_true", help="draw no page")
+    add_answer_options(parser)
     return parser

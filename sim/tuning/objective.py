@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.commands.answers import Runner
 from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.decisions.goals import GOALS, Limits, memory_bytes
 from lsmlab.sim.decisions.metrics import value_of
 from lsmlab.sim.decisions.subject import Subject
 from lsmlab.sim.decisions.trials import trial_jobs, trial_of
-from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.typed import typed_value
 
-Run = Callable[[Sequence[Job]], list[Outcome]]
-"""Function that runs jobs and returns their outcomes in order."""
 WINDOW: Final = 0.25
 """Length of the short window that comes first, as a share of the run."""
 
@@ -44,7 +42,7 @@ class Objective:
     limits: Limits
     seeds: int
     """Seeds per point."""
-    run: Run
+    run: Runner
     window: tuple[str, ...] = field(default=())
     """Override that shortens a run to its first part; empty if the load has no fixed length."""
 

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.answers import RunsInterruptedError, give_answer, output_directory, run_options, runner
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.budget import keep_budget, read_budget
-from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.decisions.goals import GOALS, read_goal, read_limits
 from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.decisions.subject import read_subject
-from lsmlab.sim.decisions.whatif import add_common_arguments, common_options, output_directory
+from lsmlab.sim.decisions.whatif import add_subject_arguments
 from lsmlab.sim.decisions.written_options import write_options
 from lsmlab.sim.exploration.space import parse_space
-from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.results.stopping import INTERRUPTED
-from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.estimate import Estimate, estimate
-from lsmlab.sim.tuning.objective import WINDOW, Objective, Run, window_of
+from lsmlab.sim.tuning.objective import WINDOW, Objective, window_of
 from lsmlab.sim.tuning.text import tuning_text
 from lsmlab.sim.tuning.verdict import as_json, judge
 
@@ -40,10 +33,6 @@ _SEARCH_SEEDS: Final = 2
 """Seeds per point of the search."""
 _FRESH_SEED: Final = 1000
 """Distance of the first fresh seed from the first seed of the search."""
-
-
-class _InterruptedError(Exception):
-    """Ctrl-C; finished runs and the journal are kept."""
 
 
 def tune(argv: list[str]) -> int:
@@ -68,7 +57,7 @@ def _tune(given: argparse.Namespace) -> int:
         several = Estimate((1.0 + WINDOW) * _SEARCH_SEEDS * given.trials * cost.work, cost.memory_bytes)
         keep_budget(several, read_budget(given.budget), "fewer --trials", processes=given.jobs)
     directory = output_directory(given.out)
-    run = _runner(given, directory)
+    run = runner(replace(run_options(given), budget=None), directory, quiet=True)
     objective = Objective(subject, goals, limits, _SEARCH_SEEDS, run, window_of(config))
     seed = int(config.get("seed", 1))
     study = open_study(directory, objective, seed)
@@ -81,7 +70,7 @@ def _tune(given: argparse.Namespace) -> int:
             errors = read_model_errors(from_a_log=subject.from_a_log)
             judged = judge(subject, best, seed + _FRESH_SEED, given.replications, run)
             verdict = as_json(judged, goals, errors)
-    except _InterruptedError:
+    except RunsInterruptedError:
         return INTERRUPTED
     states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
     found: dict[str, Any] = {
@@ -91,34 +80,7 @@ def _tune(given: argparse.Namespace) -> int:
         "verdict": verdict, "importance": importances(study, objective), "history": history(study, objective),
         "options": write_options(subject, best, judged.present.summaries[0], directory) if front else None,
     }  # fmt: skip
-    return _show(found, directory, given)
-
-
-def _show(found: dict[str, Any], directory: Path, given: argparse.Namespace) -> int:
-    write_json(directory / FILE, found)
-    if given.json:
-        sys.stdout.write(to_json({**found, "directory": str(directory)}))
-    else:
-        sys.stdout.write(f"{tuning_text(found)}\nSaved in {display_path(directory)}\n")
-    sys.stdout.flush()
-    if given.json or given.no_report:
-        return 0
-    pages, drawn = finishers.finish(FINISHERS, directory)
-    for page in pages:
-        sys.stdout.write(f"Report: {display_path(page)}\n")
-    return 0 if drawn else 1
-
-
-def _runner(given: argparse.Namespace, directory: Path) -> Run:
-    options = replace(common_options(given), budget=None)
-
-    def run(jobs: Sequence[Job]) -> list[Outcome]:
-        outcomes = run_jobs(jobs, options, directory, quiet=True)
-        if outcomes is None:
-            raise _InterruptedError
-        return outcomes
-
-    return run
+    return give_answer(found, directory / FILE, tuning_text, given, FINISHERS)
 
 
 def _until(text: str | None) -> float | None:
@@ -143,7 +105,7 @@ def _parser() -> LineParser:
     parser.add_argument("--at-most", action="append", default=[], metavar="GOAL=VALUE", help="a further limit; may be repeated")
     parser.add_argument("--trials", type=int, default=100, metavar="N", help="points to try (default: 100)")
     parser.add_argument("--time", metavar="TIME", help="end the search after this time, such as 10min")
-    add_common_arguments(parser)
+    add_subject_arguments(parser)
     parser.add_argument(
         "space", nargs="+", metavar="KEY=VALUES", help="a range (KEY=16MiB..256MiB) or a list (KEY=a,b) per setting"
     )

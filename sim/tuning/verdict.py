@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.commands.answers import Runner
 from lsmlab.sim.decisions.answer import means
 from lsmlab.sim.decisions.differences import Trial, differences
 from lsmlab.sim.decisions.goals import GOALS
 from lsmlab.sim.decisions.subject import Subject
 from lsmlab.sim.decisions.trials import trial_jobs, trial_of
-from lsmlab.sim.tuning.objective import Run
 
 PRESENT, TUNED = "present state", "tuned"
 _LEAST = 0.005
@@ -29,7 +29,7 @@ class Verdict:
     """Results without one setting, by its override."""
 
 
-def judge(subject: Subject, best: Sequence[str], first_seed: int, seeds: int, run: Run) -> Verdict:
+def judge(subject: Subject, best: Sequence[str], first_seed: int, seeds: int, run: Runner) -> Verdict:
     """Run the present state, the best point and its reductions with `seeds` seeds from `first_seed` on.
 
     These seeds are new to the search, so that the best point has no advantage from the noise by which it was chosen.
