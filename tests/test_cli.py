@@ -369,6 +369,7 @@ WRONG = {
     "run device=nvm": "did you mean device=nvme?",
     "run experiment=throtled": "did you mean experiment=throttled?",
     "run +wrokload.num=5": "wrokload: no such key; did you mean workload?",
+    "run workload.scale=2": "workload.scale: the clients of this workload have no rate; choose an open loop first",
     "run engine.version=99": "write major.minor",
     "run engine.options.max_background_job=3": "did you mean engine.options.max_background_jobs?",
     "run max_background_jobs=3": "did you mean engine.options.max_background_jobs?",

@@ -217,6 +217,19 @@ def test_only_workload_classes_are_loaded(values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "rates"),
+    [("constant", "rate"), ("peaks_valleys", "valley_rate peak_rate"), ("on_off", "on_rate off_rate"),
+     ("diurnal", "low_rate high_rate")],
+)  # fmt: skip
+def test_scale_multiplies_all_rates(name: str, rates: str) -> None:
+    """Twice the rates and scale=2 give the same schedule."""
+    values = configuration(name)
+    doubled = {key: 2 * values[key] for key in rates.split()}
+
+    assert make_workload({**values, **doubled}) == make_workload({**values, "scale": 2})
+
+
+@pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
         ("fillrandom", {"nums": 3}, r"workload\.nums: no such key; did you mean workload\.num\?"),

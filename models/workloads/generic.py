@@ -159,6 +159,8 @@ class FullSpeed(MixedWorkload):
 class OpenLoopWorkload(MixedWorkload):
     """Settings common to schedules: arrivals wait in a queue while all threads are busy."""
 
+    scale: float = quantity("ratio", 1.0)
+    """Factor on all rates."""
     duration: float = quantity("seconds", _DURATION_S, low=1e-3)
     queue_per_thread: bool = False
     """Whether each thread has a queue of its own with its share of the arrivals; if not, all threads share one."""
@@ -176,7 +178,7 @@ class Constant(OpenLoopWorkload):
 
     def workload(self) -> Workload:
         """Return the workload."""
-        return self.scheduled("constant", ConstantRate(self.rate))
+        return self.scheduled("constant", ConstantRate(self.scale * self.rate))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +194,8 @@ class PeaksAndValleys(OpenLoopWorkload):
 
     def workload(self) -> Workload:
         """Return the workload."""
-        schedule = PeaksValleys(self.valley_rate, self.valley, self.peak_rate, self.peak, self.quiet)
+        valley_rate, peak_rate = self.scale * self.valley_rate, self.scale * self.peak_rate
+        schedule = PeaksValleys(valley_rate, self.valley, peak_rate, self.peak, self.quiet)
         return self.scheduled("peaks_valleys", schedule)
 
 
@@ -214,8 +217,8 @@ class Bursts(OpenLoopWorkload):
     def workload(self) -> Workload:
         """Return the workload."""
         schedule = OnOff(
-            self.on_rate, self.on_mean, self.on_sigma, self.off_rate, self.off_mean, self.off_sigma, self.long_share,
-            self.long_mean, self.long_sigma,
+            self.scale * self.on_rate, self.on_mean, self.on_sigma, self.scale * self.off_rate, self.off_mean,
+            self.off_sigma, self.long_share, self.long_mean, self.long_sigma,
         )  # fmt: skip
         return self.scheduled("on_off", schedule)
 
@@ -234,7 +237,8 @@ class Diurnal(OpenLoopWorkload):
         """Return the workload."""
         if self.low_rate > self.high_rate:
             raise InputError(f"low_rate {self.low_rate:g} must not exceed high_rate {self.high_rate:g}")
-        middle, swing = (self.high_rate + self.low_rate) / 2, (self.high_rate - self.low_rate) / 2
+        low_rate, high_rate = self.scale * self.low_rate, self.scale * self.high_rate
+        middle, swing = (high_rate + low_rate) / 2, (high_rate - low_rate) / 2
         return self.scheduled("diurnal", Sine(swing, 2 * math.pi / self.period, 0.0, middle, self.interval, self.noise))
 
 
@@ -250,8 +254,6 @@ class Trace(OpenLoopWorkload):
     column: TraceColumn = TraceColumn.OPERATIONS
     loop: bool = True
     """Whether to repeat the trace at its end; if not, no operations arrive afterwards."""
-    scale: float = quantity("ratio", 1.0)
-    """Factor on all rates."""
 
     def workload(self) -> Workload:
         """Return the workload; reads the file."""

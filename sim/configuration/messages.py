@@ -18,6 +18,7 @@ _PACKAGES: Final = {
     "hydra/sweeper=optuna": "hydra-optuna-sweeper", "hydra/sweeper=ax": "hydra-ax-sweeper",
     "hydra/sweeper=nevergrad": "hydra-nevergrad-sweeper",
 }  # fmt: skip
+_RATE_KEYS: Final = ("workload.scale", "workload.rate")
 """Packages that contain Hydra's launchers and sweepers."""
 _LENGTH: Final = 400
 """Largest length of a message in characters."""
@@ -83,6 +84,9 @@ def unknown_key(key: str, config: Mapping[str, Any]) -> InputError:
     known = list(flat_keys(config))
     if key in known:
         return InputError(f"{key}: this key exists; write it without +")
+    if key in _RATE_KEYS:
+        loops = "workload=constant, or experiment=imported for the store of a LOG"
+        return InputError(f"{key}: the clients of this workload have no rate; choose an open loop first: {loops}")
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.7)
     if not near:  # a right name in the wrong place, such as max_background_jobs without engine.options
         near = [k for k in known if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]

@@ -29,7 +29,7 @@ FINISHERS = "lsmlab.whatif_finishers"
 
 def whatif(argv: list[str]) -> int:
     """Run `lsmlab whatif RUN ALTERNATIVE ...`; return the exit code. Raises InputError for bad input."""
-    given = _parser().parse_args(argv)
+    given = _parser().parse_intermixed_args(argv)
     with cluster(given.on, given.jobs):
         return _whatif(given)
 

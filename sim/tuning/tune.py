@@ -37,7 +37,7 @@ _FRESH_SEED: Final = 1000
 
 def tune(argv: list[str]) -> int:
     """Run `lsmlab tune RUN SPACE ...`; return the exit code. Raises InputError for bad input."""
-    given = _parser().parse_args(argv)
+    given = _parser().parse_intermixed_args(argv)
     with cluster(given.on, given.jobs):
         return _tune(given)
 
