@@ -17,6 +17,7 @@ from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.planning.levels import ServiceLevels
 from lsmlab.sim.planning.plan_file import read_plan
+from lsmlab.sim.planning.starting_plan import write_starting_plan
 from lsmlab.sim.planning.store import Runs, Store
 from lsmlab.sim.planning.sustainable import Search
 from lsmlab.sim.planning.trial import Bursts, SearchSettings, try_rate
@@ -208,6 +209,23 @@ def test_a_run_gives_store_and_load(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "nvme" == only.name
     assert (9000, 123.0) == (only.store.load["num"], only.store.load["value_size"])
     assert "8MiB" == only.store.config["engine"]["options"]["write_buffer_size"]
+
+
+def test_a_first_plan_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first plan has the throughput of a run, its own drive and two others; its `set` selects the load of a LOG."""
+    monkeypatch.chdir(tmp_path)
+    run = ["run", "device=hdd", *SMALL, "workload.num=9k", "workload.duration=2s", "--out", "mine", "--no-report"]
+    assert 0 == main(run)
+    rate = json.loads(Path("mine/summary.json").read_text())["ops_per_s"]
+    Path("answer").mkdir()
+
+    plan = read_plan(write_starting_plan(Path("mine"), Path("answer"), "40%"))
+
+    assert rate == pytest.approx(plan.load.rate_per_s, rel=1e-3)
+    assert 0.4 == plan.load.growth_per_year
+    assert ["hdd", "sata", "nvme"] == [c.choices["device"] for c in plan.candidates]
+    with pytest.raises(InputError, match="contains no experiment"):
+        write_starting_plan(Path("answer"), Path("answer"), "0%")
 
 
 def test_the_plan_of_the_demo_is_valid() -> None:

@@ -75,10 +75,17 @@ def row_cells(row: Mapping[str, Any]) -> list[str]:
     return [
         f"{row['sustainable_per_s']:,.0f}", headroom_text(row["headroom"]), runs_out_text(row), f"{row['feasible_share']:.0%}",
         LEVELS["write_p999"].form(tail) if tail is not None and row["planned"]["holds"] else "-",
-        "unknown" if row["drive_life_years"] is None else f"{row['drive_life_years']:.1f} y",
+        _life(row["drive_life_years"]),
         "unknown" if row["cost_usd_per_month"] is None else f"{row['cost_usd_per_month']:,.2f}",
         "-" if row["machines_needed"] is None else machines_text(row),
     ]  # fmt: skip
+
+
+def _life(life_years: float | None) -> str:
+    """Return a drive life, such as 4.2 y or 9 d."""
+    if life_years is None:
+        return "unknown"
+    return f"{life_years:.1f} y" if life_years >= 1.0 else f"{life_years * 365.25:.3g} d"
 
 
 def machines_text(row: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from lsmlab.sim.planning.answer import FILE, best, plan_answer
 from lsmlab.sim.planning.evaluate import USUAL_LENGTH, USUAL_RUNS, Evaluated, Evaluation, evaluate
 from lsmlab.sim.planning.plan_file import Plan, read_plan
 from lsmlab.sim.planning.sensitivity import sensitivity, sensitivity_tasks
+from lsmlab.sim.planning.starting_plan import write_starting_plan
 from lsmlab.sim.planning.text import answer_text
 from lsmlab.sim.planning.trial import duration_s
 from lsmlab.sim.runs.choice import cluster, executor
@@ -42,10 +43,12 @@ def _plan(given: argparse.Namespace) -> int:
     if given.jobs is not None and given.jobs < 1:
         raise InputError(f"--jobs {given.jobs}: at least 1 process is needed")
     budget_s = read_budget(given.budget) if given.budget is not None else None
-    asked = read_plan(given.plan, given.config_dir)
+    directory = output_directory(given.out) if given.plan.is_dir() else None
+    path = given.plan if directory is None else write_starting_plan(given.plan, directory, given.growth)
+    asked = read_plan(path, given.config_dir)
     if budget_s is not None:
         keep_budget(cost(asked), budget_s, "fewer candidates, or a smaller search.turnovers", processes=given.jobs)
-    directory = output_directory(given.out)
+    directory = directory or output_directory(given.out)
     tasks = [_task(asked, number, given.fresh) for number in range(len(asked.candidates))]
     results = _evaluate(tasks, given.jobs, quiet=given.json)
     errors = read_model_errors(from_a_log=asked.from_a_log)
@@ -113,6 +116,10 @@ def _parser() -> LineParser:
         "it runs out, drive life, cost, and what limits each.",
         epilog="example: lsmlab plan plan.yaml --budget 10min   (keys of a plan: docs/reference/plan.md)",
     )  # fmt: skip
-    parser.add_argument("plan", type=Path, metavar="PLAN.yaml", help="load, service levels and candidates")
+    parser.add_argument(
+        "plan", type=Path, metavar="PLAN.yaml",
+        help="load, service levels and candidates; or the folder of an import or of a run, for which a first plan is written",
+    )  # fmt: skip
+    parser.add_argument("--growth", default="0%", metavar="SHARE", help="growth per year in a first plan, such as 40%%")
     add_answer_options(parser)
     return parser
