@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.reports import numbers
+from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.amplification import amplification
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.device import device_bandwidth
-from lsmlab.reports.figures.jobs import jobs_gantt
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
 from lsmlab.reports.figures.throughput import throughput
@@ -24,6 +24,7 @@ from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import DEVICE_BYTES, summary_sentences
 from lsmlab.validation.importer.estimates import LABELS
 
+_TIME = "time since the store was opened (s)"
 _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}
 
 
@@ -36,16 +37,17 @@ def import_page(run: RunData) -> str:
     """Return the whole HTML page of an imported LOG."""
     imported = run.summary["import"]
     timeline = Timeline.of(run.times_s)
-    figures = [
-        _throughput(run, timeline, imported),
-        _moved(run, timeline),
-        l0_and_memtables(run, timeline),
-        level_sizes(run, timeline),
-        jobs_gantt(run),
-        *([latency_distribution(run)] if run.latency else []),
-        amplification(run),
+    over_time = [
+        _real_time(figure)
+        for figure in (
+            _throughput(run, timeline, imported),
+            _moved(run, timeline),
+            l0_and_memtables(run, timeline),
+            level_sizes(run, timeline),
+        )
     ]
-    figures = [_real_time(figure) for figure in figures]
+    others = [*([latency_distribution(run)] if run.latency else []), amplification(run)]
+    explorer, end = explorer_parts(run, timeline, [section(figure) for figure in over_time], _TIME)
     cards = "".join(
         f'<div class="fact" id="fact-{fact.key}"><span class="label">{html.escape(fact.label)}</span>'
         f'<b>{html.escape(fact.text)}</b><span class="note">{html.escape(fact.note)}</span></div>'
@@ -53,12 +55,13 @@ def import_page(run: RunData) -> str:
     )
     body = (
         f'<div class="headline">{cards}</div>{paragraphs([*_story(run), _trust(imported)])}'
-        f"{''.join(section(figure) for figure in figures)}{column_families(run)}{_inferred(imported)}{_unread(imported)}"
+        f"{explorer}{''.join(section(figure) for figure in others)}{column_families(run)}{_inferred(imported)}"
+        f"{_unread(imported)}"
         f"{configuration(run)}"
     )
     version = str(run.summary.get("version", "unknown"))
     footer = f"LSMLab {version}, imported from {imported['log']}. This file needs no network."
-    return assemble(_title(imported), _subtitle(run, imported), body, figures, footer)
+    return assemble(_title(imported), _subtitle(run, imported), body, [*over_time, *others], footer, end)
 
 
 def _title(imported: Mapping[str, Any]) -> str:
@@ -112,7 +115,7 @@ def _moved(run: RunData, timeline: Timeline) -> Figure:
 def _real_time(figure: Figure) -> Figure:
     if not figure.timeline or "xaxis" not in figure.layout:
         return figure
-    axis = {**figure.layout["xaxis"], "title": {"text": "time since the store was opened (s)"}}
+    axis = {**figure.layout["xaxis"], "title": {"text": _TIME}}
     return replace(figure, layout={**figure.layout, "xaxis": axis})
 
 

@@ -19,16 +19,20 @@ Column = npt.NDArray[Any]
 PAGE: Final = "report.html"
 """File name of the page in the directory of a run."""
 
+EVENTS: Final = "events.parquet"
+"""File of the version edits of a run."""
+
 _SHORTEST_S: Final = 0.1
 """Shortest time of the last row, in seconds, for which its rate is meaningful."""
 
 _TABLES: Final = {
     "series.parquet": re.compile(
         r"t_s|(write|read)_(ops|p\d+_s|max_s|bytes_\w+)|user_bytes|stall_\w+_s|l0_files|immutables|pending_bytes"
-        r"|level_bytes_\d+|option_\w+"
+        r"|backlog_ops|level_bytes_\d+|option_\w+"
     ),
     "jobs.parquet": re.compile(
-        r"job|shard|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes|write_bytes|unfinished|subcompactions"
+        r"job|shard|column_family|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes\w*|write_bytes"
+        r"|moved_bytes|score|parent|unfinished|subcompactions"
     ),
     "stalls.parquet": re.compile(r"cause|start_s|end_s|shard|chain_jobs|unfinished|lost_ops"),
     "latency.parquet": re.compile(r"op|upper_s|count"),
@@ -102,6 +106,12 @@ class RunData:
     def chain(self, stall: int) -> list[int]:
         """Return the keys of the jobs that had to end before the stall in this row could end."""
         return [int(j) for j in self.chain_keys[self.chain_ends[stall] : self.chain_ends[stall + 1]]]
+
+    @cached_property
+    def events(self) -> dict[str, Column] | None:
+        """Columns of events.parquet; None for a run without this table (an imported LOG, or `save.events=false`)."""
+        path = self.directory / EVENTS
+        return _columns(read_table(path)) if path.is_file() else None
 
     @cached_property
     def job_rows(self) -> dict[int, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from explorer_pack import explorer_of
 from lsmlab.reports.cost import closed_loop_sentence, length_sentence
 from lsmlab.reports.figures.bands import stall_hover
 from lsmlab.reports.headline import headline
@@ -45,15 +45,12 @@ def test_stalls_are_listed_by_lost_operations(tmp_path: Path) -> None:
     """The selector of the job chart lists the costliest stall first, with its cost."""
     run = saved(tmp_path, *CAPPED)
     ranked = run.ranked_stalls()
-    page = run_page(run)
-    data = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
-    assert data is not None
-    jobs = next(figure for figure in json.loads(data.group(1)) if figure["id"] == "jobs")
+    stalls = explorer_of(run_page(run))["stalls"]
 
     assert (np.diff(run.stalls["lost_ops"][ranked]) <= 0.0).all()
-    assert float(run.stalls["start_s"][ranked[0]]) == jobs["extra"]["stalls"][0]["start"]
-    assert " operations lost, " in jobs["extra"]["stalls"][0]["label"]
-    assert any("itself waited" in stall["text"] and "shared with" in stall["text"] for stall in jobs["extra"]["stalls"])
+    assert ranked[0] == stalls["listed"][0]["row"]
+    assert " operations lost, " in stalls["listed"][0]["label"]
+    assert any("itself waited" in text and "shared with" in text for text in stalls["texts"].values())
 
 
 def test_a_band_names_cause_and_job(tmp_path: Path) -> None:

@@ -29,17 +29,18 @@ from lsmlab.reports.verbs import finish, report
 from lsmlab.reports.words import summary_sentences
 
 sys.path.insert(0, str(Path(__file__).parent))
+from explorer_pack import explorer_of
 from report_fixture import write_run
 
 pytestmark = pytest.mark.xdist_group("report")  # one process computes the runs that these tests share
 
 FIGURES = (
-    "throughput", "latency-over-time", "device-bandwidth", "l0-files", "level-sizes", "jobs", "latency-distribution",
+    "throughput", "queue", "device-bandwidth", "l0-files", "level-sizes", "latency-over-time", "latency-distribution",
     "amplification",
 )  # fmt: skip
 COMPARED = ("throughput", "latency-over-time", "latency-distribution", "stalls", "amplification")
 MOST_BYTES = 8_000_000
-"""Limit in bytes for a page, including Plotly (4.8 MB)."""
+"""Limit in bytes for a page, including Plotly (1.9 MB)."""
 
 
 def page_of(directory: Path) -> str:
@@ -51,7 +52,7 @@ def page_of(directory: Path) -> str:
 
 def own_part(page: str) -> str:
     """Return the page without the Plotly library."""
-    return "".join(part for part in re.split(r"(?=<script)", page) if "plotly.js v" not in part[:200])
+    return "".join(part for part in re.split(r"(?=<script)", page) if 'id="plotly"' not in part[:80])
 
 
 def figures_of(page: str) -> dict[str, dict[str, object]]:
@@ -115,16 +116,19 @@ def test_story_names_the_dominant_stall(run: Path) -> None:
 
 
 def test_stall_selector_lists_longest_first(run: Path) -> None:
-    """The selector lists stops, then slowdowns, longest first, each with its chain and inside its time window."""
-    data = load_run(run)
+    """The selector lists stops, then slowdowns, longest first, and the page has the chain of each."""
+    data, page = load_run(run), page_of(run)
 
-    offered = figures_of(page_of(run))["jobs"]["extra"]["stalls"]  # type: ignore[index]
+    explorer = explorer_of(page)
     rows = zip(data.stalls["cause"], data.stalls["start_s"], data.stalls["end_s"], strict=True)
     expected = sorted((not cause.endswith("_stop"), start - end, start) for cause, start, end in rows)
-    assert [start for _, _, start in expected] == [stall["start"] for stall in offered]
-    starts = list(data.stalls["start_s"])
-    assert [data.chain(starts.index(stall["start"])) for stall in offered] == [stall["jobs"] for stall in offered]
-    assert [s for s in offered if not s["window"][0] < s["start"] <= s["end"] < s["window"][1]] == []
+    offered = [one["row"] for one in explorer["stalls"]["listed"]]
+    assert [start for _, _, start in expected] == [data.stalls["start_s"][row] for row in offered]
+    assert [str(row) for row in offered] == re.findall(r'<option value="(\d+)">\d+\. ', page)
+    ends, chain = (explorer["stalls"]["columns"][name] for name in ("chain_ends", "chain"))
+    assert [data.chain(row) for row in offered] == [
+        data.jobs["key"][chain[ends[row] : ends[row + 1]]].tolist() for row in offered
+    ]
 
 
 @pytest.mark.parametrize(
@@ -154,12 +158,12 @@ def test_page_of_a_day_stays_small(tmp_path: Path) -> None:
     """For 24 hours with 100,000 jobs and 20,000 stalls lines are thinned, and the longest stalls keep their chains."""
     page = page_of(write_run(tmp_path / "day", seconds=86_400, stalls=20_000, jobs=100_000))
 
-    figures = figures_of(page)
-    drawn = {row[9] for trace in figures["jobs"]["traces"] for row in trace["customdata"]}  # type: ignore[attr-defined]
-    chains = {job for stall in figures["jobs"]["extra"]["stalls"][:20] for job in stall["jobs"]}  # type: ignore[index]
+    explorer = explorer_of(page)
+    ends, chain = (explorer["stalls"]["columns"][name] for name in ("chain_ends", "chain"))
+    listed = [one["row"] for one in explorer["stalls"]["listed"]]
     assert len(page.encode()) < MOST_BYTES
-    assert set() == chains - drawn
-    assert "of 100,000 jobs" in page
+    assert [] == [row for row in listed if (chain[ends[row] : ends[row + 1]] < 0).any()]
+    assert 100_000 == explorer["jobs"]["count"]
 
 
 def test_thinned_lines_keep_extremes() -> None:

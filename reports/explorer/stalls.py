@@ -1,0 +1,112 @@
+"""Write stalls in a page: times, causes, costs, the chain of jobs behind each, and the costliest episodes in words."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.reports import numbers
+from lsmlab.reports.cost import wait_sentence
+from lsmlab.reports.explorer.jobs import places
+from lsmlab.reports.palette import stall_color, stall_name
+from lsmlab.reports.run_data import RunData
+from lsmlab.sim.results.episodes.words import count, episode_text, reason_text
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+MOST_CHAINS: Final = 3000
+"""Costliest stalls whose chains a page contains."""
+MOST_TEXTS: Final = 100
+"""Costliest stalls that the list of stalls offers, with a sentence each."""
+
+
+def chain_keys(run: RunData) -> Ints:
+    """Return the keys of the jobs in the chains of the costliest stalls."""
+    rows = run.ranked_stalls()[:MOST_CHAINS]
+    return np.unique(np.array([key for row in rows.tolist() for key in run.chain(row)], dtype=np.int64))
+
+
+def stall_data(run: RunData, job_rows: Ints) -> dict[str, Any]:
+    """Return the stalls of a run; `job_rows`: rows of the jobs in the page, to which the chains refer by place."""
+    total = len(run.stalls.get("start_s", ()))
+    ranked = run.ranked_stalls()
+    causes, cause = np.unique(run.stalls["cause"].astype(str), return_inverse=True) if total else (np.empty(0), np.empty(0))
+    chained = set(ranked[:MOST_CHAINS].tolist())
+    keys = run.jobs["key"][job_rows] if len(job_rows) else np.empty(0, dtype=np.int64)
+    chains = [run.chain(row) if row in chained else [] for row in range(total)]
+    flat = places(keys, np.array([key for chain in chains for key in chain], dtype=np.int64))
+    lost = run.stalls.get("lost_ops", np.full(total, np.nan))
+    columns = {
+        "start_s": run.stalls.get("start_s", np.empty(0)).astype("<f8"),
+        "end_s": run.stalls.get("end_s", np.empty(0)).astype("<f8"),
+        "cause": cause.astype("<u1"), "lost_ops": lost.astype("<f4"), "rank": np.argsort(ranked).astype("<u4"),
+        "shard": run.stalls.get("shard", np.zeros(total)).astype("<u2"),
+        "unfinished": run.stalls.get("unfinished", np.zeros(total)).astype("<u1"),
+        "chain_ends": np.cumsum([0, *map(len, chains)]).astype("<u4"), "chain": flat,
+    }  # fmt: skip
+    listed = ranked[:MOST_TEXTS].tolist()
+    return {
+        "count": total, "chained": min(total, MOST_CHAINS), "columns": columns,
+        "causes": [{"name": stall_name(str(c)), "color": stall_color(str(c)), "stops": _stops(str(c))} for c in causes],
+        "texts": {str(row): stall_text(run, row) for row in listed},
+        "listed": [{"row": row, "label": stall_choice(run, row, rank + 1)} for rank, row in enumerate(listed)],
+        "episodes": _episodes(run),
+    }  # fmt: skip
+
+
+def _stops(cause: str) -> bool:
+    return not cause.endswith("_slowdown")
+
+
+def _episodes(run: RunData) -> list[dict[str, Any]]:
+    """Return the costliest episodes of the summary: times, sentences, and the rows of their stalls."""
+    starts, ends, shards = (run.stalls.get(name, np.empty(0)) for name in ("start_s", "end_s", "shard"))
+    found = []
+    for episode in run.summary.get("episodes") or []:
+        mine = (shards == episode["shard"]) & (starts >= episode["start_s"]) & (ends <= episode["end_s"])
+        found.append({
+            "start_s": episode["start_s"], "end_s": episode["end_s"], "stalls": np.flatnonzero(mine).tolist(),
+            "culprits": [culprit["job"] for culprit in episode["culprits"]], "jobs": episode["chain"]["jobs"],
+            "text": episode_text(episode), "reason": reason_text(episode),
+        })  # fmt: skip
+    return found
+
+
+def stall_choice(run: RunData, row: int, rank: int) -> str:
+    """Return the line of a stall in the list of stalls."""
+    start_s, end_s, name = _facts(run, row)
+    chain = run.chain(row)
+    jobs = "no job" if not chain else "1 job" if len(chain) == 1 else f"{len(chain)} jobs"
+    return f"{rank}. {numbers.seconds(end_s - start_s)} from {start_s:,.1f} s: {name}{_lost(run, row)}, {jobs}"
+
+
+def stall_text(run: RunData, row: int) -> str:
+    """Return sentences on a stall: cause, times, cost, the jobs behind it, and what the longest of them waited for."""
+    start_s, end_s, name = _facts(run, row)
+    chain = run.chain(row)
+    in_chain = np.isin(run.jobs.get("key", np.empty(0)), chain)
+    waited = _waited_for(run, row, in_chain) if in_chain.any() else "It waited for no background job."
+    return (
+        f"{name[0].upper()}{name[1:]} for {numbers.seconds(end_s - start_s)}, from {start_s:,.2f} s to {end_s:,.2f} s"
+        f"{_lost(run, row)}. {waited}{wait_sentence(run, row)}"
+    )
+
+
+def _facts(run: RunData, row: int) -> tuple[float, float, str]:
+    return float(run.stalls["start_s"][row]), float(run.stalls["end_s"][row]), stall_name(str(run.stalls["cause"][row]))
+
+
+def _lost(run: RunData, row: int) -> str:
+    return f", {count(float(run.stalls['lost_ops'][row]))} operations lost" if "lost_ops" in run.stalls else ""
+
+
+def _waited_for(run: RunData, row: int, in_chain: NDArray[np.bool_]) -> str:
+    moved = float(run.jobs["read_bytes"][in_chain].sum() + run.jobs["write_bytes"][in_chain].sum())
+    levels = " and ".join(f"L{level:.0f}" for level in np.unique(run.jobs["output_level"][in_chain]) if level >= 0)
+    jobs = "1 job" if in_chain.sum() == 1 else f"{in_chain.sum()} jobs"
+    if run.stalls["unfinished"][row]:
+        return (
+            f"The stall lasted until the end of the run. It waited for {jobs} into {levels}; the last one was "
+            f"unfinished. Read and written by then: {numbers.size(moved)}."
+        )
+    return f"Before it could end, {jobs} into {levels} had to finish, reading and writing {numbers.size(moved)}."

@@ -1,0 +1,67 @@
+// Plotly figures over time in the explorer: they follow the shared range, show the instant as a line, and choose it.
+import { countUntil, stallsAt } from "./model.js";
+import { change, view } from "./view.js";
+
+// Link the figures over time to the view; return a function that brings them to the present range.
+export function linkPlots(data) {
+  const figures = lsmlab.timelines.map((figure) => ({ figure, div: lsmlab.node(figure.id), line: null, seen: false, range: "" }));
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) figures.find((one) => one.div === entry.target).seen = entry.isIntersecting;
+    update();
+  }, { rootMargin: "200px" });
+  let busy = false;
+  for (const one of figures) {
+    one.line = document.createElement("div");
+    one.line.className = "cursor";
+    one.div.parentElement.classList.add("linked");
+    one.div.after(one.line);
+    seen.observe(one.div);
+    one.div.on("plotly_relayout", (moved) => { if (!busy) zoomed(data, lsmlab.newRange(moved)); });
+    one.div.on("plotly_click", ({ points }) => {
+      const [stall = -1] = stallsAt(data, points[0].x, span(data) / 2);
+      change({ t: Math.min(data.duration_s, Math.max(0, points[0].x)), stall, job: -1, episode: -1 });
+    });
+  }
+
+  let timer = 0;
+  function update() {
+    for (const one of figures) moveLine(one);
+    clearTimeout(timer);
+    timer = setTimeout(relayout, 90);
+  }
+  async function relayout() {
+    const range = [view.x0, view.x1];
+    for (const one of figures) {
+      if (!one.seen || one.range === String(range)) continue;
+      one.range = String(range);
+      busy = true;
+      await Plotly.relayout(one.div, { "xaxis.range": range });
+      busy = false;
+      moveLine(one);
+    }
+  }
+  lsmlab.repainted.push(() => { for (const one of figures) one.range = ""; update(); });
+  return { update, lines: () => figures.forEach(moveLine) };
+}
+
+// Width of one point of the curves in s.
+const span = (data) => data.curves.end_s.length ? data.duration_s / data.curves.end_s.length : 1;
+
+function zoomed(data, range) {
+  if (range === undefined) return;
+  const [x0, x1] = range || [0, data.duration_s];
+  change({ x0: Math.max(0, x0), x1: Math.min(data.duration_s, x1) });
+}
+
+// Put the line of the instant above a figure, without drawing the figure again.
+function moveLine({ div, line }) {
+  const axes = div._fullLayout;
+  line.hidden = !axes || view.t < view.x0 || view.t > view.x1;
+  if (line.hidden) return;
+  const { l, t, b, h } = axes._size;
+  const { r } = lsmlab.margins();
+  const x = l + (view.t - view.x0) / Math.max(1e-9, view.x1 - view.x0) * (div.clientWidth - l - r);
+  Object.assign(line.style, { left: `${div.offsetLeft + x}px`, top: `${div.offsetTop + t}px`, height: `${h || div.clientHeight - t - b}px` });
+}
+
+export const hasCurves = (data) => countUntil(data.curves.end_s, Infinity) > 0;
