@@ -16,7 +16,7 @@ from lsmlab.models.version import Version
 from lsmlab.reports.decisions.advice_page import finish_advice
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.decisions.advice import Trialled, pairs, ranked
+from lsmlab.sim.decisions.advice import Trialled, advised, pairs, ranked
 from lsmlab.sim.decisions.candidates import Candidate, Kind, candidates
 from lsmlab.sim.decisions.differences import Trial, differences
 from lsmlab.sim.decisions.goals import Limits, memory_bytes, read_goal, read_limits
@@ -63,7 +63,8 @@ def test_an_advice_helps_within_its_limits(advice: dict[str, Any]) -> None:
     best = [entry for entry in advice["best"] if entry["kind"] == "options"]
 
     assert "throughput" == advice["goal"]
-    assert [e["gain"] for e in best] == sorted((e["gain"] for e in best), reverse=True)
+    order = [(e["certain"], e["gain"]) for e in best]
+    assert order == sorted(order, reverse=True)
     assert best[0]["gain"] > 0.05
     assert all(entry["memory_bytes"] <= 40 * 2**20 for entry in advice["best"])
     assert any("memtables and block cache of" in reason for reason in advice["refused"].values()) or all(
@@ -113,6 +114,20 @@ def test_pairs_of_the_best_options() -> None:
 
     assert [("a=1", "b=1"), ("a=2", "b=1")] == [(x.name, y.name) for x, y in pairs(found, "throughput")]
     assert "device=x" == ranked(found, "throughput")[0].name
+
+
+def test_certain_gains_come_first() -> None:
+    """A smaller gain with every seed comes before a larger one of some seeds; a loss is no advice."""
+    before = Trial([{"ops_per_s": 100.0}] * 3)
+
+    def change(name: str, *gains: float) -> Trialled:
+        after = Trial([{"ops_per_s": 100.0 * (1 + gain)} for gain in gains])
+        found = {d.metric: d for d in differences(before, after, {})}
+        return Trialled((Candidate((f"engine.options.{name}",), "", Kind.OPTIONS),), after, 0.0, found, None)
+
+    found = [change("lucky=1", -0.3, 0.0, 1.2), change("sure=1", 0.1, 0.11, 0.12), change("worse=1", -0.1, -0.1, -0.11)]
+
+    assert ["sure=1", "lucky=1"] == [t.name for t in advised(found, "throughput")]
 
 
 def test_goals_and_limits() -> None:

@@ -62,6 +62,11 @@ class Trialled:
         """Return whether the change improves the goal by more than `_LEAST_GAIN` and meets the limits."""
         return self.broken is None and self.gain(goal) > _LEAST_GAIN
 
+    def certain(self, goal: str) -> bool:
+        """Return whether the interval of the goal's change excludes no change."""
+        found = self.differences.get(GOALS[goal].name)
+        return found is not None and found.certain
+
 
 def trialled(
     parts: tuple[Candidate, ...], present: Trial, trial: Trial, memory: float, errors: Mapping[str, float], limits: Limits
@@ -84,6 +89,13 @@ def ranked(found: Sequence[Trialled], goal: str) -> list[Trialled]:
     return sorted(found, key=lambda t: (-t.gain(goal), len(t.parts), t.name))
 
 
+def advised(found: Sequence[Trialled], goal: str) -> list[Trialled]:
+    """Return the best changes by kind, those with a certain gain first; a change that no longer helps is left out."""
+    order = list(Kind)
+    helpful = [t for t in ranked(found, goal) if t.helps(goal)]
+    return sorted(helpful, key=lambda t: (order.index(t.kind), not t.certain(goal)))
+
+
 def as_json(found: Trialled, goal: str) -> dict[str, Any]:
     """Return the content for a JSON document."""
     return {
@@ -93,6 +105,7 @@ def as_json(found: Trialled, goal: str) -> dict[str, Any]:
         "overrides": list(found.overrides),
         "gain": found.gain(goal),
         "helps": found.helps(goal),
+        "certain": found.certain(goal),
         "breaks": found.broken,
         "memory_bytes": found.memory_bytes,
         "differences": [d.as_json() for d in found.differences.values()],

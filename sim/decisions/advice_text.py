@@ -35,14 +35,16 @@ def advice_text(advice: Mapping[str, Any]) -> str:
         best = [entry for entry in advice["best"] if entry["kind"] == kind]
         if best:
             lines += ["", title, *_table(best, goal.name)]
+    if any(not entry["certain"] for entry in advice["best"]):
+        lines += ["", "? = the interval includes no change: more --replications may tell"]
     if not advice["best"]:
         lines += ["", "None of the changes helps within the limits."]
     helped = {entry["name"] for entry in advice["best"]}
     rest = [e for e in advice["tried"] if e["name"] not in helped and " + " not in e["name"]]
     for title, names in (
         ("helps less      ", [e["name"] for e in rest if e["helps"]]),
-        ("no gain         ", [e["name"] for e in rest if not e["helps"] and not e["breaks"] and e["gain"] > -0.01]),
-        ("worse           ", [e["name"] for e in rest if e["gain"] <= -0.01 and not e["breaks"]]),
+        ("no clear effect ", [e["name"] for e in rest if not e["helps"] and not e["breaks"] and not _worse(e)]),
+        ("worse           ", [e["name"] for e in rest if _worse(e) and not e["breaks"]]),
         ("beyond a limit  ", [f"{e['name']} ({e['breaks']})" for e in rest if e["breaks"]]),
         ("not possible    ", [f"{name} ({reason})" for name, reason in advice["refused"].items()]),
     ):
@@ -55,6 +57,11 @@ def advice_text(advice: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _worse(entry: Mapping[str, Any]) -> bool:
+    """Return whether a change certainly makes the goal worse."""
+    return bool(entry["gain"] < 0.0 and entry["certain"])
+
+
 def _table(entries: Sequence[Mapping[str, Any]], goal: str) -> list[str]:
     beside = [name for name in _BESIDE if name != goal]
     rows = [["", _LABELS[goal], "", *(_LABELS[name] for name in beside), "memory"]]
@@ -62,7 +69,8 @@ def _table(entries: Sequence[Mapping[str, Any]], goal: str) -> list[str]:
         found = {d["metric"]: d for d in entry["differences"]}
         changes = [change_text(found[name]) if name in found else "-" for name in (goal, *beside)]
         memory = format_bytes(entry["memory_bytes"])
-        rows.append([f"{number}. {entry['name']}", changes[0], _between(found.get(goal)), *changes[1:], memory])
+        mark = "" if entry["certain"] else " ?"
+        rows.append([f"{number}. {entry['name']}{mark}", changes[0], _between(found.get(goal)), *changes[1:], memory])
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     if sum(widths) + 2 * len(widths) > _WIDTH:  # the names get lines of their own
         widths[0] = 4

@@ -14,7 +14,7 @@ from lsmlab.models.units import format_bytes
 from lsmlab.sim.commands.answers import RunsInterruptedError, give_answer, output_directory, run_options, runner
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.budget import keep_budget, read_budget
-from lsmlab.sim.decisions.advice import SHORT, Trialled, as_json, ranked, short_form
+from lsmlab.sim.decisions.advice import SHORT, Trialled, advised, as_json, ranked, short_form
 from lsmlab.sim.decisions.advice_text import advice_text
 from lsmlab.sim.decisions.advising import PRESENT, Search
 from lsmlab.sim.decisions.answer import means
@@ -66,7 +66,7 @@ def _advise(given: argparse.Namespace) -> int:
         present = search.present()
         singles = search.singles(present)
         tried = [*singles, *search.pairs(singles, present)]
-        best = search.best(tried, present)
+        best = advised(search.best(tried, present), goal)
     except RunsInterruptedError:
         return INTERRUPTED
     advice = _as_json(search, present, tried, best)
@@ -98,7 +98,7 @@ def _as_json(search: Search, present: Trial, tried: Sequence[Trialled], best: Se
         "seeds": [s.get("seed") for s in present.summaries],
         "bottleneck": bottleneck_text(present.summaries[0]) if present.summaries[0].get("bottleneck") else None,
         "present": {"name": PRESENT, "values": means(present)},
-        "best": [as_json(t, goal) for kind in Kind for t in ranked([b for b in best if b.kind is kind], goal)],
+        "best": [as_json(t, goal) for t in best],
         "tried": [as_json(t, goal) for t in ranked(tried, goal)],
         "refused": search.refused,
     }
