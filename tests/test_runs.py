@@ -316,6 +316,19 @@ def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str
 # --- executors ---------------------------------------------------------------------------------------------------
 
 
+def test_a_program_is_not_imported_by_its_workers(tmp_path: Path) -> None:
+    """A program that starts workers outside `if __name__ == "__main__":` runs once."""
+    lines = [
+        "from lsmlab.sim.runs.local import LocalProcesses", "from run_work import doubled", "print('started')",
+        "print(sorted(e.result for e in LocalProcesses(2).run_tasks(doubled, [1, 2], lambda *_: None)))",
+    ]  # fmt: skip
+    (tmp_path / "program.py").write_text("\n".join(lines), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "program.py"], env=environment, capture_output=True, text=True, check=True)
+
+    assert ["started", "[2, 4]"] == done.stdout.splitlines()
+
+
 @pytest.mark.parametrize("executor", [InProcess(), LocalProcesses(2)])
 def test_executors_run_every_task(executor: Executor) -> None:
     """Each executor returns the results and exceptions of all tasks, and their progress."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import sys
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, Final
 
 from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work
@@ -61,7 +64,8 @@ class _Pool:
         context = multiprocessing.get_context("spawn")
         parent_end, child_end = context.Pipe()
         process = context.Process(target=serve, args=(child_end, self.work), daemon=True)
-        process.start()
+        with _program_hidden():
+            process.start()
         child_end.close()
         worker = _Worker(process, parent_end)
         self.workers.append(worker)
@@ -118,6 +122,20 @@ class _Pool:
                 worker.process.join()
             worker.pipe.close()
         self.workers.clear()
+
+
+@contextmanager
+def _program_hidden() -> Iterator[None]:
+    """Hide the program from `multiprocessing`, which would import it in each worker process.
+
+    A program that calls LSMLab outside `if __name__ == "__main__":` would start again in each worker.
+    """
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
 
 
 def _death(code: int | None) -> str:

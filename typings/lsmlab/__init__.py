@@ -1,1 +1,0 @@
-../../sim/api/__init__.py
