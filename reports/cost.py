@@ -61,6 +61,8 @@ def length_sentence(run: RunData) -> str:
         often = "no compaction" if from_l0 == 0 else "only one compaction" if from_l0 == 1 else f"only {from_l0} compactions"
         return f"The run is short: {often} out of L0. A longer run may behave differently."
     third = len(writes) // 3
+    if third == 0:
+        return ""
     middle, last = (float(np.mean(part)) for part in (writes[third : 2 * third], writes[2 * third : 3 * third]))
     change = last / middle - 1.0 if middle else 0.0
     if abs(change) < _SETTLED:
