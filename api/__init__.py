@@ -1,8 +1,17 @@
-"""LSMLab from Python: the names that programs use, imported at their first use.
+"""LSMLab in Python programs and notebooks.
 
 >>> import lsmlab
->>> lsmlab.run(lsmlab.configure(["workload.num=100k", "workload.duration=1s"])).summary["duration_s"]
+>>> result = lsmlab.run(["device=sata", "workload.num=100k", "workload.duration=1s"])
+>>> result.summary["duration_s"]
 1.0
+
+- Simulate: `configure` composes a configuration, `run` simulates it, `compare` simulates several with the same seeds.
+- Explore: `sweep`, `results`. Decide: `whatif`, `advise`, `tune`, `plan`. Real stores: `import_log`. Earlier results: `load`.
+- Objects: `Result`, `Comparison`, `Answer`. Errors in the input: `InputError`.
+
+Nothing is written to disk unless a function gets a folder (`out`) or `save` is called: runs of several configurations
+stay in a temporary folder until the interpreter ends, or in $LSMLAB_RUNS. Modules of this package: simulating,
+deciding, result, comparison, answer, frames, plots, session. Their names are imported at their first use.
 """
 
 from __future__ import annotations
@@ -10,18 +19,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lsmlab.sim.configuration.compose import compose as configure
+    from lsmlab.answer import Answer
+    from lsmlab.comparison import Comparison
+    from lsmlab.deciding import advise, import_log, plan, sweep, tune, whatif
+    from lsmlab.models.errors import InputError
+    from lsmlab.result import Result
     from lsmlab.sim.exploration.query import results
-    from lsmlab.sim.results.results import Result
-    from lsmlab.sim.simulation import run
+    from lsmlab.simulating import compare, configure, load, run
 
-__all__ = ["Result", "configure", "results", "run"]
+__all__ = [
+    "Answer", "Comparison", "InputError", "Result", "advise", "compare", "configure", "import_log", "load", "plan", "results",
+    "run", "sweep", "tune", "whatif",
+]  # fmt: skip
 
 _HOMES = {
-    "Result": "lsmlab.sim:Result",
-    "configure": "lsmlab.sim:configure",
-    "results": "lsmlab.sim.exploration.query:results",
-    "run": "lsmlab.sim:run",
+    "Answer": "lsmlab.answer",
+    "Comparison": "lsmlab.comparison",
+    "InputError": "lsmlab.models.errors",
+    "Result": "lsmlab.result",
+    **dict.fromkeys(("advise", "import_log", "plan", "sweep", "tune", "whatif"), "lsmlab.deciding"),
+    **dict.fromkeys(("compare", "configure", "load", "run"), "lsmlab.simulating"),
+    "results": "lsmlab.sim.exploration.query",
 }
 
 
@@ -31,7 +49,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module, _, attribute = _HOMES[name].partition(":")
-    value = getattr(import_module(module), attribute)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, which completion in a notebook shows."""
+    return __all__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,19 +26,19 @@ EVENTS: Final = "events.parquet"
 _SHORTEST_S: Final = 0.1
 """Shortest time of the last row, in seconds, for which its rate is meaningful."""
 
-_TABLES: Final = {
-    "series.parquet": re.compile(
+TABLES: Final = {
+    "series": re.compile(
         r"t_s|(write|read)_(ops|p\d+_s|max_s|bytes_\w+)|user_bytes|stall_\w+_s|l0_files|immutables|pending_bytes"
         r"|backlog_ops|level_bytes_\d+|option_\w+"
     ),
-    "jobs.parquet": re.compile(
+    "jobs": re.compile(
         r"job|shard|column_family|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes\w*|write_bytes"
         r"|moved_bytes|score|parent|unfinished|subcompactions"
     ),
-    "stalls.parquet": re.compile(r"cause|start_s|end_s|shard|chain_jobs|unfinished|lost_ops"),
-    "latency.parquet": re.compile(r"op|upper_s|count"),
+    "stalls": re.compile(r"cause|start_s|end_s|shard|chain_jobs|unfinished|lost_ops"),
+    "latency": re.compile(r"op|upper_s|count"),
 }
-"""Tables of a run directory, with a pattern for the columns that the pages use."""
+"""Tables of a run, <name>.parquet in its directory, with a pattern for the columns that the pages use."""
 
 
 @dataclass(frozen=True)
@@ -147,16 +148,20 @@ def load_run(directory: Path) -> RunData:
     Raises InputError if the directory has no summary.json (the run did not finish), or a file is missing, broken, or of
     a newer version of the results contract.
     """
-    summary = read_summary(directory)
-    series, jobs, stalls, latency = (
-        read_table(directory / name, pattern.fullmatch) for name, pattern in _TABLES.items()
-    )
     config = directory / "config.yaml"
+    text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
+    summary = read_summary(directory)
+    return run_data(directory, summary, text, lambda name: read_table(directory / f"{name}.parquet", TABLES[name].fullmatch))
+
+
+def run_data(directory: Path, summary: dict[str, Any], config_text: str, table: Callable[[str], Any]) -> RunData:
+    """Return the data of a run whose pyarrow Tables (series, jobs, stalls, latency) `table` returns by name."""
+    series, jobs, stalls, latency = (_selected(table(name), name) for name in TABLES)
     chain_ends, chain_keys = _chains(stalls)
     return RunData(
         directory=directory,
         summary=summary,
-        config_text=config.read_text(encoding="utf-8", errors="replace") if config.is_file() else "",
+        config_text=config_text,
         series=_columns(series),
         jobs=_with_keys(_sorted_by(_columns(jobs), "start_s")),
         stalls=_columns(stalls, without=("chain_jobs",)),
@@ -164,6 +169,10 @@ def load_run(directory: Path) -> RunData:
         chain_keys=chain_keys,
         latency=_histograms(_columns(latency)),
     )
+
+
+def _selected(table: Any, name: str) -> Any:
+    return table.select([column for column in table.column_names if TABLES[name].fullmatch(column)])
 
 
 def _columns(table: Any, without: tuple[str, ...] = ()) -> dict[str, Column]:

@@ -39,14 +39,9 @@ def draw(directory: Path, out: Path) -> Path:
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory; give the directory of a finished run")
     if is_run(directory):
-        from lsmlab.reports.page import run_page, write_page
+        from lsmlab.reports.page import write_page
 
-        run = load_run(directory)
-        if "import" in run.summary:
-            from lsmlab.reports.import_page import import_page
-
-            return write_page(out, import_page(run))
-        return write_page(out, run_page(run))
+        return write_page(out, page_of(directory))
     runs = runs_inside(directory)
     if len(runs) < 2:
         inside = (
@@ -58,6 +53,18 @@ def draw(directory: Path, out: Path) -> Path:
     from lsmlab.reports.compare_page import write_comparison
 
     return write_comparison(out, directory, runs)
+
+
+def page_of(directory: Path) -> str:
+    """Return the HTML page of a finished run or of an imported LOG."""
+    run = load_run(directory)
+    if "import" in run.summary:
+        from lsmlab.reports.import_page import import_page
+
+        return import_page(run)
+    from lsmlab.reports.page import run_page
+
+    return run_page(run)
 
 
 def runs_inside(directory: Path) -> list[Path]:

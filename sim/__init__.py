@@ -3,7 +3,6 @@
 Packages and modules from the lowest layer to the highest. A layer imports only lower layers; the docstring of each
 package lists its modules.
 
-- api: the package lsmlab itself, with the names for programs.
 - configuration: configuration of a run from overrides. progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
@@ -14,7 +13,8 @@ package lists its modules.
 - phase: one workload on its databases. Trees at the start of a run: preload, prefill, initial_tree.
 - simulation: one run.
 - runs: many runs: run store and executor.
-- commands: the verbs of the command line. decisions: what-ifs about a store. planning: capacity
+- commands: the verbs of the command line. decisions: what-ifs about a store. comparison: runs side by side.
+  planning: capacity
   plans. horizons: months of growth. exploration: sweeps and their analysis.
   tuning: searches with Optuna. __main__: the command line.
 

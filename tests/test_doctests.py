@@ -6,17 +6,17 @@ import doctest
 import importlib
 import pkgutil
 
+import lsmlab
 import lsmlab.models
 import lsmlab.reports
 import lsmlab.sim
 import lsmlab.validation
 import pytest
 
-MODULES = sorted(
-    found.name
-    for package in (lsmlab.models, lsmlab.sim, lsmlab.validation, lsmlab.reports)
-    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-)
+PACKAGES = (lsmlab.models, lsmlab.sim, lsmlab.validation, lsmlab.reports)
+INSIDE = (m.name for package in PACKAGES for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
+ITSELF = (f"lsmlab.{module.name}" for module in pkgutil.iter_modules(lsmlab.__path__) if not module.ispkg)
+MODULES = sorted(("lsmlab", *INSIDE, *ITSELF))
 
 
 @pytest.mark.parametrize("name", MODULES)

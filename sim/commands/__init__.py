@@ -1,6 +1,6 @@
 """Subcommands of the command line.
 
-- Subcommands: verbs (`run`), compare, catalogue (`list`, `show`), stored (`runs`). Their options: arguments. Shell
+- Subcommands: verbs (`run`), catalogue (`list`, `show`), stored (`runs`). Their options: arguments. Shell
   completion: completion.
 - One run: single. Several runs: many, multirun, replications. Runs that Hydra starts: sweep, launched.
 - Options and output of commands with an answer (`whatif`, `advise`, ...): answers.

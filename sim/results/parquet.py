@@ -25,8 +25,17 @@ def write_table(folder: Path, schema: TableSchema, columns: Mapping[str, Any], a
     `columns`: arrays, or lists of int64 arrays. The metadata of the file contain, under the key `lsmlab`, `about`, the name
     of the table and the version of the contract. The metadata of a column contain its unit.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
+
+    metadata = {b"lsmlab": json.dumps({**about, "format": FORMAT, "table": schema.name}).encode()}
+    table = arrow_table(schema, columns).replace_schema_metadata(metadata)
+    text = [name for name in columns if schema.column(name).dtype == "string"]
+    pq.write_table(table, folder / f"{schema.name}.parquet", compression="zstd", use_dictionary=text)
+
+
+def arrow_table(schema: TableSchema, columns: Mapping[str, Any]) -> Any:
+    """Return columns as a pyarrow Table with the types of the results contract, and each column's unit as metadata."""
+    import pyarrow as pa
 
     schema.check(columns)
     types = {name: schema.column(name) for name in columns}
@@ -35,10 +44,7 @@ def write_table(folder: Path, schema: TableSchema, columns: Mapping[str, Any], a
         pa.field(name, array.type, metadata={b"unit": types[name].unit.encode()})
         for name, array in zip(columns, arrays, strict=True)
     ]
-    metadata = {b"lsmlab": json.dumps({**about, "format": FORMAT, "table": schema.name}).encode()}
-    text = [name for name, column in types.items() if column.dtype == "string"]
-    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
-    pq.write_table(table, folder / f"{schema.name}.parquet", compression="zstd", use_dictionary=text)
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def _array(pa: Any, values: Any, dtype: str) -> Any:

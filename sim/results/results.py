@@ -75,7 +75,7 @@ class Result:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "config.yaml").write_text(yaml.safe_dump(self.config, sort_keys=False))
         about = {"version": self.summary["version"], "seed": self.summary["seed"], "config": self.config}
-        for schema, columns in self._tables():
+        for schema, columns in self.tables():
             if columns is not None:
                 write_table(directory, schema, columns, about)
         (directory / "summary.json").write_text(json.dumps(self.summary, indent=1) + "\n")
@@ -103,7 +103,8 @@ class Result:
         """
         return _frame(EVENTS.empty() if self.events is None else self.events)
 
-    def _tables(self) -> list[tuple[TableSchema, Table | None]]:
+    def tables(self) -> list[tuple[TableSchema, Table | None]]:
+        """Return each table with its schema; None for a table that the run did not record."""
         stalls = STALLS.table(self.stalls)
         return [
             (SERIES, self.series), (JOBS, self.jobs), (STALLS, stalls), (LATENCY, self.latency), (EVENTS, self.events),

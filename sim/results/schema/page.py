@@ -19,8 +19,8 @@ a JSON document with `format` (the version of the contract, now {FORMAT}; `resul
 results of this version and of older versions, and refuses newer ones. Results of LSMLab 0.1.0 have no number and count
 as version 0.
 
-In Python, `Result.series_frame()`, `jobs_frame()`, `stalls_frame()`, `latency_frame()` and `events_frame()` return the
-same tables as pandas DataFrames. A table without rows still has all its columns.
+In Python, `series`, `jobs`, `stalls`, `latency` and `events` of a result (`lsmlab.run`, `lsmlab.load`) are the same tables
+as pandas DataFrames: [programs and notebooks](../how-to/notebooks.md). A table without rows still has all its columns.
 
 `<…>` in the name of a column stands for a name or a number. Times are simulated seconds from the start of the run.
 """

@@ -1,0 +1,138 @@
+"""Comparison of several runs in a program or notebook."""
+
+from __future__ import annotations
+
+import html
+import shutil
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lsmlab.frames import frame_of
+from lsmlab.models.errors import InputError
+from lsmlab.plots import ComparisonPlots
+from lsmlab.reports.compare_page import finish_compare, write_comparison
+from lsmlab.result import Result, stored_result
+from lsmlab.session import results_folder, session
+from lsmlab.sim.commands.arguments import Arguments
+from lsmlab.sim.comparison.compare import simulated
+from lsmlab.sim.decisions.metrics import METRICS
+from lsmlab.sim.results.comparison_text import comparison_text
+from lsmlab.sim.results.rundir import make_directory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIFFERENCES: Final = {
+    "run": "str", "metric": "str", "label": "str", "first": "float64", "value": "float64", "change": "float64",
+    "low": "float64", "high": "float64", "relative": "bool", "certain": "bool", "tie": "bool",
+}  # fmt: skip
+"""Columns of `Comparison.differences` and `Answer.differences` with their types."""
+
+
+class Comparison:
+    """Runs with the same seeds side by side (`lsmlab.compare`)."""
+
+    def __init__(self, folder: Path, answer: Mapping[str, Any]) -> None:
+        self.folder = folder
+        """Folder with the files of all runs."""
+        self.summary = dict(answer)
+        """Content of comparison.json: for each run its name, choices, seeds, mean values, and differences from the first."""
+        self.runs: dict[str, Result] = {
+            run["name"]: stored_result(folder / run["folder"], run["name"]) for run in answer["runs"]
+        }
+        """Result of each run (its first seed) by its short name."""
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """One row per run and metric: difference from the first run, with its 90 % interval.
+
+        Columns: run; metric (its path in summary.json) and label; first and value, means over the seeds; change, low and
+        high, as a fraction of `first` if `relative`, else in the unit of the metric (NaN: unknown); certain: the interval
+        excludes 0; tie: the same value with every seed.
+        """
+        return differences_frame((run["name"], run["differences"]) for run in self.summary["runs"])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per run: its name (`run`) and the mean of each metric over the seeds (paths of summary.json)."""
+        columns = {"run": "str", **{metric.name: "float64" for metric in METRICS}}
+        rows = [{**dict.fromkeys(columns), **run["values"], "run": run["name"]} for run in self.summary["runs"]]
+        return frame_of(rows, columns)
+
+    @cached_property
+    def plot(self) -> ComparisonPlots:
+        """Figures of all runs in common axes; each method returns a Plotly figure."""
+        return ComparisonPlots([run.data for run in self.runs.values()], list(self.runs))
+
+    def save(self, folder: str | Path) -> Path:
+        """Copy the files of all runs, comparison.json and runs.parquet to a folder; return the folder."""
+        target = make_directory(Path(folder))
+        if target.resolve() != self.folder.resolve():
+            shutil.copytree(self.folder, target, dirs_exist_ok=True)
+        return target
+
+    def report(self, file: str | Path | None = None) -> Path:
+        """Write the page of the comparison and return its path.
+
+        Without `file`: report.html in the folder of the comparison, with a page for each run.
+        """
+        folders = [run.folder for run in self.runs.values() if run.folder is not None]
+        if file is None:
+            return finish_compare(self.folder, folders)
+        make_directory(Path(file).parent)
+        return write_comparison(Path(file), self.folder, folders)
+
+    def __getitem__(self, name: str) -> Result:
+        """Return the result of a run by its short name."""
+        if name not in self.runs:
+            raise InputError(f"{name}: no such run; this comparison has {'; '.join(self.runs)}")
+        return self.runs[name]
+
+    def __str__(self) -> str:
+        """Return the runs side by side as the command line prints them."""
+        return comparison_text([(name, run.summary) for name, run in self.runs.items()])
+
+    def __repr__(self) -> str:
+        return f"<lsmlab.Comparison of {len(self.runs)} runs: {'; '.join(self.runs)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the metrics of all runs as an HTML table, which notebooks show."""
+        shown = [m for m in METRICS if all(m.name in run["values"] for run in self.summary["runs"])]
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.runs)
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(metric.label)}</th>"
+            + "".join(f"<td>{html.escape(metric.form(run['values'][metric.name]))}</td>" for run in self.summary["runs"])
+            + "</tr>"
+            for metric in shown
+        )
+        return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def differences_frame(found: Any) -> pd.DataFrame:
+    """Return differences, pairs of a name and the differences of that configuration, as a DataFrame."""
+    labels = {metric.name: metric.label for metric in METRICS}
+    rows = [
+        {**d, "run": name, "label": labels[d["metric"]], "first": d["present"], "value": d["alternative"]}
+        for name, several in found
+        for d in several
+    ]
+    return frame_of(rows, DIFFERENCES)
+
+
+def compared(given: Arguments, out: str | Path | None) -> Comparison:
+    """Simulate the configurations of a command line of `lsmlab compare`. Raises InputError if none finishes."""
+    from dataclasses import replace
+
+    if given.replications is not None and given.replications < 1:
+        raise InputError(f"replications: {given.replications}: at least 1 run is needed")
+    with session():
+        done = simulated(replace(given, out=results_folder(out)))
+    if done is None:
+        raise KeyboardInterrupt
+    failed = next((o for o in done.outcomes if o.error is not None), None)
+    if failed is not None:
+        raise InputError(f"{failed.job.name}: {failed.error}")
+    assert done.answer is not None
+    return Comparison(done.directory, done.answer)

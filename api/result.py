@@ -1,0 +1,213 @@
+"""Result of one run in a program or notebook: numbers, tables, figures and page."""
+
+from __future__ import annotations
+
+import html
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+from lsmlab.frames import frame, with_all_columns
+from lsmlab.models.errors import InputError
+from lsmlab.plots import RunPlots
+from lsmlab.reports.headline import headline
+from lsmlab.reports.run_data import PAGE, TABLES, RunData, run_data
+from lsmlab.sim.results.parquet import arrow_table
+from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
+from lsmlab.sim.results.rundir import RunDirectory, make_directory
+from lsmlab.sim.results.schema.columns import TableSchema
+from lsmlab.sim.results.schema.log_tables import LOG_TABLES
+from lsmlab.sim.results.schema.run_tables import RUN_TABLES
+from lsmlab.sim.results.summary_text import summary_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from lsmlab.sim.results.results import Result as Simulated
+
+_SCHEMAS: Final = {schema.name: schema for schema in RUN_TABLES}
+_LOG_SCHEMAS: Final = {schema.name: schema for schema in LOG_TABLES}
+
+
+class Result:
+    """Result of a run, simulated (`lsmlab.run`) or read from its folder (`lsmlab.load`).
+
+    Tables are DataFrames with the columns of docs/reference/tables.md; one without rows has all its columns. They need
+    pandas (`pip install 'lsmlab[notebook]'`). Times are simulated seconds, sizes bytes.
+    """
+
+    def __init__(
+        self, name: str, summary: dict[str, Any], config_text: str, table: Callable[[str], Any], folder: Path | None,
+        simulated: Simulated | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        """Short name of the run, for legends and tables."""
+        self.summary = summary
+        """Content of summary.json as a plain dictionary (docs/reference/summary.md)."""
+        self.folder = folder
+        """Folder of the files; None if the run is only in memory."""
+        self._config_text = config_text
+        self._table = table
+        self._simulated = simulated
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """Resolved configuration: every key with its value."""
+        loaded = yaml.safe_load(self._config_text) if self._config_text else {}
+        return dict(loaded or {})
+
+    @property
+    def series(self) -> pd.DataFrame:
+        """One row per simulated second: throughput, latency percentiles, device bytes, levels (tables.md#series)."""
+        return self._frames["series"]
+
+    @property
+    def jobs(self) -> pd.DataFrame:
+        """One row per flush, compaction, move, drop or link (tables.md#jobs)."""
+        return self._frames["jobs"]
+
+    @property
+    def stalls(self) -> pd.DataFrame:
+        """One row per write stall: cause, times, lost operations, and the chain of jobs behind it (tables.md#stalls)."""
+        return self._frames["stalls"]
+
+    @property
+    def latency(self) -> pd.DataFrame:
+        """Histogram of latencies, one row per bucket: op, upper_s, count (tables.md#latency)."""
+        return self._frames["latency"]
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """Version edits and memtable switches (tables.md#events); without rows if the run did not record them."""
+        return self._frames["events"]
+
+    @cached_property
+    def plot(self) -> RunPlots:
+        """Figures of the run; each method returns a Plotly figure."""
+        return RunPlots(self.data)
+
+    @cached_property
+    def data(self) -> RunData:
+        """The arrays that figures and pages are drawn from."""
+        with damage_as_input_error(self.folder or Path(self.name)):
+            return run_data(self.folder or Path(self.name), self.summary, self._config_text, self._table)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write config.yaml, summary.json and the Parquet tables to a folder, as `lsmlab run --out` does; return the folder.
+
+        Raises InputError if the folder cannot be written.
+        """
+        target = Path(folder)
+        if target.exists() and not target.is_dir():
+            raise InputError(f"{target}: this is a file; name a folder")
+        if self.folder is not None and target.resolve() == self.folder.resolve():
+            return target
+        with RunDirectory(target) as place:
+            if self._simulated is not None:
+                self._simulated.save(place.staging)
+            elif self.folder is not None:
+                shutil.copytree(self.folder, place.staging, dirs_exist_ok=True)
+            place.publish()
+        self.folder = target
+        self.__dict__.pop("data", None)
+        self.__dict__.pop("plot", None)
+        return target
+
+    def report(self, file: str | Path | None = None) -> Path:
+        """Write the page of the run and return its path; without `file`, report.html in the folder of the run.
+
+        Raises InputError if the run has no folder yet (`save`) and no file is named.
+        """
+        from lsmlab.reports.page import write_page
+
+        if file is None and self.folder is None:
+            raise InputError("report: name a file, such as result.report('run.html'), or save the run first")
+        path = Path(file) if file is not None else Path(self.folder or ".") / PAGE
+        make_directory(path.parent)
+        return write_page(path, self.html())
+
+    def html(self) -> str:
+        """Return the page of the run: one HTML document that needs no network."""
+        from lsmlab.reports.verbs import page_of
+
+        if self.folder is not None:
+            return page_of(self.folder)
+        with tempfile.TemporaryDirectory(prefix="lsmlab-") as scratch:
+            assert self._simulated is not None
+            self._simulated.save(Path(scratch) / self.name)
+            return page_of(Path(scratch) / self.name)
+
+    def __str__(self) -> str:
+        """Return the summary as the command line prints it."""
+        return summary_text(self.summary)
+
+    def __repr__(self) -> str:
+        return f"<lsmlab.Result {self.name}: {', '.join(f'{fact.label} {fact.text}' for fact in headline(self.data)[:3])}>"
+
+    def _repr_html_(self) -> str:
+        """Return the headline numbers as an HTML table, which notebooks show."""
+        facts = headline(self.data)
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(fact.label)}</th><td style='text-align:right'>"
+            f"{html.escape(fact.text)}</td><td style='text-align:left'>{html.escape(fact.note)}</td></tr>"
+            for fact in facts
+        )
+        return f"<table><caption>{html.escape(self.name)}</caption><tbody>{rows}</tbody></table>"
+
+    @cached_property
+    def _frames(self) -> Mapping[str, pd.DataFrame]:
+        return _Frames(self._table, "import" in self.summary)
+
+
+class _Frames(dict[str, "pd.DataFrame"]):
+    """DataFrames by the name of their table, made at their first use."""
+
+    def __init__(self, table: Callable[[str], Any], from_a_log: bool) -> None:
+        super().__init__()
+        self._table = table
+        self._schemas: Mapping[str, TableSchema] = {**_SCHEMAS, **_LOG_SCHEMAS} if from_a_log else _SCHEMAS
+
+    def __missing__(self, name: str) -> pd.DataFrame:
+        self[name] = frame(with_all_columns(self._table(name), self._schemas[name]))
+        return self[name]
+
+
+def simulated_result(simulated: Simulated, name: str | None = None) -> Result:
+    """Return the result of a run that is only in memory."""
+    columns = {schema.name: (schema, table) for schema, table in simulated.tables()}
+
+    def table(wanted: str) -> Any:
+        schema, values = columns[wanted]
+        return arrow_table(schema, schema.empty() if values is None else values)
+
+    text = yaml.safe_dump(simulated.config, sort_keys=False)
+    return Result(name or _name(simulated.summary), dict(simulated.summary), text, table, None, simulated)
+
+
+def stored_result(folder: Path, name: str | None = None) -> Result:
+    """Return the result in the folder of a run or of an imported LOG. Raises InputError if it has none, or is damaged."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name the folder of a finished run")
+    summary = read_summary(folder)
+    missing = [table for table in TABLES if not (folder / f"{table}.parquet").is_file()]
+    if missing:
+        raise InputError(f"{folder / missing[0]}.parquet: missing; name the folder of one finished run")
+    config = folder / "config.yaml"
+
+    def table(wanted: str) -> Any:
+        path = folder / f"{wanted}.parquet"
+        if wanted == "events" and not path.is_file():
+            schema = _SCHEMAS[wanted]
+            return arrow_table(schema, schema.empty())
+        return read_table(path)
+
+    text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
+    return Result(name or folder.resolve().name, summary, text, table, folder)
+
+
+def _name(summary: Mapping[str, Any]) -> str:
+    device = (summary.get("device") or {}).get("name", "device")
+    return f"{summary.get('engine', 'run')} on {device}, {summary.get('workload', 'workload')}"
