@@ -1,8 +1,7 @@
-"""Sentences on what stalls cost and why, for the page of a run whose summary explains its stalls."""
+"""Sentences on stalls: what a closed loop hides, runs that are too short, and the job behind a stall."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import numpy as np
@@ -10,7 +9,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.palette import stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.results.episodes.blame import job_name
-from lsmlab.sim.results.episodes.words import count, episode_text, percent, reason_text
+from lsmlab.sim.results.episodes.words import binding_cap, count
 
 _FEW: Final = 10
 """Compactions out of L0 below which a run is too short to show how its store behaves in the long run."""
@@ -20,33 +19,21 @@ _SETTLED: Final = 0.2
 """Relative change of throughput from the middle to the last third of a run below which it counts as settled."""
 
 
-def cost_sentences(run: RunData) -> list[str]:
-    """Return what stalls cost, their bottleneck, and the costliest episode with its reason; [] without an explanation."""
-    lost, episodes = run.summary.get("lost_operations"), run.summary.get("episodes")
-    if not lost or not episodes:
-        return []
-    cause, ops = next(iter(lost["by_cause"].items()))
-    mostly = f", {percent(ops / lost['total'])} of them by “{stall_name(cause)}”" if lost["total"] else ""
-    share = f"{percent(lost['share'])} of those that clients asked for"
-    found = [f"Write stalls cost {count(lost['total'])} operations, {share}{mostly}."]
-    bottleneck = run.summary.get("bottleneck") or {}
-    if (text := bottleneck.get("text")) and bottleneck.get("resource") != "unknown":
-        found.append(f"Bottleneck: {text}.")
-    reason = reason_text(episodes[0])
-    waited = f". Its writers waited for: {reason}" if reason else ""
-    found.append(f"Costliest of {_episodes(lost['episodes'])}: {episode_text(episodes[0])}{waited}.")
-    return [re.sub(r"(?<=\d) us\b", " µs", text) for text in found]
-
-
 def closed_loop_sentence(run: RunData) -> str:
     """Return what a closed loop hides; "" for an open loop, and without stalls."""
     late = run.summary.get("open_loop_latency_s")
     if not late:
         return ""
     return (
-        "These clients are a closed loop: a stall delays one write per thread, so P99 hides it. Operations that arrive at "
-        f"the same mean rate would wait {numbers.seconds(late['p99'])} at P99 and up to {numbers.seconds(late['max'])}."
+        f"P99{_of_writes(run)} hides it: these clients are a closed loop, and a stall delays one write per thread. If operations "
+        f"arrived evenly at the same mean rate, they would wait {numbers.seconds(late['p99'])} at P99 and up to "
+        f"{numbers.seconds(late['max'])} (a fluid queue before a store that serves what this one served)."
     )
+
+
+def _of_writes(run: RunData) -> str:
+    p99 = (run.summary.get("write_latency_s") or {}).get("p99")
+    return f" of writes ({numbers.seconds(p99)})" if p99 else ""
 
 
 def length_sentence(run: RunData) -> str:
@@ -96,7 +83,8 @@ def wait_sentence(run: RunData, row: int) -> str:
     moving = (jobs["read_bytes"] + jobs["write_bytes"]) > 0
     others = int((moving & (jobs["start_s"] < end_s) & (jobs["end_s"] > start_s)).sum()) - 1
     shared = f", which it shared with {others} other job{'' if others == 1 else 's'}" if others > 0 else ""
-    return f" The {_job(run, job)} itself waited {numbers.seconds(wait_s)} for the device{shared}."
+    cap = binding_cap((run.summary.get("bottleneck") or {}).get("uses") or {})
+    return f" The {_job(run, job)} itself waited {numbers.seconds(wait_s)} for {cap or 'the device'}{shared}."
 
 
 def longest_job(run: RunData, row: int) -> int | None:
@@ -111,7 +99,3 @@ def _job(run: RunData, row: int) -> str:
     jobs = run.jobs
     name = job_name(str(jobs["kind"][row]), int(jobs["start_level"][row]), int(jobs["output_level"][row]))
     return f"{name} (job {int(jobs['job'][row])})"
-
-
-def _episodes(number: int) -> str:
-    return "one stall" if number == 1 else f"{number:,} episodes of stalls"

@@ -10,6 +10,7 @@ from typing import Any, Final
 from lsmlab.reports import numbers
 from lsmlab.reports.palette import stall_name
 from lsmlab.reports.run_data import RunData
+from lsmlab.sim.results.episodes.words import binding_cap
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,10 @@ def _device(run: RunData) -> Fact | None:
     value = number(device, "utilisation")
     if value is None:
         return None
-    name = device.get("name") if isinstance(device, dict) else None
-    return Fact("device_use", "device use", value, numbers.percent(value), str(name or "busy share of the time"))
+    name = str(device.get("name") or "device") if isinstance(device, dict) else "device"
+    cap = binding_cap((run.summary.get("bottleneck") or {}).get("uses") or {})
+    note = f"of {cap}; {name} itself less" if cap else f"busy share of the time, {name}"
+    return Fact("device_use", "use of the cap" if cap else "device use", value, numbers.percent(value), note)
 
 
 def _endurance(run: RunData) -> Fact | None:

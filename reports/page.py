@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
+from lsmlab.reports.answers.page import answers
 from lsmlab.reports.explorer.packing import compressed
 from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.amplification import amplification
@@ -26,8 +27,7 @@ from lsmlab.reports.headline import headline, number
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
-from lsmlab.reports.what_helps import what_helps
-from lsmlab.reports.words import summary_sentences
+from lsmlab.reports.words import lead_sentences, summary_sentences
 
 _HERE = Path(__file__).parent
 
@@ -46,16 +46,27 @@ def run_page(run: RunData) -> str:
     ]
     others = [latency_distribution(run), amplification(run)]
     explorer, end = explorer_parts(run, timeline, [section(figure) for figure in over_time], "simulated time (s)")
+    body = (
+        f"{first_screen(run)}{in_numbers(run, summary_sentences(run))}{explorer}"
+        f"{''.join(section(figure) for figure in others)}{column_families(run)}{configuration(run)}"
+    )
+    return assemble(_title(run), _subtitle(run), body, [*over_time, *others], footer([run]), end)
+
+
+def first_screen(run: RunData) -> str:
+    """Return the HTML of what was simulated and of the five answers."""
+    lead = lead_sentences(run)
+    return f"{paragraphs(lead) if lead else ''}{answers(run)}"
+
+
+def in_numbers(run: RunData, sentences: Iterable[str]) -> str:
+    """Return the HTML section with the headline numbers and sentences on them."""
     cards = "".join(
         f'<div class="fact" id="fact-{fact.key}"><span class="label">{html.escape(fact.label)}</span>'
         f'<b>{html.escape(fact.text)}</b><span class="note">{html.escape(fact.note)}</span></div>'
         for fact in headline(run)
     )
-    body = (
-        f'<div class="headline">{cards}</div>{paragraphs(summary_sentences(run))}{what_helps(run)}'
-        f"{explorer}{''.join(section(figure) for figure in others)}{column_families(run)}{configuration(run)}"
-    )
-    return assemble(_title(run), _subtitle(run), body, [*over_time, *others], footer([run]), end)
+    return f'<div id="numbers"><h2 class="hidden">Numbers</h2><div class="headline">{cards}</div>{paragraphs(sentences)}</div>'
 
 
 def section(figure: Figure) -> str:

@@ -18,12 +18,13 @@ _KINDS: Final = {"options": "Options", "machine": "Hardware and limits", "polici
 
 
 def what_helps(run: RunData) -> str:
-    """Return the HTML section; "" for a run without write stalls of which no advice exists."""
+    """Return the HTML of the changes that would help; of a run without write stalls and without advice: a sentence."""
     known = _read(run.directory / SHORT)
-    if known is None and not run.summary.get("episodes"):
-        return ""
-    body = _command(run.directory) if known is None else _changes(known)
-    return f"<section id='what-helps'><h2>What would help</h2>{body}</section>"
+    if known is not None:
+        return _changes(known)
+    if not run.summary.get("episodes"):
+        return "<p class='big'>Nothing to mend</p><p>Without stalls, no change of the store can prevent one.</p>"
+    return _command(run.directory)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -39,8 +40,8 @@ def _command(directory: Path) -> str:
     place = display_path(directory)
     command = f'lsmlab advise "{place}"' if " " in place else f"lsmlab advise {place}"
     return (
-        "<p class='caption'>This command tries some thirty changes of options, machine and policies and ranks them:</p>"
-        f"<pre><code>{html.escape(command)}</code></pre>"
+        "<p class='big'>Not tried yet</p><p>This command tries some thirty changes of options, machine and policies, ranks them "
+        f"and shows the best here:</p><pre tabindex='0'><code>{html.escape(command)}</code></pre>"
     )
 
 
@@ -57,8 +58,9 @@ def _changes(known: dict[str, Any]) -> str:
         items += f"<li><b>{html.escape(name)}</b> {html.escape(effect)}</li>"
     page = quote(f"{known['directory']}/{PAGE}")
     limits = html.escape(known["limits"])
-    found = f"<ul>{items}</ul>" if items else "<p>None of the changes helps within the limits.</p>"
+    best = f"{known['best'][0]['name']}" if items else "No change within the limits"
+    found = f"<ul>{items}</ul>" if items else ""
     return (
-        f"<p class='caption'>For {better} {html.escape(goal.label)}, with 90 % intervals; {limits}; best of "
-        f"{known['tried']} changes. <a href='{page}'>All changes</a></p>{found}"
+        f"<p class='big'>{html.escape(best)}</p><p>For {better} {html.escape(goal.label)}, with 90 % intervals; {limits}; "
+        f"best of {known['tried']} changes. <a href='{page}'>All changes</a></p>{found}"
     )

@@ -1,4 +1,4 @@
-"""Story of a run in sentences."""
+"""Sentences on a run: its experiment, speed, latency, device and amplification."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.cost import closed_loop_sentence, cost_sentences, length_sentence
 from lsmlab.reports.headline import dominating_cause, endurance_years, number, stall_share, writes_and_reads
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.results.conditions import condition_sentences
+from lsmlab.sim.results.episodes.words import device_use
 
 DEVICE_BYTES: Final = "Of all bytes that the device read and wrote"
 """Beginning of the sentence on the largest consumer of the device."""
 
 
+def lead_sentences(run: RunData) -> list[str]:
+    """Return the description of the experiment, and what changed or failed during the run."""
+    return [sentence for sentence in (_experiment(run), *condition_sentences(run.summary)) if sentence]
+
+
 def summary_sentences(run: RunData) -> list[str]:
-    """Return sentences on the cost and reason of stalls, throughput, latency, device, amplification, and a short run."""
-    stalls = cost_sentences(run) or [_stalls(run), _longest_chain(run)]
-    parts = [
-        _experiment(run), *condition_sentences(run.summary), *stalls, _speed(run), _tail(run), closed_loop_sentence(run),
-        _device(run), _amplification(run), length_sentence(run),
-    ]  # fmt: skip
-    return [sentence for sentence in parts if sentence]
+    """Return sentences on throughput, latency, device and amplification; for runs of 0.1.0 also on the longest stall."""
+    stalls = [] if run.summary.get("episodes") else [_stalls(run), _longest_chain(run)]
+    return [sentence for sentence in (*stalls, _speed(run), _tail(run), _device(run), _amplification(run)) if sentence]
 
 
 def _experiment(run: RunData) -> str:
@@ -133,8 +134,9 @@ def _device(run: RunData) -> str:
     names = {"client": "clients", "flush": "flushes", "l0": "compactions of level 0", "deeper": "deeper compactions"}
     assert names.keys() == CONSUMER_NAMES.keys()
     text = f"{DEVICE_BYTES}, {numbers.percent(moved[largest] / total)} were for {names[largest]}"
-    busy = number(run.summary.get("device"), "utilisation")
-    return f"{text}; the device was busy {numbers.percent(busy)} of the time." if busy is not None else f"{text}."
+    if number(run.summary.get("device"), "utilisation") is None:
+        return f"{text}."
+    return f"{text}; over the run the device was {device_use(run.summary)}."
 
 
 def _amplification(run: RunData) -> str:

@@ -77,7 +77,7 @@ def test_the_page_of_an_advice(advice: dict[str, Any]) -> None:
     page = finish_advice(advice["folder"]).read_text()
     of_the_run = (advice["folder"].parent / "run" / "report.html").read_text()
 
-    assert "<h2>What would help</h2>" in of_the_run
+    assert "<h2>What would help?</h2>" in of_the_run
     assert html.escape(advice["best"][0]["name"]) in of_the_run
     assert "href='../advice/report.html'" in of_the_run
     assert advice["best"][0]["name"] in page

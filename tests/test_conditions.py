@@ -187,6 +187,6 @@ def test_the_page_begins_with_the_experiment_and_its_changes(tmp_path: Path) -> 
     page = run_page(load_run(tmp_path))
 
     assert "<p>Experiment: a full device: x x" in page
-    starts = ("Experiment: ", "Conditions change: at 10 s space = 976.6 KiB", "Write stalls cost")
+    starts = ("Experiment: ", "Conditions change: at 10 s space = 976.6 KiB", "What stopped the store?")
     assert sorted(map(page.index, starts)) == list(map(page.index, starts))
     assert "device changes" in page

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from explorer_pack import explorer_of
+from lsmlab.reports.answers.page import answers
+from lsmlab.reports.answers.stopped import causes
+from lsmlab.reports.answers.sureness import tie_sentence, warm_up_sentence
 from lsmlab.reports.cost import closed_loop_sentence, length_sentence
 from lsmlab.reports.figures.bands import stall_hover
 from lsmlab.reports.headline import headline
@@ -15,6 +19,7 @@ from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import summary_sentences
+from lsmlab.sim.results.episodes.words import count, device_use, reason_text
 from report_fixture import write_run
 from running import SMALL, simulate
 
@@ -28,17 +33,31 @@ def saved(directory: Path, *overrides: str) -> RunData:
     return load_run(directory)
 
 
-def test_the_story_begins_with_the_costliest_stalls(tmp_path: Path) -> None:
-    """Cost, bottleneck and costliest episode with its job come before everything else."""
+def test_the_first_screen_tells_the_costliest_stalls(tmp_path: Path) -> None:
+    """The five answers hold the costliest cause, the lost operations, the bottleneck, and the job with its own wait."""
     run = saved(tmp_path, *CAPPED)
-    cost, bottleneck, costliest = summary_sentences(run)[:3]
+    text = re.sub(r"<[^>]+>", " ", answers(run))
     first = run.summary["episodes"][0]
 
-    assert cost.startswith("Write stalls cost ")
-    assert f"Bottleneck: {run.summary['bottleneck']['text']}." == bottleneck
-    assert f"(job {first['culprits'][0]['job']})" in costliest
-    assert "the job itself waited" in costliest
-    assert "bottleneck: write cap" in {fact.note for fact in headline(run)}
+    for question in ("What stopped the store?", "For how long?", "Why?", "What would help?", "How sure is that?"):
+        assert question in text
+    assert causes(run)[0].name == next(iter(run.summary["lost_operations"]["by_cause"]))
+    assert f"{count(run.summary['lost_operations']['total'])} operations" in text
+    assert "Bottleneck: cap on written bytes" in text
+    assert f"(job {first['culprits'][0]['job']})" in text
+    assert "which itself waited" in text
+    assert "lsmlab advise" in text
+
+
+def test_a_capped_device_is_not_called_busy(tmp_path: Path) -> None:
+    """Where a cap limits the device, page and terminal tell the use of the cap, not that the device was busy."""
+    run = saved(tmp_path, *CAPPED)
+    fact = next(fact for fact in headline(run) if fact.key == "device_use")
+
+    assert ("use of the cap", "of the cap on written bytes") == (fact.label, fact.note.partition(";")[0])
+    assert "of the cap on written bytes used" in device_use(run.summary)
+    assert [] == [text for text in summary_sentences(run) if "% busy" in text]
+    assert "for the cap on written bytes" in reason_text(run.summary["episodes"][0])
 
 
 def test_stalls_are_listed_by_lost_operations(tmp_path: Path) -> None:
@@ -63,7 +82,7 @@ def test_a_band_names_cause_and_job(tmp_path: Path) -> None:
 
 def test_a_closed_loop_is_told_what_it_hides(tmp_path: Path) -> None:
     """A closed loop with stalls gets the waits of an open loop; a run without stalls gets no such sentence."""
-    assert "P99 hides it" in closed_loop_sentence(saved(tmp_path / "capped", *CAPPED))
+    assert re.match(r"P99 of writes \(.*\) hides it", closed_loop_sentence(saved(tmp_path / "capped", *CAPPED)))
     assert "" == closed_loop_sentence(saved(tmp_path / "short", *SMALL, "workload.duration=1ms"))
 
 
@@ -72,7 +91,7 @@ def test_a_short_run_and_unknown_endurance_are_said_in_words(tmp_path: Path) -> 
     run = saved(tmp_path, *SMALL, "device=sata", "workload.duration=300ms")
 
     assert length_sentence(run).startswith("The run is short: ")
-    assert any("the endurance of the device is unknown" in sentence for sentence in summary_sentences(run))
+    assert "The endurance of the device is unknown" in answers(run)
 
 
 def test_a_run_without_an_explanation_tells_its_longest_stall(tmp_path: Path) -> None:
@@ -81,3 +100,19 @@ def test_a_run_without_an_explanation_tells_its_longest_stall(tmp_path: Path) ->
 
     assert any(sentence.startswith("Writes were stalled") for sentence in summary_sentences(run))
     assert str(run.stalls["cause"][run.ranked_stalls()[0]]).endswith("_stop")
+
+
+def test_ties_and_warm_up_are_said_in_words(tmp_path: Path) -> None:
+    """Two resources in nearly the same full use are a tie; a level that appears late makes the run a warm-up."""
+    run = load_run(write_run(tmp_path / "run", seconds=100))
+    uses = {"device": 0.97, "cores": 0.95, "bandwidth": 0.99, "flush_slots": 1.0}
+    tied, apart = (
+        replace(run, summary={**run.summary, "bottleneck": {"resource": "device_bandwidth", "uses": mine}})
+        for mine in (uses, {**uses, "cores": 0.85})
+    )
+    late = replace(run, series={**run.series, "level_bytes_3": np.where(run.times_s > 60, 1.0, 0.0)})
+
+    assert "the device (97 %) and the cores (95 %)" in tie_sentence(tied)
+    assert "" == tie_sentence(apart)
+    assert "L3 got its first file only at 61 s of 100 s" in warm_up_sentence(late)
+    assert "" == warm_up_sentence(run)

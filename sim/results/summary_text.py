@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.results.conditions import condition_sentences
-from lsmlab.sim.results.episodes.words import CAUSE_WORDS, count, episode_text, percent, reason_text
+from lsmlab.sim.results.episodes.words import CAUSE_WORDS, count, device_use, episode_text, percent, reason_text
 from lsmlab.sim.results.family_text import family_lines
 
 _LABEL: Final = 16
@@ -234,7 +234,7 @@ def _device(summary: Mapping[str, Any]) -> list[str]:
         return []
     parts = []
     if device.get("utilisation") is not None:
-        parts.append(f"{100 * device['utilisation']:.0f} % busy")
+        parts.append(device_use(summary))
     for kind in ("read", "write"):
         if device.get(f"{kind}_bytes_per_s") is not None:
             parts.append(f"{kind} {device[f'{kind}_bytes_per_s'] / 1e6:,.1f} MB/s")
@@ -243,7 +243,7 @@ def _device(summary: Mapping[str, Any]) -> list[str]:
     if "years_left" in device:
         years = device["years_left"]
         parts.append("endurance unknown" if years is None else f"endurance lasts {years:.1f} years at this rate")
-    return [_row("device", ", ".join(parts))] if parts else []
+    return _wrapped("device", ", ".join(parts)) if parts else []
 
 
 def _intervals(summary: Mapping[str, Any]) -> list[str]:

@@ -52,6 +52,12 @@ WAIT_WORDS: Final = {
     "limiter": "for the rate limiter",
     "sync": "in fsyncs",
 }
+CAP_WORDS: Final = {
+    "write_cap": "the cap on written bytes",
+    "read_cap": "the cap on read bytes",
+    "iops_cap": "the cap on operations per second",
+}
+"""Caps of a device by the names of their uses."""
 _LEAST_WAIT: Final = 0.05
 """Share of a job's time from which a sentence names a wait."""
 
@@ -72,6 +78,19 @@ def bottleneck_text(summary: Mapping[str, Any]) -> str:
         return text
     shares = _list([f"{percent(found['waits'][name])} of their time {WAIT_WORDS[name]}" for name in waits[:2]])
     return f"{text}; the jobs behind the stalls waited {shares}"
+
+
+def binding_cap(uses: Mapping[str, float]) -> str:
+    """Return the cap that was in fuller use than the device itself, in words; "" if there was none."""
+    caps = [name for name in CAP_WORDS if uses.get(name, 0.0) > uses.get("device", 0.0)]
+    return CAP_WORDS[max(caps, key=lambda name: uses[name])] if caps else ""
+
+
+def device_use(summary: Mapping[str, Any]) -> str:
+    """Return how busy the device was over the run, or how much of its cap was used, such as "93 % busy"."""
+    share = percent(summary["device"]["utilisation"])
+    cap = binding_cap((summary.get("bottleneck") or {}).get("uses") or {})
+    return f"{share} of {cap} used" if cap else f"{share} busy"
 
 
 def episode_text(episode: Mapping[str, Any]) -> str:
@@ -96,7 +115,8 @@ def reason_text(episode: Mapping[str, Any]) -> str:
     waits = {name: s for name, s in culprit["waits_s"].items() if s >= _LEAST_WAIT * (ran_s + slot_s)}
     if not waits:
         return f"{text}, without waits of its own" if culprit["waits_s"] else text
-    return f"{text}; the job itself waited " + _list([_wait(name, s, culprit) for name, s in waits.items()])
+    cap = binding_cap(episode.get("uses") or {})
+    return f"{text}; the job itself waited " + _list([_wait(name, s, culprit, cap) for name, s in waits.items()])
 
 
 def count(number: float) -> str:
@@ -123,8 +143,8 @@ class _Percents(dict[str, str]):
         return "an unknown share"
 
 
-def _wait(name: str, wait_s: float, culprit: Mapping[str, Any]) -> str:
-    text = f"{format_seconds(wait_s)} {WAIT_WORDS[name]}"
+def _wait(name: str, wait_s: float, culprit: Mapping[str, Any], cap: str) -> str:
+    text = f"{format_seconds(wait_s)} {f'for {cap}' if cap and name == 'device' else WAIT_WORDS[name]}"
     others = [f"{name} {percent(share)}" for name, share in culprit["device_shares"].items() if name != "itself"]
     if name != "device" or not others:
         return text

@@ -1,0 +1,51 @@
+"""Graphic of the costliest episode: writers, the job that they waited for, and what this job waited for itself."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lsmlab.reports import numbers
+from lsmlab.sim.results.episodes.words import CAUSE_WORDS, WAIT_WORDS, binding_cap, count
+
+_LEAST: Final = 0.05
+"""Share of a job's time from which the graphic shows a wait."""
+
+
+def chain_graphic(episode: Mapping[str, Any]) -> str:
+    """Return the HTML list of the links of a chain, from the writers to the root of their wait."""
+    cause = CAUSE_WORDS.get(episode["cause"], episode["cause"])
+    length_s = episode["end_s"] - episode["start_s"]
+    links = [("Writers", f"{cause}, {numbers.seconds(length_s)}", f"{count(episode['lost_ops'])} operations lost")]
+    if episode["culprits"]:
+        links += _job(episode["culprits"][0], binding_cap(episode.get("uses") or {}))
+    items = "".join(
+        f"<li><span>{html.escape(head)}</span><b>{html.escape(main)}</b><small>{html.escape(more)}</small></li>"
+        for head, main, more in links
+    )
+    return f'<ol class="chain-of-blame">{items}</ol>'
+
+
+def _job(culprit: Mapping[str, Any], cap: str) -> list[tuple[str, str, str]]:
+    ran_s = culprit["end_s"] - culprit["start_s"]
+    moved = culprit["read_bytes"] + culprit["write_bytes"]
+    of = f" for {numbers.size(moved)}" if moved else ""
+    links = [("waited for", f"{culprit['name']} (job {culprit['job']})", f"ran {numbers.seconds(ran_s)}{of}")]
+    slot_s = culprit["waits_s"].get("slot", 0.0)
+    waits = {name: s for name, s in culprit["waits_s"].items() if s >= _LEAST * (ran_s + slot_s)}
+    if culprit["waits_s"] and not waits:
+        links.append(("which waited for", "nothing", "it read, computed and wrote at full speed"))
+    for name, wait_s in list(waits.items())[:2]:
+        words = f"for {cap}" if cap and name == "device" else WAIT_WORDS[name]
+        links.append(("which itself waited", f"{numbers.seconds(wait_s)} {words}", _sharing(culprit) if name == "device" else ""))
+    return links
+
+
+def _sharing(culprit: Mapping[str, Any]) -> str:
+    """Return who used the device while a job waited for it."""
+    others = [f"{name} {numbers.percent(share)}" for name, share in culprit["device_shares"].items() if name != "itself"]
+    own = culprit["device_shares"].get("itself")
+    if not others or own is None:
+        return "nobody shared it: the limit is its own speed" if own else ""
+    return f"shared with {', '.join(others[:3])}; it had {numbers.percent(own)} of the bytes"

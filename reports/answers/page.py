@@ -1,0 +1,78 @@
+"""HTML of the five answers at the top of a run's page."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+
+from lsmlab.reports.answers.chain import chain_graphic
+from lsmlab.reports.answers.stopped import causes, how_long, what_stopped
+from lsmlab.reports.answers.sureness import sureness
+from lsmlab.reports.cost import closed_loop_sentence
+from lsmlab.reports.run_data import RunData
+from lsmlab.reports.what_helps import what_helps
+
+
+def answers(run: RunData) -> str:
+    """Return the HTML section with the five answers."""
+    headline, sentences = how_long(run)
+    hidden = closed_loop_sentence(run)
+    parts = [
+        _answer("what", "What stopped the store?", *what_stopped(run), _bar(run)),
+        _answer("long", "For how long?", headline, [*sentences, *([hidden] if hidden else [])]),
+        _why(run),
+        _answer("helps", "What would help?", "", [], what_helps(run)),
+        _answer("sure", "How sure is that?", *sureness(run)),
+    ]
+    return f'<section id="answers" aria-label="Answers"><div class="answers">{"".join(parts)}</div></section>'
+
+
+def _why(run: RunData) -> str:
+    """Return the answer with the bottleneck, and the chain of the costliest episode."""
+    found, episodes = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
+    text = re.sub(r"(?<=\d) us\b", " µs", found.get("text") or "")
+    if not episodes:
+        return _answer("why", "Why?", "No stall, no reason" if not run.stall_seconds() else "Unknown", _unexplained(run))
+    head, _, rest = text.partition(":")
+    if found.get("resource") == "unknown" or not rest:
+        head, rest = "Bottleneck unknown", "The use of device and cores is not known."
+    else:
+        head = f"Bottleneck: {head}"
+    show = '<button type="button" class="show" data-episode="0">Show this stall in the explorer</button>'
+    return _answer("why", "Why?", head, [_sentence(rest.strip(), run)], chain_graphic(episodes[0]) + show)
+
+
+def _sentence(text: str, run: RunData) -> str:
+    """Return a text as a sentence: with a capital, unless it begins with the name of the device, and a full stop."""
+    name = str((run.summary.get("device") or {}).get("name") or "the device")
+    return f"{text if text.startswith(name) else text[:1].upper() + text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def _unexplained(run: RunData) -> list[str]:
+    if not run.stall_seconds():
+        return ["Flushes and compactions kept up with the clients."]
+    return ["This run was made by a version that does not explain its stalls; run it again for the reason."]
+
+
+def _bar(run: RunData) -> str:
+    """Return a bar with the shares of the causes; each share is also a line of text."""
+    found = causes(run)
+    if not found:
+        return ""
+    parts = "".join(f'<i style="width:{100 * cause.share:.2f}%;background:{cause.color}"></i>' for cause in found)
+    lines = "".join(
+        f'<li><i style="background:{cause.color}"></i>{html.escape(cause.text)}</li>' for cause in found[:4]
+    )
+    return f'<div class="shares" aria-hidden="true">{parts}</div><ul class="legend">{lines}</ul>'
+
+
+def _answer(name: str, question: str, headline: str, sentences: Iterable[str], more: str = "") -> str:
+    """Return an answer; text between backquotes is code."""
+    lines = "".join(f"<p>{_code(sentence)}</p>" for sentence in sentences)
+    big = f'<p class="big">{html.escape(headline)}</p>' if headline else ""
+    return f'<div class="answer" id="answer-{name}"><h2>{html.escape(question)}</h2>{big}{lines}{more}</div>'
+
+
+def _code(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))

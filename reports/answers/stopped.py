@@ -1,0 +1,89 @@
+"""What stopped a store and for how long: causes of write stalls by the operations that they cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lsmlab.reports import numbers
+from lsmlab.reports.headline import number, stall_share
+from lsmlab.reports.palette import stall_color, stall_name
+from lsmlab.reports.run_data import RunData
+from lsmlab.reports.words import stall_reason
+from lsmlab.sim.results.episodes.words import count, episode_text
+
+_TIE: Final = 0.9
+"""Ratio of the second largest share to the largest from which both count as equal."""
+_SHORT: Final = {
+    "memtable_stop": "Full memtables stopped writes",
+    "memtable_slowdown": "Nearly full memtables slowed writes",
+    "l0_stop": "Files in L0 stopped writes",
+    "l0_slowdown": "Files in L0 slowed writes",
+    "pending_stop": "Pending compaction bytes stopped writes",
+    "pending_slowdown": "Pending compaction bytes slowed writes",
+    "background_error": "A background error stopped writes",
+}
+"""Headline by the costliest cause."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Cause of stalls with its share of the cost."""
+
+    name: str
+    color: str
+    share: float
+    text: str
+
+
+def causes(run: RunData) -> list[Cause]:
+    """Return the causes of stalls with their shares of the lost operations, else of the stalled time; costliest first."""
+    lost = (run.summary.get("lost_operations") or {}).get("by_cause") or {}
+    weights: Mapping[str, float] = lost if sum(lost.values()) > 0 else run.stall_seconds()
+    total, seconds = sum(weights.values()), run.stall_seconds()
+    ordered = sorted(weights, key=lambda cause: -weights[cause])
+    return [
+        Cause(
+            cause, stall_color(cause), weights[cause] / total,
+            f"{stall_name(cause)}: {numbers.percent(weights[cause] / total)}, {numbers.seconds(seconds.get(cause, 0.0))}",
+        )
+        for cause in ordered
+    ]  # fmt: skip
+
+
+def what_stopped(run: RunData) -> tuple[str, list[str]]:
+    """Return headline and sentences on what stopped the writers."""
+    found = causes(run)
+    if not found:
+        return "Nothing: no write stalls", ["Writers were never slowed or stopped by flushes or compactions."]
+    first = found[0]
+    headline = _SHORT.get(first.name, f"{stall_name(first.name)}")
+    cost = "lost operations" if run.summary.get("lost_operations", {}).get("total") else "stalled time"
+    sentences = [f"{numbers.percent(first.share)} of the {cost}: {stall_reason(first.name, run)}."]
+    if len(found) > 1 and found[1].share >= _TIE * first.share:
+        headline += f", and {_SHORT.get(found[1].name, stall_name(found[1].name)).lower()}"
+        sentences.append(f"It is a tie: “{stall_name(found[1].name)}” cost {numbers.percent(found[1].share)}.")
+    return headline, sentences
+
+
+def how_long(run: RunData) -> tuple[str, list[str]]:
+    """Return headline and sentences on the time and the operations that stalls cost, and on what a closed loop hides."""
+    stalled_s = sum(run.stall_seconds().values())
+    if not stalled_s:
+        return "0 s", [f"The run lasted {numbers.duration(run.duration_s)}."]
+    headline = f"{numbers.percent(stall_share(run))} of the time"
+    many = number(run.summary, "stalls") or len(run.stalls.get("start_s", ()))
+    spans = f"{numbers.seconds(stalled_s)} of {numbers.duration(run.duration_s)} in {many:,.0f} stall{'' if many == 1 else 's'}"
+    sentences = [spans + "."]
+    lost = run.summary.get("lost_operations") or {}
+    if lost.get("total"):
+        headline += f", {numbers.percent(lost['share'])} of the operations"
+        sentences = [f"{spans}, which cost {count(lost['total'])} operations, {numbers.percent(lost['share'])} of those that "
+                     "clients asked for."]  # fmt: skip
+    if episodes := run.summary.get("episodes"):
+        many = lost.get("episodes", len(episodes))
+        worst = f"Costliest of {many:,} episodes: " if many > 1 else "One episode: "
+        sentences.append(re.sub(r"(?<=\d) us\b", " µs", f"{worst}{episode_text(episodes[0])}."))
+    return headline, sentences
