@@ -6,7 +6,7 @@ package lists its modules.
 - configuration: configuration of a run from overrides. progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
-- memory_check: whether a run's arrays fit in memory.
+- memory_check: whether a run's arrays fit in memory. freed_memory: return of memory that a run needs no longer.
 - setup: engine, machine and workload of a run, built from its configuration.
 - clients: demand, admission of writes, operation times, latencies.
 - results: numbers, tables and texts of a finished run.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build
+from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.initial_tree import place_files
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.prefill import prefill
@@ -40,6 +41,13 @@ def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Se
         InputError: the configuration cannot be simulated; the message names the key.
 
     """
+    result = _simulate(config, progress, allowed)
+    if len(result.jobs["job"]) >= LARGE_RUN_JOBS:
+        return_freed_memory()  # that of the simulation, before the files are written
+    return result
+
+
+def _simulate(config: Mapping[str, Any], progress: Progress | None, allowed: Sequence[str]) -> Result:
     seed = config.get("seed", 1)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise InputError(f"seed: {seed!r} must be a whole number, 0 or more")

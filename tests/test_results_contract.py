@@ -15,6 +15,7 @@ from goldens import REWRITE
 from lsmlab.models.errors import InputError
 from lsmlab.reports.run_data import load_run
 from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.results import parquet
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.reading import read_table
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
@@ -94,6 +95,23 @@ def test_the_writer_refuses_columns_outside_the_schema(tmp_path: Path) -> None:
         write_table(tmp_path, LATENCY, {**LATENCY.empty(), "colour": np.empty(0)}, {})
     with pytest.raises(ValueError, match="latency: columns upper_s, count are missing"):
         write_table(tmp_path, LATENCY, {"op": np.empty(0, dtype=object)}, {})
+
+
+def test_a_long_table_has_the_same_rows_in_several_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers, texts and lists of a table written in groups of two rows are those of the table written at once."""
+    plain = {"start_s": 0.0, "end_s": 1.0, "shard": 0, "chain_levels": 1, "chain_bytes": 9, "unfinished": False}
+    chains = {"l0_stop": [1, 2], "memtable_stop": [], "l0_slowdown": [3]}
+    rows = [{"stall": i, "cause": name, "chain_jobs": jobs, **plain} for i, (name, jobs) in enumerate(chains.items())]
+    tables = []
+    for most in (65_536, 2):
+        monkeypatch.setattr(parquet, "_GROUP_ROWS", most)
+        write_table(tmp_path, STALLS, STALLS.table(rows), {})
+        file = pq.ParquetFile(tmp_path / "stalls.parquet")
+        tables.append((file.num_row_groups, file.read()))
+
+    assert [1, 2] == [groups for groups, _ in tables]
+    assert tables[0][1].equals(tables[1][1])
+    assert list(chains.values()) == tables[1][1]["chain_jobs"].to_pylist()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from lsmlab.models.sums import float_sum
-from lsmlab.models.tree.files import Slice, SortedFile, slice_of
+from lsmlab.models.tree.files import NO_KEYS, Slice, SortedFile, slice_of
 from lsmlab.models.tree.level import Level
 
 
@@ -207,6 +207,11 @@ class Tree:
         """Begin a new version: RocksDB rebuilds the priority lists, so every pick cursor returns to the start."""
         self.version += 1
         self.cursor = [0] * self.num_levels
+
+    def forget_keys(self) -> None:
+        """Drop the keys of all files, most of the memory of a large tree; bounds, sizes and entries stay."""
+        for file in self.files():
+            file.keys = NO_KEYS
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the tree does not hold."""

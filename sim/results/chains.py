@@ -28,7 +28,6 @@ class Chain:
 
 
 Find = Callable[[int], JobRecord | None]
-NO_CHAIN = Chain((), 0, 0)
 MEMTABLE_CAUSES: Final = (StallCause.MEMTABLE_STOP, StallCause.MEMTABLE_SLOWDOWN)
 PENDING_CAUSES: Final = (StallCause.PENDING_STOP, StallCause.PENDING_SLOWDOWN)
 
@@ -42,21 +41,18 @@ def chain_of(stall: StallInterval, find: Find, running: Sequence[JobRecord]) -> 
 
     `find`: see `chains`; `running`: the unfinished jobs of the database.
     """
-    chain_jobs: list[JobRecord] = []
+    jobs: list[int] = []  # not the records: the chain of a long stall may have thousands of jobs
+    levels: set[int] = set()
+    size_bytes = compactions = 0
     number = holding_job(stall.cause, running) if stall.unfinished else stall.ended_by
     while (job := find(number)) is not None and job.end_s >= stall.start_s:
-        chain_jobs.append(job)
+        jobs.append(job.job)
+        if job.kind == "compaction":
+            levels.add(job.output_level)
+            size_bytes += job.write_bytes
+            compactions += 1
         number = job.parent
-    if not chain_jobs:
-        return NO_CHAIN
-    chain_jobs.reverse()
-    merges = [j for j in chain_jobs if j.kind == "compaction"]
-    return Chain(
-        jobs=tuple(j.job for j in chain_jobs),
-        levels=len({j.output_level for j in merges}),
-        size_bytes=sum(j.write_bytes for j in merges),
-        compactions=len(merges),
-    )
+    return Chain(tuple(reversed(jobs)), len(levels), size_bytes, compactions)
 
 
 def holding_job(cause: StallCause, running: Sequence[JobRecord]) -> int:

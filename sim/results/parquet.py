@@ -17,6 +17,8 @@ from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 _LISTS: Final = "list<int64>"
 _JOINED: Final = 4096
 """Strings that are joined at once: `bytes.join` takes 80 bytes of memory per string."""
+_GROUP_ROWS: Final = 65_536
+"""Rows of a row group: Arrow's arrays of a group are in memory beside the table."""
 
 
 def write_table(folder: Path, schema: TableSchema, columns: Mapping[str, Any], about: Mapping[str, Any]) -> None:
@@ -27,10 +29,15 @@ def write_table(folder: Path, schema: TableSchema, columns: Mapping[str, Any], a
     """
     import pyarrow.parquet as pq
 
+    def group(start: int, end: int) -> Any:
+        return arrow_table(schema, {name: values[start:end] for name, values in columns.items()}).replace_schema_metadata(metadata)
+
     metadata = {b"lsmlab": json.dumps({**about, "format": FORMAT, "table": schema.name}).encode()}
-    table = arrow_table(schema, columns).replace_schema_metadata(metadata)
     text = [name for name in columns if schema.column(name).dtype == "string"]
-    pq.write_table(table, folder / f"{schema.name}.parquet", compression="zstd", use_dictionary=text)
+    path, rows = folder / f"{schema.name}.parquet", max(map(len, columns.values()))
+    with pq.ParquetWriter(path, group(0, 0).schema, compression="zstd", use_dictionary=text) as writer:
+        for start in range(0, max(1, rows), _GROUP_ROWS):
+            writer.write_table(group(start, start + _GROUP_ROWS))
 
 
 def arrow_table(schema: TableSchema, columns: Mapping[str, Any]) -> Any:

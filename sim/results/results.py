@@ -14,6 +14,7 @@ from lsmlab.models.options.values import plain
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
+from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.conditions import condition_facts
@@ -121,14 +122,19 @@ def collect(
     config: Mapping[str, Any], setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad,
     reads: FamilyReads | None, end_s: float, usage: UsageLog, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
-    """Return the result of a run that ended at `end_s`; `logs`: event logs of all shards, None without events."""
+    """Return the result of a run that ended at `end_s`; the trees of a large run lose their keys.
+
+    `logs`: event logs of all shards, None without events.
+    """
     duration_s = max(end_s, 1e-9)
+    jobs = _jobs_table(families)
+    summary = summarise(setup, families, clients, JobSums(jobs), duration_s)
+    if len(jobs["job"]) >= LARGE_RUN_JOBS:
+        _forget_keys(families)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
     writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
     read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
     stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
-    jobs = _jobs_table(families)
-    summary = summarise(setup, families, clients, JobSums(jobs), duration_s)
     summary["memory"] = memory_summary(setup, families)
     databases = list(dict.fromkeys(family.database for family in families))
     if facts := condition_facts(setup, databases):
@@ -172,6 +178,13 @@ def collect(
         latency=_latency_table(writes, read),
         events=None if logs is None else events_table(logs),
     )
+
+
+def _forget_keys(families: Sequence[ColumnFamily]) -> None:
+    """Free the keys of all files, before the tables of the run take memory."""
+    for family in families:
+        family.tree.forget_keys()
+    return_freed_memory()
 
 
 def _stalls_with_chains(
