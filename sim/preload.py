@@ -29,9 +29,7 @@ def settled_tree(
     keys = workload.preloaded(sample)
     if not len(keys):
         return []
-    stream, entries = family.content.stream(keys, None)
-    total = family.content.file_bytes(float(entries[-1]), float(stream.cumulative_bytes[-1]))
-    sizes = _level_sizes(family, total)
+    sizes = _level_sizes(family, family.content.total_bytes([keys]))
     shares = np.array([size for _, size in sizes], dtype=np.float64)
     place = rng.choice(len(sizes), size=len(keys), p=shares / shares.sum()) if len(sizes) > 1 else np.zeros(len(keys), int)
     return [

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones
 from numpy.typing import NDArray
+
+_MOST_KEPT: Final = 65_536
+"""Keys of the longest stream whose cumulative sizes are kept for later streams; a level of a preloaded tree has more."""
 
 
 class KeyWeights(Protocol):
@@ -56,7 +59,7 @@ class Content:
         weight = sample.weights(np.zeros(1, dtype=np.int64))
         self._uniform: float | None = float(weight) if values is None and np.ndim(weight) == 0 else None
         self._cumulative = np.empty((2, 0))
-        """Entries and data bytes of the first i puts of uniform keys, for all streams of the run."""
+        """Entries and data bytes of the first i puts of uniform keys, for all streams of the run but the longest."""
 
     def entries(self, keys: KeyArray) -> float:
         """Entries that `keys` represent."""
@@ -73,6 +76,9 @@ class Content:
         """Return the merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,)."""
         n = len(keys)
         if self._uniform is not None and tombstones is None:
+            if n > _MOST_KEPT:
+                entries = np.arange(n + 1, dtype=np.float64) * self._uniform
+                return MergedStream(keys, entries * self.entry.put), entries
             if n >= self._cumulative.shape[1]:
                 entries = np.arange(2 * n + 1, dtype=np.float64) * self._uniform
                 self._cumulative = np.stack((entries, entries * self.entry.put))

@@ -127,7 +127,10 @@ class KeySample:
             return NO_KEYS
         groups = np.arange(-(-first // self.stride), -(-stop // self.stride), dtype=np.int64)
         codes = self.group_codes(groups)
+        ordered = isinstance(self.order, Ordered)
         if len(self.hot):
             i, j = self.hot.searchsorted((first, stop))
             codes = np.concatenate((codes, self.hot_codes[i:j]))
-        return unique_sorted(codes)
+        elif ordered:
+            return codes
+        return unique_sorted(codes, of_runs=ordered)

@@ -30,7 +30,8 @@ def write_table(folder: Path, schema: TableSchema, columns: Mapping[str, Any], a
     import pyarrow.parquet as pq
 
     def group(start: int, end: int) -> Any:
-        return arrow_table(schema, {name: values[start:end] for name, values in columns.items()}).replace_schema_metadata(metadata)
+        part = {name: values[start:end] for name, values in columns.items()}
+        return arrow_table(schema, part).replace_schema_metadata(metadata)
 
     metadata = {b"lsmlab": json.dumps({**about, "format": FORMAT, "table": schema.name}).encode()}
     text = [name for name in columns if schema.column(name).dtype == "string"]
