@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("installed")  # one process computes the ru
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-FOLDERS = ("models", "sim", "configs", "validation", "reports", "api")
+FOLDERS = ("models", "sim", "configs", "validation", "reports")
 TREE_ONLY = ("validation/cases", "validation/demo", "validation/recordings")
 """Folders of the source tree that the wheel does not contain (docs/decisions/0017)."""
 VERBS = sorted(PROJECT["project"]["entry-points"]["lsmlab.verbs"])
@@ -97,7 +97,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 
 def expected_files() -> set[str]:
-    """Return the files that the wheel must contain: all of each folder without TREE_ONLY; api becomes lsmlab itself."""
+    """Return the files that the wheel must contain: all of each folder without TREE_ONLY; reports/api becomes lsmlab itself."""
     found = {
         path.relative_to(ROOT).as_posix()
         for name in FOLDERS
@@ -105,7 +105,7 @@ def expected_files() -> set[str]:
         if path.is_file() and "__pycache__" not in path.parts
     }
     kept = {name for name in found if not name.startswith(tuple(f"{folder}/" for folder in TREE_ONLY))}
-    return {name.removeprefix("api/") for name in kept}
+    return {name.removeprefix("reports/api/") for name in kept}
 
 
 def test_the_wheel_is_complete(installed: Installed) -> None:

@@ -1,1 +1,1 @@
-../../api/__init__.py
+../../reports/api/__init__.py

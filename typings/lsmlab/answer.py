@@ -1,1 +1,1 @@
-../../api/answer.py
+../../reports/api/answer.py

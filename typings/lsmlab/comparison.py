@@ -1,1 +1,1 @@
-../../api/comparison.py
+../../reports/api/comparison.py

@@ -1,1 +1,1 @@
-../../api/deciding.py
+../../reports/api/deciding.py

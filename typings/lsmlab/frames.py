@@ -1,1 +1,1 @@
-../../api/frames.py
+../../reports/api/frames.py

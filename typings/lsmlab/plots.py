@@ -1,1 +1,1 @@
-../../api/plots.py
+../../reports/api/plots.py

@@ -1,1 +1,1 @@
-../../api/result.py
+../../reports/api/result.py

@@ -1,1 +1,1 @@
-../../api/session.py
+../../reports/api/session.py

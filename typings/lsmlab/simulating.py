@@ -1,1 +1,1 @@
-../../api/simulating.py
+../../reports/api/simulating.py
