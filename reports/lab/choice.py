@@ -1,0 +1,177 @@
+"""Choice of a user: entries, changed values and loaded files, as overrides, command, YAML entry, name and configuration."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports.lab.fields import Field, fields_of
+from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.names import configuration_name
+from lsmlab.sim.configuration.options_input import options_overrides
+from lsmlab.sim.configuration.overrides import override_key, prepare, quote
+from lsmlab.sim.configuration.trust import names_hydra
+
+GROUPS: Final = ("engine", "device", "workload")
+"""Groups whose entries the form chooses."""
+IMPORTED: Final = "imported"
+"""Name of the experiment and of the entries that `lsmlab import` writes."""
+_PLAIN: Final = re.compile(r"[\w.%+:/-]+")
+_NESTED: Final = ("[", "{")
+_KEY: Final = re.compile(r"[A-Za-z_][\w.-]*")
+_MOST_TEXT: Final = 10_000
+"""Largest length of a value in characters."""
+_COMPOSING: Final = threading.Lock()
+"""Hydra has one state per process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Configuration that a user chose in the form."""
+
+    entries: Mapping[str, str] = field(default_factory=dict)
+    """Entry by group, for all of `GROUPS`."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Changed values by key, as text."""
+    options_file: str = ""
+    """Path of an OPTIONS file or a LOG whose options the store has; empty: none."""
+    imported: str = ""
+    """Folder of `lsmlab import`; empty: none."""
+
+    @classmethod
+    def of(cls, content: Any) -> Choice:
+        """Return the choice that `as_json` wrote. Raises InputError for other content, and for settings of Hydra."""
+        if not isinstance(content, Mapping) or not set(content) <= {"entries", "values", "options_file", "imported"}:
+            raise InputError("settings: not those of the laboratory; reload the page")
+        maps = [content.get(name) or {} for name in ("entries", "values")]
+        files = [content.get(name) or "" for name in ("options_file", "imported")]
+        if not all(isinstance(m, Mapping) for m in maps) or not all(isinstance(f, str) for f in files):
+            raise InputError("settings: not those of the laboratory; reload the page")
+        for key, value in (*maps[0].items(), *maps[1].items()):
+            if not _KEY.fullmatch(str(key)) or names_hydra(str(key)) or not isinstance(value, str):
+                raise InputError(f"{str(key)[:60]}: not a setting of the laboratory; choose one from the search field")
+            if len(value) > _MOST_TEXT:
+                raise InputError(f"{key}: longer than {_MOST_TEXT:,} characters; write a shorter value")
+        for group, entry in maps[0].items():
+            if group not in GROUPS or not re.fullmatch(r"\w[\w-]*", entry):
+                raise InputError(f"{group}={entry[:60]}: no such entry; choose one from the list")
+        return cls(maps[0], maps[1], *files)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the choice as plain data."""
+        return asdict(self)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Folders of configuration groups."""
+        return (Path(self.imported),) if self.imported else ()
+
+    def base(self) -> Choice:
+        """Return the choice without changed values."""
+        return replace(self, values={})
+
+    def overrides(self) -> list[str]:
+        """Return the overrides of a command line, without those of the OPTIONS file."""
+        chosen = {group: entry for group, entry in self.entries.items() if not self.imported or entry != IMPORTED}
+        start = [f"experiment={IMPORTED}"] if self.imported else []
+        return [*start, *(f"{g}={e}" for g, e in chosen.items()), *(_override(k, v) for k, v in self.values.items())]
+
+    def configuration(self) -> dict[str, Any]:
+        """Return the composed configuration. Raises InputError for a bad value; the message names its key."""
+        own = self.overrides()
+        given = options_overrides(Path(self.options_file), own)[0] if self.options_file else []
+        with _COMPOSING, composer(self.folders) as compose:
+            return compose([*given, *own]).config
+
+    def command(self) -> str:
+        """Return the command that simulates this choice."""
+        files = ["--config-dir", self.imported] if self.imported else []
+        files += ["--options", self.options_file] if self.options_file else []
+        return shlex.join(["lsmlab", "run", *files, *self.overrides()])
+
+    def name(self, start: Choice) -> str:
+        """Return a name: the entries, the values that differ from those of `start`, and the loaded file."""
+        before = {} if self.imported else start.values
+        head = "{engine} on {device}, {workload}".format(**self.entries)
+        texts = {key: text for key, text in self.values.items() if before.get(key) != text}
+        if left_out := before.keys() - self.values.keys():
+            known = {f.key for f in fields(self.base())}
+            texts |= dict.fromkeys((key for key in before if key in left_out & known), "default")
+        source = Path(self.options_file or self.imported).name
+        return ", ".join(part for part in (head, configuration_name(texts), source) if part)
+
+    def yaml(self) -> str:
+        """Return an entry of the group `experiment` for a folder of `--config-dir`; with an import, the whole configuration."""
+        if self.imported:
+            return f"# Configuration of: {self.command()}\n{_yaml_of(self.configuration())}"
+        own = self.overrides()
+        given = options_overrides(Path(self.options_file), own)[0] if self.options_file else []
+        values = [text for text in [*given, *own] if override_key(text) not in GROUPS]
+        chosen = "".join(f"  - override /{group}: {entry}\n" for group, entry in self.entries.items())
+        about = "# Save as FOLDER/experiment/mine.yaml, then: lsmlab run --config-dir FOLDER experiment=mine\n"
+        return f"# @package _global_\n{about}defaults:\n{chosen}{_yaml_of(_nested(values)) if values else ''}"
+
+
+def fields(base: Choice) -> list[Field]:
+    """Return the fields of the form for a choice without changed values. Raises InputError if it does not compose."""
+    return _fields(tuple(base.entries.items()), base.options_file, base.imported)
+
+
+@lru_cache(maxsize=64)
+def _fields(entries: tuple[tuple[str, str], ...], options_file: str, imported: str) -> list[Field]:
+    choice = Choice(dict(entries), {}, options_file, imported)
+    return fields_of(choice.configuration(), dict(entries), choice.folders)
+
+
+def changed_values(texts: Mapping[str, str | None], known: Mapping[str, Field]) -> dict[str, str]:
+    """Return the texts of fields that differ from the defaults; an empty text means the default."""
+    return {
+        key: text.strip() for key, text in texts.items()
+        if key in known and text is not None and text.strip() not in ("", known[key].default)
+    }  # fmt: skip
+
+
+def _override(key: str, value: str) -> str:
+    """Return the override that sets a key; text with special characters is quoted, so that it stays one value.
+
+    >>> _override("workload.num", "20M"), _override("workload.file", "my file.csv"), _override("device.name", "a,b")
+    ('workload.num=20M', "workload.file='my file.csv'", "device.name='a,b'")
+    """
+    plain = _PLAIN.fullmatch(value) or value.startswith(_NESTED)
+    return f"{key}={value if plain else quote(value)}"
+
+
+def _nested(overrides: Sequence[str]) -> dict[str, Any]:
+    """Return the values of overrides as nested mappings, read by Hydra's grammar of overrides."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    tree: dict[str, Any] = {}
+    for override in OverridesParser.create().parse_overrides(prepare(overrides)):
+        node = tree
+        *parents, last = str(override.key_or_group).split(".")
+        for parent in parents:
+            node = node.setdefault(parent, {})
+        node[last] = _plain(override.value())
+    return tree
+
+
+def _plain(value: Any) -> Any:
+    """Return a parsed value as YAML has it; Hydra marks a quoted text."""
+    if isinstance(value, Mapping):
+        return {str(_plain(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return str(value.text) if hasattr(value, "text") else value
+
+
+def _yaml_of(content: Any) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(content, sort_keys=False))

@@ -1,0 +1,156 @@
+"""Callbacks of the form: its controls for the chosen entries, and the preview of the chosen values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dash import ALL, MATCH, ClientsideFunction, Input, Output, State, ctx, html, no_update
+from lsmlab.models.errors import InputError
+from lsmlab.reports.lab.choice import GROUPS, Choice, changed_values, fields
+from lsmlab.reports.lab.controls import SLIDER, STEPS, TEXT, control
+from lsmlab.reports.lab.desk import Desk
+from lsmlab.reports.lab.layout import START, entry_options, group_controls, main_fields, other_options
+from lsmlab.reports.lab.preview import Preview
+from lsmlab.reports.lab.shelf import IMPORTS, UPLOADS, Shelf
+from lsmlab.sim.configuration.messages import one_line
+
+Callback = Callable[..., Any]
+TEXTS = {"part": TEXT, "key": ALL}
+FORM = (
+    *(State(f"entry-{group}", "value") for group in GROUPS), State("source", "data"), State(TEXTS, "value"), State(TEXTS, "id"),
+)  # fmt: skip
+"""States from which `Form.choice` reads the form."""
+
+
+def message(error: Exception) -> str:
+    """Return the line of an error about the input. Raises any other error."""
+    text = one_line(error)
+    if text is None:
+        raise error
+    return text
+
+
+class Form:
+    """Content of the form in callbacks."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    def base(self, engine: str, device: str, workload: str, source: Mapping[str, str] | None) -> Choice:
+        """Return the choice without values. Raises InputError for a file that the laboratory did not write."""
+        entries = dict(zip(GROUPS, (engine, device, workload), strict=True))
+        choice = Choice.of({"entries": entries, **(source or {})})
+        for path, place in ((choice.options_file, UPLOADS), (choice.imported, IMPORTS)):
+            if path and not self._shelf.contains(path, place):
+                raise InputError(f"{Path(path).name}: this file is not there any more; load it again")
+        return choice
+
+    def choice(self, *form: Any) -> Choice:
+        """Return the choice of the states `FORM`."""
+        *chosen, texts, identifiers = form
+        base = self.base(*chosen)
+        known = {f.key: f for f in fields(base)}
+        values = changed_values({i["key"]: t for i, t in zip(identifiers, texts, strict=True)}, known)
+        return replace(Choice.of({**base.as_json(), "values": values}))
+
+
+def register_form(app: Any, desk: Desk, form: Form) -> None:
+    """Register the callbacks of the form."""
+    entries = [Input(f"entry-{group}", "value") for group in GROUPS]
+    app.callback(
+        *(Output(f"fields-{group}", "children") for group in (*GROUPS, "other")),
+        *(Output(f"entry-{group}", "options") for group in GROUPS),
+        Output("other", "options"), Output("other", "value"), Output("source-text", "children"), Output("drawn", "data"),
+        Output("message", "children"), *entries, Input("applied", "data"), Input("other", "value"),
+        State("source", "data"), State("drawn", "data"), State(TEXTS, "value"), State(TEXTS, "id"),
+        prevent_initial_call=True,
+    )(controls_callback(form))  # fmt: skip
+    app.callback(
+        Output("curves", "data"), Output("facts", "children"), Output("window", "children"), Output("notes", "children"),
+        Output("message", "children", allow_duplicate=True),
+        Output("choice", "data"), Output("name", "children"), Output("command", "children"), Output("yaml", "children"),
+        Input(TEXTS, "value"), State("tab", "data"), *FORM, prevent_initial_call=True,
+    )(preview_callback(desk, form))  # fmt: skip
+    app.clientside_callback(
+        ClientsideFunction("lab", "apply"),
+        *(Output(f"entry-{group}", "value") for group in GROUPS), Output("source", "data"), Output("applied", "data"),
+        Input("wanted", "data"), State("start", "data"),
+    )  # fmt: skip
+    app.clientside_callback(
+        ClientsideFunction("lab", "match"),
+        Output({"part": TEXT, "key": MATCH}, "value"), Output({"part": SLIDER, "key": MATCH}, "value"),
+        Input({"part": SLIDER, "key": MATCH}, "value"), Input({"part": TEXT, "key": MATCH}, "value"),
+        State({"part": STEPS, "key": MATCH}, "data"), prevent_initial_call=True,
+    )  # fmt: skip
+
+
+def controls_callback(form: Form) -> Callback:
+    """Return the callback that draws the controls of the chosen entries; values that the user has changed stay."""
+
+    def draw(
+        engine: str, device: str, workload: str, applied: Mapping[str, Any] | None, other: Sequence[str] | None,
+        source: Mapping[str, str] | None, drawn: Mapping[str, Any] | None, texts: Sequence[str],
+        identifiers: Sequence[Mapping[str, str]],
+    ) -> Any:  # fmt: skip
+        nothing = (no_update,) * 11
+        if not (engine and device and workload):
+            return (*nothing, no_update)
+        fresh = "applied.data" in ctx.triggered_prop_ids
+        try:
+            base = form.base(engine, device, workload, source)
+            known = {f.key: f for f in fields(base)}
+            values = dict((applied or {}).get("values") or {}) if fresh else _changed(drawn, texts, identifiers)
+        except Exception as error:
+            return (*nothing, message(error))
+        shown = {f.key for group in GROUPS for f in main_fields(group, list(known.values()))}
+        extra = [k for k in dict.fromkeys([*([] if fresh else other or []), *values]) if k in known and k not in shown]
+        return (
+            *(group_controls(group, list(known.values()), values) for group in GROUPS),
+            [control(known[key], values.get(key)) for key in extra],
+            *(entry_options(group, imported=bool(base.imported)) for group in GROUPS),
+            other_options(list(known.values())), extra, source_text(base), base.as_json(), "",
+        )  # fmt: skip
+
+    return draw
+
+
+def _changed(
+    drawn: Mapping[str, Any] | None, texts: Sequence[str | None], identifiers: Sequence[Mapping[str, str]]
+) -> dict[str, str]:
+    """Return the values that the user has changed in the controls that were drawn for the choice `drawn`."""
+    known = {f.key: f for f in fields(Choice.of(drawn or {}))} if drawn else {}
+    return changed_values({i["key"]: t for i, t in zip(identifiers, texts, strict=True)}, known)
+
+
+def source_text(base: Choice) -> str:
+    """Return in words which file the store's settings come from."""
+    if base.imported:
+        return f"Store, machine and load of the LOG in {Path(base.imported).name}."
+    return f"Options of {Path(base.options_file).name}." if base.options_file else ""
+
+
+def preview_callback(desk: Desk, form: Form) -> Callback:
+    """Return the callback that previews the values of the form."""
+
+    def show(_texts: Sequence[str], tab: str | None, *states: Any) -> Any:
+        nothing = (no_update,) * 9
+        if not tab or not states[-1] or not all(states[:3]):
+            return nothing
+        try:
+            choice = form.choice(*states)
+            about = (choice.as_json(), choice.name(START), choice.command(), choice.yaml())
+            found: Preview | None = desk.preview(tab, choice.configuration())
+        except Exception as error:
+            return (*(no_update,) * 4, message(error), *(no_update,) * 4)
+        if found is None:
+            return nothing
+        facts = [
+            html.Div([html.Span(f["label"], className="label"), html.B(f["text"])], className="fact", title=f["note"])
+            for f in found.facts
+        ]
+        return ({"figures": found.figures}, facts, found.window, [html.Li(note) for note in found.notes], "", *about)
+
+    return show

@@ -1,0 +1,170 @@
+"""Layout of the laboratory's page: form on the left; curves, progress, kept runs and the page of results on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dash import dcc, html
+from lsmlab.reports.lab.choice import GROUPS, IMPORTED, Choice
+from lsmlab.reports.lab.controls import control
+from lsmlab.reports.lab.descriptions import entry_names
+from lsmlab.reports.lab.fields import Field
+
+START: Final = Choice(
+    {"engine": "rocksdb", "device": "sata", "workload": "fillrandom"},
+    {"workload.num": "20M", "workload.duration": "60s", "workload.value_size": "400"},
+)
+"""Choice at the start: a store that stalls, from README's first example."""
+MAIN: Final = {
+    "engine": (
+        "write_buffer_size", "max_write_buffer_number", "max_background_jobs", "max_subcompactions",
+        "level0_file_num_compaction_trigger", "level0_slowdown_writes_trigger", "level0_stop_writes_trigger",
+        "max_bytes_for_level_base", "max_bytes_for_level_multiplier", "target_file_size_base",
+    ),
+    "device": ("write_cap", "read_cap", "iops_cap", "page_cache"),
+}  # fmt: skip
+"""Settings of engine and device in the form; the search field finds the others. Of a workload the form has all."""
+_OPEN: Final = ("duration", "num", "recordcount", "threads", "value_size", "rate", "peak_rate", "valley_rate", "target")
+"""Settings of a workload that are shown first; the others are folded."""
+_TITLES: Final = {"engine": "Engine", "device": "Device", "workload": "Workload"}
+_STORES: Final = ("tab", "choice", "wanted", "applied", "source", "drawn", "curves", "theme", "address", "saved")
+"""Data in the browser: number of the tab; choice that was previewed last, is wanted, was applied; loaded file; choice whose
+controls are drawn; curves; light or dark; page of results; number of saved results."""
+_GRAPH: Final = {"displayModeBar": False, "responsive": True, "plotlyServerURL": ""}
+
+
+def page(title: str) -> html.Div:
+    """Return the layout of the page."""
+    stores = [dcc.Store(id=name) for name in _STORES]
+    return html.Div([
+        *stores, dcc.Store(id="start", data=START.as_json()), dcc.Interval(id="poll", interval=2000),
+        html.A("Skip to the curves", href="#results", className="skip"),
+        html.Header([
+            html.Div([html.H1(title), html.P("Everything runs on this machine; nothing leaves it.", className="subtitle")]),
+            html.Button("light / dark", id="toggle", className="quiet", title="switch between light and dark"),
+        ]),
+        html.Main([_form(), _results()]),
+    ], id="laboratory")  # fmt: skip
+
+
+def entry_options(group: str, imported: bool) -> list[dict[str, Any]]:
+    """Return the options of the list of a group's entries, with those of an imported LOG if there is one."""
+    own = [IMPORTED, f"{IMPORTED}_full_speed"] if group == "workload" else [IMPORTED]
+    options = [{"label": _labelled(name, text), "value": name, "search": f"{name} {text}"} for name, text in entry_names(group)]
+    return [*options, *({"label": f"{name} (of the LOG)", "value": name, "disabled": not imported} for name in own)]
+
+
+def group_controls(group: str, fields: Sequence[Field], values: dict[str, str]) -> list[Any]:
+    """Return the controls of a group: its main settings, and for a workload the others folded."""
+    main = main_fields(group, fields)
+    if group != "workload":
+        return [control(f, values.get(f.key)) for f in main]
+    first = sorted((f for f in main if f.name in _OPEN), key=lambda f: _OPEN.index(f.name))
+    rest = [f for f in main if f not in first]
+    summary = html.Summary(f"{len(rest)} more settings of the workload")
+    folded = [html.Details([summary, *(control(f, values.get(f.key)) for f in rest)])] if rest else []
+    return [*(control(f, values.get(f.key)) for f in first), *folded]
+
+
+def main_fields(group: str, fields: Sequence[Field]) -> list[Field]:
+    """Return the fields of a group that the form always has."""
+    own = [f for f in fields if f.group == group]
+    if group == "workload":
+        return own
+    order = MAIN[group]
+    return sorted((f for f in own if f.name in order and f.key.count(".") <= 2), key=lambda f: order.index(f.name))
+
+
+def other_options(fields: Sequence[Field]) -> list[dict[str, Any]]:
+    """Return the options of the search field: all settings that the form does not have already."""
+    shown = {f.key for group in GROUPS for f in main_fields(group, fields)}
+    return [
+        {"label": _labelled(f.key, f.description), "value": f.key, "search": f"{f.key} {f.description}"}
+        for f in fields if f.key not in shown
+    ]  # fmt: skip
+
+
+def _labelled(name: str, text: str) -> html.Span:
+    return html.Span([html.Span(name, className="entry"), html.Span(text, className="about")])
+
+
+def _titled(*parts: Any) -> html.Div:
+    return html.Div(list(parts), className="titled")
+
+
+def _form() -> html.Div:
+    groups = [
+        html.Section([
+            html.H2(_TITLES[group]),
+            html.Label(f"{_TITLES[group]} entry", htmlFor=f"entry-{group}", className="hidden"),
+            dcc.Dropdown(entry_options(group, imported=False), id=f"entry-{group}", clearable=False, maxHeight=360),
+            html.Div(id=f"fields-{group}"),
+        ], className="card")
+        for group in GROUPS
+    ]  # fmt: skip
+    other = html.Section([
+        html.H2("Any other setting"),
+        html.Label("Search a setting by name or meaning", htmlFor="other"),
+        dcc.Dropdown([], id="other", multi=True, placeholder="such as compression, cache_size, cores", maxHeight=360),
+        html.Div(id="fields-other"),
+    ], className="card")  # fmt: skip
+    files = html.Section([
+        html.H2("Your own store"),
+        html.P("Read as data on this machine, up to 32 MiB each; plain or compressed.", className="hint"),
+        dcc.Upload(html.Button("Load an OPTIONS file", type="button"), id="upload-options", className="upload"),
+        dcc.Upload(html.Button("Load a LOG", type="button"), id="upload-log", className="upload"),
+        html.P(id="source-text", className="hint"),
+        html.Button("Forget the file, start again", id="restart", className="quiet"),
+    ], className="card")  # fmt: skip
+    return html.Div([*groups, other, files], className="form", role="form", **{"aria-label": "Settings of the simulation"})
+
+
+def _results() -> html.Div:
+    live = {"aria-live": "polite"}
+    preview = html.Section([
+        _titled(html.H2("Preview"), html.P(id="window", className="caption", **live)),
+        html.Div(id="facts", className="facts-row"),
+        html.H3("Throughput and write stalls"),
+        html.P("Dashed: before the last change. A band marks a write stall, its colour the cause.", className="caption"),
+        dcc.Graph(id="graph-throughput", config=_GRAPH, className="graph"),
+        html.H3("Level 0 against its triggers"),
+        dcc.Graph(id="graph-l0", config=_GRAPH, className="graph"),
+        html.Ul(id="notes", className="hint"),
+    ], className="card")  # fmt: skip
+    run = html.Section([
+        html.H2("Simulate the whole run"),
+        html.P(id="name", className="caption"),
+        html.Div([
+            html.Button("Simulate and keep", id="simulate", className="primary"),
+            html.Button("Cancel", id="cancel", disabled=True),
+            html.Progress(id="bar", value="0", max="1", **{"aria-label": "finished share of the simulation"}),
+            html.Span(id="progress", **live),
+        ], className="row"),
+        html.Details([
+            html.Summary("Command and YAML"),
+            _titled(html.H3("Command"), html.Button("Copy the command", id="copy-command", className="quiet")),
+            html.Pre(id="command", tabIndex="0"),
+            _titled(html.H3("YAML"), html.Button("Copy the YAML", id="copy-yaml", className="quiet")),
+            html.Pre(id="yaml", tabIndex="0"),
+            html.P(id="copied", className="hint", **live),
+        ], id="exact"),
+    ], className="card")  # fmt: skip
+    kept = html.Section([
+        html.H2("Kept runs"),
+        html.P("Mark one to open it or to return to its settings, two to four to compare them.", className="caption"),
+        dcc.Checklist([], [], id="marked", className="kept"),
+        html.Div([
+            html.Button("Open", id="open"), html.Button("Compare", id="compare"),
+            html.Button("Use its settings", id="use"), html.Button("Remove", id="remove", className="quiet"),
+        ], className="row"),
+    ], className="card")  # fmt: skip
+    frame = html.Section([
+        _titled(
+            html.H2("Page", id="frame-title"),
+            html.A("Open in a tab of its own", id="frame-link", href="#", target="_blank", rel="noopener"),
+        ),
+        html.Iframe(id="frame", title="page of results"),
+    ], className="card", id="frame-card", hidden=True)  # fmt: skip
+    alert = html.Div(id="message", role="alert", className="message")
+    return html.Div([alert, preview, run, kept, frame], id="results", tabIndex="-1")

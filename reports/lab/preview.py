@@ -1,0 +1,136 @@
+"""Preview of a configuration: a short window of the run, long enough for its curves and short enough for a slider."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports import numbers
+from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.figures.levels import l0_and_memtables
+from lsmlab.reports.figures.throughput import throughput
+from lsmlab.reports.headline import headline
+from lsmlab.reports.run_data import RunData, load_run
+from lsmlab.reports.timeline import Timeline
+from lsmlab.sim.progress import Progress
+from lsmlab.sim.results.results import Result
+from lsmlab.sim.runs.estimate import START, duration_text, estimate, job_seconds
+from lsmlab.sim.runs.expected import expected
+
+TARGET_S: Final = 0.15
+"""CPU time of the window that is aimed at."""
+LONGEST_S: Final = 0.6
+"""Wall time after which a window is given up for a shorter one."""
+_SHORTEST_S: Final = 2.0
+"""Shortest window, in simulated seconds."""
+_TRIES: Final = 3
+"""Windows that are tried."""
+_START_S: Final = 0.02
+"""Time of a run without jobs, in a process that has simulated before (measured)."""
+_PACES: Final[dict[tuple[str, ...], float]] = {}
+"""Measured by estimated time of the last window, by kind of configuration: the estimate may be wrong by a factor of 3."""
+_FACTS: Final = ("ops_per_s", "write_p99", "read_p99", "stall_share", "lost_share", "w_amp")
+"""Headline numbers of a run that the laboratory shows beside the curves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Curves of a window from the start of a run, as plain data."""
+
+    figures: list[dict[str, Any]]
+    """Plotly traces, layout, height and texts."""
+    facts: list[dict[str, str]]
+    """Label, text and note of headline numbers."""
+    window: str
+    """Simulated time of the curves, in words."""
+    notes: list[str]
+    whole: bool
+    """Whether the window is the whole run."""
+
+
+class _TooLongError(Exception):
+    """A window that takes too long; `reached_s` is its simulated time so far."""
+
+    def __init__(self, reached_s: float) -> None:
+        super().__init__()
+        self.reached_s = reached_s
+
+
+def preview(config: Mapping[str, Any]) -> Preview:
+    """Simulate a window and draw its curves. Raises InputError for a configuration that cannot run, or needs too long."""
+    whole_s = expected(config).duration_s
+    cost = estimate(config)
+    kind = _kind(config)
+    for _ in range(_TRIES):
+        estimated_s = max(1e-3, (cost.work - START) * job_seconds())
+        window_s = min(whole_s, max(_SHORTEST_S, whole_s * TARGET_S / (estimated_s * _PACES.get(kind, 1.0))))
+        began_s = time.monotonic()
+        try:
+            result = _simulated(config, window_s if window_s < whole_s else None)
+            reached_s = window_s
+        except _TooLongError as late:
+            result, reached_s = None, max(late.reached_s, 1e-3 * window_s)
+        taken_s = max(1e-3, time.monotonic() - began_s - _START_S)
+        _PACES[kind] = taken_s / (estimated_s * reached_s / whole_s)
+        if result is not None:
+            return _drawn(result, whole_s)
+    raise InputError(
+        f"no quick preview: a window of a few seconds takes too long to simulate; the whole run takes about"
+        f" {duration_text(cost.seconds())}: press Simulate"
+    )
+
+
+def _kind(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the classes of the configuration, on which the error of the estimate depends."""
+    groups = (config[name] for name in ("engine", "device", "workload"))
+    return tuple(f"{group.get('_target_')} {group.get('name')}" for group in groups)
+
+
+def _simulated(config: Mapping[str, Any], window_s: float | None) -> Result:
+    from lsmlab.sim.simulation import run
+
+    began_s = time.monotonic()
+    if window_s is not None:
+        config = {**config, "workload": {**config["workload"], "duration": window_s}}
+    result = run({**config, "save": {"events": False}}, _within(began_s + LONGEST_S))
+    return replace(result, config={})  # the curves do not need it, and it takes longest to save
+
+
+def _within(deadline_s: float) -> Progress:
+    def progress(now_s: float, _end_s: float) -> None:
+        if time.monotonic() > deadline_s:
+            raise _TooLongError(now_s)
+
+    return progress
+
+
+def _drawn(result: Result, whole_s: float) -> Preview:
+    with tempfile.TemporaryDirectory(prefix="lsmlab-preview-") as folder:
+        result.save(Path(folder))
+        run = load_run(Path(folder))
+    timeline = Timeline.of(run.times_s)
+    figures = [throughput(run, timeline), l0_and_memtables(run, timeline)]
+    whole = run.duration_s >= 0.999 * whole_s or whole_s - run.duration_s < _SHORTEST_S
+    notes = list(run.summary["notes"])
+    return Preview([_plain(f) for f in figures], _facts(run), _window(run, whole_s, whole), notes, whole)
+
+
+def _facts(run: RunData) -> list[dict[str, str]]:
+    by_key = {fact.key: fact for fact in headline(run)}
+    return [{"label": f.label, "text": f.text, "note": f.note} for f in map(by_key.get, _FACTS) if f is not None]
+
+
+def _window(run: RunData, whole_s: float, whole: bool) -> str:
+    if whole:
+        return f"The whole run: {numbers.duration(run.duration_s)} simulated."
+    return f"Preview: the first {numbers.duration(run.duration_s)} of about {numbers.duration(whole_s)}."
+
+
+def _plain(figure: Figure) -> dict[str, Any]:
+    keys = ("id", "title", "caption", "traces", "layout", "height_px", "empty")
+    return {key: value for key, value in asdict(figure).items() if key in keys}

@@ -1,0 +1,138 @@
+"""Shelf of the laboratory: kept runs, imported LOGs, comparisons and uploads, in folders below one folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports.headline import Fact, headline
+from lsmlab.reports.run_data import PAGE, is_run, load_run
+from lsmlab.sim.configuration.names import folder_names
+from lsmlab.sim.results.leftovers import remove_leftovers
+from lsmlab.sim.results.rundir import make_directory
+from lsmlab.sim.runs.store import ABOUT
+
+MOST_COMPARED: Final = 4
+"""Largest number of runs of a comparison."""
+COMPARISONS: Final = "comparisons"
+IMPORTS: Final = "imports"
+UPLOADS: Final = "uploads"
+CHOICE: Final = "lab.json"
+"""File with the choice of a kept run."""
+_OWN: Final = (COMPARISONS, IMPORTS, UPLOADS)
+_SHOWN: Final = ("ops_per_s", "write_p99", "stall_share", "w_amp")
+_DIGEST: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A kept run."""
+
+    folder: str
+    """Name of its folder."""
+    name: str
+    facts: Mapping[str, str]
+    """Text of headline numbers by label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Folder with kept runs, one folder each."""
+
+    root: Path
+
+    def run_folder(self, name: str) -> Path:
+        """Return the folder for the run of this name."""
+        return self.root / folder_names([name])[0]
+
+    def runs(self) -> list[Kept]:
+        """Return the kept runs, the latest first. Folders that are no runs, or damaged, are left out."""
+        if not self.root.is_dir():
+            return []
+        folders = [p for p in self.root.iterdir() if p.name not in _OWN and not p.name.startswith(".") and is_run(p)]
+        dated = sorted(((p.stat().st_mtime, p) for p in folders), reverse=True)
+        return [kept for kept in (_kept(path) for _, path in dated) if kept is not None]
+
+    def find(self, folder: str) -> Path:
+        """Return the path of a kept run. Raises InputError if there is none of this name."""
+        path = self.root / folder
+        if not folder or folder in _OWN or Path(folder).name != folder or folder.startswith(".") or not is_run(path):
+            raise InputError(f"{folder[:100]}: no such run is kept; reload the page")
+        return path
+
+    def remove(self, folder: str) -> None:
+        """Remove a kept run; the run store still has it."""
+        shutil.rmtree(self.find(folder))
+
+    def comparison(self, folders: Sequence[str]) -> tuple[list[Path], Path]:
+        """Return the paths of the runs to compare, and the folder for their page. Raises InputError for too few or many."""
+        if not 2 <= len(folders) <= MOST_COMPARED:
+            raise InputError(f"compare: {len(folders)} runs are marked; mark 2 to {MOST_COMPARED}")
+        paths = [self.find(folder) for folder in folders]
+        return paths, self.root / COMPARISONS / folder_names([" with ".join(folders)])[0]
+
+    def keep_choice(self, folder: Path, choice: Mapping[str, Any]) -> None:
+        """Write the choice of the form beside a run, so that the form can return to it."""
+        (folder / CHOICE).write_text(json.dumps(choice, indent=1) + "\n", encoding="utf-8")
+
+    def choice(self, folder: str) -> Any:
+        """Return the choice of a kept run. Raises InputError for a run that the laboratory did not simulate."""
+        try:
+            return json.loads((self.find(folder) / CHOICE).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise InputError(f"{folder}: has no settings of the laboratory; set them in the form") from None
+
+    def upload(self, name: str, content: bytes) -> Path:
+        """Write an uploaded file under a name without special characters and return its path."""
+        safe = re.sub(r"[^\w.-]+", "-", Path(name.replace("\\", "/")).name).strip("-.")[-80:] or "file"
+        digest = hashlib.sha256(content).hexdigest()[:_DIGEST]
+        path = make_directory(self.root / UPLOADS / digest) / safe
+        path.write_bytes(content)
+        return path
+
+    def import_folder(self, upload: Path) -> Path:
+        """Return the folder for the import of an uploaded LOG."""
+        return self.root / IMPORTS / f"{upload.name.split('.')[0]}-{upload.parent.name}"
+
+    def contains(self, path: str, place: str) -> bool:
+        """Return whether `path` is an existing file or folder in a place of the shelf (`UPLOADS`, `IMPORTS`)."""
+        found, inside = Path(path).resolve(), (self.root / place).resolve()
+        return found != inside and inside in found.parents and found.exists()
+
+    def page(self, path: Path) -> str:
+        """Return the address of a page below /pages/."""
+        return path.resolve().relative_to(self.root.resolve()).as_posix()
+
+    def tidy(self) -> None:
+        """Remove what ended processes left."""
+        if self.root.is_dir():
+            remove_leftovers(self.root / "any")
+            for path in self.root.glob(".*.partial-*"):
+                remove_leftovers(path.with_name(path.name[1:].partition(".partial-")[0]))
+
+
+def _kept(path: Path) -> Kept | None:
+    try:
+        return Kept(path.name, _name(path), {f.label: f.text for f in _facts(path)})
+    except (InputError, OSError, ValueError, KeyError):
+        return None
+
+
+def _name(path: Path) -> str:
+    about = path / ABOUT
+    content = json.loads(about.read_text(encoding="utf-8")) if about.is_file() else {}
+    return str(content.get("name") or path.name)
+
+
+def _facts(path: Path) -> list[Fact]:
+    return [fact for fact in headline(load_run(path)) if fact.key in _SHOWN]
+
+
+__all__ = ["COMPARISONS", "IMPORTS", "MOST_COMPARED", "PAGE", "UPLOADS", "Kept", "Shelf"]

@@ -1,0 +1,117 @@
+"""Callbacks of kept runs: their list, opening, comparing, returning to settings, removing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dash import ClientsideFunction, Input, Output, State, ctx, html, no_update
+from lsmlab.models.errors import InputError
+from lsmlab.reports.lab.desk import Desk
+from lsmlab.reports.lab.form_callbacks import message
+from lsmlab.reports.lab.run_callbacks import BUSY_MS
+from lsmlab.reports.lab.shelf import MOST_COMPARED, PAGE, Kept, Shelf
+from lsmlab.reports.lab.work import Comparison
+
+Callback = Callable[..., Any]
+
+
+def register_shelf(app: Any, desk: Desk, shelf: Shelf) -> None:
+    """Register the callbacks of kept runs, and those that only the browser does."""
+    changed = {"allow_duplicate": True}
+    app.callback(
+        Output("marked", "options"), Output("marked", "value"), Output("message", "children", **changed),
+        Input("saved", "data"), Input("remove", "n_clicks"), State("marked", "value"), prevent_initial_call="initial_duplicate",
+    )(list_callback(desk, shelf))  # fmt: skip
+    app.callback(
+        *(Output(name, "disabled") for name in ("open", "use", "remove", "compare")), Input("marked", "value")
+    )(possible)
+    app.callback(
+        Output("address", "data"), Output("wanted", "data"), Output("message", "children", **changed),
+        Input("open", "n_clicks"), Input("use", "n_clicks"), State("marked", "value"), prevent_initial_call=True,
+    )(open_callback(shelf))  # fmt: skip
+    app.callback(
+        Output("message", "children", **changed), Output("poll", "interval", **changed),
+        Input("compare", "n_clicks"), State("tab", "data"), State("marked", "value"), prevent_initial_call=True,
+    )(compare_callback(desk, shelf))  # fmt: skip
+    _register_browser(app)
+
+
+def _register_browser(app: Any) -> None:
+    app.clientside_callback(
+        ClientsideFunction("lab", "draw"), Output("graph-throughput", "figure"), Output("graph-l0", "figure"),
+        Input("curves", "data"), Input("theme", "data"), prevent_initial_call=True,
+    )  # fmt: skip
+    app.clientside_callback(ClientsideFunction("lab", "theme"), Output("theme", "data"), Input("toggle", "n_clicks"))
+    app.clientside_callback(
+        ClientsideFunction("lab", "copy"), Output("copied", "children"),
+        Input("copy-command", "n_clicks"), Input("copy-yaml", "n_clicks"), prevent_initial_call=True,
+    )  # fmt: skip
+    app.clientside_callback(
+        ClientsideFunction("lab", "restore"), Output("tab", "data"), Output("wanted", "data", allow_duplicate=True),
+        Input("start", "data"), Input("restart", "n_clicks"), prevent_initial_call="initial_duplicate",
+    )  # fmt: skip
+    for function, output, changed in (
+        ("keep", Output("choice", "id"), Input("choice", "data")),
+        ("point", Output("message", "title"), Input("message", "children")),
+    ):
+        app.clientside_callback(ClientsideFunction("lab", function), output, changed, prevent_initial_call=True)
+
+
+def list_callback(desk: Desk, shelf: Shelf) -> Callback:
+    """Return the callback that lists the kept runs, after it removed the marked ones if the user asked for it."""
+
+    def kept(_saved: int | None, _clicks: int | None, marked: Sequence[str] | None) -> Any:
+        text: Any = no_update
+        if ctx.triggered_id == "remove":
+            try:
+                for folder in marked or []:
+                    shelf.remove(folder)
+                desk.changes += 1
+            except InputError as error:
+                text = str(error)
+        runs = shelf.runs()
+        still = {run.folder for run in runs}
+        return [{"label": _row(run), "value": run.folder} for run in runs], [f for f in marked or [] if f in still], text
+
+    return kept
+
+
+def _row(run: Kept) -> html.Span:
+    facts = [html.Span([html.Span(f"{label} ", className="label"), text]) for label, text in run.facts.items()]
+    return html.Span([html.Span(run.name, className="entry"), html.Span(facts, className="row-facts")])
+
+
+def possible(marked: Sequence[str] | None) -> tuple[bool, ...]:
+    """Return whether each button is disabled: open and use need one marked run, remove any, compare two to four."""
+    count = len(marked or [])
+    return count != 1, count != 1, count == 0, not 2 <= count <= MOST_COMPARED
+
+
+def open_callback(shelf: Shelf) -> Callback:
+    """Return the callback that opens the page of the marked run, or returns to its settings."""
+
+    def opened(_open: int | None, _use: int | None, marked: Sequence[str] | None) -> Any:
+        try:
+            path = shelf.find((marked or [""])[0])
+            if ctx.triggered_id == "use":
+                return no_update, shelf.choice(path.name), ""
+            return {"page": shelf.page(path / PAGE), "title": path.name}, no_update, ""
+        except Exception as error:
+            return no_update, no_update, message(error)
+
+    return opened
+
+
+def compare_callback(desk: Desk, shelf: Shelf) -> Callback:
+    """Return the callback that draws the page of a comparison in a worker process."""
+
+    def compare(_clicks: int, tab: str, marked: Sequence[str] | None) -> Any:
+        try:
+            runs, folder = shelf.comparison(marked or [])
+            desk.start(tab, f"comparison of {len(runs)} runs", Comparison(tuple(runs), folder))
+        except Exception as error:
+            return message(error), no_update
+        return "", BUSY_MS
+
+    return compare

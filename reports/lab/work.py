@@ -1,0 +1,120 @@
+"""Tasks of the laboratory's worker processes: warm up, preview, simulate and draw, import a LOG, compare runs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.commands import finishers
+from lsmlab.sim.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """Import all that later tasks need, and measure the speed of this machine."""
+
+    def do(self, _progress: Progress) -> None:
+        """Load the simulation and the pages."""
+        from lsmlab.sim.runs.estimate import job_seconds
+        from lsmlab.sim.runs.loading import load_simulation
+
+        load_simulation()
+        import lsmlab.reports.lab.preview
+        import lsmlab.reports.page
+        import lsmlab.sim.runs.batch  # noqa: F401
+
+        job_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRun:
+    """Simulate a short window of a configuration and draw its curves."""
+
+    config: Mapping[str, Any]
+
+    def do(self, _progress: Progress) -> Any:
+        """Return the `Preview`."""
+        from lsmlab.reports.lab.preview import preview
+
+        return preview(self.config)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRun:
+    """Simulate a configuration into the run store, put it into a folder under its name and draw its page."""
+
+    name: str
+    config: Mapping[str, Any]
+    folder: Path
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    def do(self, progress: Progress) -> Path:
+        """Return the page. Raises InputError for a configuration that cannot run."""
+        from lsmlab.sim.runs.batch import Job, Settings, run_job
+
+        outcome = run_job(Job(self.name, self.config, self.folder, self.choices), Settings(quiet=True), progress)
+        if outcome.error is not None:
+            raise InputError(outcome.error)
+        return _drawn(finishers.RUN, self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Import a LOG into a folder and draw its page."""
+
+    log: Path
+    folder: Path
+
+    def do(self, _progress: Progress) -> Path:
+        """Return the page. Raises InputError for a file that is not a LOG."""
+        from lsmlab.reports.verbs import draw
+        from lsmlab.validation.importer.verb import import_log
+
+        with contextlib.redirect_stdout(io.StringIO()):
+            import_log([str(self.log), "--out", str(self.folder), "--no-report"])
+        return draw(self.folder, self.folder / "report.html")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Draw the page that compares finished runs."""
+
+    runs: Sequence[Path]
+    folder: Path
+
+    def do(self, _progress: Progress) -> Path:
+        """Return the page. Raises InputError if it cannot be drawn."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return _drawn(finishers.COMPARISON, self.folder, list(self.runs))
+
+
+Task = WarmUp | PreviewRun | WholeRun | Import | Comparison
+
+
+def do(task: Task, progress: Progress) -> Any:
+    """Do a task in a worker process; an error about the input becomes InputError with one line."""
+    from lsmlab.sim.configuration.messages import one_line
+
+    os.environ["LSMLAB_TRACEBACK"] = ""
+    try:
+        return task.do(progress)
+    except Exception as error:
+        text = one_line(error)
+        if text is None:
+            raise
+        raise InputError(text) from None
+
+
+def _drawn(group: str, *arguments: Path | Sequence[Path]) -> Path:
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        pages, _ = finishers.finish(group, *arguments)
+    if not pages:
+        raise InputError(errors.getvalue().strip() or "the results are saved, but no page was drawn")
+    return pages[0]
