@@ -1,6 +1,6 @@
 # make demo: set up, simulate a real store's options on two devices, name the report.
 # make test: lint, types and tests. make test-slow: tests that take long and rarely fail.
-# make test-cluster: tests that need Slurm or Ray.
+# make test-cluster: tests that need Slurm or Ray. make test-browser: pages in Chromium.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_OUT ?= outputs/demo
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need the public runs
 
-.PHONY: demo test test-slow test-cluster lint types unit digests tables bench validate clean
+.PHONY: demo test test-slow test-cluster test-browser lint types unit digests tables bench validate clean
 
 # Run a command without its output; print the output if the command fails. At every editable install, pip prints a
 # warning of setuptools about folders that are mapped to other names. It does not apply, since no folder here is named
@@ -41,6 +41,10 @@ test-slow: $(VENV)/.dev
 test-cluster: $(VENV)/.dev  # a Ray cluster of two nodes and a Slurm cluster of one, on this machine; names what is missing
 	$(BIN)/pytest -m cluster -rs
 
+test-browser: $(VENV)/.browser  # the laboratory's server, and pages in Chromium; names what is missing
+	$(BIN)/pytest -m browser -rs
+	$(BIN)/pytest -rs tests/test_lab_server.py
+
 digests: $(VENV)/.dev  # results changed on purpose: write their digests, and say in the commit why
 	LSMLAB_REWRITE=1 $(BIN)/pytest -n 2 tests/test_digests.py
 
@@ -65,6 +69,11 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/.installed
 	@echo "Installing the development tools into $(VENV) ..."
 	$(call quietly,$(PIP) install --group dev)
+	@touch $@
+
+$(VENV)/.browser: pyproject.toml | $(VENV)/.dev
+	@echo "Installing the tools of browser tests into $(VENV) ..."
+	$(call quietly,$(PIP) install --group browser)
 	@touch $@
 
 clean:

@@ -50,7 +50,7 @@ class Choice:
         """Return the choice that `as_json` wrote. Raises InputError for other content, and for settings of Hydra."""
         if not isinstance(content, Mapping) or not set(content) <= {"entries", "values", "options_file", "imported"}:
             raise InputError("settings: not those of the laboratory; reload the page")
-        maps = [content.get(name) or {} for name in ("entries", "values")]
+        maps = [{} if content.get(name) is None else content[name] for name in ("entries", "values")]
         files = [content.get(name) or "" for name in ("options_file", "imported")]
         if not all(isinstance(m, Mapping) for m in maps) or not all(isinstance(f, str) for f in files):
             raise InputError("settings: not those of the laboratory; reload the page")

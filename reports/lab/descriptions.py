@@ -13,7 +13,7 @@ from typing import Any
 from lsmlab.sim.commands.catalogue import entries, inherited, numbers
 
 
-def docstring(cls: type[Any], field: str) -> str:
+def docstring(cls: Any, field: str) -> str:
     """Return the docstring below a field of a class; empty if it has none."""
     return _docstrings(cls).get(field, "")
 

@@ -62,11 +62,11 @@ class _Job:
 class Desk:
     """Worker processes and the state of each tab."""
 
+    start_process: Callable[[], WorkerProcess]
     most: int
     """Largest number of tasks that run at a time, previews not counted."""
     tidy: Callable[[], None] = lambda: None
     """Called after a task was ended, to remove its files."""
-    start_process: Callable[[], WorkerProcess] = WorkerProcess
     changes: int = 0
     """Number of tasks that have ended: other tabs see from it that there are new results."""
     _lock: threading.Lock = field(default_factory=threading.Lock)

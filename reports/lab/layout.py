@@ -85,8 +85,9 @@ def other_options(fields: Sequence[Field]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _labelled(name: str, text: str) -> html.Span:
-    return html.Span([html.Span(name, className="entry"), html.Span(text, className="about")])
+def _labelled(name: str, text: str) -> str:
+    """Return the label of an option in two lines. It is text: Dash 4.4 fails if options with components change in number."""
+    return f"{name}\n{text}" if text else name
 
 
 def _titled(*parts: Any) -> html.Div:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from lsmlab.reports.lab.work import Task, WarmUp, do
+from lsmlab.reports.lab.work import Task, do
 from lsmlab.sim.runs.worker import ENDED, serve
 
 Share = Callable[[float], None]
@@ -15,7 +15,7 @@ Share = Callable[[float], None]
 _GRACE_S: Final = 2.0
 """Time that the process has to end after SIGTERM."""
 _START_S: Final = 60.0
-"""Longest time of `WarmUp` on a busy machine."""
+"""Longest time of the first task on a busy machine."""
 
 
 class EndedError(RuntimeError):
@@ -23,16 +23,19 @@ class EndedError(RuntimeError):
 
 
 class WorkerProcess:
-    """A process that imports everything when it starts. Several threads may use it; each waits for the others' tasks."""
+    """A process that does the task `warm_up` when it starts, to import everything.
 
-    def __init__(self) -> None:
+    Several threads may use it; each waits for the tasks of the others.
+    """
+
+    def __init__(self, warm_up: Task) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, child_end = context.Pipe()
         self._process = context.Process(target=serve, args=(child_end, do), daemon=True)
         self._process.start()
         child_end.close()
         self._busy = threading.Lock()
-        self._pipe.send(WarmUp())
+        self._pipe.send(warm_up)
         self._warm = False
 
     @property

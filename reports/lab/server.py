@@ -33,9 +33,10 @@ def application(desk: Desk, shelf: Shelf, port: int, key: str) -> Dash:
     """Return the application that answers on `port`; `key`: the text that the browser must know."""
     app = Dash(
         __name__, title=TITLE, update_title=None, assets_folder=str(_HERE / "assets"), serve_locally=True, compress=False,
-        enable_mcp=False, eager_loading=True, url_base_pathname="/",
+        enable_mcp=False, url_base_pathname="/",
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )  # fmt: skip
+    app.enable_dev_tools(debug=False, dev_tools_ui=False, dev_tools_disable_version_check=True)
     style = (_HERE.parent / "page.css").read_text(encoding="utf-8")
     app.index_string = _INDEX.replace("@STYLE@", style)
     app.layout = page(TITLE)
@@ -62,6 +63,8 @@ def _guard(app: Dash, shelf: Shelf, port: int, key: str) -> None:
     def check() -> Any:
         request = flask.request
         reason = safety.refusal(request.headers, request.method, port)
+        if (request.content_length or 0) > safety.MOST_REQUEST_BYTES:  # Dash would answer that it is no JSON
+            flask.abort(413)
         if reason is None and request.method == "GET" and safety.has_key(request.args.get(safety.KEY), key):
             answer = flask.redirect(request.path)
             answer.set_cookie(cookie, key, httponly=True, samesite="Lax")

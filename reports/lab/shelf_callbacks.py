@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dash import ClientsideFunction, Input, Output, State, ctx, html, no_update
+from dash import ClientsideFunction, Input, Output, State, ctx, no_update
 from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.desk import Desk
 from lsmlab.reports.lab.form_callbacks import message
@@ -72,14 +72,15 @@ def list_callback(desk: Desk, shelf: Shelf) -> Callback:
                 text = str(error)
         runs = shelf.runs()
         still = {run.folder for run in runs}
-        return [{"label": _row(run), "value": run.folder} for run in runs], [f for f in marked or [] if f in still], text
+        left = [folder for folder in marked or [] if folder in still]
+        options = [{"label": _row(run), "value": run.folder} for run in runs]
+        return options, left if left != (marked or []) else no_update, text
 
     return kept
 
 
-def _row(run: Kept) -> html.Span:
-    facts = [html.Span([html.Span(f"{label} ", className="label"), text]) for label, text in run.facts.items()]
-    return html.Span([html.Span(run.name, className="entry"), html.Span(facts, className="row-facts")])
+def _row(run: Kept) -> str:
+    return f"{run.name}\n{', '.join(f'{label} {text}' for label, text in run.facts.items())}"
 
 
 def possible(marked: Sequence[str] | None) -> tuple[bool, ...]:

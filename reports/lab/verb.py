@@ -34,10 +34,14 @@ def lab(argv: list[str]) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
+    from lsmlab.reports.lab.choice import fields
     from lsmlab.reports.lab.desk import Desk
+    from lsmlab.reports.lab.layout import START
+    from lsmlab.reports.lab.process import WorkerProcess
     from lsmlab.reports.lab.safety import HOST, KEY
     from lsmlab.reports.lab.server import application, new_key
     from lsmlab.reports.lab.shelf import Shelf
+    from lsmlab.reports.lab.work import WarmUp
     from lsmlab.sim.runs.store import default_store
 
     shelf = Shelf(make_directory(arguments.out).resolve())
@@ -47,10 +51,14 @@ def _serve(arguments: argparse.Namespace) -> int:
         default_store().clean()
 
     tidy()
-    desk, key = Desk(most=max(1, min(_MOST, cores() - 1)), tidy=tidy), new_key()
+    config = START.configuration()
+    most = max(1, min(_MOST, cores() - 1))
+    desk, key = Desk(lambda: WorkerProcess(WarmUp(config)), most, tidy), new_key()
     server = _bound(HOST, arguments.port)
     try:
         desk.warm_up()
+        fields(START.base())
+        START.yaml()
         server.app = application(desk, shelf, server.port, key).server
         address = f"http://{HOST}:{server.port}/?{KEY}={key}"
         sys.stdout.write(f"Laboratory: {address}\nKept runs: {display_path(shelf.root)}. Ctrl-C ends it.\n")

@@ -17,19 +17,20 @@ from lsmlab.sim.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """Import all that later tasks need, and measure the speed of this machine."""
+    """Import all that later tasks need, fill the caches, and measure the speed of this machine."""
 
-    def do(self, _progress: Progress) -> None:
-        """Load the simulation and the pages."""
-        from lsmlab.sim.runs.estimate import job_seconds
+    config: Mapping[str, Any]
+    """Configuration of a preview, whose result is discarded."""
+
+    def do(self, progress: Progress) -> None:
+        """Preview the configuration."""
         from lsmlab.sim.runs.loading import load_simulation
 
         load_simulation()
-        import lsmlab.reports.lab.preview
         import lsmlab.reports.page
         import lsmlab.sim.runs.batch  # noqa: F401
 
-        job_seconds()
+        PreviewRun(self.config).do(progress)
 
 
 @dataclass(frozen=True, slots=True)
