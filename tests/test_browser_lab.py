@@ -217,7 +217,7 @@ def choose(tab: Tab, identifier: str, entry: str) -> None:
     tab.page.click(f"#{identifier}")
     search = tab.page.locator(".dash-dropdown-content input[type=search], .dash-dropdown-search").first
     search.fill(entry)
-    tab.page.locator(".dash-dropdown-option", has_text=re.compile(rf"^\s*{entry}\s")).first.click()
+    tab.page.locator(".dash-dropdown-option", has_text=re.compile(rf"^\s*{entry}(\s|$)")).first.click()
     tab.page.keyboard.press("Escape")
 
 
@@ -365,8 +365,8 @@ def test_small_screens_and_dark_mode(browser: Any, laboratory: Laboratory, width
     assert scheme == tab.page.get_attribute("html", "data-theme")
     assert width >= tab.page.evaluate("document.documentElement.scrollWidth")
     unnamed = tab.page.evaluate(
-        """() => [...document.querySelectorAll("input:not([type=file]):not([aria-hidden=true]), button")].filter((e) => e.offsetParent
-            && !e.labels?.length && !e.getAttribute("aria-label") && !e.textContent.trim())
+        """() => [...document.querySelectorAll("input:not([type=file]):not([aria-hidden=true]), button")]
+            .filter((e) => e.offsetParent && !e.labels?.length && !e.getAttribute("aria-label") && !e.textContent.trim())
             .map((e) => e.outerHTML.slice(0, 100))"""
     )
     assert [] == unnamed

@@ -346,7 +346,7 @@ def test_keys() -> None:
 def test_without_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package dash, one line names the command that installs it."""
     monkeypatch.setattr(verb, "find_spec", lambda _name: None)
-    with pytest.raises(InputError, match=r"dash is not installed; install it with: pip install 'lsmlab\[lab\]'"):
+    with pytest.raises(InputError, match=r"dash is not installed; install it with: pip install 'dash>=4'"):
         verb.lab(["--no-open"])
 
 

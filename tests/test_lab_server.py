@@ -10,7 +10,7 @@ from lsmlab.reports.lab.desk import Desk
 from lsmlab.reports.lab.safety import MOST_REQUEST_BYTES, cookie_name
 from lsmlab.reports.lab.shelf import Shelf
 
-pytest.importorskip("dash", reason="needs the package dash: pip install 'lsmlab[lab]'")
+pytest.importorskip("dash", reason="needs the package dash: make test-browser installs it")
 PORT, KEY = 8050, "secret"
 HOST = {"Host": f"127.0.0.1:{PORT}"}
 OWN = {**HOST, "Origin": f"http://127.0.0.1:{PORT}", "Sec-Fetch-Site": "same-origin"}

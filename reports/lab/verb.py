@@ -27,7 +27,7 @@ def lab(argv: list[str]) -> int:
     """
     arguments = _parser().parse_args(argv)
     if find_spec("dash") is None:
-        raise InputError("lab: the package dash is not installed; install it with: pip install 'lsmlab[lab]'")
+        raise InputError("lab: the package dash is not installed; install it with: pip install 'dash>=4'")
     if not 0 <= arguments.port < 1 << 16:
         raise InputError(f"--port {arguments.port}: must be 0 (any free port) to 65535")
     return _serve(arguments)

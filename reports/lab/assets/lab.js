@@ -130,6 +130,12 @@
 
   // ---- names for screen readers that Dash's components cannot take ----------------------------------------------
   function label() {
+    // Dash puts a hidden field before the button of a list for the keyboard; the button itself serves everybody.
+    for (const target of document.querySelectorAll(".dash-dropdown-focus-target:not([tabindex='-1'])")) target.tabIndex = -1;
+    for (const button of document.querySelectorAll("button.dash-dropdown:not([tabindex='0'])")) button.tabIndex = 0;
+    for (const [id, text] of [["entry-engine", "engine"], ["entry-device", "device"], ["entry-workload", "workload"]]) {
+      document.getElementById(id)?.setAttribute("aria-label", `${text}: ${document.getElementById(`${id}-value`)?.textContent || ""}`);
+    }
     for (const field of document.querySelectorAll(".field[data-key]")) {
       const key = field.dataset.key, hint = field.querySelector(".hint");
       for (const input of field.querySelectorAll("input, button.dash-dropdown")) {
