@@ -23,19 +23,21 @@ if TYPE_CHECKING:
     from lsmlab.comparison import Comparison
     from lsmlab.deciding import advise, import_log, plan, sweep, tune, whatif
     from lsmlab.models.errors import InputError
+    from lsmlab.plots import ComparisonPlots, RunPlots
     from lsmlab.result import Result
     from lsmlab.sim.exploration.query import results
     from lsmlab.simulating import compare, configure, load, run
 
-__all__ = [
-    "Answer", "Comparison", "InputError", "Result", "advise", "compare", "configure", "import_log", "load", "plan", "results",
-    "run", "sweep", "tune", "whatif",
+__all__ = [  # noqa: RUF022 (in the order of the reference)
+    "configure", "run", "load", "compare", "sweep", "results", "whatif", "advise", "tune", "plan", "import_log",
+    "Result", "RunPlots", "Comparison", "ComparisonPlots", "Answer", "InputError",
 ]  # fmt: skip
 
 _HOMES = {
     "Answer": "lsmlab.answer",
     "Comparison": "lsmlab.comparison",
     "InputError": "lsmlab.models.errors",
+    **dict.fromkeys(("RunPlots", "ComparisonPlots"), "lsmlab.plots"),
     "Result": "lsmlab.result",
     **dict.fromkeys(("advise", "import_log", "plan", "sweep", "tune", "whatif"), "lsmlab.deciding"),
     **dict.fromkeys(("compare", "configure", "load", "run"), "lsmlab.simulating"),
