@@ -29,6 +29,7 @@ _PURPOSE = {
     "grow": "months of growth of a store, in simulated windows: grow RUN --horizon 180d",
     "report": "write the report page of a finished run",
     "lab": "a local web page that simulates while sliders move",
+    "trace": "write a finished run as a trace for Perfetto's viewer",
     "import": "convert a real LOG into tables, a configuration and a report page",
     "record": "run real db_bench for a case, on a device with known limits",
     "calibrate": "fit a machine's constants to recorded runs",

@@ -121,7 +121,8 @@ def test_completion_scripts(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("sweep", {"--design", "--points", "--budget"}), ("tune", {"--trials", "--goal", "--time"}),
         ("plan", {"--budget", "--out"}), ("whatif", {"--set", "--replications"}), ("advise", {"--memory", "--at-most"}),
-        ("results", {"--where", "--sql", "--plot"}), ("import", {"--report-csv", "--device"}), ("compare", {"--variants"}),
+        ("results", {"--where", "--sql", "--plot"}), ("import", {"--report-csv", "--device"}),
+        ("compare", {"--variants", "--replications"}), ("trace", {"--out"}),
     ],
 )  # fmt: skip
 def test_completion_knows_the_options_of_a_verb(

@@ -13,8 +13,14 @@ _LANES: Final = {"flush": "flush", "trivial_move": "moves", "drop": "moves", "li
 """Row by kind of job; all others are compactions. Jobs that rewrite nothing take no time and share a row."""
 
 
-def lanes_of(run: RunData, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the number of the chart's row for each of these jobs (ascending by start time), and the names of the rows."""
+def lanes_of(
+    run: RunData, rows: NDArray[np.int64], *, moves_share: bool = True
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the number of the chart's row for each of these jobs (ascending by start time), and the names of the rows.
+
+    `moves_share`: whether jobs that rewrite nothing share a row although they may overlap.
+    """
+    shared = "moves" if moves_share else ""
     free: dict[str, list[int]] = {}
     busy: dict[str, list[tuple[float, int]]] = {}
     slots: dict[str, int] = {}
@@ -27,13 +33,13 @@ def lanes_of(run: RunData, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], 
         running, idle = busy.setdefault(family, []), free.setdefault(family, [])
         while running and running[0][0] <= start_s:
             heapq.heappush(idle, heapq.heappop(running)[1])
-        if family == "moves":
+        if family == shared:
             slot, slots[family] = 0, 1
         elif idle:
             slot = heapq.heappop(idle)
         else:
             slot, slots[family] = slots.get(family, 0), slots.get(family, 0) + 1
-        if family != "moves":
+        if family != shared:
             heapq.heappush(running, (end_s, slot))
         taken.append((family, slot))
     first: dict[str, int] = {}
