@@ -10,12 +10,11 @@ package lists its modules.
 - setup: engine, machine and workload of a run, built from its configuration.
 - clients: demand, admission of writes, operation times, latencies.
 - results: numbers, tables and texts of a finished run.
-- phase: one workload on its databases. Trees at the start of a run: preload, prefill, initial_tree.
+- phase: one workload on its databases. Trees at the start of a run: preload, kept_trees, prefill, initial_tree.
 - simulation: one run.
 - runs: many runs: run store and executor.
 - commands: the verbs of the command line. decisions: what-ifs about a store. comparison: runs side by side.
-  planning: capacity
-  plans. horizons: months of growth. exploration: sweeps and their analysis.
+  planning: capacity plans. horizons: months of growth. exploration: sweeps and their analysis.
   tuning: searches with Optuna. __main__: the command line.
 
 >>> import lsmlab.sim

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
@@ -12,10 +13,12 @@ from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.workloads.base import Workload
+from lsmlab.sim.kept_trees import KeptTrees
 from lsmlab.sim.store.column_family import ColumnFamily
 
 _FULLNESS: Final = 0.9
 """Size of the upper levels of a settled tree as a share of their level targets: a compaction starts at 1."""
+_TREES: Final = KeptTrees()
 
 
 def settled_tree(
@@ -24,17 +27,42 @@ def settled_tree(
     """Return (level, files) of a tree that contains each preloaded key once, with no compaction due.
 
     Upper levels are filled to 90 % of their targets; the deepest level in use holds the rest. Keys are assigned to levels
-    at random, as after a load in random order.
+    at random, as after a load in random order. Runs of one process share the keys of equal trees.
     """
-    keys = workload.preloaded(sample)
-    if not len(keys):
+    count = sample.count(workload.shard().preload_keys)
+    if not count:
         return []
-    sizes = _level_sizes(family, family.content.total_bytes([keys]))
+    total = family.content.bytes_of(count)
+    picker = family.latest_options.picker
+    if total is None or isinstance(picker, DividesLevels) or not isinstance(sample.order, Hashable):
+        keys = workload.preloaded(sample)
+        return _tree(family, keys, _level_sizes(family, family.content.total_bytes([keys])), rng)
+    sizes = _level_sizes(family, total)
+    known = _known(family, sample, count, sizes, rng)
+    tree = _TREES.find(known, family.database.file_numbers)
+    if tree is None:
+        tree = _tree(family, workload.preloaded(sample), sizes, rng)
+        _TREES.add(known, tree)
+    return tree
+
+
+def _tree(
+    family: ColumnFamily, keys: KeyArray, sizes: list[tuple[int, float]], rng: np.random.Generator
+) -> list[tuple[int, list[SortedFile]]]:
     shares = np.array([size for _, size in sizes], dtype=np.float64)
     place = rng.choice(len(sizes), size=len(keys), p=shares / shares.sum()) if len(sizes) > 1 else np.zeros(len(keys), int)
-    return [
-        (level, _files(family, keys[place == i], level)) for i, (level, _) in enumerate(sizes) if bool((place == i).any())
-    ]
+    parts = [keys[place == i] for i in range(len(sizes))]
+    return [(level, _files(family, part, level)) for (level, _), part in zip(sizes, parts, strict=True) if len(part)]
+
+
+def _known(
+    family: ColumnFamily, sample: KeySample, keys: int, sizes: list[tuple[int, float]], rng: np.random.Generator
+) -> Hashable:
+    """Return all that determines a settled tree of keys with values of one size."""
+    entry, engine = family.content.entry, family.latest_options
+    targets = tuple(engine.target_file_bytes(family.tree, level) for level, _ in sizes)
+    of_keys = (sample.population, sample.rate, sample.order, keys, str(rng.bit_generator.state))
+    return of_keys, (entry.put, entry.tail, entry.fixed), tuple(sizes), targets
 
 
 def _level_sizes(family: ColumnFamily, total_bytes: float) -> list[tuple[int, float]]:

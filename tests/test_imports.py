@@ -30,8 +30,8 @@ ROOMS = {
     ],
     "sim": [
         "configuration", "progress", "observers", "machine", "store", "memory_check", "freed_memory", "setup", "clients",
-        "results", "preload", "phase", "prefill", "initial_tree", "simulation", "runs", "commands", "decisions", "comparison",
-        "planning", "horizons", "exploration", "tuning", "__main__",
+        "results", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation", "runs", "commands", "decisions",
+        "comparison", "planning", "horizons", "exploration", "tuning", "__main__",
     ],
     "validation": [
         "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",

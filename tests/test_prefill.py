@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim import preload
+from lsmlab.sim.kept_trees import KeptTrees, Levels
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from running import SMALL, configuration, simulate
@@ -159,3 +162,37 @@ def test_preloaded_records_follow_the_engines_levels(engine: str, levels: set[in
 
     assert levels == {row["level"] for row in result.summary["levels"] if row["files"]}
     assert 0 == result.summary["compaction_count"] + result.summary["trivial_move_count"]
+
+
+def test_runs_with_the_same_preloaded_tree_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second run with an equal tree keeps it, the third has its keys; results are those of the first run."""
+    trees = KeptTrees()
+    monkeypatch.setattr(preload, "_TREES", trees)
+    config = configuration("workload=overwrite", *SMALL, "workload.duration=2s")
+    kept, tables = [], []
+    for _ in range(3):
+        result = run(config)
+        kept.append(len(trees))
+        tables.append({name: values.tolist() for name, values in result.jobs.items()})
+
+    assert [0, 1, 1] == kept
+    assert tables[0] == tables[1] == tables[2]
+    run({**config, "seed": 2})
+    assert 1 == len(trees), "a tree of another seed"
+
+
+def test_kept_trees_are_bounded() -> None:
+    """The oldest tree gives way to a new one, and a tree above the bound is not kept."""
+
+    def tree(keys: int) -> Levels:
+        return [(6, [SortedFile(7, 0, keys, size_bytes=9, entries=2.0, keys=np.arange(keys))])]
+
+    trees = KeptTrees(most_keys=10)
+    for name, keys in [("a", 6), ("a", 6), ("b", 5), ("b", 5), ("c", 11), ("c", 11)]:
+        trees.add(name, tree(keys))
+
+    assert trees.find("a", iter([1])) is None
+    assert trees.find("c", iter([1])) is None
+    found = trees.find("b", iter([1]))
+    assert found is not None
+    assert [(6, 1, 9, 2.0, 5)] == [(n, f.number, f.size_bytes, f.entries, len(f.keys)) for n, files in found for f in files]

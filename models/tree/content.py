@@ -103,11 +103,17 @@ class Content:
         np.cumsum(np.broadcast_to(np.asarray(self.sample.weights(keys), dtype=np.float64), keys.shape), out=entries[1:])
         return MergedStream(keys, entries * self.entry.offset()), entries
 
+    def bytes_of(self, keys: int) -> int | None:
+        """Size in bytes of one file with puts of `keys` keys, 0 without keys; None if it depends on which keys they are."""
+        if self._uniform is None:
+            return None
+        entries = keys * self._uniform
+        return self.file_bytes(entries, entries * self.entry.put) if entries else 0
+
     def total_bytes(self, parts: Iterable[KeyArray]) -> int:
         """Size in bytes of one file with puts of all keys; `parts`: the keys in ascending order. 0 without keys."""
         if self._uniform is not None:
-            entries = sum(len(keys) for keys in parts) * self._uniform
-            return self.file_bytes(entries, entries * self.entry.put) if entries else 0
+            return self.bytes_of(sum(len(keys) for keys in parts)) or 0
         keys = np.concatenate([NO_KEYS, *parts])
         if not len(keys):
             return 0

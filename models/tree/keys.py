@@ -116,6 +116,10 @@ class KeySample:
             codes = np.where(is_hot, self.hot_codes[at], codes)
         return codes
 
+    def count(self, stop: int) -> int:
+        """Number of distinct codes of the first `stop` keys, without making them; `stop` is at most `population`."""
+        return -(-stop // self.stride) + int(self.hot.searchsorted(stop)) if stop > 0 else 0
+
     def codes(self, first: int = 0, stop: int | None = None) -> KeyArray:
         """Distinct codes of the keys numbered first … stop - 1 (all by default), in key order.
 
