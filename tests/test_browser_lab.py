@@ -358,7 +358,8 @@ def test_other_sites_reach_nothing(browser: Any, laboratory: Laboratory, tmp_pat
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_small_screens_and_dark_mode(browser: Any, laboratory: Laboratory, width: int, scheme: str) -> None:
-    """Nothing is wider than the screen, text and ground have the chosen colours, each control has a name."""
+    """Nothing is wider than the screen, each control has a name, and axe finds nothing serious (contrast, roles, labels)."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="make test-browser installs axe").Axe()
     context = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme)
     tab = opened_tab(context, laboratory)
 
@@ -370,6 +371,9 @@ def test_small_screens_and_dark_mode(browser: Any, laboratory: Laboratory, width
             .map((e) => e.outerHTML.slice(0, 100))"""
     )
     assert [] == unnamed
+    tab.page.click("#exact summary")
+    tab.page.locator("#fields-workload summary").click()
+    assert [] == [v["id"] for v in axe.run(tab.page).response["violations"] if v["impact"] in ("serious", "critical")]
     tab.page.click("#toggle")
     assert scheme != tab.page.get_attribute("html", "data-theme")
     assert [] == tab.faults

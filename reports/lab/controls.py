@@ -29,7 +29,7 @@ def control(field: Field, value: str | None = None) -> html.Div:
     """Return the control of a setting; `value`: its text, None for the default."""
     shown = field.default if value is None else value
     head = html.Label(
-        [html.Span(field.name, className="setting"), html.Span(_unit(field), className="unit")],
+        [html.Span(_breakable(field.name), className="setting"), html.Span(_unit(field), className="unit")],
         htmlFor=element(part(TEXT, field.key)),
     )
     hint = html.P(_hint(field), className="hint", title=field.description or None, id=f"hint-{_plain(field.key)}")
@@ -51,6 +51,12 @@ def _inputs(field: Field, shown: str) -> list[Any]:
         id=part(SLIDER, field.key), type="range", min=0, max=len(field.steps) - 1, step=1, value=place, className="slider"
     )
     return [html.Div([slider, text], className="pair"), dcc.Store(id=part(STEPS, field.key), data=list(field.steps))]
+
+
+def _breakable(name: str) -> list[Any]:
+    """Return a name that may break after its underscores."""
+    first, *rest = name.split("_")
+    return [first, *(part for word in rest for part in ("_", html.Wbr(), word))]
 
 
 def _unit(field: Field) -> str:

@@ -151,6 +151,7 @@ def preview_callback(desk: Desk, form: Form) -> Callback:
             html.Div([html.Span(f["label"], className="label"), html.B(f["text"])], className="fact", title=f["note"])
             for f in found.facts
         ]
-        return ({"figures": found.figures}, facts, found.window, [html.Li(note) for note in found.notes], "", *about)
+        curves = {"figures": found.figures, "end_s": found.end_s}
+        return curves, facts, found.window, [html.Li(note) for note in found.notes], "", *about
 
     return show

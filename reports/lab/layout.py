@@ -123,16 +123,16 @@ def _form() -> html.Div:
 
 def _results() -> html.Div:
     live = {"aria-live": "polite"}
-    preview = html.Section([
+    curves = html.Section([
         _titled(html.H2("Preview"), html.P(id="window", className="caption", **live)),
         html.Div(id="facts", className="facts-row"),
         html.H3("Throughput and write stalls"),
-        html.P("Dashed: before the last change. A band marks a write stall, its colour the cause.", className="caption"),
+        html.P("A band marks a write stall, its colour the cause. Dotted: before the last change.", className="caption"),
         dcc.Graph(id="graph-throughput", config=_GRAPH, className="graph"),
         html.H3("Level 0 against its triggers"),
         dcc.Graph(id="graph-l0", config=_GRAPH, className="graph"),
         html.Ul(id="notes", className="hint"),
-    ], className="card")  # fmt: skip
+    ], className="card curves")  # fmt: skip
     run = html.Section([
         html.H2("Simulate the whole run"),
         html.P(id="name", className="caption"),
@@ -168,4 +168,4 @@ def _results() -> html.Div:
         html.Iframe(id="frame", title="page of results"),
     ], className="card", id="frame-card", hidden=True)  # fmt: skip
     alert = html.Div(id="message", role="alert", className="message")
-    return html.Div([alert, preview, run, kept, frame], id="results", tabIndex="-1")
+    return html.Div([alert, curves, run, kept, frame], id="results", tabIndex="-1")

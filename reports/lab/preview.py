@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Mapping
@@ -25,13 +26,13 @@ from lsmlab.sim.runs.expected import expected
 TARGET_S: Final = 0.15
 """CPU time of the window that is aimed at."""
 LONGEST_S: Final = 0.6
-"""Wall time after which a window is given up for a shorter one."""
+"""CPU time after which a window is given up for a shorter one."""
 _SHORTEST_S: Final = 2.0
 """Shortest window, in simulated seconds."""
 _TRIES: Final = 3
 """Windows that are tried."""
 _START_S: Final = 0.02
-"""Time of a run without jobs, in a process that has simulated before (measured)."""
+"""CPU time of a run without jobs, in a process that has simulated before (measured)."""
 _PACES: Final[dict[tuple[str, ...], float]] = {}
 """Measured by estimated time of the last window, by kind of configuration: the estimate may be wrong by a factor of 3."""
 _FACTS: Final = ("ops_per_s", "write_p99", "read_p99", "stall_share", "lost_share", "w_amp")
@@ -48,6 +49,8 @@ class Preview:
     """Label, text and note of headline numbers."""
     window: str
     """Simulated time of the curves, in words."""
+    end_s: float
+    """Simulated time at which the curves end."""
     notes: list[str]
     whole: bool
     """Whether the window is the whole run."""
@@ -68,21 +71,35 @@ def preview(config: Mapping[str, Any]) -> Preview:
     kind = _kind(config)
     for _ in range(_TRIES):
         estimated_s = max(1e-3, (cost.work - START) * job_seconds())
-        window_s = min(whole_s, max(_SHORTEST_S, whole_s * TARGET_S / (estimated_s * _PACES.get(kind, 1.0))))
-        began_s = time.monotonic()
+        window_s = _window_s(whole_s, whole_s * TARGET_S / (estimated_s * _PACES.get(kind, 1.0)))
+        began_s = time.process_time()
         try:
             result = _simulated(config, window_s if window_s < whole_s else None)
             reached_s = window_s
         except _TooLongError as late:
             result, reached_s = None, max(late.reached_s, 1e-3 * window_s)
-        taken_s = max(1e-3, time.monotonic() - began_s - _START_S)
-        _PACES[kind] = taken_s / (estimated_s * reached_s / whole_s)
+        taken_s = max(1e-3, time.process_time() - began_s - _START_S)
+        pace = taken_s / (estimated_s * reached_s / whole_s)
+        _PACES[kind] = math.sqrt(pace * _PACES[kind]) if kind in _PACES and result is not None else pace
         if result is not None:
             return _drawn(result, whole_s)
     raise InputError(
         f"no quick preview: a window of a few seconds takes too long to simulate; the whole run takes about"
         f" {duration_text(cost.seconds())}: press Simulate"
     )
+
+
+def _window_s(whole_s: float, affordable_s: float) -> float:
+    """Return the length of a window: 1, 2 or 5 times a power of ten, so that successive previews have the same length.
+
+    >>> [_window_s(600.0, affordable_s) for affordable_s in (0.3, 47.0, 599.0, 601.0)]
+    [2.0, 20.0, 500.0, 600.0]
+    """
+    if affordable_s >= whole_s:
+        return whole_s
+    power = 10.0 ** math.floor(math.log10(max(affordable_s, _SHORTEST_S)))
+    rounded = max(digit * power for digit in (1.0, 2.0, 5.0) if digit * power <= max(affordable_s, _SHORTEST_S))
+    return min(whole_s, max(_SHORTEST_S, rounded))
 
 
 def _kind(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -94,7 +111,7 @@ def _kind(config: Mapping[str, Any]) -> tuple[str, ...]:
 def _simulated(config: Mapping[str, Any], window_s: float | None) -> Result:
     from lsmlab.sim.simulation import run
 
-    began_s = time.monotonic()
+    began_s = time.process_time()
     if window_s is not None:
         config = {**config, "workload": {**config["workload"], "duration": window_s}}
     result = run({**config, "save": {"events": False}}, _within(began_s + LONGEST_S))
@@ -103,7 +120,7 @@ def _simulated(config: Mapping[str, Any], window_s: float | None) -> Result:
 
 def _within(deadline_s: float) -> Progress:
     def progress(now_s: float, _end_s: float) -> None:
-        if time.monotonic() > deadline_s:
+        if time.process_time() > deadline_s:
             raise _TooLongError(now_s)
 
     return progress
@@ -117,7 +134,7 @@ def _drawn(result: Result, whole_s: float) -> Preview:
     figures = [throughput(run, timeline), l0_and_memtables(run, timeline)]
     whole = run.duration_s >= 0.999 * whole_s or whole_s - run.duration_s < _SHORTEST_S
     notes = list(run.summary["notes"])
-    return Preview([_plain(f) for f in figures], _facts(run), _window(run, whole_s, whole), notes, whole)
+    return Preview([_plain(f) for f in figures], _facts(run), _window(run, whole_s, whole), run.duration_s, notes, whole)
 
 
 def _facts(run: RunData) -> list[dict[str, str]]:

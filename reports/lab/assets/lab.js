@@ -35,7 +35,7 @@
       line: { ...t.line, dash: "dot", width: 1.4, color: css("--soft") } }));
   }
 
-  function themed(figure) {
+  function themed(figure, end) {
     const narrow = window.innerWidth < 700;
     const layout = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: narrow ? 230 : 270, hovermode: "x unified",
@@ -47,6 +47,7 @@
     layout.height = narrow ? 230 : 270;
     layout.annotations = (figure.layout.annotations || []).map((own) => ({ bgcolor: css("--card"), opacity: 0.8, ...own, font: { size: 12 } }));
     layout.legend = { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { size: 13 } };
+    layout.xaxis = { ...layout.xaxis, range: [0, end], autorange: false };
     for (const name of Object.keys(layout)) if (/^[xy]axis\d*$/.test(name)) layout[name] = axis(layout[name], narrow);
     return { data: [...ghosts(figure.id), ...figure.traces], layout };
   }
@@ -58,7 +59,7 @@
       current = curves;
     }
     root.dataset.drawn = String(Number(root.dataset.drawn || 0) + 1); // for measurements and tests
-    return curves.figures.slice(0, 2).map(themed);
+    return curves.figures.slice(0, 2).map((figure) => themed(figure, curves.end_s));
   }
 
   // ---- form -----------------------------------------------------------------------------------------------------
@@ -135,6 +136,15 @@
     for (const button of document.querySelectorAll("button.dash-dropdown:not([tabindex='0'])")) button.tabIndex = 0;
     for (const [id, text] of [["entry-engine", "engine"], ["entry-device", "device"], ["entry-workload", "workload"]]) {
       document.getElementById(id)?.setAttribute("aria-label", `${text}: ${document.getElementById(`${id}-value`)?.textContent || ""}`);
+    }
+    for (const file of document.querySelectorAll(".upload input[type=file]:not([aria-label])")) {
+      file.setAttribute("aria-label", file.closest(".upload").textContent);
+    }
+    const kept = document.getElementById("marked"); // check boxes in a group; Dash calls them options of a list box
+    if (kept) kept.setAttribute("role", "group"), kept.setAttribute("aria-label", "kept runs");
+    for (const row of document.querySelectorAll("#marked label[role]")) {
+      row.removeAttribute("role");
+      row.removeAttribute("aria-selected");
     }
     for (const field of document.querySelectorAll(".field[data-key]")) {
       const key = field.dataset.key, hint = field.querySelector(".hint");
