@@ -6,10 +6,9 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.palette import stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.results.episodes.blame import job_name
-from lsmlab.sim.results.episodes.words import binding_cap, count
+from lsmlab.sim.results.episodes.words import binding_cap
 
 _FEW: Final = 10
 """Compactions out of L0 below which a run is too short to show how its store behaves in the long run."""
@@ -58,16 +57,6 @@ def length_sentence(run: RunData) -> str:
         f"The store had not settled: writes in the last third of the run were {numbers.percent(abs(change))} "
         f"{'faster' if change > 0 else 'slower'} than in the middle third."
     )
-
-
-def stall_label(run: RunData, row: int) -> str:
-    """Return cause, length and cost of a stall and the job that it waited for longest, for the tooltip of its band."""
-    start_s, end_s = float(run.stalls["start_s"][row]), float(run.stalls["end_s"][row])
-    text = f"{stall_name(str(run.stalls['cause'][row]))}, {numbers.seconds(end_s - start_s)}"
-    if "lost_ops" in run.stalls:
-        text += f", {count(float(run.stalls['lost_ops'][row]))} operations lost"
-    job = longest_job(run, row)
-    return text if job is None else f"{text}<br>waited for {_job(run, job)}"
 
 
 def wait_sentence(run: RunData, row: int) -> str:

@@ -16,7 +16,7 @@ from lsmlab.reports.figures.device import device_bandwidth
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
 from lsmlab.reports.figures.throughput import throughput
-from lsmlab.reports.page import assemble, first_screen, in_numbers, section, write_page
+from lsmlab.reports.page import assemble, contents, first_screen, in_numbers, section, write_page
 from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
@@ -48,7 +48,8 @@ def import_page(run: RunData) -> str:
     others = [*([latency_distribution(run)] if run.latency else []), amplification(run)]
     explorer, end = explorer_parts(run, timeline, [section(figure) for figure in over_time], _TIME)
     body = (
-        f"{first_screen(run)}{in_numbers(run, [*_story(run), _trust(imported)])}{explorer}"
+        f"{contents([*over_time, *others], [('inferred', 'Inferred')])}{first_screen(run)}"
+        f"{in_numbers(run, [*_story(run), _trust(imported)])}{explorer}"
         f"{''.join(section(figure) for figure in others)}{column_families(run)}{_inferred(imported)}"
         f"{_unread(imported)}{configuration(run)}"
     )

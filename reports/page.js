@@ -78,6 +78,27 @@ const lsmlab = (() => {
     window.addEventListener("afterprint", () => paint(before || "light"));
   }
 
+  // ---- keyboard ---------------------------------------------------------------------------------------------------
+  // Take the buttons and legends of a figure out of the order of the tab key: drag and double-click do the same.
+  function skipInside(figure) {
+    for (const inner of figure.querySelectorAll("a, button, [tabindex='0']")) inner.setAttribute("tabindex", "-1");
+  }
+
+  // Make each figure one stop of the tab key that is read aloud, and each box that scrolls reachable by keyboard.
+  function makeReachable() {
+    const titleOf = (box) => box.closest("section")?.querySelector("h2")?.textContent || "";
+    for (const { id } of drawn) {
+      const caption = node(id).closest("section")?.querySelector(".caption")?.textContent || "";
+      Object.assign(node(id), { tabIndex: 0, role: "group", ariaLabel: `${titleOf(node(id))}. ${caption}`.trim() });
+      node(id).on("plotly_afterplot", () => skipInside(node(id)));
+      skipInside(node(id));
+    }
+    for (const box of document.querySelectorAll(".scroll, pre")) {
+      if (box.scrollWidth > box.clientWidth) Object.assign(box, { tabIndex: 0, role: "region", ariaLabel: titleOf(box) || "table" });
+      else box.removeAttribute("tabindex");
+    }
+  }
+
   // ---- figures over time zoom together --------------------------------------------------------------------------
   // Return the new range of a time axis from the changes that Plotly reports: [start, end], null: all, undefined: the old.
   function newRange(change) {
@@ -103,6 +124,8 @@ const lsmlab = (() => {
     document.head.append(library);
     paint(root.dataset.theme);
     listen();
+    makeReachable();
+    window.addEventListener("resize", makeReachable);
     if (node("explorer")) return;
     for (const figure of timelines) node(figure.id).on("plotly_relayout", (change) => follow(figure.id, change));
     root.dataset.ready = "true";

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
@@ -30,6 +31,11 @@ from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import lead_sentences, summary_sentences
 
 _HERE = Path(__file__).parent
+_SHORT_TITLES: Final = {
+    "throughput": "Throughput", "queue": "Queue", "device-bandwidth": "Device", "l0-files": "L0", "level-sizes": "Levels",
+    "latency-over-time": "P99", "latency-distribution": "Latency", "amplification": "W-Amp", "tuning": "Tuning",
+}  # fmt: skip
+"""Names of figures in the table of contents."""
 
 
 def run_page(run: RunData) -> str:
@@ -47,7 +53,7 @@ def run_page(run: RunData) -> str:
     others = [latency_distribution(run), amplification(run)]
     explorer, end = explorer_parts(run, timeline, [section(figure) for figure in over_time], "simulated time (s)")
     body = (
-        f"{first_screen(run)}{in_numbers(run, summary_sentences(run))}{explorer}"
+        f"{contents([*over_time, *others])}{first_screen(run)}{in_numbers(run, summary_sentences(run))}{explorer}"
         f"{''.join(section(figure) for figure in others)}{column_families(run)}{configuration(run)}"
     )
     return assemble(_title(run), _subtitle(run), body, [*over_time, *others], footer([run]), end)
@@ -76,7 +82,17 @@ def section(figure: Figure) -> str:
         if figure.traces else f'<p class="empty" id="{figure.id}">{html.escape(figure.empty)}</p>'
     )  # fmt: skip
     caption = f'<p class="caption">{html.escape(figure.caption)}</p>' if figure.traces else ""
-    return f"<section><h2>{html.escape(figure.title)}</h2>{caption}{figure.before}{drawing}{figure.after}</section>"
+    heading = f'<section id="section-{figure.id}"><h2>{html.escape(figure.title)}</h2>'
+    return f"{heading}{caption}{figure.before}{drawing}{figure.after}</section>"
+
+
+def contents(figures: Iterable[Figure], more: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the table of contents of a run's page, which stays at the top; `more`: id and name of further sections."""
+    first = [("answers", "Answers"), ("numbers", "Numbers"), ("explorer", "Explorer"), ("tree", "Tree"), ("jobs", "Jobs")]
+    shown = [(f"section-{figure.id}", _SHORT_TITLES.get(figure.id, figure.title)) for figure in figures]
+    links = [*first, *shown, *more, ("configuration", "Configuration")]
+    items = "".join(f'<li><a href="#{place}">{html.escape(name)}</a></li>' for place, name in links)
+    return f'<nav id="contents" aria-label="Contents"><ul>{items}</ul></nav>'
 
 
 def paragraphs(sentences: Iterable[str]) -> str:

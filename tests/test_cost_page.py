@@ -13,11 +13,9 @@ from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.stopped import causes
 from lsmlab.reports.answers.sureness import tie_sentence, warm_up_sentence
 from lsmlab.reports.cost import closed_loop_sentence, length_sentence
-from lsmlab.reports.figures.bands import stall_hover
 from lsmlab.reports.headline import headline
 from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import summary_sentences
 from lsmlab.sim.results.episodes.words import count, device_use, reason_text
 from report_fixture import write_run
@@ -70,14 +68,6 @@ def test_stalls_are_listed_by_lost_operations(tmp_path: Path) -> None:
     assert ranked[0] == stalls["listed"][0]["row"]
     assert " operations lost, " in stalls["listed"][0]["label"]
     assert any("itself waited" in text and "shared with" in text for text in stalls["texts"].values())
-
-
-def test_a_band_names_cause_and_job(tmp_path: Path) -> None:
-    """The tooltip of a second with a stall has its cause, length, cost and the job that it waited for."""
-    run = saved(tmp_path, *CAPPED)
-    (trace,) = stall_hover(run, Timeline.of(run.times_s))
-
-    assert any(re.fullmatch(r"memtables: stop, .* operations lost<br>waited for flush \(job \d+\)", t) for t in trace["text"])
 
 
 def test_a_closed_loop_is_told_what_it_hides(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from lsmlab.reports.timeline import Timeline
 SPEEDS = (0.01, 0.1, 1, 10, 60)
 """Simulated seconds per second of the reader."""
 KEYS = (
-    "Keys on a chart: space plays, ← and → go from event to event, + and - zoom, PageUp and PageDown move, 0 shows the whole "
-    "run, [ and ] go through the stalls, Esc clears the choice. Drag over a chart to zoom, double-click to see all."
-)
+    ("Space", "play or pause"), ("← →", "previous, next event"), ("+ -", "zoom in, out"), ("PageUp PageDown", "move the range"),
+    ("0", "whole run"), ("[ ]", "costlier, next stall"), ("Home End", "start, end of the run"), ("Esc", "clear the choice"),
+)  # fmt: skip
+"""Keys on a chart, and what they do."""
 
 
 def explorer_parts(run: RunData, timeline: Timeline, figures: Sequence[str], time_label: str) -> tuple[str, str]:
@@ -29,7 +30,9 @@ def explorer_parts(run: RunData, timeline: Timeline, figures: Sequence[str], tim
     first, *others = figures
     body = (
         f'<div id="explorer" data-time="{html.escape(time_label)}"><section id="explore"><h2>Explorer</h2>'
-        f'<p class="caption">All charts below share one time line and one instant. {KEYS}</p></section>{_bar(data)}'
+        '<p class="caption">All charts below share one time line, one instant and one choice. Click into a chart to choose an '
+        "instant, a stall or a job; drag over it to zoom; double-click to see the whole run. The address of the page keeps the "
+        f"view, so a link to it shows the same.</p>{_keys()}</section>{_bar(data)}"
         f"{_tree(data)}{_details()}{first}{_jobs(data)}{''.join(others)}</div>"
         '<div id="tooltip" role="tooltip" hidden></div>'
     )
@@ -38,6 +41,11 @@ def explorer_parts(run: RunData, timeline: Timeline, figures: Sequence[str], tim
         f"<script>{explorer_script()}</script>"
     )
     return body, end
+
+
+def _keys() -> str:
+    rows = "".join(f"<li><kbd>{html.escape(keys)}</kbd> {text}</li>" for keys, text in KEYS)
+    return f"<details><summary>Keys on a chart</summary><ul class='legend'>{rows}</ul></details>"
 
 
 def _bar(data: Mapping[str, Any]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from lsmlab.reports.cost import stall_label
 from lsmlab.reports.figures.base import Trace, packed
 from lsmlab.reports.palette import STALLS, stall_color, stall_name, translucent
 from lsmlab.reports.run_data import Floats, RunData
@@ -44,27 +43,6 @@ def stall_bands(run: RunData, *, legend: bool = True) -> list[Trace]:
             "hoverinfo": "skip", "showlegend": legend, "meta": {"band": cause},
         })  # fmt: skip
     return traces
-
-
-def stall_hover(run: RunData, timeline: Timeline) -> list[Trace]:
-    """Return an invisible trace whose tooltip names the costliest stall at each point of the time line, and its job."""
-    starts, ends = run.stalls.get("start_s", np.empty(0)), run.stalls.get("end_s", np.empty(0))
-    labels = [""] * len(timeline.middle_s)
-    for row in run.ranked_stalls()[:MOST_BANDS].tolist():
-        first, last = np.searchsorted(timeline.end_s, starts[row], "right"), np.searchsorted(timeline.start_s, ends[row])
-        label = ""
-        for point in range(int(first), max(int(last), int(first) + 1)):
-            if point < len(labels) and not labels[point]:
-                label = label or stall_label(run, row)
-                labels[point] = label
-    shown = np.array([bool(label) for label in labels])
-    if not shown.any():
-        return []
-    return [{
-        "type": "scatter", "mode": "lines", "line": {"width": 0}, "x": packed(timeline.middle_s[shown], exact=True),
-        "y": packed(np.full(int(shown.sum()), 0.5)), "text": [label for label in labels if label], "opacity": 0,
-        "hovertemplate": "%{text}<extra></extra>", "showlegend": False, "name": "stall",
-    }]  # fmt: skip
 
 
 def _causes(run: RunData) -> list[str]:

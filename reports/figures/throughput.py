@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands, stall_hover
+from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands
 from lsmlab.reports.figures.base import Figure, Trace, envelope, line, time_axis
 from lsmlab.reports.figures.conditions import condition_marks
 from lsmlab.reports.palette import READ, WRITE
@@ -23,7 +23,6 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
         if np.nan_to_num(values).any():
             traces += _with_envelope(timeline, values, f"{op}s", color)
     traces += condition_marks(run)
-    traces += stall_hover(run, timeline)
     if not exact_bands(run):
         caption += " Because there are many stalls, the height of a band is the stalled share of its interval."
     if timeline.grouped:

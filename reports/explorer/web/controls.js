@@ -1,6 +1,6 @@
 // Buttons, list of stalls, keys and the address of the page.
 import { instant } from "./format.js";
-import { chainOf, eventsAt, stepFrom } from "./model.js";
+import { chosenJobs, eventsAt, stepFrom } from "./model.js";
 import { change, fromAddress, onChange, toAddress, view } from "./view.js";
 
 const { node } = lsmlab;
@@ -10,7 +10,7 @@ export function chooseStall(data, row, episode = -1) {
   if (row < 0) return change({ stall: -1, job: -1, episode: -1, x0: 0, x1: data.duration_s });
   const { start_s, end_s } = data.stalls.columns;
   const { start_s: from, end_s: until } = data.jobs.columns;
-  const jobs = chainOf(data, row);
+  const jobs = chosenJobs(data, { job: -1, episode, stall: row });
   const low = jobs.reduce((least, job) => Math.min(least, from[job]), start_s[row]);
   const high = jobs.reduce((most, job) => Math.max(most, until[job]), end_s[row]);
   const margin = Math.max(0.06 * (high - low), 1e-3);
@@ -118,6 +118,7 @@ function showControls(data, names) {
   }
   if (names.has("t")) {
     if (document.activeElement !== node("instant")) node("instant").value = Number(view.t.toFixed(4));
+    node("instant").dataset.exact = String(view.t);
     node("happens").textContent = view.playing ? "" : eventsAt(data, view.t).slice(0, 3).join("; ");
   }
   if (names.has("stall") && node("stall")) {
@@ -143,4 +144,31 @@ function followAddress(data) {
   });
   window.addEventListener("hashchange", restore);
   if (window.location.hash.includes("=")) restore();
+}
+
+// Scroll to a section without changing the address, and mark the section that is read in the table of contents.
+export function contents() {
+  const links = [...document.querySelectorAll("#contents a")];
+  const places = links.map((link) => document.querySelector(link.getAttribute("href")));
+  const bar = node("time-bar");
+  new ResizeObserver(() => lsmlab.root.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar);
+  links.forEach((link, i) => link.addEventListener("click", (event) => {
+    event.preventDefault();
+    if (places[i]) places[i].scrollIntoView();
+  }));
+  let waiting = false;
+  const mark = () => {
+    waiting = false;
+    const edge = bar.offsetHeight + 120;
+    let current = 0;
+    places.forEach((place, i) => { if (place && place.getBoundingClientRect().top < edge) current = nearer(places, current, i); });
+    links.forEach((link, i) => { if (i === current) link.setAttribute("aria-current", "true"); else link.removeAttribute("aria-current"); });
+  };
+  window.addEventListener("scroll", () => { if (!waiting) { waiting = true; requestAnimationFrame(mark); } }, { passive: true });
+  mark();
+}
+
+// Return which of two sections begins further down the page.
+function nearer(places, one, other) {
+  return places[other].getBoundingClientRect().top >= places[one].getBoundingClientRect().top ? other : one;
 }

@@ -1,6 +1,6 @@
 // What was clicked, in words and tables: a stall with the jobs behind it, or a job with its reason, files and cost.
 import { bytes, digits, instant, percent, plural, seconds } from "./format.js";
-import { causeOf, chainOf, filesOf, jobName, treeAt } from "./model.js";
+import { causeOf, chosenJobs, filesOf, jobName, treeAt } from "./model.js";
 import { change, view } from "./view.js";
 
 const MOST_ROWS = 40;
@@ -26,13 +26,13 @@ export function details(data) {
 
 function stallDetails(data, row) {
   const { start_s, end_s, lost_ops: lost } = data.stalls.columns;
-  const chain = chainOf(data, row);
+  const chain = chosenJobs(data, view);
   const known = data.stalls.texts[row] || `${causeOf(data, row)} for ${seconds(end_s[row] - start_s[row])}, from `
     + `${instant(start_s[row])}${Number.isFinite(lost[row]) ? `, ${digits(lost[row])} operations lost` : ""}.`;
   const parts = [element("h3", { text: `Stall: ${causeOf(data, row)}` }), element("p", { text: known })];
   const episode = data.stalls.episodes[view.episode];
   if (episode) parts.push(element("p", { className: "episode", text: `Episode: ${episode.text}.${episode.reason ? ` Its writers waited for: ${episode.reason}.` : ""}` }));
-  if (chain.length) parts.push(jobTable(data, chain, `Jobs that had to end before the stall could end (${chain.length})`));
+  if (chain.length) parts.push(jobTable(data, chain, `Jobs that had to end before the ${episode ? "stalls of the episode" : "stall"} could end (${chain.length})`));
   else if (!data.stalls.texts[row]) parts.push(element("p", { text: `The page holds the chains of the ${data.stalls.chained} costliest stalls; stalls.parquet holds all.` }));
   return parts;
 }

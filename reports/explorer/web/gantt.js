@@ -1,6 +1,6 @@
 // Background jobs by thread: one bar per job, in the colour of its kind and levels.
 import { bytes, instant, seconds } from "./format.js";
-import { chainOf, countUntil, jobName, stallsAt } from "./model.js";
+import { chosenJobs, jobName, stallLines, stallsAt } from "./model.js";
 import { colors, context, once, stripes, text } from "./paint.js";
 import { cursor, listen, timeAxis, timeScale } from "./panel.js";
 import { change, view } from "./view.js";
@@ -18,7 +18,7 @@ export function gantt(canvas, data) {
     const scale = timeScale(width);
     timeAxis(c, scale, TOP, bottom, data.time_label);
     stallBands(c, data, scale, bottom);
-    const chain = new Set(view.job >= 0 ? [view.job] : chainOf(data, view.stall));
+    const chain = new Set(chosenJobs(data, view));
     c.save();
     c.beginPath();
     c.rect(scale.left, 0, scale.right - scale.left, bottom + 2);
@@ -32,7 +32,13 @@ export function gantt(canvas, data) {
   });
   const at = (x, y) => jobAt(data, longest, timeScale(canvas.clientWidth), x, Math.floor((y - TOP) / height));
   listen(canvas, data.duration_s, {
-    hover: (x, y) => { const job = at(x, y); return job >= 0 ? jobLines(data, job) : null; },
+    hover: (x, y) => {
+      const job = at(x, y);
+      if (job >= 0) return jobLines(data, job);
+      const scale = timeScale(canvas.clientWidth);
+      const stalls = x < scale.left || x > scale.right ? [] : stallsAt(data, scale.s(x), scale.s(2) - scale.s(0));
+      return stalls.length ? stallLines(data, stalls) : null;
+    },
     click: (x, y, s) => {
       const job = at(x, y);
       if (job >= 0) change({ job, stall: -1, episode: -1 });
@@ -134,12 +140,4 @@ export function jobLines(data, job) {
   return [jobName(data, job), `${data.jobs.reasons[reason[job]] || "no reason recorded"}`,
           `ran ${seconds(end_s[job] - start_s[job])} from ${instant(start_s[job])}`,
           `read ${bytes(read_bytes[job])}, wrote ${bytes(write_bytes[job])}`];
-}
-
-// Return the number of jobs of the page that run at an instant.
-export function runningAt(data, time) {
-  const { start_s, end_s } = data.jobs.columns;
-  let count = 0;
-  for (let job = countUntil(start_s, time) - 1; job >= 0; job--) if (end_s[job] > time) count++;
-  return count;
 }

@@ -1,5 +1,5 @@
 // Start of the explorer: reads the data of the page and draws all panels.
-import { connect, chooseEpisode, chooseStall } from "./controls.js";
+import { connect, contents, chooseEpisode, chooseStall } from "./controls.js";
 import { details } from "./details.js";
 import { gantt } from "./gantt.js";
 import { prepare } from "./model.js";
@@ -39,6 +39,7 @@ async function start() {
   window.addEventListener("resize", () => { all(); plots.update(); });
   node("details").replaceChildren(...details(data));
   connect(data);
+  contents();
   if (!window.location.hash.includes("=") && data.stalls.count) {
     if (data.stalls.episodes.length) chooseEpisode(data, 0); else chooseStall(data, data.stalls.listed[0].row);
   }

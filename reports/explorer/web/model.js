@@ -1,4 +1,5 @@
 // State of a run at any instant, from its jobs, stalls and version edits. Pure functions of the data; no drawing.
+import { digits, plural, seconds } from "./format.js";
 
 export const FILE = 0;
 export const FROZEN = 1;
@@ -107,6 +108,13 @@ export function chainOf(data, stall) {
   return stall < 0 ? [] : Array.from(chain.subarray(chain_ends[stall], chain_ends[stall + 1])).filter((job) => job >= 0);
 }
 
+// Return the jobs of the choice: a job itself, those behind all stalls of an episode, or those behind a stall.
+export function chosenJobs(data, { job, episode, stall }) {
+  if (job >= 0) return [job];
+  if (episode < 0) return chainOf(data, stall);
+  return [...new Set(data.stalls.episodes[episode].stalls.flatMap((row) => chainOf(data, row)))];
+}
+
 // Return the stalls that last at an instant, or touch it within a tolerance in s; the costliest first.
 export function stallsAt(data, time, tolerance = 0) {
   const { start_s, end_s, rank } = data.stalls.columns;
@@ -115,6 +123,26 @@ export function stallsAt(data, time, tolerance = 0) {
     if (start_s[row] <= time + tolerance && end_s[row] >= time - tolerance) found.push(row);
   }
   return found.sort((a, b) => rank[a] - rank[b]);
+}
+
+// Return the lines of a tooltip on stalls at one place: the first, the job that it waited for longest, and how many more.
+export function stallLines(data, rows) {
+  const { start_s, end_s, lost_ops: lost } = data.stalls.columns;
+  const [row] = rows;
+  const cost = Number.isFinite(lost[row]) ? `, ${digits(lost[row])} operations lost` : "";
+  const lines = [`${causeOf(data, row)}, ${seconds(end_s[row] - start_s[row])}${cost}`];
+  const job = longestJob(data, row);
+  if (job >= 0) lines.push(`waited for ${jobName(data, job)}`);
+  if (rows.length > 1) lines.push(`and ${plural(rows.length - 1, "more stall")} here`);
+  return lines;
+}
+
+// Return the job in a stall's chain that ran longest during the stall, or -1.
+export function longestJob(data, row) {
+  const { start_s, end_s } = data.jobs.columns;
+  const { start_s: from, end_s: until } = data.stalls.columns;
+  const held = (job) => Math.min(end_s[job], until[row]) - Math.max(start_s[job], from[row]);
+  return chainOf(data, row).reduce((best, job) => (best < 0 || held(job) > held(best) ? job : best), -1);
 }
 
 // Return the files that a job read and wrote: rows of stays.

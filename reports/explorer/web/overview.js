@@ -61,7 +61,7 @@ function stalls(c, data, x) {
 function range(c, x, width) {
   const { ground, mark, ink } = colors();
   const [left, right] = [x(view.x0), x(view.x1)];
-  c.globalAlpha = 0.72;
+  c.globalAlpha = 0.55;
   c.fillStyle = ground;
   c.fillRect(0, 0, left, HEIGHT);
   c.fillRect(right, 0, width - right, HEIGHT);

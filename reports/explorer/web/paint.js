@@ -39,7 +39,8 @@ export function stripes(c, color) {
     tile.width = tile.height = 6;
     const t = tile.getContext("2d");
     t.strokeStyle = color;
-    t.lineWidth = 1.6;
+    t.lineWidth = 1.1;
+    t.globalAlpha = 0.75;
     t.beginPath();
     for (const x of [-3, 3]) { t.moveTo(x, 6); t.lineTo(x + 6, 0); }
     t.stroke();

@@ -1,5 +1,6 @@
 // Plotly figures over time in the explorer: they follow the shared range, show the instant as a line, and choose it.
-import { countUntil, stallsAt } from "./model.js";
+import { stallLines, stallsAt } from "./model.js";
+import { tooltip } from "./panel.js";
 import { change, view } from "./view.js";
 
 // Link the figures over time to the view; return a function that brings them to the present range.
@@ -15,12 +16,10 @@ export function linkPlots(data) {
     one.line.className = "cursor";
     one.div.parentElement.classList.add("linked");
     one.div.after(one.line);
+    one.div.dataset.keys = "";
     seen.observe(one.div);
     one.div.on("plotly_relayout", (moved) => { if (!busy) zoomed(data, lsmlab.newRange(moved)); });
-    one.div.on("plotly_click", ({ points }) => {
-      const [stall = -1] = stallsAt(data, points[0].x, span(data) / 2);
-      change({ t: Math.min(data.duration_s, Math.max(0, points[0].x)), stall, job: -1, episode: -1 });
-    });
+    point(data, one.div);
   }
 
   let timer = 0;
@@ -44,8 +43,34 @@ export function linkPlots(data) {
   return { update, lines: () => figures.forEach(moveLine) };
 }
 
-// Width of one point of the curves in s.
-const span = (data) => data.curves.end_s.length ? data.duration_s / data.curves.end_s.length : 1;
+// Let a pointer over a figure name the stall there, and a click choose the instant and the stall.
+function point(data, div) {
+  let pressed = null;
+  const secondsAt = (event) => {
+    const { l, r } = lsmlab.margins();
+    const x = (event.clientX - div.getBoundingClientRect().left - l) / Math.max(1, div.clientWidth - l - r);
+    return x < 0 || x > 1 ? -1 : view.x0 + x * (view.x1 - view.x0);
+  };
+  const near = () => 2 * (view.x1 - view.x0) / Math.max(1, div.clientWidth);
+  div.addEventListener("pointermove", (event) => {
+    const s = secondsAt(event);
+    const rows = s < 0 ? [] : stallsAt(data, s, near());
+    const top = div.getBoundingClientRect().top;
+    tooltip({ clientX: event.clientX, clientY: Math.max(0, top - 30) }, rows.length ? stallLines(data, rows) : null);
+  });
+  div.addEventListener("pointerleave", () => tooltip(null, null));
+  div.addEventListener("pointerdown", (event) => {
+    pressed = event.target.closest(".modebar, .legend") ? null : [event.clientX, event.clientY];
+  });
+  window.addEventListener("pointerup", (event) => {
+    const s = secondsAt(event);
+    const still = pressed && Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) < 5;
+    pressed = null;
+    if (!still || s < 0) return;
+    const [stall = -1] = stallsAt(data, s, near());
+    change({ t: s, stall, job: -1, episode: -1 });
+  });
+}
 
 function zoomed(data, range) {
   if (range === undefined) return;
@@ -63,5 +88,3 @@ function moveLine({ div, line }) {
   const x = l + (view.t - view.x0) / Math.max(1e-9, view.x1 - view.x0) * (div.clientWidth - l - r);
   Object.assign(line.style, { left: `${div.offsetLeft + x}px`, top: `${div.offsetTop + t}px`, height: `${h || div.clientHeight - t - b}px` });
 }
-
-export const hasCurves = (data) => countUntil(data.curves.end_s, Infinity) > 0;

@@ -1,7 +1,7 @@
 // The LSM tree at the chosen instant: files as boxes over the key range, levels against their targets.
 import { bytes, percent, plural } from "./format.js";
 import { memory } from "./memory.js";
-import { busyWith, chainOf, filesOf, jobName, SLICE, stacked, treeAt } from "./model.js";
+import { busyWith, chosenJobs, filesOf, jobName, SLICE, stacked, treeAt } from "./model.js";
 import { colors, context, once, stripes, text, translucent } from "./paint.js";
 import { tooltip } from "./panel.js";
 import { change, view } from "./view.js";
@@ -61,8 +61,7 @@ function shapeOf(data) {
 // Return the files of the chosen job or chain: row of a stay -> "in" or "out".
 function markedFiles(data) {
   const found = new Map();
-  const jobs = view.job >= 0 ? [view.job] : chainOf(data, view.stall);
-  for (const job of jobs.slice(0, 400)) {
+  for (const job of chosenJobs(data, view).slice(0, 400)) {
     const { inputs, outputs } = filesOf(data, job);
     for (const row of outputs) found.set(row, "out");
     for (const row of inputs) found.set(row, "in");
@@ -141,9 +140,9 @@ function drawFile(c, data, level, box, mark, job) {
   }
   if (!mark) return;
   c.strokeStyle = chain;
-  c.lineWidth = 2.5;
+  c.lineWidth = Math.min(2.5, Math.max(1, box.h / 6));
   c.setLineDash(mark === "out" ? [4, 3] : []);
-  c.strokeRect(box.x + 0.5, box.y + 0.5, Math.max(2, box.w - 1), Math.max(2, box.h - 1));
+  c.strokeRect(box.x + 1, box.y + 1, Math.max(2, box.w - 2), Math.max(1, box.h - 2));
   c.setLineDash([]);
 }
 

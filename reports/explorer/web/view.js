@@ -18,8 +18,8 @@ export function change(parts) {
 
 // Return the view as the part of an address after "#".
 export function toAddress(current, duration, jobAt) {
-  const parts = [`t=${Number(current.t.toFixed(6))}`];
-  if (current.x0 > 0 || current.x1 < duration) parts.push(`x=${Number(current.x0.toFixed(6))}~${Number(current.x1.toFixed(6))}`);
+  const parts = [`t=${current.t}`];
+  if (current.x0 > 0 || current.x1 < duration) parts.push(`x=${current.x0}~${current.x1}`);
   if (current.stall >= 0) parts.push(`stall=${current.stall}`);
   if (current.episode >= 0) parts.push(`episode=${current.episode}`);
   if (current.job >= 0) parts.push(`job=${jobAt(current.job)}`);

@@ -1,0 +1,308 @@
+"""Pages in a real browser: every kind opens in silence, the explorer shows what the tables say, and axe finds nothing serious.
+
+Needs Chromium and the dependency group `browser`; `make test-browser` installs the group and runs these tests.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lsmlab.reports.run_data import RunData, load_run
+from lsmlab.reports.verbs import finish
+from lsmlab.sim.results.tree_replay import tree_at
+from report_fixture import write_run
+
+playwright = pytest.importorskip("playwright.sync_api", reason="make test-browser installs Playwright")
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+ROOT = Path(__file__).parents[1]
+CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+STORE = (
+    "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB", "device=sata",
+    "engine.options.max_bytes_for_level_base=4MiB", "workload.value_size=100", "workload.num=200000",
+)  # fmt: skip
+COMMANDS = (
+    ("run", *STORE, "workload.duration=20s", "--out", "slow"),
+    ("run", *STORE, "engine=ldc", "workload.duration=4s", "--out", "slices"),
+    ("run", *STORE, "engine=pebblesdb", "workload.duration=4s", "--out", "guards"),
+    ("run", *STORE, "engine=vlsm", "workload.duration=4s", "--out", "vssts"),
+    ("run", "workload.num=1000", "workload.duration=1s", "--out", "empty"),
+    ("run", *STORE, "workload=constant", "workload.rate=20000", "workload.shards=2", "workload.duration=4s", "--out", "shards"),
+    ("compare", "device=nvme,sata", "workload.num=200000", "workload.duration=5s", "--out", "compared"),
+    ("sweep", "device=nvme,sata", "workload.num=200000", "workload.duration=3s", "--out", "swept"),
+    ("results", "swept", "--plot", "device", "ops_per_s"),
+    ("whatif", "slow", "device=nvme", "--replications", "2", "--out", "whatif"),
+    ("advise", "slow", "--replications", "2", "--set", "workload.duration=2s", "--out", "advice"),
+    ("tune", "slow", "engine.options.max_background_jobs=2..8", "--goal", "throughput", "--trials", "3", "--replications", "2",
+     "--set", "workload.duration=2s", "--out", "tuned"),
+    ("import", str(ROOT / "validation/recordings/static/LOG.xz"), "--out", "imported"),
+    ("validate", "--cases", str(ROOT / "validation/demo/own-run"), "--seeds", "3", "--out", "scored"),
+    ("report", "slow"),  # again, now with the advice
+)  # fmt: skip
+PAGES = (
+    "slow/report.html", "slices/report.html", "guards/report.html", "vssts/report.html", "empty/report.html",
+    "shards/report.html", "compared/report.html", "compared/nvme/report.html", "swept/report.html", "swept/plot.html",
+    "whatif/report.html", "advice/report.html", "tuned/report.html", "imported/report.html", "scored/report.html",
+)  # fmt: skip
+WIDTHS = (1280, 400)
+STOP = "document.activeElement.closest('.figure, canvas')?.id || document.activeElement.tagName"
+"""Chart that has the focus, else the name of its element."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which each kind of page was drawn."""
+    home = tmp_path_factory.mktemp("pages")
+    program = str(Path(sys.executable).parent / "lsmlab")
+    for command in COMMANDS:
+        done = subprocess.run([program, *command], cwd=home, capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), f"{command}: {done.stderr}"
+    return home
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start Chromium once for all tests."""
+    path = next((place for place in CHROMIUM if Path(place).exists()), None)
+    if path is None:
+        pytest.skip(f"no Chromium at {', '.join(CHROMIUM)}")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield chromium
+        chromium.close()
+
+
+def opened(browser: Any, path: Path, *, width: int = 1280, scheme: str = "light", address: str = "") -> tuple[Any, list[str]]:
+    """Open a page and wait for its script; return it with the list of its errors and requests, which goes on growing."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    troubles: list[str] = []
+    own = (path.as_uri(), "data:", "blob:")
+    page.on("console", lambda message: troubles.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+    page.on("request", lambda request: troubles.extend([request.url] * (not request.url.startswith(own))))
+    page.goto(path.as_uri() + address)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    return page, troubles
+
+
+def files_by_level(page: Any) -> dict[int, int]:
+    """Return the files per level that the page tells below the tree."""
+    words = page.locator("#tree-words").inner_text()
+    return {int(level): int(files.replace(",", "")) for level, files in re.findall(r"L(\d+) ([\d,]+) file", words)}
+
+
+def instant_of(page: Any) -> float:
+    """Return the instant that a page shows, in s."""
+    return float(page.locator("#instant").get_attribute("data-exact"))
+
+
+def replayed(run: RunData, time_s: float) -> dict[int, int]:
+    """Return the files per level at an instant, by events.parquet."""
+    assert run.events is not None
+    return {level: len(files) for level, files in tree_at(run.events, time_s).levels.items() if files}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_of_each_kind(browser: Any, folder: Path, name: str) -> None:
+    """A page opens without console messages, errors and requests, fits its width, and axe-core finds nothing serious.
+
+    Both in a wide window with the light theme and in a narrow one with the dark theme. Tables and code scroll in themselves.
+    """
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page, troubles = opened(browser, folder / name)
+    serious, checked = [], 0
+    for width, scheme in zip(WIDTHS, ("light", "dark"), strict=True):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(300)
+        found = axe.run(page).response
+        checked += len(found["passes"])
+        serious += [
+            f"{scheme}: {one['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
+            for one in found["violations"] if one["impact"] in ("serious", "critical") for node in one["nodes"]
+        ]  # fmt: skip
+
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert ([], []) == (serious, troubles)
+    assert checked > 20
+    assert page.evaluate("document.documentElement.dataset.error") is None
+    page.close()
+
+
+def test_each_chart_is_one_tab_stop(browser: Any, folder: Path) -> None:
+    """With the tab key, each chart of a run's page is reached once, and has a name that is read aloud."""
+    page, _ = opened(browser, folder / "slow/report.html")
+    stops: list[str] = []
+    while "BODY" not in stops and len(stops) < 200:  # behind the last stop is the page itself
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(STOP))
+
+    charts = page.evaluate("[...document.querySelectorAll('.figure, canvas')].map((chart) => chart.id)")
+    names = page.evaluate("[...document.querySelectorAll('.figure, canvas')].map((chart) => chart.ariaLabel)")
+    assert sorted(charts) == sorted(stop for stop in stops if stop in charts)
+    assert len(charts) == len([name for name in names if name])
+    page.close()
+
+
+@pytest.mark.parametrize("name", ["slow", "slices", "guards", "vssts"])
+def test_steps_change_the_tree_as_the_events_say(browser: Any, folder: Path, name: str) -> None:
+    """Stepping from event to event shows at each instant as many files per level as the replayed events give."""
+    run = load_run(folder / name)
+    page, _ = opened(browser, folder / name / "report.html", address=f"#t={run.duration_s / 2}")
+    shown = []
+    for _ in range(25):
+        before = instant_of(page)
+        page.locator("#step-on").click()
+        page.wait_for_timeout(40)
+        shown.append(files_by_level(page))
+
+        assert instant_of(page) > before
+        assert replayed(run, instant_of(page)) == {level: files for level, files in shown[-1].items() if files}
+    page.locator("#step-back").click()
+
+    assert instant_of(page) == before
+    assert len({tuple(files.items()) for files in shown}) > 3
+    page.close()
+
+
+def test_time_plays(browser: Any, folder: Path) -> None:
+    """Play moves the instant on at its speed until it is paused, and the tree follows."""
+    run = load_run(folder / "slow")
+    page, _ = opened(browser, folder / "slow/report.html", address="#t=2&speed=10")
+    page.locator("#play").click()
+    for _ in range(100):
+        page.wait_for_timeout(50)
+        if instant_of(page) > 5.0:
+            break
+    page.locator("#play").click()
+    page.wait_for_timeout(100)
+    paused = instant_of(page)
+    page.wait_for_timeout(200)
+
+    assert paused == instant_of(page)
+    assert replayed(run, paused) == {level: files for level, files in files_by_level(page).items() if files}
+    page.close()
+
+
+def chain_on(page: Any) -> list[int]:
+    """Return the jobs (rows of the run's jobs) in the table of the chosen chain."""
+    return [int(row.get_attribute("data-job")) for row in page.locator("#chain tbody tr").all()]
+
+
+def test_the_chain_of_a_stall_is_that_of_the_tables(browser: Any, folder: Path) -> None:
+    """For each of the costliest stalls the page lists the jobs of its chain in stalls.parquet."""
+    run = load_run(folder / "slow")
+    page, _ = opened(browser, folder / "slow/report.html")
+    for row in run.ranked_stalls()[:6].tolist():
+        page.locator("#stall").select_option(str(row))
+        page.wait_for_timeout(40)
+
+        assert run.chain(row)[:40] == run.jobs["key"][chain_on(page)].tolist()
+    page.close()
+
+
+def test_the_costliest_episode_is_that_of_the_summary(browser: Any, folder: Path) -> None:
+    """The button of the first screen chooses the costliest episode: its jobs are those that summary.json blames."""
+    run, summary = load_run(folder / "slow"), json.loads((folder / "slow/summary.json").read_text())
+    episode = summary["episodes"][0]
+    page, _ = opened(browser, folder / "slow/report.html")
+    page.locator("[data-episode='0']").click()
+    page.wait_for_timeout(60)
+    jobs = chain_on(page)
+
+    held = [j for j in jobs if run.jobs["end_s"][j] > episode["start_s"] and run.jobs["start_s"][j] < episode["end_s"]]
+    assert episode["chain"]["jobs"] == len(held)
+    assert {culprit["job"] for culprit in episode["culprits"]} <= set(run.jobs["job"][jobs].tolist())
+    page.close()
+
+
+def test_a_click_on_a_job_tells_why(browser: Any, folder: Path) -> None:
+    """The name of a job in a chain opens its details: reason, files and cost of jobs.parquet."""
+    run = load_run(folder / "slow")
+    page, _ = opened(browser, folder / "slow/report.html")
+    job = chain_on(page)[0]
+    page.locator("#chain button").first.click()
+    text = page.locator("#details").inner_text()
+
+    assert f"job {run.jobs['job'][job]}" in text
+    assert str(run.jobs["reason"][job]) in text
+    assert all(title in text for title in ("Why it was picked", "Inputs and outputs", "What it cost"))
+    page.close()
+
+
+def test_a_link_restores_the_view(browser: Any, folder: Path) -> None:
+    """The address of a page that was changed by hand shows the same instant, range, stall and speed in another window."""
+    path = folder / "slow/report.html"
+    page, _ = opened(browser, path)
+    page.locator("#jobs-canvas").focus()
+    for key in ("+", "+", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    page.locator("#speed").select_option("0.1")
+    page.wait_for_timeout(400)
+    address = page.evaluate("location.hash")
+    other, _ = opened(browser, path, address=address)
+
+    ids = ["instant", "shown", "stall", "speed", "tree-words"]
+    facts = f"{ids}.map((id) => document.getElementById(id)).map((node) => node.value || node.textContent)"
+    assert "x=" in address
+    assert page.evaluate(facts) == other.evaluate(facts)
+    page.close()
+    other.close()
+
+
+def test_a_band_names_the_job(browser: Any, folder: Path) -> None:
+    """Pointing at a stall in the throughput chart shows its cause and the job that it waited for."""
+    page, _ = opened(browser, folder / "slow/report.html")
+    page.evaluate("document.getElementById('section-throughput').scrollIntoView()")
+    page.wait_for_timeout(300)
+    box = page.locator("#throughput .nsewdrag").first.bounding_box()
+    texts = []
+    for share in np.linspace(0.2, 0.8, 7).tolist():
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+        page.wait_for_timeout(80)
+        texts.append(page.locator("#tooltip").text_content())
+
+    assert any(re.search(r"waited for .*\(job \d+\)", text) for text in texts)
+    page.close()
+
+
+def test_panels_share_one_time_axis(browser: Any, folder: Path) -> None:
+    """After a zoom all charts over time show the same range, and their plot areas begin and end at the same pixels."""
+    page, _ = opened(browser, folder / "slow/report.html", address="#t=5&x=4~8")
+    for section in page.locator("#explorer section").all():
+        section.scroll_into_view_if_needed()
+        page.wait_for_timeout(250)
+    found = page.evaluate("""[...document.querySelectorAll('#explorer .js-plotly-plot')].map((plot) => {
+      const { _offset, _length, range } = plot._fullLayout.xaxis;
+      return [range.map((s) => Math.round(1000 * s)), _offset + plot.getBoundingClientRect().left, _length].flat();
+    })""")
+
+    assert len(found) >= 5
+    assert all(one == pytest.approx(found[0], abs=0.6) for one in found)
+    assert [4000, 8000] == found[0][:2]
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "parts", [{"stalls": 0}, {"stalls": 0, "jobs": 0, "reads": False}, {"seconds": 1, "stalls": 1, "jobs": 1}]
+)
+def test_pages_without_some_data(browser: Any, tmp_path: Path, parts: dict[str, int]) -> None:
+    """Runs without stalls, jobs or version edits open in silence, and the keys of the explorer do no harm."""
+    path = finish(write_run(tmp_path / "run", **parts))  # type: ignore[arg-type]
+    assert path is not None
+    page, troubles = opened(browser, path)
+    page.locator("#overview").focus()
+    for key in ("ArrowRight", " ", "+", "]", "[", "0", "Escape", "End", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(200)
+
+    assert [] == troubles
+    page.close()
