@@ -56,8 +56,8 @@ docs-api: $(VENV)/.dev  # static pages from the docstrings, which need no networ
 	$(BIN)/pdoc --docformat google --no-show-source --footer-text "LSMLab" -o build/api lsmlab
 	@echo "Open build/api/lsmlab.html in a browser."
 
-bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py; $(BIN)/python benchmarks/many.py; $(BIN)/python benchmarks/estimates.py; $(BIN)/python benchmarks/driver.py
+bench: $(VENV)/.dev  # AGAINST=REVISION: measure that revision in turn, and print how many times faster this one is
+	$(BIN)/python benchmarks/run.py $(if $(AGAINST),--against $(AGAINST)); $(BIN)/python benchmarks/many.py; $(BIN)/python benchmarks/estimates.py; $(BIN)/python benchmarks/driver.py
 
 validate: $(VENV)/.dev
 	$(BIN)/lsmlab validate $(VALIDATE)

@@ -4,7 +4,8 @@ usage: python benchmarks/run.py [--against REVISION] [NAME ...]        (make ben
 
 Each case is one `lsmlab run --json` in its own process, on one core. CPU time and memory are those of this process,
 including its start and the writing of its files. It is not the first run with its choice of entries: the cache of
-composed configurations (docs/reference/configuration.md) contains the choice. With `--against`, the sources of another
+composed configurations (docs/reference/configuration.md) contains the choice. `ms/job` is the CPU time of the simulation
+per flush, compaction and trivial move, without that of building a preloaded tree. With `--against`, the sources of another
 git revision run each case right after this one, and the last column gives the CPU time of that revision divided by this
 one's.
 """
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,9 @@ CASES = (
     Case("hour", (*_at(24_606, "50M", "3600s"), EMPTY), 1.2, 0.7),
     Case("day", (*_at(24_606, "10G", "86400s"), EMPTY), 15.0),
     Case("week", (*_at(9_843, "1G", "604800s"), EMPTY), 42.0),  # linear: 7 days at 10 of the 25 MB/s of `day`
+    Case("hour_1_gb", _at(24_606, "1M", "3600s"), None),  # preloaded stores of three sizes: the cost per job is the same
+    Case("hour_1_tb", _at(24_606, "1G", "3600s"), None),
+    Case("hour_10_tb", _at(24_606, "10G", "3600s"), None, memory_mb=4000.0),
     Case("load_a_4_shards", (*LOAD, "workload.recordcount=350M", "workload.shards=4"), 10.0),
     Case("terabyte", (*LOAD, "workload.recordcount=5G"), 15.0),
     Case("open_loop", OPEN_LOOP, 1.2),
@@ -99,32 +103,38 @@ def measure(overrides: Sequence[str]) -> int:
         load_simulation()
     import lsmlab.sim.simulation as simulation
     from lsmlab.sim.__main__ import main
+    from lsmlab.sim.phase import Phase
 
-    spent = [0.0]
-    inner = simulation.run
-
-    def timed(*args: object, **kwargs: object) -> object:
-        begun = time.process_time()
-        try:
-            return inner(*args, **kwargs)  # type: ignore[arg-type]
-        finally:
-            spent[0] += time.process_time() - begun
-
-    simulation.run = timed  # type: ignore[assignment]
+    spent = {"simulation_s": 0.0, "preload_s": 0.0}
+    simulation.run = _timed(simulation.run, spent, "simulation_s")
+    Phase.preload = _timed(Phase.preload, spent, "preload_s")  # type: ignore[method-assign]
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(out):
         os.environ["LSMLAB_RUNS"] = f"{place}/store"
         code = main(["run", *overrides, "--json", "--out", f"{place}/run"])
     summary = json.loads(out.getvalue())
-    names = ("flush_count", "compaction_count", "duration_s", "write_amplification")
+    names = ("flush_count", "compaction_count", "trivial_move_count", "duration_s", "write_amplification")
     own = resource.getrusage(resource.RUSAGE_SELF)
     print(
         json.dumps(
-            {"cpu_s": time.process_time(), "simulation_s": spent[0], "memory_mb": own.ru_maxrss / 1024}
+            {"cpu_s": time.process_time(), **spent, "memory_mb": own.ru_maxrss / 1024}
             | {name: summary[name] for name in names}
         )
     )
     return int(code)
+
+
+def _timed(function: Callable[..., Any], spent: dict[str, float], name: str) -> Callable[..., Any]:
+    """Return the function with its CPU time added to `spent[name]`."""
+
+    def timed(*args: object, **kwargs: object) -> Any:
+        begun = time.process_time()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            spent[name] += time.process_time() - begun
+
+    return timed
 
 
 def _measured(case: Case, packages: Path | None = None) -> dict[str, Any]:
@@ -179,7 +189,7 @@ def run_all(names: Sequence[str], other: Path | None) -> int:
             _run_python(["--compose", *case.overrides], packages)
     missed = 0
     cpu_s: dict[str, float] = {}
-    print(f"{'case':21} {'CPU s':>7} {'of':>6} {'sim s':>7} {'of':>5} {'MB':>5} {'of':>4} {'faster':>7}  what was simulated")
+    print(_HEAD)
     for case in cases:
         got = _measured(case)
         cpu_s[case.name] = got["cpu_s"]
@@ -188,15 +198,26 @@ def run_all(names: Sequence[str], other: Path | None) -> int:
         slow = got["simulation_s"] > (case.simulation_s if case.simulation_s is not None else float("inf"))
         over = got["cpu_s"] > limit_s or slow or got["memory_mb"] > case.memory_mb
         missed += over
-        simulation = f"{case.simulation_s:5.1f}" if case.simulation_s is not None else "    -"
-        faster = f"{_measured(case, other)['cpu_s'] / got['cpu_s']:6.1f}x" if other is not None else "      -"
-        print(
-            f"{case.name:21} {got['cpu_s']:7.2f} {limit_s:6.2f} {got['simulation_s']:7.2f} {simulation}"
-            f" {got['memory_mb']:5.0f} {case.memory_mb:4.0f} {faster}  {got['duration_s']:,.0f} s, {got['flush_count']} flushes,"
-            f" {got['compaction_count']} compactions, W-Amp {got['write_amplification']:.2f}{'  MISSED' if over else ''}",
-            flush=True,
-        )
+        faster = f"{_measured(case, other)['cpu_s'] / got['cpu_s']:.1f}x" if other is not None else "-"
+        print(_row(case, got, limit_s, faster), "  MISSED" if over else "", flush=True)
     return 1 if missed else 0
+
+
+_HEAD = (
+    f"{'case':21} {'CPU s':>7} {'of':>6} {'sim s':>7} {'of':>5} {'MB':>5} {'of':>4} {'ms/job':>6} {'faster':>7}"
+    "  what was simulated"
+)
+
+
+def _row(case: Case, got: dict[str, Any], limit_s: float, faster: str) -> str:
+    simulation = "-" if case.simulation_s is None else f"{case.simulation_s:.1f}"
+    jobs = got["flush_count"] + got["compaction_count"] + got["trivial_move_count"]
+    job_ms = f"{(got['simulation_s'] - got['preload_s']) / jobs * 1e3:.2f}" if jobs else "-"
+    return (
+        f"{case.name:21} {got['cpu_s']:7.2f} {limit_s:6.2f} {got['simulation_s']:7.2f} {simulation:>5}"
+        f" {got['memory_mb']:5.0f} {case.memory_mb:4.0f} {job_ms:>6} {faster:>7}  {got['duration_s']:,.0f} s,"
+        f" {got['flush_count']} flushes, {got['compaction_count']} compactions, W-Amp {got['write_amplification']:.2f}"
+    )
 
 
 def main() -> int:

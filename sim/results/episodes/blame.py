@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.store.job_log import RowIndex
+from numpy.typing import NDArray
 
 Table = Mapping[str, Any]
 """Columns of a table by name."""
@@ -97,7 +99,20 @@ class JobTable:
         )  # fmt: skip
 
     def _name(self, row: int) -> str:
-        return job_name(*(self._jobs[c][row] for c in ("kind", "start_level", "output_level")))
+        numbers, names = self._names
+        return names[int(numbers[row])]
+
+    @cached_property
+    def _names(self) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the number of each job's name, and the names: few, while there may be 100,000 jobs."""
+        found: dict[tuple[str, int, int], str] = {}
+        names: dict[str, int] = {}
+        numbers = np.empty(len(self._start_s), dtype=np.int64)
+        columns = (np.asarray(self._jobs[c]).tolist() for c in ("kind", "start_level", "output_level"))
+        for row, job in enumerate(zip(*columns, strict=True)):
+            name = found.get(job) or found.setdefault(job, job_name(*job))
+            numbers[row] = names.setdefault(name, len(names))
+        return numbers, list(names)
 
     def _waits(self, row: int) -> tuple[dict[str, float], float]:
         """Return the waits of the threads of a job, the longest first, and its time alone on the device."""
@@ -123,13 +138,22 @@ class JobTable:
         moved: Floats = self._bytes * overlap / np.maximum(self._end_s - self._start_s, 1e-9)
         clients = float(np.interp(end_s, *self._client) - np.interp(start_s, *self._client))
         total = float(moved.sum()) + clients
-        users = np.flatnonzero(moved > 0.0).tolist()
-        shares = [("itself" if other == row else self._name(other), float(moved[other]) / total) for other in users]
-        if clients > 0.0:
-            shares.append(("clients", clients / total))
-        others = [other for other in users if other != row]
+        users = np.flatnonzero(moved > 0.0)
+        others = users[users != row]
         at_a_time = float(overlap[others].sum()) / max(end_s - start_s, 1e-9)
-        return Sharing(_shares_by_name(shares), len(others), at_a_time)
+        of_clients = clients / total if clients > 0.0 else 0.0
+        return Sharing(self._shares(users, row, moved[users] / total, of_clients), len(others), at_a_time)
+
+    def _shares(self, users: NDArray[np.int64], row: int, shares: Floats, of_clients: float) -> dict[str, float]:
+        """Add up the shares of jobs of the same name, the largest first, without those below `_LEAST_SHARE`."""
+        numbers, names = self._names
+        own = np.where(users == row, len(names), numbers[users])
+        total = np.bincount(own, shares, minlength=len(names) + 1).tolist()
+        present, first = np.unique(own, return_index=True)
+        found = {(*names, "itself")[n]: total[n] for n in present[first.argsort()].tolist()}
+        if of_clients > 0.0:
+            found["clients"] = of_clients
+        return {name: share for name, share in sorted(found.items(), key=lambda item: -item[1]) if share >= _LEAST_SHARE}
 
 
 _LEAST_SHARE: Final = 0.01
@@ -137,11 +161,3 @@ _LEAST_SHARE: Final = 0.01
 _NO_WAIT_S: Final = 1e-9
 """Waits below this are rounding errors of times."""
 _CLIENT_BYTES: Final = ("read_bytes_client_per_s", "write_bytes_client_per_s")
-
-
-def _shares_by_name(shares: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Add up the shares of jobs of the same name, the largest first, without those below `_LEAST_SHARE`."""
-    total: dict[str, float] = {}
-    for name, share in shares:
-        total[name] = total.get(name, 0.0) + share
-    return {name: share for name, share in sorted(total.items(), key=lambda item: -item[1]) if share >= _LEAST_SHARE}

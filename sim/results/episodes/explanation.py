@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -105,14 +105,14 @@ def _culprit(jobs: JobTable, shard: int, culprit: Culprit) -> dict[str, Any]:
 
 
 def _bottleneck(data: StallData, jobs: JobTable, episodes: Sequence[Episode], served: float) -> dict[str, Any]:
-    blamed = [(e, _culprits(data, jobs, e)) for e in episodes[:_BLAMED] if e.lost_ops > 0.0]
+    blamed = ((e, _culprits(data, jobs, e)) for e in episodes[:_BLAMED] if e.lost_ops > 0.0)
     evidence = _evidence(data, blamed, episodes, served)
     resource = find_bottleneck(evidence) if evidence.lost_by_cause else Bottleneck.NONE
     return {"resource": resource.value, **asdict(evidence)}
 
 
 def _evidence(
-    data: StallData, blamed: Sequence[tuple[Episode, Sequence[Culprit]]], episodes: Sequence[Episode], served: float
+    data: StallData, blamed: Iterable[tuple[Episode, Sequence[Culprit]]], episodes: Sequence[Episode], served: float
 ) -> Evidence:
     """Return the evidence of some episodes; `served`: operations done in the time to which their losses are compared."""
     lost = float_sum(e.lost_ops for e in episodes)
@@ -126,7 +126,7 @@ def _evidence(
     )
 
 
-def _waits(blamed: Sequence[tuple[Episode, Sequence[Culprit]]]) -> dict[str, float]:
+def _waits(blamed: Iterable[tuple[Episode, Sequence[Culprit]]]) -> dict[str, float]:
     """Return the share of the time of the blamed jobs by wait, weighted by lost operations and time in the episode."""
     total, shares = 0.0, dict[str, float]()
     for episode, culprits in blamed:
