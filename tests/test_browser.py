@@ -235,6 +235,10 @@ def test_a_click_on_a_job_tells_why(browser: Any, folder: Path) -> None:
     assert f"job {run.jobs['job'][job]}" in text
     assert str(run.jobs["reason"][job]) in text
     assert all(title in text for title in ("Why it was picked", "Inputs and outputs", "What it cost"))
+    assert run.events is not None
+    mine = (run.events["kind"] == "pick") & (run.events["job"] == run.jobs["job"][job])
+    candidates = [f"L{level}" for level in run.events["from_level"][mine & (run.events["score"] >= 1)].tolist()]
+    assert candidates == re.findall(r"(L\d+) \(candidate\)", text)
     page.close()
 
 

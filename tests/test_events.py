@@ -13,7 +13,7 @@ from lsmlab.sim.phase import Phase
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.tree_replay import FileState, tree_at
 from lsmlab.sim.simulation import run
-from running import SMALL, configuration
+from running import SMALL, configuration, simulate
 
 RUNS = reference_runs()
 ENGINES = [name for name, overrides in RUNS.items() if any(o.startswith("engine=") for o in overrides)]
@@ -105,3 +105,20 @@ def test_events_stay_small(tmp_path: Path) -> None:
 
     assert len(result.jobs["job"]) > 500
     assert (tmp_path / "events.parquet").stat().st_size < 200 * len(result.jobs["job"]) + 20_000
+
+
+def test_picks_have_the_scores_of_all_levels() -> None:
+    """At each pick the level of the job has the score of jobs.parquet, each level with files a row, and targets are known."""
+    result = simulate(*SMALL, "workload.duration=3s")
+    events, jobs = result.events, result.jobs
+    assert events is not None
+    picks = events["kind"] == "pick"
+    score = {(j, level): s for j, level, s in zip(*(events[c][picks] for c in ("job", "from_level", "score")), strict=True)}
+    picked = np.flatnonzero(np.isin(jobs["kind"], ("compaction", "trivial_move")) & (jobs["score"] > 0))
+
+    assert len(picked) > 10
+    for row in picked.tolist():
+        level = int(jobs["start_level"][row])
+        assert pytest.approx(jobs["score"][row], rel=1e-6) == score[int(jobs["job"][row]), level]
+    assert set(events["bytes"][picks & (events["from_level"] == 1)].tolist()) == {4 << 20}
+    assert np.isnan(events["score"][~picks]).all()

@@ -19,6 +19,8 @@ _OPTIONS: Final = (
     "level0_file_num_compaction_trigger", "level0_slowdown_writes_trigger", "level0_stop_writes_trigger",
     "max_write_buffer_number", "write_buffer_size",
 )  # fmt: skip
+MOST_PICKS: Final = 150_000
+"""Largest number of levels at picks in a page: about 1 MB."""
 _COLORS: Final = 12
 """Levels with a colour in the page."""
 
@@ -73,6 +75,7 @@ def tree_data(run: RunData, job_rows: NDArray[np.int64]) -> dict[str, Any] | Non
             "time_s": events["time_s"][switches].astype("<f8"), "tree": tree[switches].astype("<u2"),
             "entries": events["entries"][switches].astype("<f4"), "bytes": events["bytes"][switches].astype("<f4"),
         },
+        "picks": _picks(events, tree, shards, keys),
         "job_tree": _job_trees(run, job_rows, names),
         "targets": _targets(run),
     }  # fmt: skip
@@ -98,6 +101,22 @@ def _inputs(
             found.append((alive[-1], int(shards[tree[row]]) * 2**32 + int(events["job"][row])))
     stays_found, jobs_found = (np.array([pair[i] for pair in found], dtype=np.int64) for i in (0, 1))
     return {"stay": stays_found.astype("<u4"), "job": places(keys, jobs_found)}
+
+
+def _picks(
+    events: Events, tree: NDArray[np.int64], shards: NDArray[np.int64], keys: NDArray[np.int64]
+) -> dict[str, NDArray[Any]]:
+    """Return level, score and target of each level at the picks of at most `MOST_PICKS` / 7 compactions, evenly spread."""
+    rows = np.flatnonzero(events["kind"] == "pick")
+    job = places(keys, shards[tree[rows]] * 2**32 + events["job"][rows])
+    every = -(-len(rows) // MOST_PICKS) or 1
+    begins = np.concatenate(([True], job[1:] != job[:-1])) if len(rows) else np.empty(0, dtype=bool)
+    kept = (job >= 0) & ((np.cumsum(begins) - 1) % every == 0)
+    score = events["score"][rows[kept]] if "score" in events else np.empty(0)
+    return {
+        "job": job[kept], "level": events["from_level"][rows[kept]].astype("<i1"), "score": score.astype("<f4"),
+        "target": events["bytes"][rows[kept]].astype("<f4"), "tree": tree[rows[kept]].astype("<u2"),
+    }  # fmt: skip
 
 
 def _job_trees(run: RunData, rows: NDArray[np.int64], names: list[tuple[int, str]]) -> NDArray[Any]:

@@ -94,7 +94,7 @@ def _tree(data: Mapping[str, Any]) -> str:
     )  # fmt: skip
     caption = (
         "Each box is a file over its key range; L0 has its newest file on top. The bar beside a level shows its size against its "
-        "target at the end of the run, that of L0 its files against the triggers for compaction, slowdown and stop. "
+        "target at that time, that of L0 its files against the triggers for compaction, slowdown and stop. "
         f"{data['engine_note']}{thinned} Click a file to see its compaction."
     )
     return (

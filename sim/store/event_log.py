@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.policies.decisions import Picker
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.store.blocks import Blocks, Columns
 from lsmlab.sim.store.records import Files, VersionEdit
 from lsmlab.sim.store.store_events import StoreEvents
 from numpy.typing import NDArray
 
 _NONE = -1
-_MOMENT_WIDTH, _FILE_WIDTH, _REMOVAL_WIDTH = 2, 10, 4
+_MOMENT_WIDTH, _FILE_WIDTH, _REMOVAL_WIDTH, _PICK_WIDTH = 2, 10, 4, 4
 _BLOCK: Final = 4096
 """Rows with files after which all rows become columns."""
 
@@ -30,6 +33,7 @@ class EventKind(IntEnum):
     DELETE = 4
     INPUT = 5
     SWITCH = 6
+    PICK = 7
 
 
 class EventLog:
@@ -50,12 +54,15 @@ class EventLog:
         """Rows of (moment, kind, file, from level, to level, smallest key, largest key, bytes, entries, linked to)."""
         self._removals = array("q")
         """Rows of (moment, kind, file, from level): deleted files and inputs; an earlier row has their range and size."""
+        self._picks = array("d")
+        """Rows of (moment, level, target size in bytes, score): levels of the tree when a compaction was picked."""
 
     def observe(self, events: StoreEvents) -> None:
         """Start to log the events of a column family."""
         events.edited.add(self._edited)
         events.switched.add(self._switched)
         events.abandoned.add(self._abandoned)
+        events.picked.add(self._picked)
 
     def _edited(self, edit: VersionEdit) -> None:
         moment = self._moment(edit.time_s, edit.job)
@@ -89,6 +96,15 @@ class EventLog:
         row = (moment, EventKind.SWITCH, _NONE, _NONE, _NONE, 0, 0, round(wal_bytes), round(entries), _NONE)
         self._files.extend(row)
 
+    def _picked(self, now_s: float, job: int, tree: Tree, picker: Picker) -> None:
+        """Log score and target of each level that has files."""
+        moment = self._moment(now_s, job)
+        targets = picker.level_targets(tree)
+        for level, score in enumerate(picker.scores(tree)):
+            if tree.file_count(level):
+                target = targets[level] if level else 0.0
+                self._picks.extend((moment, level, target if math.isfinite(target) else 0.0, score))
+
     def _abandoned(self, now_s: float, job: int, inputs: Sequence[Files]) -> None:
         moment = self._moment(now_s, job)
         for level, files in inputs:
@@ -115,13 +131,16 @@ class EventLog:
         moments = np.frombuffer(self._moments, dtype=np.float64).reshape(-1, _MOMENT_WIDTH)
         files = np.frombuffer(self._files, dtype=np.int64).reshape(-1, _FILE_WIDTH)
         removals = np.frombuffer(self._removals, dtype=np.int64).reshape(-1, _REMOVAL_WIDTH)
-        order = np.argsort(np.concatenate((removals[:, 0], files[:, 0])), kind="stable")
+        picks = np.frombuffer(self._picks, dtype=np.float64).reshape(-1, _PICK_WIDTH)
+        levels = _pick_rows(picks)
+        order = np.argsort(np.concatenate((removals[:, 0], files[:, 0], levels[:, 0])), kind="stable")
 
         def column(place: int, absent: int, dtype: str) -> NDArray[Any]:
-            """Return column `place` of the rows of `removals` and `files` in order; `absent` where `removals` lacks it."""
+            """Return column `place` of the rows of `removals`, `files` and picks in order; `absent` where `removals` lacks it."""
             head = removals[:, place] if place < _REMOVAL_WIDTH else np.full(len(removals), absent)
-            return np.concatenate((head, files[:, place]))[order].astype(dtype)
+            return np.concatenate((head, files[:, place], levels[:, place]))[order].astype(dtype)
 
+        scores = np.concatenate((np.full(len(removals) + len(files), np.nan), picks[:, 3]))
         moment = column(0, 0, "int64")
         self._blocks.add({
             "time_s": moments[moment, 0],
@@ -135,5 +154,16 @@ class EventLog:
             "bytes": column(7, 0, "int64"),
             "entries": column(8, 0, "int64"),
             "linked_to": column(9, -1, "int32"),
+            "score": scores[order].astype(np.float32),
         })  # fmt: skip
+        self._picks = array("d")
         self._moments, self._files, self._removals = array("d"), array("q"), array("q")
+
+
+def _pick_rows(picks: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return rows of picks with the columns of rows of files: the level as source, its target size as bytes."""
+    rows = np.zeros((len(picks), _FILE_WIDTH), dtype=np.int64)
+    rows[:, 0], rows[:, 1] = picks[:, 0], EventKind.PICK
+    rows[:, 3], rows[:, 7] = picks[:, 1], picks[:, 2]
+    rows[:, 2] = rows[:, 4] = rows[:, 9] = _NONE
+    return rows

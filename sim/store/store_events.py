@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lsmlab.models.policies.decisions import StallInputs, ThrottleState
+from lsmlab.models.policies.decisions import Picker, StallInputs, ThrottleState
 from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -20,7 +20,7 @@ class StoreEvents:
 
     __slots__ = (
         "abandoned", "closed", "compactions_changed", "dropped", "edited", "flushes_changed", "installed", "job_ended", "loaded",
-        "memtable_resized", "retuned", "switched", "writers_released",
+        "memtable_resized", "picked", "retuned", "switched", "writers_released",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -47,6 +47,8 @@ class StoreEvents:
         """End of the run. Arguments: time, records of unfinished jobs."""
         self.abandoned = Observers[[float, int, Sequence[Files]]]()
         """Abort of a compaction, or end of the run before its commit. Arguments: time, number of the job, inputs."""
+        self.picked = Observers[[float, int, Tree, Picker]]()
+        """Pick of a compaction, before its inputs are locked. Arguments: time, number of the job, tree, picker."""
         self.dropped = Observers[[Sequence[SortedFile]]]()
         """Deletion of files without a compaction (FIFO). Argument: the files."""
         self.retuned = Observers[[float, Changes]]()

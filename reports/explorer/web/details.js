@@ -1,6 +1,6 @@
 // What was clicked, in words and tables: a stall with the jobs behind it, or a job with its reason, files and cost.
 import { bytes, digits, instant, percent, plural, seconds } from "./format.js";
-import { causeOf, chosenJobs, filesOf, jobName, treeAt } from "./model.js";
+import { busyWith, causeOf, chosenJobs, filesOf, jobName, targetAt, treeAt } from "./model.js";
 import { change, view } from "./view.js";
 
 const MOST_ROWS = 40;
@@ -98,25 +98,29 @@ function why(data, job, reason) {
   return parts;
 }
 
-// Return the table of all levels at the pick: size and free size against the target.
+// Return the table of all levels at the pick: size, target, score, and the files that the job took.
 function candidates(data, job) {
   const { tree } = data;
+  const which = tree.job_tree[job];
   const time = data.jobs.columns.start_s[job];
-  const state = treeAt(tree, time, tree.job_tree[job]);
-  const { inputs } = filesOf(data, job);
-  const mine = new Set(inputs);
+  const state = treeAt(tree, time, which);
+  const mine = new Set(filesOf(data, job).inputs);
+  const scores = new Map((data.picksOf.get(job) || []).map((row) => [tree.picks.level[row], tree.picks.score[row]]));
   const rows = [...state.levels.keys()].sort((a, b) => a - b).map((level) => {
     const files = state.levels.get(level);
     const size = files.reduce((sum, row) => sum + tree.stays.bytes[row], 0);
-    const taken = files.filter((row) => mine.has(row)).length;
-    const target = tree.targets[level] / tree.names.length;
-    const trigger = data.options.level0_file_num_compaction_trigger;
-    const share = level === 0 ? (trigger ? `${digits(files.length / trigger)} of the trigger` : "") : target ? percent(size / target) : "no target";
-    return element("tr", {}, [element("td", { text: `L${level}` }), ...[String(files.length), bytes(size), share, String(taken)]
-      .map((text) => element("td", { className: "number", text }))]);
+    const busy = files.filter((row) => { const other = busyWith(data, row, time); return other >= 0 && other !== job; }).length;
+    const target = level ? targetAt(data, level, time, which) : 0;
+    const score = scores.has(level) ? digits(scores.get(level)) : "none";
+    const cells = [String(files.length), bytes(size), target > 0 ? bytes(target) : "none", score, String(busy),
+                   String(files.filter((row) => mine.has(row)).length)];
+    return element("tr", {}, [element("td", { text: `L${level}${scores.get(level) >= 1 ? " (candidate)" : ""}` }),
+                              ...cells.map((text) => element("td", { className: "number", text }))]);
   });
-  return [table("Levels when it was picked", ["level", "files", "size", "of its target*", "its inputs"], rows),
-          element("p", { className: "hint", text: "* Target at the end of the run. The picker leaves out files that other compactions hold, so its scores may be lower." })];
+  const names = ["level", "files", "size", "target", "score", "in other jobs", "its inputs"];
+  const parts = [table("Levels when it was picked; levels with a score of 1 or more were candidates", names, rows)];
+  if (!scores.size) parts.push(element("p", { className: "hint", text: "The page does not hold the scores of this pick; targets are those at the end of the run." }));
+  return parts;
 }
 
 function filesText(data, job) {

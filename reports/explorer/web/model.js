@@ -241,6 +241,12 @@ function prepareTree(data) {
     switches.tree.forEach((mine, row) => { if (mine === which) rows.push(row); });
     return { time_s: rows.map((row) => switches.time_s[row]), entries: rows.map((row) => switches.entries[row]) };
   });
+  data.picksOf = new Map();
+  data.targetsOf = new Map();
+  tree.picks.job.forEach((job, i) => {
+    push(data.picksOf, job, i);
+    push(data.targetsOf, `${tree.picks.tree[i]} ${tree.picks.level[i]}`, i);
+  });
   const flush = jobs.kinds.indexOf("flush");
   const { kind, start_s, end_s, input_files } = jobs.columns;
   data.flushesOf = tree.names.map((_, which) => {
@@ -252,6 +258,21 @@ function prepareTree(data) {
     byStart.sort((a, b) => start_s[a] - start_s[b]);
     return { byStart, end_s: byEnd.map((job) => end_s[job]), done: byEnd.map((job) => (done += input_files[job])) };
   });
+}
+
+// Return the target size of a level of a tree at an instant: that of the last pick before, else the one at the end of the run.
+export function targetAt(data, level, time, which) {
+  const { picks, targets, names } = data.tree;
+  const rows = data.targetsOf.get(`${which} ${level}`) || [];
+  const { start_s } = data.jobs.columns;
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (start_s[picks.job[rows[middle]]] <= time) low = middle + 1; else high = middle;
+  }
+  if (rows.length) return picks.target[rows[Math.max(0, low - 1)]];
+  return targets[level] / names.length;
 }
 
 // Return the rows in which overlapping files of a level lie one above the other, newest on top: rows of stays per row.

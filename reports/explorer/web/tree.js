@@ -1,7 +1,7 @@
 // The LSM tree at the chosen instant: files as boxes over the key range, levels against their targets.
 import { bytes, percent, plural } from "./format.js";
 import { memory } from "./memory.js";
-import { busyWith, chosenJobs, filesOf, jobName, SLICE, stacked, treeAt } from "./model.js";
+import { busyWith, chosenJobs, filesOf, jobName, SLICE, stacked, targetAt, treeAt } from "./model.js";
 import { colors, context, once, stripes, text, translucent } from "./paint.js";
 import { tooltip } from "./panel.js";
 import { change, view } from "./view.js";
@@ -87,7 +87,7 @@ function gauge(c, data, level, files, size, y, place) {
   const wide = place.wide ? 92 : 30;
   const stop = data.options.level0_stop_writes_trigger;
   const slow = data.options.level0_slowdown_writes_trigger;
-  const target = level > 0 ? data.tree.targets[level] / data.tree.names.length : stop;
+  const target = level > 0 ? targetAt(data, level, view.t, view.tree) : stop;
   if (!(target > 0) || target > 1e15 || (level === 0 && target > 1000) || level === FROZEN_LEVEL) return "";
   const share = (level ? size : files) / target;
   const top = level ? 1.5 : 1;

@@ -158,8 +158,8 @@ LATENCY: Final = TableSchema(
 
 EVENTS: Final = TableSchema(
     "events",
-    "One row per file of a version edit, per memtable switch, and per input of a compaction that committed no edit; "
-    "sorted by time.",
+    "One row per file of a version edit, per memtable switch, per level at the pick of a compaction, and per input of a "
+    "compaction that committed no edit; sorted by time.",
     (
         Column("time_s", "float64", "s", "time of the edit; 0 for the tree at the start of the run", 1),
         Column("shard", "int16", "", "shard of the tree", 1),
@@ -174,22 +174,25 @@ EVENTS: Final = TableSchema(
             "leaves from_level and stays on the device without a level. link (LDC): a slice of the frozen file is "
             "linked to the file linked_to, and is removed with it. delete: a file of from_level, or a frozen file, is "
             "removed. input: input file of a compaction that was discarded at this time, or that is unfinished at the "
-            "end of the run. switch: a memtable becomes immutable",
+            "end of the run. switch: a memtable becomes immutable. pick: score of from_level when the job was picked, before its "
+            "inputs were locked; one row per level with files",
             1,
         ),
-        Column("file", "int32", "", "file number; -1 for a switch", 1),
+        Column("file", "int32", "", "file number; -1 for a switch or pick", 1),
         Column("from_level", "int8", "", "level of the file before the edit; -1: none", 1),
         Column("to_level", "int8", "", "level of the file after the edit; -1: none", 1),
         Column(
             "smallest", "float32", "of the key space",
             "smallest key of the file or slice, as a fraction: 0 is the first key, 1 the last key of workload.num "
-            "(inserts in key order may exceed 1); 0 for delete, input and switch",
+            "(inserts in key order may exceed 1); 0 for delete, input, switch and pick",
             1,
         ),
         Column("largest", "float32", "of the key space", "largest key of the file or slice, as a fraction", 1),
-        Column("bytes", "int64", "bytes", "size of the file or slice; WAL bytes of a switch; 0 for delete, input", 1),
-        Column("entries", "int64", "count", "entries of the file, slice or memtable; 0 for delete and input", 1),
+        Column("bytes", "int64", "bytes", "size of the file or slice; WAL bytes of a switch; target size of the level of a pick, "
+               "0: no target; 0 for delete, input", 1),
+        Column("entries", "int64", "count", "entries of the file, slice or memtable; 0 for delete, input and pick", 1),
         Column("linked_to", "int32", "", "file to which a slice is linked; -1: none", 1),
+        Column("score", "float32", "ratio", "compaction score of the level of a pick; NaN for other rows", 1),
     ),
     since=1,
     note="`save.events=false` omits this table. The rows of one edit have the same time, shard and job and are "

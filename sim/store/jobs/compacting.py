@@ -76,6 +76,7 @@ class Compacting:
         pick, lifted = self._pick(action)
         if isinstance(pick, DoNothing):
             return None
+        family.events.picked(now_s, view.job, family.tree, family.picker)
         self._lock(pick)
         if not isinstance(pick, Drop) and pick.cursor is not None:
             family.tree.cursor[pick.start_level] = pick.cursor
