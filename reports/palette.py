@@ -46,6 +46,8 @@ TRIGGERS: Final = {"compaction": "#7A8B99", "slowdown": "#E69F00", "stop": "#D55
 MOVE: Final = "#8C959F"
 RUNS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8A6FD1", "#8C959F")
 """Colour by run on a comparison page."""
+DASHES: Final = ("solid", "dash", "dot", "dashdot")
+"""Line style by run, so that colour is not the only mark."""
 
 
 def level_color(level: int) -> str:

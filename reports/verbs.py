@@ -50,7 +50,7 @@ def draw(directory: Path, out: Path) -> Path:
             else "; run it again, or give a finished run's directory"
         )
         raise InputError(f"{directory}: no finished run here (no summary.json with its tables){inside}")
-    from lsmlab.reports.compare_page import write_comparison
+    from lsmlab.reports.comparison.page import write_comparison
 
     return write_comparison(out, directory, runs)
 

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
-from lsmlab.reports.compare_page import finish_compare
+from lsmlab.reports.comparison.page import finish_compare
 from lsmlab.reports.figures.base import line
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import load_run
@@ -38,7 +38,10 @@ FIGURES = (
     "throughput", "queue", "device-bandwidth", "l0-files", "level-sizes", "latency-over-time", "latency-distribution",
     "amplification",
 )  # fmt: skip
-COMPARED = ("throughput", "latency-over-time", "latency-distribution", "stalls", "amplification")
+COMPARED = (
+    "throughput", "throughput-difference", "operations-ahead", "latency-over-time", "stalled", "l0-files", "device",
+    "pending", "latency-distribution", "stalls", "amplification",
+)  # fmt: skip
 MOST_BYTES = 8_000_000
 """Limit in bytes for a page, including Plotly (1.9 MB)."""
 
@@ -249,7 +252,10 @@ def test_report_of_several_runs(tmp_path: Path) -> None:
     assert report([str(tmp_path)]) == 0
 
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert list(COMPARED) == list(figures_of(page))
+    found = list(figures_of(page))
+    assert list(COMPARED) == [name for name in found if not name.startswith("change-")]
+    assert "change-ops_per_s" in found
+    assert "slow against fast: throughput -44.2%" in page
     assert "device.write_cap" in page
 
 

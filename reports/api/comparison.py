@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lsmlab.frames import frame_of
 from lsmlab.models.errors import InputError
 from lsmlab.plots import ComparisonPlots
-from lsmlab.reports.compare_page import finish_compare, write_comparison
+from lsmlab.reports.comparison.page import finish_compare, write_comparison
 from lsmlab.result import Result, stored_result
 from lsmlab.session import results_folder, session
 from lsmlab.sim.commands.arguments import Arguments

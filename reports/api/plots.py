@@ -13,6 +13,16 @@ from lsmlab.reports.figures.gantt import jobs_gantt
 from lsmlab.reports.figures.graph import graph
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
+from lsmlab.reports.figures.over_time import (
+    DEVICE,
+    L0_FILES,
+    LATENCY,
+    STALLED,
+    THROUGHPUT,
+    overlaid,
+    pending_bytes,
+    throughput_differences,
+)
 from lsmlab.reports.figures.queue import blocked_writes
 from lsmlab.reports.figures.throughput import tail_over_time, throughput
 from lsmlab.reports.run_data import RunData
@@ -74,7 +84,11 @@ class ComparisonPlots:
 
     def throughput(self) -> Graph:
         """Draw operations per second of all runs over time."""
-        return self._graph(comparison.overlaid_throughput)
+        return graph(overlaid(THROUGHPUT, self._runs, self._names))
+
+    def throughput_difference(self) -> Graph:
+        """Draw how many operations per second each run does more or less than the first one."""
+        return self._graph(throughput_differences)
 
     def latency(self) -> Graph:
         """Draw the latency distributions of all runs up to P99.99."""
@@ -82,11 +96,27 @@ class ComparisonPlots:
 
     def latency_over_time(self) -> Graph:
         """Draw the write P99 of each second of all runs."""
-        return self._graph(comparison.overlaid_p99)
+        return graph(overlaid(LATENCY, self._runs, self._names))
 
     def stalls(self) -> Graph:
         """Draw the seconds in write stalls by cause, one bar per run."""
         return self._graph(comparison.stall_bars)
+
+    def stalls_over_time(self) -> Graph:
+        """Draw the share of each second that writers spent in stalls."""
+        return graph(overlaid(STALLED, self._runs, self._names))
+
+    def l0(self) -> Graph:
+        """Draw the number of L0 files over time."""
+        return graph(overlaid(L0_FILES, self._runs, self._names))
+
+    def pending(self) -> Graph:
+        """Draw the pending compaction bytes over time."""
+        return self._graph(pending_bytes)
+
+    def device(self) -> Graph:
+        """Draw the device bandwidth over time."""
+        return graph(overlaid(DEVICE, self._runs, self._names))
 
     def amplification(self) -> Graph:
         """Draw bytes written per user byte by level, one bar per run."""

@@ -26,8 +26,10 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def differences_table(differences: Sequence[Mapping[str, Any]]) -> str:
-    """Return the HTML table of all differences of one alternative."""
+def differences_table(
+    differences: Sequence[Mapping[str, Any]], before: str = "present", after: str = "alternative"
+) -> str:
+    """Return the HTML table of all differences of one alternative; `before` and `after` head the columns of values."""
     rows = ""
     for found in differences:
         metric = _METRICS[found["metric"]]
@@ -43,7 +45,7 @@ def differences_table(differences: Sequence[Mapping[str, Any]]) -> str:
         )
         rows += "</tr>"
     head = "".join(
-        f'<th class="number">{name}</th>' for name in ("present", "alternative", "change", "90 % interval", "")
+        f'<th class="number">{html.escape(name)}</th>' for name in (before, after, "change", "90 % interval", "")
     )
     return f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 

@@ -19,8 +19,10 @@ _WIDEST: Final = 9.0
 """Largest relative change that an axis shows in full: ten times the present value."""
 
 
-def change_figure(metric: Metric, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Figure:
-    """Draw the change of one metric for each alternative, (name, difference), with its 90 % interval.
+def change_figure(
+    metric: Metric, rows: Sequence[tuple[str, Mapping[str, Any]]], reference: str = "the present state"
+) -> Figure:
+    """Draw the change of one metric from `reference` to each alternative, (name, difference), with its 90 % interval.
 
     Filled dots: the interval leaves out 0. Hollow dots: the change is within the error.
     """
@@ -34,9 +36,11 @@ def change_figure(metric: Metric, rows: Sequence[tuple[str, Mapping[str, Any]]])
     unit = "points" if points else "%" if all(d["relative"] for _, d in shown) else "s"
     better = "right" if metric.higher_is_better else "left"
     caption = (
-        f"Change of {metric.label} from the present state with its 90 % interval; further {better} is better. A hollow dot: "
+        f"Change of {metric.label} from {reference} with its 90 % interval; further {better} is better. A hollow dot: "
         "the interval contains 0, so the change is within the error."
     )
+    if any(d["relative"] and max(d["change"], d["high"]) > _WIDEST for _, d in shown):
+        caption += f" The axis ends at x{_WIDEST + 1:.0f}: larger changes stand there."
     layout = {
         "xaxis": {"title": {"text": f"change in {unit}"}, "zeroline": True, "zerolinewidth": 2},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True,

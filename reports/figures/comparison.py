@@ -1,50 +1,15 @@
-"""Figures that compare several runs."""
+"""Figures that compare several runs over their whole time; over_time has those on the time axis."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from lsmlab.reports.figures.amplification import WAL, written_per_user_byte
-from lsmlab.reports.figures.base import Figure, Trace, line, time_axis
+from lsmlab.reports.figures.base import Figure, Trace, line
 from lsmlab.reports.figures.latency import PERCENTILE_AXIS, percentile_curve
 from lsmlab.reports.figures.throughput import LATENCY_AXIS
 from lsmlab.reports.palette import RUNS, STALLS, stall_color, stall_name
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.timeline import Timeline
-
-_POINTS = 500
-"""Points per line: single seconds would not be visible in eight overlaid lines."""
-
-
-def overlaid_throughput(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
-    """Draw the operations per second of all runs."""
-    traces = []
-    for run, name, color in zip(runs, names, RUNS, strict=False):
-        timeline = Timeline.of(run.times_s, _POINTS)
-        total = run.rate("write_ops") + run.rate("read_ops")
-        traces.append(line(timeline.middle_s, timeline.mean(total), name, color, hovertemplate="%{y:,.0f} /s"))
-    caption = "Operations per second, reads and writes together. In long runs, a point is the mean of several seconds."
-    layout = {"xaxis": time_axis(), "yaxis": {"title": {"text": "operations / s"}, "rangemode": "tozero"}}
-    return Figure("throughput", "Throughput", caption, traces, layout, height_px=420, timeline=True)
-
-
-def overlaid_p99(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
-    """Draw the write P99 of each second of all runs; the read P99 for a run without writes."""
-    traces = []
-    for run, name, color in zip(runs, names, RUNS, strict=False):
-        timeline = Timeline.of(run.times_s, _POINTS)
-        op = "write" if run.column("write_p99_s").any() else "read"
-        values = run.column(f"{op}_p99_s")
-        y = timeline.high(np.where(values > 0, values, np.nan))
-        if np.isfinite(y).any():
-            traces.append(line(timeline.middle_s, y, name, color, hovertemplate="%{y:.3s}s"))
-    caption = (
-        "P99 of the writes in each second (of the reads in a run without writes). In long runs, a point is the worst "
-        "of several seconds."
-    )
-    layout = {"xaxis": time_axis(max(float(run.times_s[-1]) for run in runs)), "yaxis": LATENCY_AXIS}
-    return Figure("latency-over-time", "P99 latency per second", caption, traces, layout, height_px=420, timeline=True)
 
 
 def overlaid_latency(runs: Sequence[RunData], names: Sequence[str]) -> Figure:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
@@ -15,6 +16,7 @@ from lsmlab.sim.commands.many import report_failures, run_jobs
 from lsmlab.sim.commands.replications import seeded
 from lsmlab.sim.commands.verbs import finish, results_directory, with_options_file
 from lsmlab.sim.comparison.answer import FILE, Member, comparison_answer
+from lsmlab.sim.comparison.words import sum_up
 from lsmlab.sim.configuration.combinations import combinations, folder_names, read_variants, without_quotes
 from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.configuration.trust import allow_packages, trusting
@@ -25,6 +27,9 @@ from lsmlab.sim.runs.batch import Job, Outcome
 from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.index import IndexedRun, publish
 from lsmlab.sim.runs.typed import parameters
+
+_MOST_SENTENCES: Final = 3
+"""Largest number of runs whose differences the terminal sums up; comparison.json and the page have those of all."""
 
 
 def compare(argv: list[str]) -> int:
@@ -107,7 +112,8 @@ def _show(done: Compared, arguments: Arguments) -> int:
     as_json = done.config["json"]
     if done.finished:
         runs = [IndexedRun(o.job.name, o.job.choices, o.summary or {}, o.job.parameters) for o in done.finished]
-        sys.stdout.write(publish(done.directory, runs, as_json=as_json, more={"comparison": done.answer}))
+        text = _sentences(done.answer) if done.answer is not None else ""
+        sys.stdout.write(publish(done.directory, runs, as_json=as_json, more={"comparison": done.answer}, text=text))
         sys.stdout.flush()
     failed = report_failures(done.outcomes)
     if not done.finished:
@@ -115,6 +121,16 @@ def _show(done: Compared, arguments: Arguments) -> int:
     folders = [o.folder for o in done.finished if o.folder is not None]
     drawn = finish(arguments, done.config, finishers.COMPARISON, done.directory, folders)
     return failed or drawn
+
+
+def _sentences(answer: Mapping[str, Any]) -> str:
+    """Return a paragraph for each of the first runs on its differences from the first one."""
+    first, *others = answer["runs"]
+    texts = [sum_up(one["name"], first["name"], one["differences"]) for one in others[: _MOST_SENTENCES]]
+    if texts and len(first["seeds"]) == 1:
+        texts.append("(one seed each: --replications 5 adds the noise between seeds to the intervals)")
+    lines = [textwrap.fill(text, 120, subsequent_indent="  ", break_on_hyphens=False) for text in texts]
+    return "".join(f"{line}\n" for line in [*lines, ""]) if lines else ""
 
 
 _HELP = """\

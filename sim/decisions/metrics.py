@@ -31,12 +31,16 @@ class Metric:
         return self.error_of or self.name
 
 
+_DAYS: Final = 365.25
+"""Days of a year."""
+
+
 def _per_s(value: float) -> str:
     return f"{format_bytes(value)}/s"
 
 
 def _years(value: float) -> str:
-    return f"{value:,.1f} years"
+    return f"{value:,.1f} years" if value >= 1.0 else f"{value * _DAYS:,.1f} days"
 
 
 METRICS: Final = (

@@ -13,6 +13,8 @@ _WIDTH: Final = 120
 _METRICS: Final[Mapping[str, Metric]] = {m.name: m for m in (*CHECKED, *METRICS)}
 _DOUBLE: Final = 1.0
 """Relative change from which on a factor reads better than a percentage."""
+_HUGE: Final = 999.0
+"""Relative change from which on a factor is a whole number."""
 _MAIN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification", "device.write_bytes_per_s")
 
 
@@ -82,7 +84,7 @@ def _change(found: Mapping[str, Any], value: float) -> str:
     if not found["relative"]:
         return f"{'+' if value >= 0 else '-'}{metric.form(abs(value))}"
     if max(found["change"], found["high"] or 0.0) >= _DOUBLE:
-        return f"x{1 + value:,.3g}"
+        return f"x{1 + value:,.0f}" if value >= _HUGE else f"x{1 + value:.3g}"
     return f"{value:+.1%}"
 
 

@@ -39,10 +39,12 @@ class IndexedRun:
         return " ".join(f"seed {v}" if k == "seed" else v for k, v in self.choices.items()) or self.name
 
 
-def publish(root: Path, runs: Sequence[IndexedRun], *, as_json: bool, more: Mapping[str, Any] | None = None) -> str:
+def publish(
+    root: Path, runs: Sequence[IndexedRun], *, as_json: bool, more: Mapping[str, Any] | None = None, text: str = ""
+) -> str:
     """Write runs.parquet and runs.json into `root`; return the text to print: a table, or JSON if `as_json`.
 
-    `more`: further keys of the JSON text.
+    `more`: further keys of the JSON text. `text`: lines below the table.
     """
     document = {"runs": [{"name": r.name, "overrides": r.choices, "summary": r.summary} for r in runs]}
     write_json(root / "runs.json", document)
@@ -50,7 +52,7 @@ def publish(root: Path, runs: Sequence[IndexedRun], *, as_json: bool, more: Mapp
     if as_json:
         return to_json({**document, **(more or {})})
     table = f"{comparison_text([(r.label, r.summary) for r in runs])}\n" if len(runs) <= _MOST_COLUMNS else ""
-    return f"{table}Saved in {display_path(root)}: one folder per run, {INDEX} lists them\n"
+    return f"{table}{text}Saved in {display_path(root)}: one folder per run, {INDEX} lists them\n"
 
 
 def read_runs(root: Path) -> Iterator[IndexedRun]:

@@ -1,0 +1,5 @@
+"""Page that compares several runs.
+
+- Page: page. Runs and their names: members. Differences from the first run: differences. Settings that differ: settings.
+- Script: cursor.js, the cursor that the figures over time share.
+"""

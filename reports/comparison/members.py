@@ -1,0 +1,73 @@
+"""Runs of a comparison page: data, short names, and differences from the first run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsmlab.reports.run_data import RunData
+from lsmlab.sim.comparison.answer import FILE, Member, comparison_answer
+from lsmlab.sim.configuration.names import configuration_name
+from lsmlab.sim.decisions.differences import Trial
+from lsmlab.sim.runs.store import ABOUT
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run of the page."""
+
+    run: RunData
+    name: str
+    """Short name: the choices of the command that made the runs, or the name of the folder."""
+    choices: Mapping[str, str]
+    """Values that the command varied, by key; empty for runs of different commands."""
+    seeds: int
+    """Number of seeds behind `values` and `differences`."""
+    differences: Sequence[Mapping[str, Any]]
+    """Differences from the first run (`sim.decisions.differences`); empty for the first run itself."""
+
+
+def members(runs: Sequence[RunData], directory: Path) -> list[Shown]:
+    """Return the runs of a page with their names; differences are those of DIR/comparison.json, or of the runs alone."""
+    choices = [_choices(run.directory) for run in runs]
+    if len({frozenset(c) for c in choices}) > 1 or not all(choices):
+        choices = [{} for _ in runs]
+    names = _distinct([configuration_name(c) or run.name for run, c in zip(runs, choices, strict=True)])
+    rows = {row["folder"]: row for row in _answer(runs, choices, directory)["runs"]}
+    return [
+        Shown(run, name, chosen, len(rows[run.name]["seeds"]), rows[run.name]["differences"])
+        for run, name, chosen in zip(runs, names, choices, strict=True)
+    ]
+
+
+def _answer(runs: Sequence[RunData], choices: Sequence[Mapping[str, str]], directory: Path) -> Mapping[str, Any]:
+    """Return comparison.json if it is about these runs, else the comparison of their summaries, one seed each."""
+    try:
+        known: Mapping[str, Any] = json.loads((directory / FILE).read_text(encoding="utf-8"))
+        folders = [row["folder"] for row in known["runs"]]
+        if folders[: len(runs)] == [run.name for run in runs]:
+            return known
+    except (OSError, ValueError, LookupError, TypeError):  # no comparison, or a damaged one
+        pass
+    alone = [Member(run.name, c, {}, Trial([run.summary])) for run, c in zip(runs, choices, strict=True)]
+    return comparison_answer(alone)
+
+
+def _choices(folder: Path) -> dict[str, str]:
+    """Return the values by which the command that made a run distinguished it; empty for a single run."""
+    try:
+        found = json.loads((folder / ABOUT).read_text(encoding="utf-8")).get("choices") or {}
+        return {str(key): str(value) for key, value in found.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return the names, with a number behind those that occur a second time."""
+    found: list[str] = []
+    for name in names:
+        found.append(name if name not in found else f"{name} ({len(found) + 1})")
+    return found

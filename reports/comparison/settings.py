@@ -1,0 +1,76 @@
+"""Settings in which the runs of a page differ: those that the user changed first, those that follow from them folded away."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+
+import yaml
+from lsmlab.reports.comparison.members import Shown
+
+Row = tuple[str, list[str]]
+"""Key, and its value in each run."""
+_MISSING = "not set"
+
+
+def settings_section(shown: Sequence[Shown]) -> str:
+    """Return the section with the differing settings, and each whole config.yaml."""
+    changed, following = differing([flat(one.run.config_text) for one in shown], [one.choices for one in shown])
+    names = [one.name for one in shown]
+    table = _table(changed, names) if changed else "<p>The configurations do not differ.</p>"
+    folded = ""
+    if following:
+        folded = f"<details><summary>{len(following)} values that follow from them</summary>{_table(following, names)}</details>"
+    texts = "".join(
+        f"<details><summary>config.yaml of {html.escape(one.name)}</summary>"
+        f"<pre>{html.escape(one.run.config_text)}</pre></details>"
+        for one in shown
+    )
+    return f'<section id="configuration"><h2>Differences of the settings</h2>{table}{folded}{texts}</section>'
+
+
+def differing(configs: Sequence[Mapping[str, str]], choices: Sequence[Mapping[str, str]]) -> tuple[list[Row], list[Row]]:
+    """Return the settings that the user changed, and the other settings in which the configurations differ.
+
+    Without `choices`, an entry stands for its group: if the names of two drives differ, so do their constants.
+
+    >>> one = {"device.name": "a", "device.bandwidth": "1", "seed": "1"}
+    >>> differing([one, {"device.name": "b", "device.bandwidth": "2", "seed": "2"}], [{}, {}])
+    ([('device', ['a', 'b']), ('seed', ['1', '2'])], [('device.bandwidth', ['1', '2'])])
+    """
+    keys = dict.fromkeys(key for values in configs for key in values)
+    rows = [(key, [values.get(key, _MISSING) for values in configs]) for key in keys]
+    rows = [(key, values) for key, values in rows if len(set(values)) > 1]
+    chosen = dict.fromkeys(key for one in choices for key in one)
+    if chosen:
+        first = [(key, [one.get(key, _MISSING) for one in choices]) for key in chosen]
+        return first, [(key, values) for key, values in rows if key not in chosen]
+    entries = {key.removesuffix(".name"): values for key, values in rows if key.endswith(".name") and key.count(".") == 1}
+    own = [row for row in rows if row[0].partition(".")[0] not in entries]
+    following = [row for row in rows if row not in own and row[0].removesuffix(".name") not in entries]
+    return [*entries.items(), *own], following
+
+
+def flat(config: str) -> dict[str, str]:
+    """Return the values of a configuration as text by dotted key."""
+    result: dict[str, str] = {}
+
+    def walk(prefix: str, value: object) -> None:
+        if isinstance(value, dict) and value:
+            for key, inner in value.items():
+                walk(f"{prefix}.{key}" if prefix else str(key), inner)
+        else:
+            result[prefix] = "null" if value is None else str(value)
+
+    walk("", yaml.load(config, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if config else {})
+    return result
+
+
+def _table(rows: Sequence[Row], names: Sequence[str]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    body = "".join(
+        f"<tr><th>{html.escape(key.removeprefix('engine.options.'))}</th>"
+        f"{''.join(f'<td>{html.escape(value)}</td>' for value in values)}</tr>"
+        for key, values in rows
+    )
+    return f'<div class="scroll"><table><thead><tr><th>setting</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
