@@ -31,6 +31,7 @@ _TITLES: Final = {"engine": "Engine", "device": "Device", "workload": "Workload"
 _STORES: Final = ("tab", "choice", "wanted", "applied", "source", "drawn", "curves", "theme", "address", "saved")
 """Data in the browser: number of the tab; choice that was previewed last, is wanted, was applied; loaded file; choice whose
 controls are drawn; curves; light or dark; page of results; number of saved results."""
+_LIVE: Final = {"aria-live": "polite"}
 _GRAPH: Final = {"displayModeBar": False, "responsive": True, "plotlyServerURL": ""}
 
 
@@ -122,9 +123,13 @@ def _form() -> html.Div:
 
 
 def _results() -> html.Div:
-    live = {"aria-live": "polite"}
-    curves = html.Section([
-        _titled(html.H2("Preview"), html.P(id="window", className="caption", **live)),
+    alert = html.Div(id="message", role="alert", className="message")
+    return html.Div([alert, _curves(), _run(), _kept(), _frame()], id="results", tabIndex="-1")
+
+
+def _curves() -> html.Section:
+    return html.Section([
+        _titled(html.H2("Preview"), html.P(id="window", className="caption", **_LIVE)),
         html.Div(id="facts", className="facts-row"),
         html.H3("Throughput and write stalls"),
         html.P("A band marks a write stall, its colour the cause. Dotted: before the last change.", className="caption"),
@@ -133,14 +138,17 @@ def _results() -> html.Div:
         dcc.Graph(id="graph-l0", config=_GRAPH, className="graph"),
         html.Ul(id="notes", className="hint"),
     ], className="card curves")  # fmt: skip
-    run = html.Section([
+
+
+def _run() -> html.Section:
+    return html.Section([
         html.H2("Simulate the whole run"),
         html.P(id="name", className="caption"),
         html.Div([
             html.Button("Simulate and keep", id="simulate", className="primary"),
             html.Button("Cancel", id="cancel", disabled=True),
             html.Progress(id="bar", value="0", max="1", **{"aria-label": "finished share of the simulation"}),
-            html.Span(id="progress", **live),
+            html.Span(id="progress", **_LIVE),
         ], className="row"),
         html.Details([
             html.Summary("Command and YAML"),
@@ -148,10 +156,13 @@ def _results() -> html.Div:
             html.Pre(id="command", tabIndex="0"),
             _titled(html.H3("YAML"), html.Button("Copy the YAML", id="copy-yaml", className="quiet")),
             html.Pre(id="yaml", tabIndex="0"),
-            html.P(id="copied", className="hint", **live),
+            html.P(id="copied", className="hint", **_LIVE),
         ], id="exact"),
     ], className="card")  # fmt: skip
-    kept = html.Section([
+
+
+def _kept() -> html.Section:
+    return html.Section([
         html.H2("Kept runs"),
         html.P("Mark one to open it or to return to its settings, two to four to compare them.", className="caption"),
         dcc.Checklist([], [], id="marked", className="kept"),
@@ -160,12 +171,13 @@ def _results() -> html.Div:
             html.Button("Use its settings", id="use"), html.Button("Remove", id="remove", className="quiet"),
         ], className="row"),
     ], className="card")  # fmt: skip
-    frame = html.Section([
+
+
+def _frame() -> html.Section:
+    return html.Section([
         _titled(
             html.H2("Page", id="frame-title"),
             html.A("Open in a tab of its own", id="frame-link", href="#", target="_blank", rel="noopener"),
         ),
         html.Iframe(id="frame", title="page of results"),
     ], className="card", id="frame-card", hidden=True)  # fmt: skip
-    alert = html.Div(id="message", role="alert", className="message")
-    return html.Div([alert, curves, run, kept, frame], id="results", tabIndex="-1")

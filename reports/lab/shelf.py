@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import shutil
@@ -76,7 +77,7 @@ class Shelf:
         if not 2 <= len(folders) <= MOST_COMPARED:
             raise InputError(f"compare: {len(folders)} runs are marked; mark 2 to {MOST_COMPARED}")
         paths = [self.find(folder) for folder in folders]
-        return paths, self.root / COMPARISONS / folder_names([" with ".join(folders)])[0]
+        return paths, self.root / COMPARISONS / folder_names([compared_name(folders)])[0]
 
     def keep_choice(self, folder: Path, choice: Mapping[str, Any]) -> None:
         """Write the choice of the form beside a run, so that the form can return to it."""
@@ -116,6 +117,21 @@ class Shelf:
             remove_leftovers(self.root / "any")
             for path in self.root.glob(".*.partial-*"):
                 remove_leftovers(path.with_name(path.name[1:].partition(".partial-")[0]))
+
+
+def compared_name(names: Sequence[str]) -> str:
+    """Return the name of a comparison: what the names have in common, then in what they differ.
+
+    >>> compared_name(["rocksdb on sata, fillrandom, 4 jobs", "rocksdb on sata, fillrandom"])
+    'rocksdb on sata, fillrandom - 4 jobs with start'
+    >>> compared_name(["rocksdb on sata, fillrandom", "rocksdb on nvme, fillrandom"])
+    'rocksdb on sata, fillrandom with rocksdb on nvme, fillrandom'
+    """
+    parts = [name.split(", ") for name in names]
+    columns = zip(*parts, strict=False)
+    common = len(list(itertools.takewhile(lambda column: len(set(column)) == 1, columns)))
+    rest = " with ".join(", ".join(own[common:]) or "start" for own in parts)
+    return f"{', '.join(parts[0][:common])} - {rest}" if common else rest
 
 
 def _kept(path: Path) -> Kept | None:

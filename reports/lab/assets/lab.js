@@ -14,9 +14,18 @@
     if (clicks) {
       root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
       localStorage.setItem(THEME, root.dataset.theme);
+      themeFrame();
     }
     return root.dataset.theme;
   }
+
+  // The page of results has a switch of its own: press it if the page is not as the laboratory.
+  function themeFrame() {
+    const page = document.getElementById("frame")?.contentDocument;
+    const button = page && page.getElementById("theme");
+    if (button && page.documentElement.dataset.theme !== root.dataset.theme) button.click();
+  }
+  document.addEventListener("load", (event) => { if (event.target.id === "frame") themeFrame(); }, true);
 
   // ---- curves ---------------------------------------------------------------------------------------------------
   let before = null; // figures before the last change, whose lines are drawn dashed
@@ -38,13 +47,13 @@
   function themed(figure, end) {
     const narrow = window.innerWidth < 700;
     const layout = {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: narrow ? 230 : 270, hovermode: "x unified",
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "x unified",
       font: { family: "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif", size: narrow ? 12 : 14, color: css("--ink") },
       margin: { l: narrow ? 44 : 64, r: 12, t: 8, b: 40 }, dragmode: false,
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--rule"), font: { color: css("--ink"), size: 13.5 } },
       ...figure.layout,
     };
-    layout.height = narrow ? 230 : 270;
+    layout.height = 270;
     layout.annotations = (figure.layout.annotations || []).map((own) => ({ bgcolor: css("--card"), opacity: 0.8, ...own, font: { size: 12 } }));
     layout.legend = { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", font: { size: 13 } };
     layout.xaxis = { ...layout.xaxis, range: [0, end], autorange: false };
