@@ -19,8 +19,8 @@ from lsmlab.sim.runs.estimate import duration_text
 
 MOST_TABS: Final = 50
 """Tabs whose state is kept; the state of the oldest idle tab is dropped."""
-PREVIEW_LIMIT_S: Final = 5.0
-"""Wall time after which a preview is ended."""
+PREVIEW_LIMIT_S: Final = 15.0
+"""Wall time after which a preview is ended; its CPU time is limited too (`preview.LONGEST_S`)."""
 _ESTIMATED_FROM: Final = 0.03
 """Finished share from which the time left is estimated."""
 _TAB: Final = re.compile(r"[0-9a-f-]{8,40}")

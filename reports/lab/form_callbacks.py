@@ -139,12 +139,13 @@ def preview_callback(desk: Desk, form: Form) -> Callback:
         nothing = (no_update,) * 9
         if not tab or not states[-1] or not all(states[:3]):
             return nothing
+        about: tuple[Any, ...] = (no_update,) * 4
         try:
             choice = form.choice(*states)
             about = (choice.as_json(), choice.name(START), choice.command(), choice.yaml())
             found: Preview | None = desk.preview(tab, choice.configuration())
-        except Exception as error:
-            return (*(no_update,) * 4, message(error), *(no_update,) * 4)
+        except Exception as error:  # command and YAML follow the form also if the model refuses a value
+            return (*(no_update,) * 4, message(error), *about)
         if found is None:
             return nothing
         facts = [
