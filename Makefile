@@ -1,6 +1,7 @@
 # make demo: set up, simulate a real store's options on two devices, name the report.
 # make test: lint, types and tests. make test-slow: tests that take long and rarely fail.
 # make test-cluster: tests that need Slurm or Ray. make test-browser: pages in Chromium.
+# make course: the course as pages and notebooks, in build/course.
 # make docs-api: the reference of the package lsmlab, in build/api.
 VENV ?= .venv
 PYTHON ?= python3
@@ -9,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_OUT ?= outputs/demo
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need the public runs
 
-.PHONY: demo docs-api test test-slow test-cluster test-browser lint types unit digests tables bench validate clean
+.PHONY: demo course docs-api test test-slow test-cluster test-browser lint types unit digests tables bench validate clean
 
 # Run a command without its output; print the output if the command fails. At every editable install, pip prints a
 # warning of setuptools about folders that are mapped to other names. It does not apply, since no folder here is named
@@ -51,6 +52,9 @@ digests: $(VENV)/.dev  # results changed on purpose: write their digests, and sa
 
 tables: $(VENV)/.dev  # after a change of the results contract: rewrite docs/reference/tables.md
 	LSMLAB_REWRITE=1 $(BIN)/pytest tests/test_results_contract.py -k page
+
+course: $(VENV)/.dev  # pages and notebooks of docs/course, which need no network
+	$(BIN)/lsmlab course build docs/course --out build/course
 
 docs-api: $(VENV)/.dev  # static pages from the docstrings, which need no network
 	$(BIN)/pdoc --docformat google --no-show-source --footer-text "LSMLab" -o build/api lsmlab

@@ -131,5 +131,5 @@ const lsmlab = (() => {
     root.dataset.ready = "true";
   })();
 
-  return { root, node, css, narrow, margins, inflate, newRange, timelines, drawn, repainted, ready };
+  return { root, node, css, narrow, margins, inflate, newRange, timelines, drawn, repainted, paint, ready };
 })();

@@ -30,6 +30,7 @@ _PURPOSE = {
     "report": "write the report page of a finished run",
     "lab": "a local web page that simulates while sliders move",
     "trace": "write a finished run as a trace for Perfetto's viewer",
+    "course": "lessons with predictions, exercises for students, and their grades",
     "import": "convert a real LOG into tables, a configuration and a report page",
     "record": "run real db_bench for a case, on a device with known limits",
     "calibrate": "fit a machine's constants to recorded runs",

@@ -1,0 +1,14 @@
+"""Functions that the lessons of docs/course call in notebooks: `from lsmlab import course`."""
+
+from __future__ import annotations
+
+from lsmlab.reports.course.classroom import Classroom, formula
+from lsmlab.reports.course.exercises import exercise
+from lsmlab.reports.course.pictures import bars, figure, lines, stacked, tree
+
+_room = Classroom()
+predict = _room.predict
+reveal = _room.reveal
+explain = _room.explain
+
+__all__ = ["bars", "exercise", "explain", "figure", "formula", "lines", "predict", "reveal", "stacked", "tree"]

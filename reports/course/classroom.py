@@ -1,0 +1,149 @@
+"""What lessons call: predict, reveal, explain. In a notebook a guess is an argument; on a page the student types it in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports.course.expressions import FORMATS, filled
+from lsmlab.reports.course.guesses import Answer, Guess, Question, answer_figure, with_guess
+from lsmlab.reports.course.pictures import Shown
+from lsmlab.reports.course.textbook import FORMULAS
+
+_LETTERS: Final = "abcdefgh"
+
+
+def formula(name: str, *arguments: float) -> Any:
+    """Return the value of a textbook formula by its name. Raises InputError for a name that is not one."""
+    if name not in FORMULAS:
+        raise InputError(f"formula: {name}: no such formula; there are {', '.join(FORMULAS)}")
+    return FORMULAS[name](*arguments)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with the student's guess, if there is one yet."""
+
+    question: Question
+    guess: Guess | None
+
+    def __repr__(self) -> str:
+        lines = [self.question.text, *(f"  {letter}) {text}" for letter, text in self.question.choices.items())]
+        if self.question.points:
+            lines.append(f"  one number for each {self.question.axis}: {', '.join(f'{p:g}' for p in self.question.points)}")
+        unit = f" ({self.question.unit})" if self.question.unit else ""
+        if self.guess is None:
+            lines.append(f"Write your guess{unit} into guess=… of this cell and run it again.")
+        else:
+            lines.append(f"Your guess{unit}: {self.guess}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Revealed:
+    """The answer beside the guess."""
+
+    answer: Answer
+    guess: Guess | None
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """Return the figure with both for a notebook; answers without a figure are text."""
+        figure = answer_figure(self.answer)
+        if not figure.traces or self.guess is None:
+            return {"text/plain": repr(self)}
+        return Shown(with_guess(figure, self.guess))._repr_mimebundle_(include, exclude)
+
+    def __repr__(self) -> str:
+        return f"Your guess: {self.guess}. Simulated: {self.answer.shown}."
+
+
+@dataclass(frozen=True)
+class Text:
+    """A Markdown text with its values."""
+
+    markdown: str
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def __repr__(self) -> str:
+        return self.markdown
+
+
+class Classroom:
+    """Questions and guesses of one lesson."""
+
+    def __init__(self, *, needs_guesses: bool = True) -> None:
+        self._needs_guesses = needs_guesses
+        self._asked: dict[str, Asked] = {}
+
+    def predict(
+        self, key: str, text: str, *, unit: str = "", choices: Sequence[str] = (), points: Sequence[float] = (), axis: str = "",
+        logarithmic: bool = False, guess: Guess | None = None,
+    ) -> Asked:  # fmt: skip
+        """Ask a question and note the student's guess.
+
+        Args:
+            key: short name, which `reveal` repeats.
+            text: the question.
+            unit: unit of the number, or of the y axis of a curve.
+            choices: texts to choose from; the guess is then a letter: a, b, c …
+            points: x values of a curve; the guess is then a list with one number for each.
+            axis: title of the x axis of a curve.
+            logarithmic: whether the numbers span powers of ten.
+            guess: the student's guess; None asks for it.
+
+        Raises:
+            InputError: the guess does not fit the question.
+
+        """
+        letters = dict(zip(_LETTERS, choices, strict=False))
+        question = Question(key, text, unit, letters, tuple(float(p) for p in points), axis, logarithmic)
+        self._asked[key] = Asked(question, None if guess is None else question.checked(guess))
+        return self._asked[key]
+
+    def reveal(
+        self, key: str, answer: float | str | Sequence[float], *, form: str = "number", values: Sequence[float] = (),
+    ) -> Revealed:  # fmt: skip
+        """Show the simulated answer beside the guess.
+
+        Args:
+            key: name of the question.
+            answer: a number, a letter, or the numbers of a curve.
+            form: how the answer is written: ratio, seconds, size … (the forms of placeholders).
+            values: for choices, the measured number behind each.
+
+        Raises:
+            InputError: no question has this key, or the student has not guessed yet.
+
+        """
+        asked = self._asked.get(key)
+        if asked is None:
+            raise InputError(f"reveal: no question {key!r}; run the cell with course.predict({key!r}, …) first")
+        if self._needs_guesses and asked.guess is None:
+            raise InputError(f"{key}: predict first: write your guess into guess=… of the cell above and run it")
+        question = asked.question
+        if question.choices:
+            shown = f"{answer}) {question.choices[str(answer)]}"
+        else:
+            several = list(answer) if isinstance(answer, Sequence) else [answer]
+            unit = f" {question.unit}" if form in ("number", "ratio", "count") else ""
+            shown = f"{', '.join(FORMATS[form](v) for v in several)}{unit}"
+        bars = dict(zip(question.choices, (float(v) for v in values), strict=False))
+        return Revealed(Answer(question, _plain(answer), shown, bars), asked.guess)
+
+    def explain(self, text: str, names: Mapping[str, Any]) -> Text:
+        """Return a Markdown text with the values of its placeholders. Raises InputError before all guesses are made."""
+        open_questions = [key for key, asked in self._asked.items() if asked.guess is None]
+        if self._needs_guesses and open_questions:
+            raise InputError(f"{open_questions[0]}: predict first: write your guess into guess=… and run that cell")
+        return Text(filled(text, names))
+
+
+def _plain(answer: float | str | Sequence[float]) -> float | str | Sequence[float]:
+    """Return an answer in Python's own numbers, which JSON can hold."""
+    if isinstance(answer, str):
+        return answer
+    return [float(v) for v in answer] if isinstance(answer, Sequence) else float(answer)

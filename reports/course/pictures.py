@@ -1,0 +1,116 @@
+"""Figures of lessons: those of a run with a caption, lines and bars of several runs, and the tree at the end of a run."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.reports import numbers
+from lsmlab.reports.figures.base import Figure, line
+from lsmlab.reports.figures.graph import graph
+from lsmlab.reports.palette import RUNS, level_color
+
+_DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
+_MOST_BOXES: Final = 30
+"""Largest number of boxes in a row of the tree."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure with a caption, as a lesson shows it on its page and in a notebook."""
+
+    figure: Figure
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """Return the Plotly figure for a notebook."""
+        return self.plotly()._repr_mimebundle_(include, exclude)
+
+    def plotly(self) -> Any:
+        """Return the figure of Plotly's Python library, with the caption below its title."""
+        drawing = graph(self.figure)
+        drawing.update_layout(title={"text": self.figure.title, "subtitle": {"text": self.figure.caption}})
+        return drawing
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing in HTML with a caption."""
+
+    content: str
+    caption: str
+
+    def _repr_html_(self) -> str:
+        return f'<figure class="picture">{self.content}<figcaption>{html.escape(self.caption)}</figcaption></figure>'
+
+
+def figure(drawing: Any, caption: str) -> Shown:
+    """Return a figure of `Result.plot` or `Comparison.plot` with a caption that says what one looks at."""
+    content = drawing.to_plotly_json()
+    layout = {k: v for k, v in content["layout"].items() if k not in ("template", "title", "margin", "height", "legend")}
+    title = str(content["layout"].get("title", {}).get("text", ""))
+    height = int(content["layout"].get("height", 460)) - 60
+    return Shown(Figure("", title, caption, list(content["data"]), layout, height_px=height))
+
+
+def lines(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, title: str, caption: str, x: str, y: str,
+    logarithmic: bool = False,
+) -> Shown:  # fmt: skip
+    """Draw curves, pairs of x and y values by name; `x` and `y` are the titles of the axes, with units."""
+    traces = [
+        line(at, values, name, RUNS[i % len(RUNS)], dash=_DASHES[i % len(_DASHES)], hovertemplate="%{y:,.4~g}")
+        for i, (name, (at, values)) in enumerate(curves.items())
+    ]
+    y_axis: dict[str, Any] = {"title": {"text": y}, **({"type": "log"} if logarithmic else {"rangemode": "tozero"})}
+    return Shown(Figure("", title, caption, traces, {"xaxis": {"title": {"text": x}}, "yaxis": y_axis}, height_px=360))
+
+
+def bars(values: Mapping[str, float], *, title: str, caption: str, unit: str) -> Shown:
+    """Draw one horizontal bar for each named value."""
+    trace = {
+        "type": "bar", "orientation": "h", "y": list(values), "x": list(values.values()), "hovertemplate": "%{x:,.4~g}",
+        "marker": {"color": [RUNS[i % len(RUNS)] for i in range(len(values))]}, "texttemplate": "%{x:,.3~s}",
+    }  # fmt: skip
+    x_axis = {"title": {"text": unit}, "rangemode": "tozero"}
+    layout = {"xaxis": x_axis, "yaxis": {"autorange": "reversed"}, "hovermode": "closest"}
+    return Shown(Figure("", title, caption, [trace], layout, height_px=120 + 44 * len(values)))
+
+
+def stacked(values: Mapping[str, Mapping[str, float]], *, title: str, caption: str, unit: str) -> Shown:
+    """Draw one horizontal bar for each name, made of parts; a part has the same colour in all bars."""
+    parts = list(dict.fromkeys(part for row in values.values() for part in row))
+    traces = [
+        {"type": "bar", "orientation": "h", "name": part, "y": list(values), "x": [row.get(part, 0.0) for row in values.values()],
+         "marker": {"color": RUNS[i % len(RUNS)], "pattern": {"shape": ("", "/", "x", ".", "-")[i % 5]}},
+         "hovertemplate": "%{x:,.3~g}"}
+        for i, part in enumerate(parts)
+    ]  # fmt: skip
+    layout = {"barmode": "stack", "xaxis": {"title": {"text": unit}}, "yaxis": {"autorange": "reversed"}, "hovermode": "closest"}
+    return Shown(Figure("", title, caption, traces, layout, height_px=150 + 44 * len(values)))
+
+
+def tree(result: Any, caption: str) -> Picture:
+    """Draw the files of each level at the end of a run as boxes; a level's target stands beside its size."""
+    rows = [row for row in result.summary["levels"] if row["files"]]
+    most = max((row["files"] for row in rows), default=1)
+    width = 12.0 if most > _MOST_BOXES / 2 else 20.0
+    marks = []
+    for i, row in enumerate(rows):
+        shown = min(row["files"], _MOST_BOXES)
+        boxes = "".join(
+            f'<rect x="{50 + k * width:g}" y="{8 + 40 * i}" width="{width - 2:g}" height="22" rx="2" '
+            f'fill="{level_color(row["level"])}"/>'
+            for k in range(shown)
+        )
+        more = f" (the first {shown} drawn)" if shown < row["files"] else ""
+        target = f", target {numbers.size(row['target_bytes'])}" if row["level"] and row["target_bytes"] else ""
+        words = f"{row['files']} files{more}, {numbers.size(row['bytes'])}{target}"
+        marks.append(
+            f'<text x="0" y="{24 + 40 * i}" class="level">L{row["level"]}</text>{boxes}'
+            f'<text x="{56 + shown * width:g}" y="{24 + 40 * i}">{words}</text>'
+        )
+    size = f'viewBox="0 0 {max(560, 330 + min(most, _MOST_BOXES) * width):g} {40 * len(rows) + 4}"'
+    return Picture(f'<svg role="img" aria-label="{html.escape(caption)}" {size}>{"".join(marks)}</svg>', caption)
+

@@ -1,0 +1,260 @@
+"""The course: lessons without typed results, pages that hide answers until a guess, exercises and their grades."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import gzip
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.reports.course import textbook
+from lsmlab.reports.course.answers import read_answers, sheet_text
+from lsmlab.reports.course.building import run_lesson
+from lsmlab.reports.course.classroom import Classroom
+from lsmlab.reports.course.exercises import exercises, right_answers, seed, sheet
+from lsmlab.reports.course.expressions import PLACEHOLDER, evaluate, filled
+from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade
+from lsmlab.reports.course.notebooks import write_notebook
+from lsmlab.reports.course.site import Neighbours, lesson_page
+from lsmlab.reports.course.source import Lesson, read_lesson, read_lessons
+from lsmlab.reports.course.verb import course
+
+LESSONS = read_lessons(Path(__file__).parents[1] / "docs" / "course")
+NAMES = re.compile(r"\b(L\d|P99|level0_\w+)\b")
+"""Terms with digits: levels, a percentile, and names of options."""
+SMALL = '''# ---
+# title: A small lesson
+# aim: You learn nothing new.
+# invariants:
+#   - A flush writes one file.
+# ---
+# %% [markdown]
+# Open text.
+# %%
+import lsmlab
+from lsmlab import course
+
+store = lsmlab.run(["workload.num=20k", "workload.writes=20k"], progress=False)
+# %%
+course.predict("ops", "How many operations?", unit="operations", guess=None)
+# %%
+course.reveal("ops", store.summary["operations"], form="count")
+# %%
+course.figure(store.plot.throughput(), "Writes per second.")
+# %% [markdown]
+# The sealed text: {{ store.operations | count }} operations, {{ 2 * 3 }}.
+'''
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Lesson:
+    """Return a tiny lesson."""
+    path = tmp_path_factory.mktemp("course") / "1-small.py"
+    path.write_text(SMALL, encoding="utf-8")
+    return read_lesson(path)
+
+
+@pytest.fixture(scope="module")
+def page(small: Lesson) -> str:
+    """Return the page of the tiny lesson."""
+    return lesson_page(small, run_lesson(small), Neighbours(None, None))
+
+
+def sealed(page: str) -> dict[str, object]:
+    """Return what the first question of a page hides."""
+    packed = re.search(r'octet-stream">([A-Za-z0-9+/=]+)</script></section>', page)
+    assert packed is not None
+    return dict(json.loads(gzip.decompress(base64.b64decode(packed[1]))))
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_lessons_hold_no_typed_results(lesson: Lesson) -> None:
+    """Texts of lessons contain no numbers except in names such as L0: values are placeholders."""
+    texts = [lesson.title, lesson.aim, *lesson.invariants, *(cell.source for cell in lesson.cells if cell.text)]
+    typed = [found for text in texts for found in re.findall(r"\d[\d.,]*", NAMES.sub("", PLACEHOLDER.sub("", text)))]
+
+    assert [] == typed
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_lessons_ask_before_they_answer(lesson: Lesson) -> None:
+    """Each lesson reveals each of its questions once, after it has asked it, and has an exercise."""
+    code = "\n".join(cell.source for cell in lesson.cells if not cell.text)
+    steps = re.findall(r'course\.(predict|reveal)\(\s*"(\w+)"', code)
+    keys = [key for step, key in steps if step == "predict"]
+
+    assert keys
+    assert [(step, key) for key in keys for step in ("predict", "reveal")] == steps
+    assert lesson.number in exercises()
+
+
+def test_there_are_eight_lessons() -> None:
+    """Lessons are numbered from 1 to 8, and each has an exercise."""
+    assert list(range(1, 9)) == [lesson.number for lesson in LESSONS]
+    assert list(range(1, 9)) == sorted(exercises())
+
+
+def test_answers_are_hidden_until_the_guess(page: str) -> None:
+    """The HTML source has the question and the open text; answer, figure and explanation are compressed."""
+    hidden = sealed(page)
+
+    assert "Open text." in page
+    assert "How many operations?" in page
+    assert "sealed text" not in page
+    assert "Simulated" not in page.replace("simulated answer", "")
+    assert "The sealed text: 20,000 operations, 6." in str(hidden["html"])
+    assert "Simulated: <b>20,000 operations</b>" in str(hidden["html"])
+    figures = hidden["figures"]
+    assert isinstance(figures, list)
+    assert [{"trace": 1, "kind": "number", "letters": []}, None] == [figure["extra"].get("guess") for figure in figures]
+
+
+def test_pages_need_no_network(page: str) -> None:
+    """A page names no address on the network; Plotly comes from the file beside it."""
+    assert [] == re.findall(r'(?:src|href)="(?:https?:)?//', page)
+    assert '<script src="plotly.min.js">' in page
+
+
+def test_notebooks_hold_no_results(small: Lesson, tmp_path: Path) -> None:
+    """A notebook has the code of the lesson and no outputs; texts with values become calls that need the guesses."""
+    cells = json.loads(write_notebook(small, tmp_path / "small.ipynb").read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+    assert all(cell["outputs"] == [] for cell in cells if cell["cell_type"] == "code")
+    assert any(source.startswith("course.explain(") for source in code)
+    assert "20,000" not in json.dumps(cells)
+
+
+def test_a_classroom_wants_the_guess_first() -> None:
+    """In a notebook, neither the answer nor the explanation comes before the guess; both come with it."""
+    room = Classroom()
+    room.predict("w", "How much?", unit="bytes")
+
+    with pytest.raises(InputError, match="predict first"):
+        room.reveal("w", 2.0)
+    with pytest.raises(InputError, match="predict first"):
+        room.explain("{{ 1 }}", {})
+    room.predict("w", "How much?", unit="bytes", guess=3)
+    assert "Your guess: 3.0. Simulated: 2 bytes." == repr(room.reveal("w", 2.0))
+    assert "1 and 2" == room.explain("1 and {{ x }}", {"x": 2}).markdown
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"guess": "much"}, "give a number in bytes"),
+        ({"choices": ["x", "y"], "guess": "c"}, "choose one of a, b"),
+        ({"points": [1, 2], "guess": [1]}, "give a list of 2 numbers in bytes"),
+    ],
+)
+def test_guesses_are_checked(given: dict[str, object], message: str) -> None:
+    """A guess that does not fit its question is refused with what to give."""
+    with pytest.raises(InputError, match=message):
+        Classroom().predict("w", "How much?", unit="bytes", **given)  # type: ignore[arg-type]
+
+
+def test_expressions_are_no_programs() -> None:
+    """Placeholders do arithmetic on values and formulas; imports, attributes of objects and unknown names are refused."""
+    assert "2.50 and 1,000" == filled("{{ s.w / 2 | ratio }} and {{ 10 ** 3 | count }}", {"s": {"w": 5}})
+    for bad in ("__import__('os')", "s.__class__", "missing", "[x for x in s]", "s.w(1)"):
+        with pytest.raises(InputError):
+            evaluate(bad, {"s": {"w": 5}})
+
+
+def test_textbook_cases() -> None:
+    """Formulas give the numbers of RocksDB's documentation."""
+    assert 33.0 == textbook.leveled_write_amplification(3, 10)
+    assert 4 == textbook.levels_for(500e9, 512e6, 10)
+    assert 1.11 == round(textbook.dynamic_space_amplification(10), 2)
+    assert 0.01 == round(textbook.bloom_false_positives(10), 2)
+    assert 512 << 20 == textbook.l0_bytes(128 << 20, 1, 4)
+    assert ["free", "delay", "delay", "stop"] == [textbook.stall_state(files, 20, 36) for files in (19, 20, 35, 36)]
+    assert ["free", "delay", "stop"] == [textbook.stall_state(p << 30, 64 << 30, 256 << 30) for p in (63, 64, 256)]
+    assert 16384.0 == textbook.delayed_write_rate(16 << 20, 32)
+    assert 8.0 == textbook.speedup_files(4, 20)
+
+
+def test_students_have_their_own_parameters() -> None:
+    """Parameters and seed follow from the name: the same for other spaces and capitals, different for other students."""
+    names = [f"Student {i}" for i in range(30)]
+
+    assert sheet(3, "Ada Lovelace").values == sheet(3, " ada  LOVELACE ").values
+    assert 30 == len({seed(name) for name in names})
+    assert len({str(sheet(3, name).text) for name in names}) > 10
+
+
+def test_every_exercise_can_be_written() -> None:
+    """Each exercise fills all its placeholders, and its sheet can be read back as unanswered."""
+    for lesson in exercises():
+        mine = sheet(lesson, "Ada Lovelace")
+        assert "{{" not in sheet_text(mine)
+        assert all("{{" not in part for run in mine.commands().values() for part in run)
+
+
+def test_grades(tmp_path: Path) -> None:
+    """The key recomputes answers from the name: right within the tolerance, wrong, missing; hidden unless asked for."""
+    mine = sheet(7, "Grace Hopper")
+    right = right_answers(mine)
+    text = sheet_text(mine).replace("  work:", f"  work: {right['work'] * 1.005}").replace("  verdict:", "  verdict: 'no'")
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    grades = grade(read_answers(tmp_path / "a.yaml"))
+
+    expected = ["right", "missing", "right" if right["verdict"] == "no" else "wrong"]
+    assert expected == [one.verdict for one in grades]
+    assert "right answer" not in as_table(grades, key=False)
+    assert "right answer" in as_table(grades, key=True)
+    assert all("right" not in record for record in as_records(grades, key=False))
+    assert 3 == len(list(csv.DictReader(io.StringIO(as_csv(grades, key=True)))))
+
+
+def test_simulated_answers_follow_the_seed() -> None:
+    """Answers by simulation are those of the student's own commands."""
+    import lsmlab
+
+    mine = sheet(2, "Grace Hopper")
+    run = lsmlab.run(mine.commands()["store"], progress=False)
+
+    assert run.summary["flush_count"] == right_answers(mine)["flushes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lesson: 7\nstudent: [", "is not YAML"),
+        ("- 1", "is not an answers file"),
+        ("lesson: seven\nstudent: A\nanswers: {}", "lesson: must be a number"),
+        ("lesson: 70\nstudent: A\nanswers: {}", "no such lesson"),
+        ("lesson: 7\nstudent: ' '\nanswers: {}", "needs a letter"),
+        ("lesson: 7\nstudent: A\nanswers: 5", "answers: must be keys"),
+        ("lesson: 7\nstudent: A\nanswers: {wark: 5}", "no such question; there are work, room, verdict"),
+        ("lesson: 7\nstudent: A\nanswers: {work: 5 MB}", "must be a plain number"),
+        ("lesson: 7\nstudent: A\nanswers: {verdict: perhaps}", "choose one of yes, no"),
+    ],
+)
+def test_damaged_answers_are_named(text: str, message: str, tmp_path: Path) -> None:
+    """A damaged answers file gives one error with file, key and remedy."""
+    path = tmp_path / "answers.yaml"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(InputError, match=message) as caught:
+        read_answers(path)
+    assert str(path) in str(caught.value)
+
+
+def test_the_command_writes_and_grades_sheets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`course exercise` writes a sheet once, and `course grade --json` grades it."""
+    path = tmp_path / "sheet.yaml"
+
+    assert 0 == course(["exercise", "7", "--student", "Grace Hopper", "--out", str(path)])
+    with pytest.raises(InputError, match="exists already"):
+        course(["exercise", "7", "--student", "Grace Hopper", "--out", str(path)])
+    capsys.readouterr()
+    assert 0 == course(["grade", "--json", str(path)])
+    assert ["missing"] * 3 == [one["verdict"] for one in json.loads(capsys.readouterr().out)]
+    assert 0 == course(["list"])
+    assert 8 == len(capsys.readouterr().out.splitlines())
