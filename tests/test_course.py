@@ -45,7 +45,7 @@ course.predict("ops", "How many operations?", unit="operations", guess=None)
 # %%
 course.reveal("ops", store.summary["operations"], form="count")
 # %%
-course.figure(store.plot.throughput(), "Writes per second.")
+course.bars({"store": 1.0}, title="Bars", unit="s", caption="One bar.")
 # %% [markdown]
 # The sealed text: {{ store.operations | count }} operations, {{ 2 * 3 }}.
 '''

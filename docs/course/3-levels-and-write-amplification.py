@@ -96,10 +96,10 @@ amplifications = [run.summary["write_amplification"] for run in runs.values()]
 course.reveal("multiplier", "abc"[amplifications.index(min(amplifications))], values=amplifications)
 
 # %% [markdown]
-# Work per level grows with the multiplier m, the number of levels with log(data) / log(m). The sum changes
-# less than the multiplier: from {{ runs[4].write_amplification | ratio }} at {{ 4 }} to
-# {{ runs[20].write_amplification | ratio }} at {{ 20 }}. What a small multiplier costs is
-# *space*: all levels above the last hold versions that may be old. With dynamic level targets they hold one part in m, one in m squared and so on: {{ dynamic_space_amplification(10) | ratio }} bytes per
-# byte for a multiplier of {{ 10 }}, the number that RocksDB's documentation gives, and
-# {{ dynamic_space_amplification(4) | ratio }} for {{ 4 }}. The simulated stores, with static targets, have
-# {{ usual.space_amplification | ratio }} and {{ runs[4].space_amplification | ratio }}.
+# Work per level grows with the multiplier m, the number of levels with log(data) / log(m). The sum changes less than the
+# multiplier: from {{ runs[4].write_amplification | ratio }} at {{ 4 }} to {{ runs[20].write_amplification | ratio }} at
+# {{ 20 }}. What a small multiplier costs is *space*: all levels above the last hold versions that may be old. With
+# dynamic level targets they hold one part in m, one in m squared and so on:
+# {{ dynamic_space_amplification(10) | ratio }} bytes per byte for a multiplier of {{ 10 }}, the number that RocksDB's
+# documentation gives, and {{ dynamic_space_amplification(4) | ratio }} for {{ 4 }}. The simulated stores, with static
+# targets, have {{ usual.space_amplification | ratio }} and {{ runs[4].space_amplification | ratio }}.

@@ -48,7 +48,7 @@ def evaluate(expression: str, names: Mapping[str, Any]) -> Any:
     """Return the value of an expression. Raises InputError if it is not one, or names something unknown.
 
     >>> evaluate("leveled_write_amplification(3, ratio) - 1", {"ratio": 10})
-    22.0
+    32.0
     """
     try:
         return _value(ast.parse(expression.strip(), mode="eval").body, names)

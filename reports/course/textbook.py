@@ -70,7 +70,7 @@ def bloom_false_positives(bits_per_key: float) -> float:
     """Return the share of false positives of a Bloom filter with the best number of probes, bits x ln 2, rounded down.
 
     >>> round(bloom_false_positives(10), 4)
-    0.0082
+    0.0084
     """
     probes = max(1, math.floor(bits_per_key * math.log(2)))
     return float((1.0 - math.exp(-probes / bits_per_key)) ** probes)
