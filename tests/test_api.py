@@ -139,6 +139,8 @@ def test_a_comparison_has_differences_with_intervals(both: lsmlab.Comparison) ->
     assert rows.loc["device.utilisation", "low"] < rows.loc["device.utilisation", "change"]
     assert bool(rows.loc["device.utilisation", "certain"])
     assert both["sata"].summary["device"]["utilisation"] > both["nvme"].summary["device"]["utilisation"]
+    assert both.sentences[0].startswith("sata against nvme: ")
+    assert both.sentences[0] in both._repr_html_()
     with pytest.raises(lsmlab.InputError, match="nvme; sata"):
         both["hdd"]
 

@@ -17,6 +17,7 @@ from lsmlab.result import Result, stored_result
 from lsmlab.session import results_folder, session
 from lsmlab.sim.commands.arguments import Arguments
 from lsmlab.sim.comparison.compare import simulated
+from lsmlab.sim.comparison.words import sum_up
 from lsmlab.sim.decisions.metrics import METRICS
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.rundir import make_directory
@@ -53,6 +54,12 @@ class Comparison:
         excludes 0; tie: the same value with every seed.
         """
         return differences_frame((run["name"], run["differences"]) for run in self.summary["runs"])
+
+    @property
+    def sentences(self) -> list[str]:
+        """One sentence for each run after the first: what differs, by how much, and what does not."""
+        first, *others = self.summary["runs"]
+        return [sum_up(run["name"], first["name"], run["differences"]) for run in others]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -98,7 +105,7 @@ class Comparison:
         return f"<lsmlab.Comparison of {len(self.runs)} runs: {'; '.join(self.runs)}>"
 
     def _repr_html_(self) -> str:
-        """Return the metrics of all runs as an HTML table, which notebooks show."""
+        """Return the metrics of all runs as an HTML table, and the sentences, which notebooks show."""
         shown = [m for m in METRICS if all(m.name in run["values"] for run in self.summary["runs"])]
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.runs)
         rows = "".join(
@@ -107,7 +114,8 @@ class Comparison:
             + "</tr>"
             for metric in shown
         )
-        return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        texts = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
+        return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>{texts}"
 
 
 def differences_frame(found: Any) -> pd.DataFrame:

@@ -46,6 +46,8 @@ class RunProgress:
                 total=total, initial=kept, bar_format=_BAR, leave=False, mininterval=0.2, ncols=size.columns, nrows=size.lines
             )
         self._show()
+        if self._bar is not None:
+            self._bar.refresh()  # tqdm shows the number of runs only after its interval
 
     def share(self, index: int, share: float) -> None:
         """Record that the running task `index` has reached `share` (0 to 1) of its simulated time."""
