@@ -29,19 +29,15 @@ export function treeAt(tree, time, which) {
   const { stays } = tree;
   const count = editsUntil(tree, time);
   const state = { levels: new Map(), frozen: [], slices: new Map() };
-  const { birth, death, kind, level, number, host } = stays;
-  const end = countUntil(birth, count - 1);
-  for (let row = 0; row < end; row++) {
-    if (death[row] < count || stays.tree[row] !== which) continue;
+  const { birth, death, kind, level, host } = stays;
+  for (const row of tree.byKey) {
+    if (birth[row] >= count || death[row] < count || stays.tree[row] !== which) continue;
     if (kind[row] === FROZEN) state.frozen.push(row);
     else if (kind[row] === SLICE) push(state.slices, host[row], row);
     else push(state.levels, level[row], row);
   }
   const newest = state.levels.get(0);
   if (newest) newest.sort((a, b) => stays.rank[b] - stays.rank[a] || a - b);
-  for (const [each, rows] of state.levels) {
-    if (each > 0) rows.sort((a, b) => stays.smallest[a] - stays.smallest[b] || number[a] - number[b]);
-  }
   return state;
 }
 
@@ -227,6 +223,7 @@ export function prepare(data) {
 function prepareTree(data) {
   const { tree, jobs } = data;
   const { stays, edits, switches, inputs } = tree;
+  tree.byKey = Uint32Array.from(stays.birth.keys()).sort((a, b) => stays.smallest[a] - stays.smallest[b] || stays.number[a] - stays.number[b]);
   data.unfinishedOf = new Map();
   inputs.stay.forEach((row, i) => { if (inputs.job[i] >= 0) push(data.unfinishedOf, row, inputs.job[i]); });
   data.filesOfJob = new Map();

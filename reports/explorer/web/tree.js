@@ -44,8 +44,9 @@ function shapeOf(data) {
   stays.level.forEach((level, row) => { if (stays.kind[row] !== SLICE) levels.add(level < 0 ? FROZEN_LEVEL : level); });
   const most = new Map([...levels].map((level) => [level, 1]));
   const count = edits.time_s.length;
-  for (let i = 1; i <= 60; i++) {
-    const at = edits.time_s[Math.min(count - 1, Math.floor(count * i / 60))];
+  const samples = Math.min(60, Math.max(8, Math.round(5e5 / stays.birth.length)));
+  for (let i = 1; i <= samples; i++) {
+    const at = edits.time_s[Math.min(count - 1, Math.floor(count * i / samples))];
     for (let which = 0; which < data.tree.names.length; which++) {
       for (const [level, rows] of treeAt(data.tree, at, which).levels) {
         const lines = level === 0 ? rows.length : stacked(stays, rows).length;
@@ -113,21 +114,26 @@ function drawLevel(c, data, { level, rows, top, room, place, state, marked, boxe
   const most = level === 0 ? 12 : 30;
   const height = Math.min(most, room / Math.max(1, lines.length));
   const x = (key) => place.left + key / 65535 * (place.right - place.left);
+  const color = level === FROZEN_LEVEL ? "#6C7A86" : data.level_colors[level % data.level_colors.length];
+  const fills = { color, idle: translucent(color, 0.5), busy: translucent(color, 0.85) };
   lines.forEach((line, i) => {
+    let last = -1;
     for (const row of line) {
       const left = x(stays.smallest[row]);
       const box = { row, x: left, y: top + i * height, w: Math.max(1, x(stays.largest[row]) - left), h: Math.max(1, height - 1) };
-      drawFile(c, data, level, box, marked.get(row), busyWith(data, row, view.t));
-      for (const slice of state.slices.get(stays.number[row]) || []) drawSlice(c, data, slice, box, x);
       boxes.push(box);
+      const job = busyWith(data, row, view.t);
+      if (job < 0 && left + box.w < last + 0.5 && !marked.has(row)) continue; // within the pixel of the file before
+      last = left + box.w;
+      drawFile(c, level, box, marked.get(row), job, fills);
+      for (const slice of state.slices.get(stays.number[row]) || []) drawSlice(c, data, slice, box, x);
     }
   });
 }
 
-function drawFile(c, data, level, box, mark, job) {
+function drawFile(c, level, box, mark, job, { color, idle, busy }) {
   const { ink, chain, card } = colors();
-  const color = level === FROZEN_LEVEL ? "#6C7A86" : data.level_colors[level % data.level_colors.length];
-  c.fillStyle = translucent(color, job >= 0 ? 0.85 : 0.5);
+  c.fillStyle = job >= 0 ? busy : idle;
   c.fillRect(box.x, box.y, box.w, box.h);
   if (job >= 0 || level === FROZEN_LEVEL) {
     c.fillStyle = stripes(c, job >= 0 ? ink : card);
