@@ -39,7 +39,8 @@ def length_sentence(run: RunData) -> str:
     """Return a warning if the run is too short to tell how its store behaves in the long run; else ""."""
     if "kind" not in run.jobs or "lost_operations" not in run.summary or "conditions" in run.summary:
         return ""  # a run whose device changes does not settle
-    from_l0 = int(((run.jobs["kind"] == "compaction") & (run.jobs["start_level"] == 0)).sum())
+    out_of_l0 = np.isin(run.jobs["kind"], ("compaction", "link", "drop"))  # LDC links files of L0, FIFO drops them
+    from_l0 = int((out_of_l0 & (run.jobs["start_level"] == 0)).sum())
     writes = run.column("write_ops")
     if not writes.any():
         return ""
