@@ -241,7 +241,8 @@ def test_simulates_keeps_and_compares(tab: Tab, laboratory: Laboratory) -> None:
     assert 2 == tab.page.locator("#marked input:checked").count()
     tab.page.click("#compare")
     tab.says("#progress", "comparison of 2 runs: done")
-    assert "comparison" in tab.frame().locator("h1").inner_text(timeout=LONG).lower()
+    assert "6 jobs" in tab.frame().locator("h1").inner_text(timeout=LONG)
+    assert "comparisons/" in tab.page.get_attribute("#frame-link", "href")
     links = tab.frame().locator("a[href*='report.html']")
     if links.count():  # a link of the comparison leads to the page of its run
         links.first.click()

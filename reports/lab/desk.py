@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import threading
 import time
@@ -71,7 +70,6 @@ class Desk:
     """Number of tasks that have ended: other tabs see from it that there are new results."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _previewing: threading.Lock = field(default_factory=threading.Lock)
-    _tickets: Any = field(default_factory=itertools.count)
     _latest: OrderedDict[str, int] = field(default_factory=OrderedDict)
     _jobs: OrderedDict[str, _Job] = field(default_factory=OrderedDict)
     _previewer: WorkerProcess | None = None
@@ -86,19 +84,20 @@ class Desk:
         """Start the processes of the first preview and of the first simulation."""
         self._previewer, self._spare = self.start_process(), self.start_process()
 
-    def preview(self, tab: str, config: Mapping[str, Any]) -> Any:
-        """Return the preview of a configuration; None if the tab has asked for another one in the meantime.
+    def preview(self, tab: str, number: int, config: Mapping[str, Any]) -> Any:
+        """Return the preview of a configuration; None if the tab has sent a request with a higher number in the meantime.
+
+        The browser numbers its requests, because they may arrive in another order.
 
         Raises InputError for a configuration that cannot run, or whose preview takes too long.
         """
-        ticket = next(self._tickets)
         with self._lock:
-            self._latest[_checked(tab)] = ticket
+            self._latest[_checked(tab)] = max(number, self._latest.get(tab, number))
             self._latest.move_to_end(tab)
             while len(self._latest) > MOST_TABS:
                 self._latest.popitem(last=False)
         with self._previewing:
-            if self._latest.get(tab, ticket) != ticket or self._closed:
+            if self._latest.get(tab, number) != number or self._closed:
                 return None
             if self._previewer is None or not self._previewer.alive:
                 self._previewer = self.start_process()

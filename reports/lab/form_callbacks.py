@@ -72,8 +72,11 @@ def register_form(app: Any, desk: Desk, form: Form) -> None:
         Output("curves", "data"), Output("facts", "children"), Output("window", "children"), Output("notes", "children"),
         Output("message", "children", allow_duplicate=True),
         Output("choice", "data"), Output("name", "children"), Output("command", "children"), Output("yaml", "children"),
-        Input(TEXTS, "value"), State("tab", "data"), *FORM, prevent_initial_call=True,
+        Input("request", "data"), State("tab", "data"), *FORM, prevent_initial_call=True,
     )(preview_callback(desk, form))  # fmt: skip
+    app.clientside_callback(
+        ClientsideFunction("lab", "number"), Output("request", "data"), Input(TEXTS, "value"), prevent_initial_call=True
+    )
     app.clientside_callback(
         ClientsideFunction("lab", "apply"),
         *(Output(f"entry-{group}", "value") for group in GROUPS), Output("source", "data"), Output("applied", "data"),
@@ -135,15 +138,15 @@ def source_text(base: Choice) -> str:
 def preview_callback(desk: Desk, form: Form) -> Callback:
     """Return the callback that previews the values of the form."""
 
-    def show(_texts: Sequence[str], tab: str | None, *states: Any) -> Any:
+    def show(number: object, tab: str | None, *states: Any) -> Any:
         nothing = (no_update,) * 9
-        if not tab or not states[-1] or not all(states[:3]):
+        if not tab or not states[-1] or not all(states[:3]) or not isinstance(number, int):
             return nothing
         about: tuple[Any, ...] = (no_update,) * 4
         try:
             choice = form.choice(*states)
             about = (choice.as_json(), choice.name(START), choice.command(), choice.yaml())
-            found: Preview | None = desk.preview(tab, choice.configuration())
+            found: Preview | None = desk.preview(tab, number, choice.configuration())
         except Exception as error:  # command and YAML follow the form also if the model refuses a value
             return (*(no_update,) * 4, message(error), *about)
         if found is None:

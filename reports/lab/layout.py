@@ -28,9 +28,9 @@ MAIN: Final = {
 _OPEN: Final = ("duration", "num", "recordcount", "threads", "value_size", "rate", "peak_rate", "valley_rate", "target")
 """Settings of a workload that are shown first; the others are folded."""
 _TITLES: Final = {"engine": "Engine", "device": "Device", "workload": "Workload"}
-_STORES: Final = ("tab", "choice", "wanted", "applied", "source", "drawn", "curves", "theme", "address", "saved")
+_STORES: Final = ("tab", "choice", "wanted", "applied", "source", "drawn", "request", "curves", "theme", "address", "saved")
 """Data in the browser: number of the tab; choice that was previewed last, is wanted, was applied; loaded file; choice whose
-controls are drawn; curves; light or dark; page of results; number of saved results."""
+controls are drawn; number of the last request; curves; light or dark; page of results; number of saved results."""
 _LIVE: Final = {"aria-live": "polite"}
 _GRAPH: Final = {"displayModeBar": False, "responsive": True, "plotlyServerURL": ""}
 

@@ -89,6 +89,13 @@
     return [none(), found < 0 || found === Number(place) ? none() : found];
   }
 
+  // Requests for previews have ascending numbers, also after a reload: the server takes the highest as the latest.
+  let last = 0;
+  function number() {
+    last = Math.max(last + 1, Date.now());
+    return last;
+  }
+
   function restore(start, clicks) {
     let tab = sessionStorage.getItem(TAB);
     if (!tab) sessionStorage.setItem(TAB, (tab = crypto.randomUUID()));
@@ -170,6 +177,6 @@
   new MutationObserver(label).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["value"] });
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, {
-    lab: { theme, draw, apply, match, restore, keep, point, frame, copy },
+    lab: { theme, draw, apply, match, number, restore, keep, point, frame, copy },
   });
 })();
