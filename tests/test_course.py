@@ -20,6 +20,7 @@ from lsmlab.reports.course.exercises import exercises, right_answers, seed, shee
 from lsmlab.reports.course.expressions import PLACEHOLDER, evaluate, filled
 from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade
 from lsmlab.reports.course.notebooks import write_notebook
+from lsmlab.reports.course.real import both
 from lsmlab.reports.course.site import Neighbours, lesson_page
 from lsmlab.reports.course.source import Lesson, read_lesson, read_lessons
 from lsmlab.reports.course.verb import course
@@ -210,6 +211,12 @@ def test_grades(tmp_path: Path) -> None:
     assert "right answer" in as_table(grades, key=True)
     assert all("right" not in record for record in as_records(grades, key=False))
     assert 3 == len(list(csv.DictReader(io.StringIO(as_csv(grades, key=True)))))
+
+
+def test_only_lessons_with_a_store_for_rocksdb_can_be_recorded() -> None:
+    """A lesson about an engine that RocksDB does not have is refused with the lessons that can be recorded."""
+    with pytest.raises(InputError, match="choose one of 2, 3, 4, 5"):
+        both(6)
 
 
 def test_simulated_answers_follow_the_seed() -> None:

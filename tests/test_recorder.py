@@ -14,13 +14,14 @@ import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.validation.casefiles.case import case_from_mapping, read_case
+from lsmlab.validation.recorder import rocksdict_bench
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.keep import MARK, is_recorded
 from lsmlab.validation.recorder.limits import Group, Limits, Traffic, disk_of
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
-from lsmlab.validation.recorder.outcome import combine
+from lsmlab.validation.recorder.outcome import combine, read_outcome, recorded_version
 from lsmlab.validation.recorder.speed import Speed, measure_speed, speed_facts, speeds_differ
-from lsmlab.validation.recorder.verb import record
+from lsmlab.validation.recorder.verb import record, rocksdict_tool
 
 CASE = """name: tiny
 source: a test
@@ -209,7 +210,7 @@ def test_a_run_over_its_time_is_killed(tmp_path: Path) -> None:
     plan = BenchPlan((), ("--report_file=" + str(out / "report.csv"),))
     began_s = time.monotonic()
     with pytest.raises(InputError, match="--max-time"):
-        run_bench(str(fake_tool(tmp_path, 60.0)), plan, Limits(), Budget(0.5, 10**9), database, out)
+        run_bench([str(fake_tool(tmp_path, 60.0))], plan, Limits(), Budget(0.5, 10**9), database, out)
     assert time.monotonic() - began_s < 30
     assert not database.exists()
 
@@ -265,3 +266,26 @@ def test_a_change_of_machine_speed_is_reported(alone_s: float, stolen: float, re
     """Repeats with a slower reference computation or with stolen CPU time are reported."""
     repeats = [{"alone_s": 0.1, "crowded_s": 0.2, "stolen": 0.0}, {"alone_s": alone_s, "crowded_s": 0.2, "stolen": stolen}]
     assert reported == bool(speeds_differ(repeats))
+
+
+def test_rocksdict_refuses_what_it_cannot_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """db_bench in Python names the first flag that it does not support, before it opens a store."""
+    assert 1 == rocksdict_bench.main(["--benchmarks=fillrandom", "--bloom_bits=10", "--db=nowhere"])
+    assert "--bloom_bits is not supported" in capsys.readouterr().err
+    assert 1 == rocksdict_bench.main(["--benchmarks=readrandom", "--db=nowhere"])
+    assert "--benchmarks=readrandom is not supported" in capsys.readouterr().err
+    assert 1 == rocksdict_bench.main(["--benchmarks=fillrandom", "--threads=2", "--db=nowhere"])
+
+
+def test_rocksdict_leaves_the_files_of_a_recording(tmp_path: Path) -> None:
+    """A tiny store in real RocksDB gives an outcome with the numbers of db_bench."""
+    pytest.importorskip("rocksdict")
+    flags = ("--benchmarks=fillrandom,stats", "--num=5000", "--value_size=100", f"--report_file={tmp_path}/report.csv")
+    plan = BenchPlan((), flags)
+    run_bench(rocksdict_tool(), plan, Limits(), Budget(60, 10**9), tmp_path / "db", tmp_path)
+    measured = read_outcome(tmp_path)
+
+    assert 5000 == measured["operations"]
+    assert measured["write_latency_s"]["p50"] <= measured["write_latency_s"]["max"]
+    assert "9.8" == recorded_version(tmp_path)[:3]
+    assert not (tmp_path / "db").exists()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from lsmlab.reports.course.classroom import Classroom, formula
 from lsmlab.reports.course.exercises import exercise
 from lsmlab.reports.course.pictures import bars, figure, lines, stacked, tree
+from lsmlab.reports.course.real import real
 
 _room = Classroom()
 predict = _room.predict
 reveal = _room.reveal
 explain = _room.explain
 
-__all__ = ["bars", "exercise", "explain", "figure", "formula", "lines", "predict", "reveal", "stacked", "tree"]
+__all__ = ["bars", "exercise", "explain", "figure", "formula", "lines", "predict", "real", "reveal", "stacked", "tree"]

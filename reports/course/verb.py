@@ -18,8 +18,8 @@ def course(argv: list[str]) -> int:
     """
     arguments = _parser().parse_args(argv)
     if arguments.command is None:
-        raise InputError("course: name a command: list, exercise, grade or build; lsmlab course --help explains them")
-    return {"list": _list, "exercise": _exercise, "grade": _grade, "build": _build}[arguments.command](arguments)
+        raise InputError("course: name a command: list, exercise, grade, real or build; lsmlab course --help explains them")
+    return {"list": _list, "exercise": _exercise, "grade": _grade, "real": _real, "build": _build}[arguments.command](arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -35,6 +35,10 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--key", action="store_true", help="show the right answers and tolerances too")
     grade.add_argument("--json", action="store_true", help="print one JSON document")
     grade.add_argument("--csv", action="store_true", help="print CSV")
+    real = commands.add_parser("real", help="run a lesson's store in RocksDB on this machine, beside the simulation")
+    real.add_argument("lesson", type=int, metavar="N", help="number of the lesson")
+    page = Path("real.html")
+    real.add_argument("--out", type=Path, metavar="FILE", default=page, help=f"path of the page (default: {page})")
     build = commands.add_parser("build", help="build the pages and notebooks from a folder of lessons")
     build.add_argument("folder", type=Path, metavar="DIR", help="folder of lessons, such as docs/course")
     out = Path("build/course")
@@ -76,6 +80,13 @@ def _grade(arguments: argparse.Namespace) -> int:
         sys.stdout.write(json.dumps(as_records(grades, key=arguments.key), indent=2) + "\n")
     else:
         sys.stdout.write((as_csv if arguments.csv else as_table)(grades, key=arguments.key))
+    return 0
+
+
+def _real(arguments: argparse.Namespace) -> int:
+    from lsmlab.reports.course.real import write_real
+
+    sys.stdout.write(f"Page: {write_real(arguments.lesson, arguments.out)}\n")
     return 0
 
 

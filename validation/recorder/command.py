@@ -49,13 +49,16 @@ class BenchPlan:
     measured: tuple[str, ...]
 
 
-def bench_plan(config: Mapping[str, Any], prefill: Mapping[str, Any] | None, report: Path) -> BenchPlan:
+def bench_plan(
+    config: Mapping[str, Any], prefill: Mapping[str, Any] | None, report: Path, *, preset: str = "db_bench"
+) -> BenchPlan:
     """Return the command lines for a resolved configuration and the workload that fills the store first.
 
     `config` is a configuration of `lsmlab run`; `prefill` is a `workload` group of the same form, or None; `report` is
-    the file for db_bench's operations per second. Raises InputError for a key without a db_bench flag.
+    the file for db_bench's operations per second; `preset`: the defaults of the tool (rocksdict has those of the library).
+    Raises InputError for a key without a db_bench flag.
     """
-    store = _store_flags(config["engine"])
+    store = _store_flags(config["engine"], preset)
     filling: tuple[tuple[str, ...], ...] = ()
     if prefill is not None:
         flags = store | _workload_flags(prefill) | {"use_existing_db": False}
@@ -75,10 +78,10 @@ def bench_plan(config: Mapping[str, Any], prefill: Mapping[str, Any] | None, rep
     return BenchPlan(filling, _as_arguments(flags))
 
 
-def _store_flags(engine: Mapping[str, Any]) -> dict[str, Flag]:
+def _store_flags(engine: Mapping[str, Any], preset: str) -> dict[str, Flag]:
     """Return flags for the options that the case sets; db_bench uses its defaults for the others."""
-    if engine.get("preset") != "db_bench":
-        raise InputError("store.preset: must be db_bench to record a case, because db_bench uses its own defaults")
+    if engine.get("preset") != preset:
+        raise InputError(f"store.preset: must be {preset} to record a case, because the tool uses its own defaults")
     flags: dict[str, Flag] = {"compression_type": "none"}
     for name, value in _flat(engine["options"]).items():
         if value is None:

@@ -41,7 +41,7 @@ class Budget:
 
 
 def run_bench(
-    tool: str, plan: BenchPlan, limits: Limits, budget: Budget, database: Path, out: Path, *, nice: int = 0
+    tool: Sequence[str], plan: BenchPlan, limits: Limits, budget: Budget, database: Path, out: Path, *, nice: int = 0
 ) -> None:
     """Fill and measure a store in `database`, then delete it; write LOG, OPTIONS, MANIFEST and outputs to `out`.
 
@@ -54,11 +54,11 @@ def run_bench(
         check_space(database, budget.disk_bytes)
         for flags in plan.prefill:
             with group(f"lsmlab-{os.getpid()}", database, needed=False) as unlimited:
-                _watch([tool, *flags, f"--db={database}"], unlimited, budget, database, out / "prefill.txt", None, nice)
+                _watch([*tool, *flags, f"--db={database}"], unlimited, budget, database, out / "prefill.txt", None, nice)
         with group(f"lsmlab-{os.getpid()}", database, needed=limits.any) as limited:
             if limited is not None:
                 limited.limit(limits)
-            command = [tool, *plan.measured, f"--db={database}"]
+            command = [*tool, *plan.measured, f"--db={database}"]
             _watch(command, limited, budget, database, out / "stdout.txt", out / "counters.csv", nice)
         shutil.copyfile(database / "LOG", out / "LOG")
         shutil.copyfile(max(database.glob("OPTIONS-*")), out / "OPTIONS")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ usage: lsmlab record CASE... [options]
 
   --repeats N      runs of each case; their range is the noise floor (default: 2)
   --again          record also the cases that contain a recording, and replace it
+  --with DRIVER    db_bench, or rocksdict: RocksDB of the Python package (pip install 'lsmlab[real]'), preset library
   --db-bench PATH  path of db_bench (default: searched on the PATH); its release must match the case
   --scratch DIR    folder of the database during a run, on the disk to be limited (default: system's temporary folder)
   --max-disk SIZE  stop a run when its database grows above this size (default: 20GB)
@@ -80,11 +82,12 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
     limits = _limits(config["device"])
     with tempfile.TemporaryDirectory(prefix="lsmlab-record-", dir=given.scratch) as scratch:
         raw, database = Path(scratch) / "raw", Path(scratch) / "db"
-        plan = bench_plan(config, config.get("prefill"), raw / "report.csv")
+        preset = "library" if given.driver == "rocksdict" else "db_bench"
+        plan = bench_plan(config, config.get("prefill"), raw / "report.csv", preset=preset)
         if given.dry_run:
             _show(case, plan, limits)
             return
-        tool = _tool(given.db_bench, str(config["engine"]["version"]))
+        tool = _tool(given, str(config["engine"]["version"]))
         budget = Budget(given.max_time, given.max_disk)
         check_space(Path(scratch), budget.disk_bytes)
         done: list[str] = []
@@ -104,7 +107,7 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
             sys.stdout.write(speeds_differ(speeds))
         finally:
             if done:
-                facts = machine_facts() | {"speed": speeds, "command": shlex.join(["db_bench", *plan.measured])}
+                facts = machine_facts() | {"speed": speeds, "command": shlex.join([given.driver, *plan.measured])}
                 write_block(case.directory, done, facts)
 
 
@@ -124,18 +127,31 @@ def _limits(device: dict[str, Any]) -> Limits:
     )
 
 
-def _tool(named: Path | None, release: str) -> str:
-    """Return the path of db_bench if its release matches the case. Raises InputError with the remedy."""
-    tool = shutil.which(str(named) if named else "db_bench")
-    if tool is None:
-        raise InputError(f"{named or 'db_bench'}: not found; install it (Debian: rocksdb-tools) or give --db-bench PATH")
-    result = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False)
+def _tool(given: argparse.Namespace, release: str) -> list[str]:
+    """Return the command of db_bench if its release matches the case. Raises InputError with the remedy."""
+    if given.driver == "rocksdict":
+        command = rocksdict_tool()
+        tool = given.driver
+    else:
+        found_path = shutil.which(str(given.db_bench or "db_bench"))
+        if found_path is None:
+            missing = given.db_bench or "db_bench"
+            raise InputError(f"{missing}: not found; install it (Debian: rocksdb-tools) or give --db-bench PATH")
+        command, tool = [found_path], found_path
+    result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     words = (result.stdout + result.stderr).split()
     found = next((w for w in words if w[:1].isdigit() and "." in w), "")
     if found and Version.parse(found) != Version.parse(release):
         remedy = "change store.version or give --db-bench"
         raise InputError(f"{tool}: is release {found}, but the case names release {release}; {remedy}")
-    return tool
+    return command
+
+
+def rocksdict_tool() -> list[str]:
+    """Return the command of db_bench in Python. Raises InputError if the package rocksdict is missing."""
+    if find_spec("rocksdict") is None:
+        raise InputError("the package rocksdict is missing; install it with: pip install 'lsmlab[real]'")
+    return [sys.executable, "-m", "lsmlab.validation.recorder.rocksdict_bench"]
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -144,6 +160,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--with", dest="driver", choices=("db_bench", "rocksdict"), default="db_bench")
     parser.add_argument("--db-bench", type=Path)
     parser.add_argument("--scratch", type=Path)
     parser.add_argument("--max-disk", default="20GB")

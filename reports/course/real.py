@@ -1,0 +1,145 @@
+"""The store of a lesson in real RocksDB on this machine, beside its simulation; RocksDB's rate limiter is the device's limit."""
+
+from __future__ import annotations
+
+import html
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.reports import numbers
+from lsmlab.reports.course.pictures import Shown, lines
+from lsmlab.reports.page import assemble, section, write_page
+
+_STORE: Final = (
+    "engine.version='9.8'", "engine.preset=library", "device=nvme", "workload=fillrandom", "workload.num=2M",
+    "workload.value_size=400", "workload.duration=20s", "workload.seed=1", "engine.options.write_buffer_size=4MiB",
+    "engine.options.target_file_size_base=4MiB", "engine.options.max_bytes_for_level_base=16MiB",
+    "engine.options.rate_limiter_bytes_per_sec=20MB/s",
+)  # fmt: skip
+"""A store that a laptop writes in 20 s: the rate limiter, and not the disk, limits flushes and compactions."""
+_CHANGES: Final = {
+    2: ("engine.options.write_buffer_size=16MiB",),
+    3: ("engine.options.max_bytes_for_level_multiplier=4", "engine.options.level_compaction_dynamic_level_bytes=false"),
+    4: ("engine.options.level0_file_num_compaction_trigger=8",),
+    5: (),
+}
+"""What each lesson changes in the store; the other lessons need engines or devices that RocksDB does not have."""
+_TIME_S: Final = 120.0
+_SPACE_BYTES: Final = 4_000_000_000
+_ROWS: Final = (
+    ("writes / s", "ops_per_s", numbers.count), ("write amplification", "write_amplification", numbers.ratio),
+    ("time in stalls", "stall_fraction", numbers.percent), ("write P99", "write_latency_s.p99", numbers.seconds),
+    ("longest write", "write_latency_s.max", numbers.seconds),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Both:
+    """Measured and simulated run of the same store: values by their names in summary.json, and writes of each second."""
+
+    lesson: int
+    measured: dict[str, Any]
+    simulated: dict[str, Any]
+    measured_per_s: list[float]
+    simulated_per_s: list[float]
+
+    def shown(self) -> Shown:
+        """Return the figure with the writes per second of both."""
+        curves = {
+            name: (list(range(1, len(values) + 1)), values)
+            for name, values in (("RocksDB on this machine", self.measured_per_s), ("simulated", self.simulated_per_s))
+        }
+        caption = "Writes in each second: RocksDB on this machine, and the same store in the simulator."
+        return lines(curves, title="Real and simulated writes", caption=caption, x="time (s)", y="writes / s")
+
+    def table(self) -> str:
+        """Return the HTML table of both runs."""
+        rows = "".join(
+            f'<tr><th>{label}</th><td class="number">{_cell(self.measured, name, form)}</td>'
+            f'<td class="number">{_cell(self.simulated, name, form)}</td></tr>'
+            for label, name, form in _ROWS
+        )
+        head = '<thead><tr><th></th><th class="number">RocksDB here</th><th class="number">simulated</th></tr></thead>'
+        return f"<table>{head}<tbody>{rows}</tbody></table>"
+
+
+def both(lesson: int) -> Both:
+    """Record and simulate the store of a lesson, half a minute in all.
+
+    Raises InputError if the lesson has no such store, or the package rocksdict is missing.
+    """
+    if lesson not in _CHANGES:
+        known = ", ".join(str(number) for number in _CHANGES)
+        raise InputError(f"{lesson}: RocksDB has no store for this lesson; choose one of {known}")
+    from lsmlab.sim.configuration.compose import compose
+
+    config = compose([*_STORE, *_CHANGES[lesson]])
+    simulated, simulated_per_s = _simulated(config)
+    measured, measured_per_s = _recorded(config)
+    return Both(lesson, measured, simulated, measured_per_s, simulated_per_s)
+
+
+def real(lesson: int) -> Shown:
+    """Record the store of a lesson in RocksDB on this machine and show its writes beside the simulated ones."""
+    found = both(lesson)
+    for label, name, form in _ROWS:
+        sys.stdout.write(f"{label:20}  {_cell(found.measured, name, form):>12}  {_cell(found.simulated, name, form):>12}\n")
+    return found.shown()
+
+
+def write_real(lesson: int, path: Path) -> Path:
+    """Write the page with both runs of a lesson's store; return its path."""
+    from dataclasses import replace
+
+    found = both(lesson)
+    figure = replace(found.shown().figure, id="real")
+    words = "".join(f"<p>{html.escape(text)}</p>" for text in _DISCUSSION)
+    table = f'<section><h2>In numbers</h2><div class="scroll">{found.table()}</div></section>'
+    body = f'{section(figure)}{table}<div class="story">{words}</div>'
+    page = assemble(f"Lesson {lesson} in RocksDB", "LSMLab course", body, [figure], "This file needs no network.")
+    return write_page(path, page)
+
+
+_DISCUSSION: Final = (
+    "RocksDB's rate limiter caps flushes and compactions in both, so the disk of this machine matters little.",
+    "The client is a Python program here and db_bench in the simulation: between two stalls the real one is slower. Which "
+    "numbers does this change, and which not?",
+    "Other programs on this machine change the measurement. Repeat it: how far apart are two recordings of the same store?",
+)
+
+
+def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
+    """Return the measured values and the writes of each second."""
+    from lsmlab.validation.recorder.command import bench_plan
+    from lsmlab.validation.recorder.limits import Limits
+    from lsmlab.validation.recorder.one_run import Budget, run_bench
+    from lsmlab.validation.recorder.outcome import read_outcome
+    from lsmlab.validation.recorder.verb import rocksdict_tool
+
+    tool = rocksdict_tool()
+    with tempfile.TemporaryDirectory(prefix="lsmlab-real-") as scratch:
+        raw = Path(scratch) / "raw"
+        plan = bench_plan(config, None, raw / "report.csv", preset="library")
+        run_bench(tool, plan, Limits(None, None, None), Budget(_TIME_S, _SPACE_BYTES), Path(scratch) / "db", raw)
+        rows = np.loadtxt(raw / "report.csv", delimiter=",", skiprows=1, ndmin=2)
+        return read_outcome(raw), [float(value) for value in rows[:, 1]]
+
+
+def _simulated(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
+    from lsmlab.sim.simulation import run
+
+    result = run(config)
+    series = result.series
+    return dict(result.summary), [float(value) for value in series["write_ops"]]
+
+
+def _cell(values: dict[str, Any], name: str, form: Any) -> str:
+    outer, _, inner = name.partition(".")
+    value = values.get(outer)
+    value = value.get(inner) if inner and isinstance(value, dict) else value
+    return "unknown" if value is None else str(form(value))
