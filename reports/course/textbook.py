@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 _DELAYED_STEP: Final = 0.8
-"""Factor on the delayed write rate at each recompute that finds no less debt (behaviour/write-stalls.md)."""
+"""Factor on the delayed write rate at each recompute that finds no less debt (behaviour/write-stalls.md, Delayed write rate)."""
 _NEAR_STOP_STEP: Final = 0.6
 
 
