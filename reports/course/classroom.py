@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
@@ -53,7 +53,8 @@ class Revealed:
         figure = answer_figure(self.answer)
         if not figure.traces or self.guess is None:
             return {"text/plain": repr(self)}
-        return Shown(with_guess(figure, self.guess))._repr_mimebundle_(include, exclude)
+        drawn = replace(with_guess(figure, self.guess), title=repr(self))
+        return Shown(drawn)._repr_mimebundle_(include, exclude)
 
     def __repr__(self) -> str:
         return f"Your guess: {self.guess}. Simulated: {self.answer.shown}."

@@ -72,6 +72,7 @@ def bars(values: Mapping[str, float], *, title: str, caption: str, unit: str) ->
     trace = {
         "type": "bar", "orientation": "h", "y": list(values), "x": list(values.values()), "hovertemplate": "%{x:,.4~g}",
         "marker": {"color": [RUNS[i % len(RUNS)] for i in range(len(values))]}, "texttemplate": "%{x:,.3~s}",
+        "textposition": "outside", "cliponaxis": False,
     }  # fmt: skip
     x_axis = {"title": {"text": unit}, "rangemode": "tozero"}
     layout = {"xaxis": x_axis, "yaxis": {"autorange": "reversed"}, "hovermode": "closest"}

@@ -109,7 +109,7 @@ def _question(question: Question, hidden: Sequence[Part]) -> str:
         )
     elif question.points:
         fields = "".join(
-            f'<label>{html.escape(question.axis)} {point:,g}: '
+            f'<label>{html.escape(question.axis)} = {point:,g}: '
             f'<input type="number" step="any" name="{name}" required></label>{unit} '
             for point in question.points
         )
@@ -124,8 +124,8 @@ def _question(question: Question, hidden: Sequence[Part]) -> str:
 
 
 def _links(lesson: Lesson, near: Neighbours) -> str:
-    before = f"← {_link(near.before)}" if near.before else ""
-    after = f"{_link(near.after)} →" if near.after else ""
+    before = f"<span>← {_link(near.before)}</span>" if near.before else ""
+    after = f"<span>{_link(near.after)} →</span>" if near.after else ""
     middle = f'<a href="index.html">All lessons</a> <a href="notebooks/{lesson.name}.ipynb" download>Notebook</a>'
     return f'<nav class="lessons" aria-label="Lessons">{before} {middle} {after}</nav>'
 

@@ -1,0 +1,82 @@
+"""A lesson's page in a real browser: silent, accessible, and the guess opens the answer.
+
+Needs Chromium and the dependency group `browser`; `make test-browser` installs the group and runs these tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsmlab.reports.course.site import write_site
+from lsmlab.reports.course.source import read_lessons
+
+playwright = pytest.importorskip("playwright.sync_api", reason="make test-browser installs Playwright")
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+LESSON = '''# ---
+# title: A small lesson
+# aim: You learn nothing new.
+# invariants:
+#   - A flush writes one file.
+# ---
+# %%
+from lsmlab import course
+# %%
+course.predict("n", "How much?", unit="bytes", guess=None)
+# %%
+course.reveal("n", 8.0)
+# %%
+course.predict("c", "Which?", choices=["red", "green"], unit="bytes", guess=None)
+# %%
+course.reveal("c", "b", values=[1, 2])
+# %%
+course.predict("p", "How many?", points=[1, 2], axis="size", unit="bytes", guess=None)
+# %%
+course.reveal("p", [3, 4])
+'''
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[str]]]:
+    """Open the page of a small lesson; yield it with the list of its errors and requests to other places."""
+    home = tmp_path_factory.mktemp("course")
+    (home / "1-small.py").write_text(LESSON, encoding="utf-8")
+    write_site(read_lessons(home), home / "site", lambda title: None)
+    troubles: list[str] = []
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 400, "height": 900})
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda r: troubles.extend([r.url] * (not r.url.startswith((home.as_uri(), "data:", "blob:")))))
+        page.goto((home / "site" / "1-small.html").as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        yield page, troubles
+        browser.close()
+
+
+def test_guesses_open_the_answers(page: tuple[Any, list[str]]) -> None:
+    """Each kind of guess is drawn in its place beside the answer; nothing is shown before; no errors, nothing serious."""
+    tab, troubles = page
+    assert 0 == tab.locator(".verdict").count()
+    tab.fill('form[data-key="n"] input', "5")
+    tab.click('form[data-key="n"] button')
+    tab.wait_for_selector('.verdict[data-key="n"]')
+    assert "Your guess: 5. Simulated: 8 bytes" == tab.locator('.verdict[data-key="n"]').inner_text()
+    assert 1 == tab.locator(".verdict").count()
+    tab.check('form[data-key="c"] input[value="a"]')
+    tab.click('form[data-key="c"] button')
+    for field, value in zip(tab.locator('form[data-key="p"] input').all(), ("6", "7"), strict=True):
+        field.fill(value)
+    tab.click('form[data-key="p"] button')
+    tab.wait_for_selector('.verdict[data-key="p"]')
+
+    guesses = tab.evaluate("[...document.querySelectorAll('.figure')].map((f) => [f.data[1].x, f.data[1].y])")
+    assert [[[5], ["your guess"]], [[1], ["a)"]], [[1, 2], [6, 7]]] == guesses
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = [one["id"] for one in axe.run(tab).response["violations"] if one["impact"] in ("serious", "critical")]
+    assert ([], []) == (found, troubles)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
