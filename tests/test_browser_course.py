@@ -6,7 +6,6 @@ Needs Chromium and the dependency group `browser`; `make test-browser` installs 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
