@@ -13,8 +13,10 @@ from lsmlab.reports.figures.graph import graph
 from lsmlab.reports.palette import RUNS, level_color
 
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
-_MOST_BOXES: Final = 30
+_MOST_BOXES: Final = 36
 """Largest number of boxes in a row of the tree."""
+_BOX: Final = 12
+"""Width of a box with its gap, in units of the drawing."""
 
 
 @dataclass(frozen=True)
@@ -88,30 +90,28 @@ def stacked(values: Mapping[str, Mapping[str, float]], *, title: str, caption: s
          "hovertemplate": "%{x:,.3~g}"}
         for i, part in enumerate(parts)
     ]  # fmt: skip
-    layout = {"barmode": "stack", "xaxis": {"title": {"text": unit}}, "yaxis": {"autorange": "reversed"}, "hovermode": "closest"}
+    layout = {
+        "barmode": "stack", "xaxis": {"title": {"text": unit}}, "yaxis": {"autorange": "reversed"}, "hovermode": "closest",
+        "legend": {"traceorder": "normal"},
+    }  # fmt: skip
     return Shown(Figure("", title, caption, traces, layout, height_px=150 + 44 * len(values)))
 
 
 def tree(result: Any, caption: str) -> Picture:
     """Draw the files of each level at the end of a run as boxes; a level's target stands beside its size."""
-    rows = [row for row in result.summary["levels"] if row["files"]]
-    most = max((row["files"] for row in rows), default=1)
-    width = 12.0 if most > _MOST_BOXES / 2 else 20.0
-    marks = []
-    for i, row in enumerate(rows):
-        shown = min(row["files"], _MOST_BOXES)
-        boxes = "".join(
-            f'<rect x="{50 + k * width:g}" y="{8 + 40 * i}" width="{width - 2:g}" height="22" rx="2" '
-            f'fill="{level_color(row["level"])}"/>'
-            for k in range(shown)
-        )
-        more = f" (the first {shown} drawn)" if shown < row["files"] else ""
-        target = f", target {numbers.size(row['target_bytes'])}" if row["level"] and row["target_bytes"] else ""
-        words = f"{row['files']} files{more}, {numbers.size(row['bytes'])}{target}"
-        marks.append(
-            f'<text x="0" y="{24 + 40 * i}" class="level">L{row["level"]}</text>{boxes}'
-            f'<text x="{56 + shown * width:g}" y="{24 + 40 * i}">{words}</text>'
-        )
-    size = f'viewBox="0 0 {max(560, 330 + min(most, _MOST_BOXES) * width):g} {40 * len(rows) + 4}"'
-    return Picture(f'<svg role="img" aria-label="{html.escape(caption)}" {size}>{"".join(marks)}</svg>', caption)
+    rows = "".join(_level(row) for row in result.summary["levels"] if row["files"])
+    return Picture(f"<div>{rows}</div>", caption)
 
+
+def _level(row: Mapping[str, Any]) -> str:
+    """Return one row of the tree: what the level holds in words, and its files as boxes."""
+    shown = min(row["files"], _MOST_BOXES)
+    boxes = "".join(
+        f'<rect x="{_BOX * k}" y="0" width="{_BOX - 2}" height="14" rx="2" fill="{level_color(row["level"])}"/>'
+        for k in range(shown)
+    )
+    more = f" (the first {shown} drawn)" if shown < row["files"] else ""
+    target = f", target {numbers.size(row['target_bytes'])}" if row["level"] and row["target_bytes"] else ""
+    words = f"{row['files']} file{'s' * (row['files'] != 1)}{more}, {numbers.size(row['bytes'])}{target}"
+    size = f'viewBox="0 0 {_BOX * _MOST_BOXES} 14" style="width:100%;max-width:640px;display:block"'
+    return f'<div class="level"><b>L{row["level"]}</b> {words}<svg aria-hidden="true" {size}>{boxes}</svg></div>'
