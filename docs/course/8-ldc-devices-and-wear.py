@@ -88,9 +88,10 @@ course.stacked(
 )
 
 # %% [markdown]
-# A faster device moves the bottleneck. The hard disk is {{ busy[0] / 100 | percent }} busy and limits the store; the NVMe
-# drive is {{ busy[2] / 100 | percent }} busy, and its writers still wait for {{ on["nvme"].stall_fraction | percent }} of
-# the time, because a single compaction out of L0 uses one thread. There, more bandwidth buys nothing.
+# A faster device moves the bottleneck. On the hard disk it is, in the words of the summary:
+# *{{ on["hdd"].bottleneck.text }}.* On the NVMe drive it is: *{{ on["nvme"].bottleneck.text }}.* The hard disk is
+# {{ busy[0] / 100 | percent }} busy, the NVMe drive {{ busy[2] / 100 | percent }}, and its writers are still held back for
+# {{ on["nvme"].stall_fraction | percent }} of the time. There, more bandwidth buys nothing.
 #
 # ## Wear
 
