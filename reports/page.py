@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import importlib.util
-import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -17,7 +16,7 @@ from lsmlab.reports.answers.page import answers
 from lsmlab.reports.explorer.packing import compressed
 from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.amplification import amplification
-from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.figures.base import Figure, figures_json
 from lsmlab.reports.figures.device import device_bandwidth
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
@@ -102,18 +101,13 @@ def paragraphs(sentences: Iterable[str]) -> str:
 
 def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], footer: str, end: str = "") -> str:
     """Return one self-contained HTML file with style, script, data and Plotly; `end`: HTML after the page's own script."""
-    data = [
-        {"id": f.id, "traces": f.traces, "layout": f.layout, "height_px": f.height_px, "timeline": f.timeline,
-         "extra": dict(f.extra)}
-        for f in figures
-    ]  # fmt: skip
     parts = {
         "title": html.escape(title),
         "subtitle": html.escape(subtitle),
         "css": _asset("page.css"),
         "body": body,
         "footer": html.escape(footer),
-        "figures": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        "figures": figures_json(figures),
         "plotly": _packed_plotly(),
         "script": _asset("page.js"),
         "end": end,

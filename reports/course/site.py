@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from lsmlab.reports.course.building import Part, run_lesson
 from lsmlab.reports.course.exercises import exercise_html
@@ -16,7 +16,7 @@ from lsmlab.reports.course.guesses import Question
 from lsmlab.reports.course.notebooks import write_notebook
 from lsmlab.reports.course.source import Lesson
 from lsmlab.reports.explorer.packing import compressed
-from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.figures.base import Figure, figures_json
 from lsmlab.reports.page import plotly_script, write_page
 from lsmlab.sim.results.rundir import make_directory
 
@@ -59,7 +59,7 @@ def lesson_page(lesson: Lesson, parts: Sequence[Part], near: Neighbours) -> str:
         + f"{exercise_html(lesson.number)}{_links(lesson, near)}"
     )
     title = f"{lesson.number}. {lesson.title}"
-    return _page(title, "LSMLab course. Predict first, then look.", body, [p.figure for p in opened if p.figure])
+    return _page(title, "LSMLab course. Predict first, then look.", body, _figures(opened))
 
 
 def split(parts: Sequence[Part]) -> tuple[list[Part], list[tuple[Question, list[Part]]]]:
@@ -98,7 +98,7 @@ def _part(part: Part) -> str:
 
 def _question(question: Question, hidden: Sequence[Part]) -> str:
     """Return the form of a question, and what it hides as compressed text."""
-    payload = json.dumps({"html": _section(hidden), "figures": _data(p.figure for p in hidden if p.figure)}, allow_nan=False)
+    payload = json.dumps({"html": _section(hidden), "figures": [f.as_json() for f in _figures(hidden)]}, allow_nan=False)
     unit = f' <span class="unit">{html.escape(question.unit)}</span>' if question.unit else ""
     name = f"guess-{question.key}"
     if question.choices:
@@ -147,12 +147,8 @@ def _index(lessons: Sequence[Lesson]) -> str:
     return _page("LSM-trees and their stalls", "LSMLab course", lead + items, [])
 
 
-def _data(figures: Iterable[Figure | None]) -> list[dict[str, Any]]:
-    return [
-        {"id": f.id, "traces": f.traces, "layout": f.layout, "height_px": f.height_px, "timeline": False, "extra": dict(f.extra)}
-        for f in figures
-        if f is not None and f.traces
-    ]  # fmt: skip
+def _figures(parts: Iterable[Part]) -> list[Figure]:
+    return [part.figure for part in parts if part.figure is not None and part.figure.traces]
 
 
 def _page(title: str, subtitle: str, body: str, figures: Sequence[Figure]) -> str:
@@ -160,7 +156,7 @@ def _page(title: str, subtitle: str, body: str, figures: Sequence[Figure]) -> st
     parts = {
         "title": html.escape(title), "subtitle": html.escape(subtitle), "body": body, "bundle": _BUNDLE,
         "css": look + (_HERE / "lesson.css").read_text(encoding="utf-8"),
-        "figures": json.dumps(_data(figures), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        "figures": figures_json(figures),
         "nothing": compressed(b""),
         "script": (_HERE.parent / "page.js").read_text(encoding="utf-8"),
         "lesson": (_HERE / "lesson.js").read_text(encoding="utf-8"),

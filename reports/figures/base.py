@@ -7,8 +7,9 @@ of the page sets the colours of text and grid, for light or dark mode.
 from __future__ import annotations
 
 import base64
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -43,6 +44,18 @@ class Figure:
     """HTML below the drawing."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further data for the script of the page."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what page.js draws."""
+        return {
+            "id": self.id, "traces": self.traces, "layout": self.layout, "height_px": self.height_px,
+            "timeline": self.timeline, "extra": dict(self.extra),
+        }  # fmt: skip
+
+
+def figures_json(figures: Iterable[Figure]) -> str:
+    """Return figures as the text of a script element."""
+    return json.dumps([f.as_json() for f in figures], separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def packed(values: npt.ArrayLike, *, exact: bool = False) -> dict[str, str]:

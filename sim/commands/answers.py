@@ -8,16 +8,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import Arguments, add_place
 from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
+from lsmlab.sim.results.rundir import dated_directory, display_path, make_directory, named_directory
 from lsmlab.sim.runs.batch import Job, Outcome
 
 Runner = Callable[[Sequence[Job]], list[Outcome]]
@@ -65,14 +63,9 @@ def runner(options: Arguments, directory: Path, *, quiet: bool) -> Runner:
     return run
 
 
-def output_directory(out: Path | None) -> Path:
-    """Return the folder for the results; by default a new one in outputs/. Raises InputError if it is a file."""
-    if out is None:
-        now = datetime.now().astimezone()
-        return unused_directory(Path("outputs") / now.strftime("%Y-%m-%d") / now.strftime("%H-%M-%S"))
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out}: this is a file; name a folder")
-    return make_directory(out)
+def output_directory(out: Path | None, root: str = "outputs") -> Path:
+    """Return the folder for the results; by default a new one in `root`. Raises InputError if it is a file."""
+    return dated_directory(root) if out is None else make_directory(named_directory(out))
 
 
 def give_answer(

@@ -17,7 +17,7 @@ from lsmlab.sim.configuration.overrides import literal, override_key, prepare, w
 from lsmlab.sim.configuration.trust import REMEDY, allow_packages, trusting
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
+from lsmlab.sim.results.rundir import display_path, make_directory, named_directory, unused_directory
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.choice import cluster
 
@@ -183,9 +183,7 @@ def with_options_file(arguments: Arguments) -> list[str]:
 def results_directory(arguments: Arguments, composition: Composition) -> tuple[Path, bool]:
     """Return the folder for the results, and whether this command created it."""
     if arguments.out is not None:
-        if arguments.out.exists() and not arguments.out.is_dir():
-            raise InputError(f"--out {arguments.out}: this is a file; name a folder")
-        existed = arguments.out.is_dir()
+        existed = named_directory(arguments.out).is_dir()
         return make_directory(arguments.out), not existed
     return unused_directory(composition.directory), True
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from lsmlab.sim.configuration.names import configuration_name
 from lsmlab.sim.decisions.answer import means
 from lsmlab.sim.decisions.differences import Trial, differences
-from lsmlab.sim.decisions.model_errors import read_model_errors
+from lsmlab.sim.decisions.model_errors import model_errors_of
 
 FILE: Final = "comparison.json"
 
@@ -34,7 +34,7 @@ class Member:
 def comparison_answer(members: Sequence[Member]) -> dict[str, Any]:
     """Return the content of comparison.json. The first configuration is the one that the others are compared with."""
     first = members[0]
-    errors = {**read_model_errors(from_a_log=False), **((first.config.get("parameters") or {}).get("model_errors") or {})}
+    errors = model_errors_of(first.config, from_a_log=False)
     return {"runs": [_row(member, first, errors) for member in members]}
 
 

@@ -21,7 +21,7 @@ from lsmlab.sim.decisions.answer import means
 from lsmlab.sim.decisions.candidates import Kind
 from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.decisions.goals import GOALS, Limits, memory_bytes, read_goal, read_limits
-from lsmlab.sim.decisions.model_errors import read_model_errors
+from lsmlab.sim.decisions.model_errors import model_errors_of
 from lsmlab.sim.decisions.subject import read_subject
 from lsmlab.sim.decisions.whatif import add_subject_arguments
 from lsmlab.sim.decisions.written_options import write_options
@@ -55,7 +55,7 @@ def _advise(given: argparse.Namespace) -> int:
     goal = read_goal(given.goal, config)
     limits = _limits(given, memory_bytes(config))
     directory = output_directory(given.out)
-    errors = {**read_model_errors(from_a_log=subject.from_a_log), **((config.get("parameters") or {}).get("model_errors") or {})}
+    errors = model_errors_of(config, from_a_log=subject.from_a_log)
     if given.budget is not None:
         cost = estimate(config)
         several = Estimate(_ROUNDS * cost.work, cost.memory_bytes)

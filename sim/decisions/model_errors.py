@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 
@@ -25,6 +25,12 @@ def read_model_errors(path: Path = FILE, *, from_a_log: bool) -> Mapping[str, fl
     """
     errors = _read(path)
     return {**errors.get("model_errors", {}), **(errors.get("log_errors", {}) if from_a_log else {})}
+
+
+def model_errors_of(config: Mapping[str, Any], *, from_a_log: bool) -> dict[str, float]:
+    """Return the errors for a configuration: those of its parameter set in place of the published ones (`read_model_errors`)."""
+    own = (config.get("parameters") or {}).get("model_errors") or {}
+    return {**read_model_errors(from_a_log=from_a_log), **own}
 
 
 @cache

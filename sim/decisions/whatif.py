@@ -16,7 +16,7 @@ from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.many import run_jobs
 from lsmlab.sim.decisions.alternatives import alternatives
 from lsmlab.sim.decisions.answer import FILE, Question, answer
-from lsmlab.sim.decisions.model_errors import read_model_errors
+from lsmlab.sim.decisions.model_errors import model_errors_of
 from lsmlab.sim.decisions.subject import read_subject
 from lsmlab.sim.decisions.text import answer_text
 from lsmlab.sim.decisions.trials import trial_jobs, trials
@@ -47,8 +47,7 @@ def _whatif(given: argparse.Namespace) -> int:
     if outcomes is None:
         return INTERRUPTED
     found = trials(outcomes, question.names, given.replications)
-    known = (configs[0].get("parameters") or {}).get("model_errors") or {}
-    result = answer(question, found, {**read_model_errors(from_a_log=subject.from_a_log), **known})
+    result = answer(question, found, model_errors_of(configs[0], from_a_log=subject.from_a_log))
     return give_answer(result, directory / FILE, answer_text, given, FINISHERS)
 
 

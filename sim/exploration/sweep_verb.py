@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
+from lsmlab.sim.commands.answers import output_directory
 from lsmlab.sim.commands.arguments import LineParser, add_place
 from lsmlab.sim.commands.many import interrupted
 from lsmlab.sim.configuration.trust import allow_packages
@@ -22,7 +22,7 @@ from lsmlab.sim.exploration.measured import objectives
 from lsmlab.sim.exploration.space import parse_space
 from lsmlab.sim.exploration.sweep import Sweep, SweepResult, run_sweep, seeds_of
 from lsmlab.sim.results.jsontext import to_json
-from lsmlab.sim.results.rundir import display_path, make_directory, unused_directory
+from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.choice import cluster
@@ -47,7 +47,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     settings = Settings(arguments.jobs, arguments.fresh, quiet=arguments.json)
     if arguments.budget is not None:
         keep_budget_of_sweep(planned, arguments.budget, settings)
-    directory = _directory(arguments.out)
+    directory = output_directory(arguments.out, "multirun")
     result = SweepResult()
     try:
         run_sweep(planned, directory, settings, result)
@@ -113,14 +113,6 @@ def _overrides(given: list[str], options_file: Path | None) -> list[str]:
     for note in notes:
         sys.stderr.write(f"lsmlab: {note}\n")
     return [*from_file, *given]
-
-
-def _directory(out: Path | None) -> Path:
-    if out is None:
-        return unused_directory(Path("multirun") / f"{datetime.now():%Y-%m-%d/%H-%M-%S}")
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out}: this is a file; name a folder")
-    return make_directory(out)
 
 
 def _parser() -> LineParser:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -56,6 +57,18 @@ def make_directory(directory: Path) -> Path:
             raise
         raise InputError(f"{directory}: {error.strerror}; choose a writable directory with --out DIR") from None
     return directory
+
+
+def named_directory(out: Path) -> Path:
+    """Return the folder that --out names, which need not exist. Raises InputError if it is a file."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out}: this is a file; name a folder")
+    return out
+
+
+def dated_directory(root: str) -> Path:
+    """Create and return root/<date>/<time>, by the clock of this machine."""
+    return unused_directory(Path(root) / datetime.now().astimezone().strftime("%Y-%m-%d/%H-%M-%S"))
 
 
 def is_disk_full(error: BaseException) -> bool:

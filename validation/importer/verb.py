@@ -9,14 +9,13 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from lsmlab.models.errors import InputError
 from lsmlab.models.options.values import plain
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.episodes.explanation import explain
 from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.rundir import RunDirectory, unused_directory
+from lsmlab.sim.results.rundir import RunDirectory, dated_directory, named_directory
 from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME
 from lsmlab.validation.importer.entries import write_configuration
@@ -42,7 +41,7 @@ def import_log(argv: list[str]) -> int:
     """
     given = _parser().parse_args(argv)
     reading = read(given.log, given.options, given.report_csv)
-    target = _target(given.out)
+    target = dated_directory("outputs") if given.out is None else named_directory(given.out)
     imported = summarised(reading)
     summary, workload = imported.summary, imported.workload
     with RunDirectory(target) as place:
@@ -181,15 +180,6 @@ def _parser() -> LineParser:
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else; draws no page")
     parser.add_argument("--no-report", action="store_true", help="draw no page")
     return parser
-
-
-def _target(out: Path | None) -> Path:
-    if out is None:
-        now = datetime.now().astimezone()
-        return unused_directory(Path("outputs") / now.strftime("%Y-%m-%d") / now.strftime("%H-%M-%S"))
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out}: this is a file; name a folder")
-    return out
 
 
 def _publish(place: RunDirectory) -> Path:
