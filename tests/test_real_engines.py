@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,32 @@ def test_every_run_is_a_case_or_names_its_missing_engine() -> None:
         "silk/lp_T40_p40_prio2", "silk/lp_T40_p40_silk2", "leveldb/fr_T40_wb4",
     } <= names  # fmt: skip
     assert all("no entry" in case[1] for case in found if not isinstance(case, Case))
+
+
+@HERE
+def test_a_bad_folder_is_reported_and_the_others_are_cases(tmp_path: Path) -> None:
+    """A folder without meta.json or with a command that lacks a setting gives its reason; the others become cases.
+
+    A run of ADOC without ADOC_MIN_MEMTABLE has the minimum of the released code.
+    """
+    for name in ("whole", "headless", "plain", "unset"):
+        shutil.copytree(FOLDER / "adoc" / "bw60_wb8_ADOC", tmp_path / "adoc" / name)
+    folders = {name: tmp_path / "adoc" / name for name in ("headless", "plain", "unset")}
+    folders["headless"].joinpath("meta.json").unlink()
+    for name, word in (("plain", "ADOC_MIN_MEMTABLE="), ("unset", "--DOTA_tuning_gap=")):
+        command = folders[name] / "command.txt"
+        command.chmod(0o644)
+        command.write_text(" ".join(w for w in command.read_text().split() if not w.startswith(word)))
+    found = list(real_engine_cases(tmp_path))
+    cases = {case.name: case.config() for case in found if isinstance(case, Case)}
+    reasons = {case[0]: case[1] for case in found if not isinstance(case, Case)}
+
+    assert {"adoc/whole": "8388608", "adoc/plain": "64MiB"} == {
+        name: str(config["engine"]["tuner"]["least_batch"]) for name, config in cases.items()
+    }
+    assert {"adoc/headless", "adoc/unset"} == set(reasons)
+    assert "meta.json" in reasons["adoc/headless"]
+    assert "the command sets no DOTA_tuning_gap" in reasons["adoc/unset"]
 
 
 @HERE

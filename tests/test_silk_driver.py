@@ -49,6 +49,17 @@ def test_a_block_read_is_the_extra_time_of_reads() -> None:
     assert 500e-6 == pytest.approx(block_read_s(QUIET + PEAK, COUNTERS))
 
 
+def test_the_busiest_second_bounds_the_time_of_a_block_read() -> None:
+    """Eight workers that read 40,000 entries in a second, 80 % of them from the device, need at most 250 us per block.
+
+    The bound counts alone if writes took longer than reads in the quiet seconds, because a stall held them.
+    """
+    burst = PEAK.replace("9400,4000", "9400,40000")
+
+    assert 250e-6 == pytest.approx(block_read_s(QUIET + burst, COUNTERS))
+    assert 250e-6 == pytest.approx(block_read_s(QUIET.replace("Average: 500", "Average: 950") + burst, COUNTERS))
+
+
 def test_without_quiet_reads_block_time_is_unknown() -> None:
     """A run that begins with a peak, or output without histograms, gives no block time."""
     assert block_read_s(PEAK + QUIET, COUNTERS) is None

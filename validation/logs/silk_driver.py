@@ -8,13 +8,15 @@ queues.
 
 The load begins with quiet seconds, in which workers wait for operations. Reads and writes wait equally long in the
 queues then, so the difference between the mean latencies of reads and writes is the time that the device takes for a
-read.
+read. Where writers stall in these seconds, or another experiment uses the disk, the difference says nothing; the busiest
+second then bounds the time: eight workers read at most eight blocks at once.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -64,9 +66,11 @@ def _seconds(text: str) -> Iterator[tuple[bool, float]]:
 
 
 def block_read_s(text: str, counters: str) -> float | None:
-    """Return the seconds for one block read during the quiet seconds; None if the output has too few reads.
+    """Return the seconds for one block read, the smaller of two estimates; None if the output has too few reads.
 
-    `counters` is io_cpu.csv: its first column has the seconds, its fourth the reads that the device had served by then.
+    The first is the difference between read and write latency in the quiet seconds; a difference below 0 means a stall.
+    The second is the time at which eight workers serve the reads of the busiest second. `counters` is io_cpu.csv: its
+    first column has the seconds, its fourth the reads that the device had served by then.
     """
     peak = next((row for row in _LINE.finditer(text) if row[2] == "0"), None)
     before = text if peak is None else text[: peak.start()]
@@ -76,8 +80,16 @@ def block_read_s(text: str, counters: str) -> float | None:
         return None
     at_s, served = np.loadtxt(counters.splitlines(), delimiter=",", skiprows=1, usecols=(0, 3), unpack=True)
     first, last = reads[0][0], reads[-1][0]  # the first second opens the store
-    served_between = float(np.diff(np.interp((first, last), at_s, served))[0])
-    return beyond_s * sum(count for _, count in reads[1:]) / served_between
+    blocks_per_read = float(np.diff(np.interp((first, last), at_s, served))[0]) / sum(count for _, count in reads[1:])
+    bound_s = WORKERS / (_most_reads(text) * blocks_per_read)
+    quiet_s = beyond_s / blocks_per_read
+    return min(quiet_s, bound_s) if quiet_s > 0.0 else bound_s
+
+
+def _most_reads(text: str) -> float:
+    """Return the reads per second of the busiest second."""
+    lines = [(float(row[0]), int(row[3])) for row in _LINE.findall(text)]
+    return max(count / (at_s - before_s) for (before_s, _), (at_s, count) in pairwise(lines))
 
 
 def _read_beyond_write_s(text: str) -> float | None:

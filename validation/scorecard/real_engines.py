@@ -83,26 +83,33 @@ class _Run:
 
 
 def real_engine_cases(data: Path = DATA) -> Iterator[Case | tuple[str, str]]:
-    """Yield one case per configuration, with its repeats; (name, reason) for a configuration that cannot become a case.
+    """Yield one case per configuration, with its repeats; (name, reason) for a folder that cannot become a case.
 
-    Raises InputError if the data are missing or a folder is incomplete.
+    Raises InputError if the data are missing.
     """
+    if not data.is_dir():
+        raise InputError(f"{data}: no such folder; put the recorded engines into ../shared/data/real_engines")
     groups: dict[str, list[_Run]] = {}
-    for run in _runs(data):
-        groups.setdefault(run.name, []).append(run)
+    for store in STORES:
+        for path in sorted((data / store).glob("*/command.txt")):
+            try:
+                run = _read(store, path)
+            except InputError as error:
+                yield f"{store}/{path.parent.name}", str(error)
+                continue
+            groups.setdefault(run.name, []).append(run)
     for name, group in groups.items():
         try:
             yield _case(group, data)
         except InputError as error:
             yield name, str(error)
+        except (KeyError, ValueError, IndexError, OSError) as error:
+            yield name, f"{group[0].directory}: {_reason(error)}; copy or record this run again"
 
 
-def _runs(data: Path) -> Iterator[_Run]:
-    if not data.is_dir():
-        raise InputError(f"{data}: no such folder; put the recorded engines into ../shared/data/real_engines")
-    for store in STORES:
-        for path in sorted((data / store).glob("*/command.txt")):
-            yield _read(store, path)
+def _reason(error: Exception) -> str:
+    missing = isinstance(error, KeyError)
+    return f"the command sets no {error.args[0]}" if missing else f"a file cannot be read ({error})"
 
 
 def _read(store: str, path: Path) -> _Run:
@@ -166,8 +173,9 @@ def _adoc(group: list[_Run]) -> dict[str, Any]:
     engine = "adoc_code" if threads and batch else "adoc_code_t" if threads else "adoc_code_b" if batch else "rocksdb"
     store: dict[str, Any] = {"engine": engine, "version": "7.7", "preset": "db_bench", "options": _options(run)}
     if threads or batch:
+        least = run.environment.get("ADOC_MIN_MEMTABLE")  # without it the code has its own minimum, that of adoc_code
         store |= {
-            "tuner.least_batch": int(run.environment["ADOC_MIN_MEMTABLE"]),
+            **({"tuner.least_batch": int(least)} if least else {}),
             "tuner.most_batch": int(run.flags["max_memtable_size"]),
             "tuner.most_threads": int(run.flags["core_num"]),
             "tuner.interval": f"{run.flags['DOTA_tuning_gap']}s",

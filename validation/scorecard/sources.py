@@ -84,7 +84,10 @@ def gather_second(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, 
 
 
 def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str, Case]]:
-    """Return (set, case) for the recorded runs of other engines; without their folder, none and a note."""
+    """Return (set, case) for the recorded runs of other engines; without their folder, none and a note.
+
+    A folder that cannot become a case is added to `card.unreadable`.
+    """
     from lsmlab.validation.scorecard.real_engines import real_engine_cases
 
     if not data.is_dir():
@@ -95,7 +98,7 @@ def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str,
         if isinstance(case, Case):
             found.append((ENGINES, case))
         else:
-            card.skipped.append(f"{case[0]}: {case[1]}")
+            card.unreadable.append(case)
     return found
 
 

@@ -13,7 +13,7 @@ from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import make_directory, unused_directory
-from lsmlab.validation.checkout import OWN_CASES, PUBLIC_DATA, source_tree_or_error
+from lsmlab.validation.checkout import ENGINE_DATA, OWN_CASES, PUBLIC_DATA, source_tree_or_error
 from lsmlab.validation.scorecard.card import FROM_A_LOG, Scorecard
 from lsmlab.validation.scorecard.groups import groups_text
 from lsmlab.validation.scorecard.model_errors import write_model_errors
@@ -51,7 +51,7 @@ def validate(argv: list[str]) -> int:
     if "public_2" in given.sets:
         cases += gather_second(card, given.public_data)
     if "real_engines" in given.sets:
-        cases += gather_engines(card)
+        cases += gather_engines(card, given.engines)
     if "logs" in given.sets:
         cases += gather_logs(given.public_data)
     if given.match:
@@ -77,6 +77,7 @@ class _Given:
     release: bool
     cases: Path | None
     public_data: Path
+    engines: Path
     out: Path | None
     seeds: int
     jobs: int
@@ -125,6 +126,9 @@ def _parser() -> LineParser:
         "--groups", type=Path, metavar="FILE", help="write the errors by group of cases to FILE (Markdown)"
     )
     parser.add_argument("--public-data", type=Path, default=PUBLIC_DATA, metavar="DIR", help="the folder public_runs")
+    parser.add_argument(
+        "--engines", type=Path, default=ENGINE_DATA, metavar="DIR", help="the folder real_engines, or one of that form"
+    )
     return parser
 
 
@@ -132,7 +136,8 @@ def _parse(argv: list[str]) -> _Given:
     found = _parser().parse_intermixed_args(argv)
     given = _Given()
     given.json, given.release, given.cases, given.out = found.json, found.release, found.cases, found.out
-    given.public_data, given.seeds, given.jobs, given.match = found.public_data, found.seeds, found.jobs, found.match
+    given.public_data, given.engines, given.match = found.public_data, found.engines, found.match
+    given.seeds, given.jobs = found.seeds, found.jobs
     given.report = False if found.no_report else None
     given.docs, given.fresh, given.groups = found.write_docs, found.fresh, found.groups
     given.overrides = [*found.overrides, *found.set]
