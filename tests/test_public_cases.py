@@ -10,7 +10,7 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim import run
 from lsmlab.validation.casefiles.case import Case
-from lsmlab.validation.casefiles.public.cases import is_calibration, merged, public_cases, session_of
+from lsmlab.validation.casefiles.public.cases import CALIBRATION, is_calibration, merged, public_cases, session_of
 from lsmlab.validation.casefiles.public.noise import spread
 from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of
 from lsmlab.validation.casefiles.public.template import NOTHING, filled, value_of
@@ -100,7 +100,13 @@ def test_every_case_has_a_configuration_and_a_measurement(cases: dict[str, Case]
 
 @HERE
 def test_calibration_runs_are_marked(cases: dict[str, Case]) -> None:
-    """Runs to which the constants were fitted are in the calibration part, all others in the test part."""
+    """Runs to which the constants were fitted are in the calibration part, all others in the test part.
+
+    A name that only begins as that of a calibration run is a test run.
+    """
+    assert 26 == sum(case.part == "calibration" for case in cases.values())
+    assert all(name in cases for name in CALIBRATION)
+    assert not is_calibration("throttled/none-20M-2-nvme-6.11")
     assert {name for name in cases if is_calibration(name)} == {n for n, c in cases.items() if c.part == "calibration"}
     assert all("/400-" not in name for name in cases if is_calibration(name))  # no run under a binding cap
 

@@ -25,7 +25,7 @@ from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
 from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, TEST, Scorecard
 from lsmlab.validation.scorecard.document import document_text
-from lsmlab.validation.scorecard.findings import read_findings
+from lsmlab.validation.scorecard.findings import Finding, missed_targets, read_findings
 from lsmlab.validation.scorecard.groups import groups_text
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
@@ -427,10 +427,26 @@ def test_a_regression_beyond_the_noise_is_reported() -> None:
     assert {"a": (False, False), "b": (True, True), "c": (False, True), "d": (True, True)} == found
 
 
+def test_a_finding_explains_only_the_cases_that_it_names(tmp_path: Path) -> None:
+    """A stranger's case whose name begins as that of one of our cases keeps its own cause; findings must name cases."""
+    finding = Finding("ops_per_s", ("cpu_v200",), "a mechanism", "an experiment")
+    card = Scorecard(runs=[synthetic_run(tmp_path, name, TEST, 2.0) for name in ("cpu_v200", "cpu_v200_of_a_stranger")])
+    (missed,) = (m for m in missed_targets(card.scored, card.rows, [finding]) if m["metric"] == "ops_per_s")
+    (tmp_path / "findings.yaml").write_text("findings:\n- {metric: ops_per_s, mechanism: a, experiment: b}\n")
+
+    assert {"cpu_v200", "cpu_v200_of_a_stranger"} == {case["name"] for case in missed["cases"]}
+    assert [["cpu_v200"]] == [found["cases"] for found in missed["findings"]]
+    with pytest.raises(InputError, match="must be a mapping with the keys metric, cases"):
+        read_findings(tmp_path / "findings.yaml")
+
+
 def test_findings_can_be_read() -> None:
-    """Every finding names an existing metric, a suspected mechanism and a deciding experiment."""
+    """Every finding names a metric, cases, a suspected mechanism and a deciding experiment; own cases exist."""
     for finding in read_findings():
         assert any(m.startswith(finding.metric) for m in names_of_metrics())
+        own = [name for name in finding.cases if "/" not in name]
+        assert all((ROOT / "validation" / "cases" / "test" / name).is_dir() for name in own)
+        assert finding.cases
         assert finding.mechanism
         assert finding.experiment
 

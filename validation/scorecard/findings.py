@@ -23,13 +23,13 @@ class Finding:
 
     metric: str
     cases: tuple[str, ...]
-    """First parts of the names of its cases; empty for all cases."""
+    """Names of its cases; a case of somebody else has other causes."""
     mechanism: str
     experiment: str
 
     def applies_to(self, metric: str, case: str) -> bool:
         """Whether the finding is about this metric and case."""
-        return metric.startswith(self.metric) and (not self.cases or case.startswith(self.cases))
+        return metric.startswith(self.metric) and case in self.cases
 
 
 def read_findings(path: Path = FILE) -> list[Finding]:
@@ -42,9 +42,9 @@ def read_findings(path: Path = FILE) -> list[Finding]:
         raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())}); it must be YAML") from None
     found = []
     for number, entry in enumerate((content or {}).get("findings") or []):
-        if not isinstance(entry, Mapping) or set(entry) - set(_KEYS) or "metric" not in entry:
+        if not isinstance(entry, Mapping) or set(entry) - set(_KEYS) or not entry.keys() >= {"metric", "cases"}:
             raise InputError(f"{path}: findings[{number}]: must be a mapping with the keys {', '.join(_KEYS)}")
-        cases = tuple(str(c) for c in entry.get("cases") or ())
+        cases = tuple(str(c) for c in entry["cases"])
         texts = [" ".join(str(entry.get(key, "")).split()) for key in ("mechanism", "experiment")]
         found.append(Finding(str(entry["metric"]), cases, *texts))
     return found
@@ -63,7 +63,7 @@ def missed_targets(totals: Mapping[str, Total], rows: Sequence[Row], findings: S
         mine = [row for row in rows if row.scored_by.name == name and abs(row.error) > (limit or 0.0)]
         mine.sort(key=lambda row: -abs(row.error))
         cases = list(dict.fromkeys(row.case for row in mine))
-        words = [f for f in findings if any(f.applies_to(name, case) for case in cases)]
+        words = [(f, [case for case in cases if f.applies_to(name, case)]) for f in findings]
         result.append({
             "metric": name, "title": metric.title, "kind": metric.kind.name,
             "median": total.median, "worst": total.worst, "target": metric.target, "target_worst": metric.worst,
@@ -72,6 +72,6 @@ def missed_targets(totals: Mapping[str, Total], rows: Sequence[Row], findings: S
                 for row in mine[:_SHOWN]
             ],
             "more": max(0, len(mine) - _SHOWN),
-            "findings": [{"cases": list(f.cases), "mechanism": f.mechanism, "experiment": f.experiment} for f in words],
+            "findings": [{"cases": named, "mechanism": f.mechanism, "experiment": f.experiment} for f, named in words if named],
         })  # fmt: skip
     return result

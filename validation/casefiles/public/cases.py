@@ -21,8 +21,8 @@ from lsmlab.validation.casefiles.public.template import NOTHING, value_of
 
 CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
 """File with the write bandwidth of each device by session; validation/calibrate/public.py fits it."""
-CALIBRATION: Final = tuple(start for about in descriptions().values() for start in about.get("calibration", ()))
-"""First parts of the names of calibration runs: in each session, the run with the fewest jobs or the lowest rate.
+CALIBRATION: Final = frozenset(name for about in descriptions().values() for name in about.get("calibration", ()))
+"""Names of calibration runs: in each session, the run with the fewest jobs or the lowest rate, if it has a LOG.
 Constants were fitted to the job records of these runs; all other runs are test runs."""
 
 
@@ -52,7 +52,7 @@ def merged(mappings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def is_calibration(name: str) -> bool:
     """Whether constants were fitted to the job records of the case of this name."""
-    return name.startswith(CALIBRATION)
+    return name in CALIBRATION
 
 
 def session_of(mapping: Mapping[str, Any]) -> str:

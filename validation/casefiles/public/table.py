@@ -7,7 +7,7 @@ Each file in tables/ describes one set of runs with these keys:
 - `case` and `measured`: the content of the case; measured numbers in base units, collected from all rows of the run;
 - `noise_from`: name of the runs whose range is the noise of this run;
 - `like`: name of a description in tables/ whose entries count where this one has none (null removes an entry);
-- `calibration`: first parts of the names of the runs to which constants were fitted;
+- `calibration`: names of the runs to which constants were fitted;
 - `write_histogram`: read latencies from the db_bench output stored with the LOG.
 
 template.py defines how to describe a value. common.yaml contains maps and lists that the files use as `$name`.
