@@ -98,6 +98,11 @@ def _lines(stream: IO[str], source: str) -> Iterator[str]:
         yield line
 
 
+def points(text: str) -> bool:
+    """Whether the text of an option with an object, such as rate_limiter, shows one: a LOG prints its address."""
+    return not _NO_POINTER.fullmatch(text)
+
+
 @dataclass(slots=True)
 class _Reader:
     """Collector of entries for one `OptionsFile`."""
@@ -177,7 +182,7 @@ class _Reader:
             self.values["cache_size"] = read_value("cache_size", text)
 
     def _filter(self, text: str) -> None:
-        if _NO_POINTER.fullmatch(text):
+        if not points(text):
             self.values["bloom_bits"] = 0.0
         elif match := _FILTER_BITS.search(text):
             self.values["bloom_bits"] = read_value("bloom_bits", match.group(1))
@@ -186,10 +191,10 @@ class _Reader:
             self.notes.append(f"filter_policy {text!r} does not give its size: {_USUAL_BITS:g} bits per key assumed")
 
     def _rate_limiter(self, text: str) -> None:
-        self.rate_limited = not _NO_POINTER.fullmatch(text)
+        self.rate_limited = points(text)
 
     def _statistics(self, text: str) -> None:
-        self.values["statistics"] = not _NO_POINTER.fullmatch(text)
+        self.values["statistics"] = points(text)
 
     def _no_cache(self, text: str) -> None:
         self.no_block_cache = text.strip().lower() in ("1", "true")

@@ -19,7 +19,11 @@ from lsmlab.sim.configuration.old_names import new_name
 from lsmlab.sim.configuration.yaml_text import read_yaml
 
 _PLACES: Final = ("host", "devices")
-_KEYS: Final = ("version", "description", "provenance", "host", "devices", "standard_errors", "model_errors")
+_KEYS: Final = (
+    "version", "description", "provenance", "host", "devices", "standard_errors", "model_errors", "alternative",
+)  # fmt: skip
+_REPLACED: Final = ("limits", "device")
+"""Groups whose keys an alternative may replace."""
 _KINDS: Final = ("seconds", "bytes_per_s", "bytes", "per_s", "count", "ratio")
 
 
@@ -37,6 +41,9 @@ class ParameterSet:
     """Standard errors by key, such as "host.write_op" or "devices.nvme.write_bandwidth", in base units."""
     model_errors: Mapping[str, float] = field(default_factory=dict)
     """Error of the model itself: relative standard deviation by key of summary.json, from calibration runs."""
+    alternative: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    """Another explanation of the same measurements: (value of this set, value instead) by key of limits or device, such
+    as "limits.iops_cap"."""
 
 
 def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
@@ -76,7 +83,18 @@ def _read(name: str, path: Path, _state: tuple[int, int]) -> ParameterSet:
     version = content.get("version", 0)
     if not isinstance(version, int):
         raise InputError(f"{path}: version: {version!r} must be a whole number")
-    return ParameterSet(name, version, host, devices, flat, model)
+    return ParameterSet(name, version, host, devices, flat, model, _alternative(_mapping(content, "alternative", path), path))
+
+
+def _alternative(content: Mapping[str, Any], path: Path) -> dict[str, tuple[Any, Any]]:
+    """Check the other explanation of a set: pairs of values by key."""
+    for key, pair in content.items():
+        if str(key).partition(".")[0] not in _REPLACED or not isinstance(pair, list) or len(pair) != 2:
+            raise InputError(
+                f"{path}: alternative.{key}: must be a key of limits or device with a pair of values, such as "
+                "'limits.iops_cap: [null, 500]'"
+            )
+    return {str(key): (pair[0], pair[1]) for key, pair in content.items()}
 
 
 def _host_keys(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,8 +150,11 @@ def apply_parameters(
 
 def _known_errors(
     parameter_set: ParameterSet, config: Mapping[str, Any], device: str | None, typed: set[str]
-) -> dict[str, dict[str, float]]:
-    """Return the standard errors of the constants that this configuration uses, by key, and those of the model."""
+) -> dict[str, dict[str, Any]]:
+    """Return the standard errors of the constants that this configuration uses, by key, and those of the model.
+
+    The alternative of the set counts only while the configuration has all values that it replaces.
+    """
     standard = {}
     for key, error in parameter_set.standard_errors.items():
         name = key.replace(f"devices.{device}.", "device.", 1)
@@ -144,7 +165,11 @@ def _known_errors(
                 raise InputError(f"{file}: standard_errors: {name}: no such key of {group}")
             if name not in typed and error > 0:
                 standard[name] = error
-    return {"standard_errors": standard, "model_errors": dict(parameter_set.model_errors)}
+    known: dict[str, dict[str, Any]] = {"standard_errors": standard, "model_errors": dict(parameter_set.model_errors)}
+    pairs = {tuple(key.split(".", 1)): pair for key, pair in parameter_set.alternative.items()}
+    if pairs and all((config.get(group) or {}).get(key) == now for (group, key), (now, _) in pairs.items()):
+        known["alternative"] = {key: instead for key, (_, instead) in parameter_set.alternative.items()}
+    return known
 
 
 def displaced(config: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -152,17 +177,25 @@ def displaced(config: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     To first order, half the difference between their results is the standard error of a result. A checksum of its key
     decides whether a constant goes up or down in the first configuration; the choice is the same in all configurations,
-    because all runs share the error of a constant. A constant goes up and down by the same factor. Returns an empty
-    list if no constant has a standard error.
+    because all runs share the error of a constant. A constant goes up and down by the same factor. The second
+    configuration has the values of the set's alternative, if there is one: of two values that are equally likely, half the
+    difference is the standard error. Returns an empty list if no constant has a standard error and there is no alternative.
     """
-    errors: Mapping[str, float] = (config.get("parameters") or {}).get("standard_errors") or {}
-    if not errors:
+    about = config.get("parameters") or {}
+    errors: Mapping[str, float] = about.get("standard_errors") or {}
+    instead: Mapping[str, Any] = about.get("alternative") or {}
+    if not errors and not instead:
         return []
     pair = []
     for direction in (1, -1):
-        changed = {**config, "host": dict(config["host"]), "device": dict(config["device"])}
+        changed = {**config, **{group: dict(config.get(group) or {}) for group in ("host", *_REPLACED)}}
+        for key, value in instead.items() if direction < 0 else ():
+            group, _, constant = key.partition(".")
+            changed[group][constant] = value
         for key, error in errors.items():
             group, _, constant = key.partition(".")
+            if key in instead:
+                continue
             value = _number(changed[group][constant], key)
             up = direction if zlib.crc32(key.encode()) % 2 else -direction
             changed[group][constant] = value * (1.0 + error / value) ** up if value > 0 else value

@@ -42,10 +42,21 @@ class SetText:
     """Method by which the standard errors were computed."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Source of a constant, by "key", "host.key" or "device.key", or by "entry.key" if entries differ."""
+    alternative: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    """Another explanation of the measurements: value of this set and value instead, by key of limits or device."""
+    alternative_from: str = ""
+    """The other explanation, in words."""
 
     def __str__(self) -> str:
         """Return the text of the file; the same content gives the same bytes."""
-        return "\n".join([*(f"# {line}" for line in (_ABOUT, *self.about)), *self.head, *self._values(), *self._errors()]) + "\n"
+        about = [f"# {line}" for line in (_ABOUT, *self.about)]
+        return "\n".join([*about, *self.head, *self._values(), *self._errors(), *self._pairs()]) + "\n"
+
+    def _pairs(self) -> list[str]:
+        if not self.alternative:
+            return []
+        pairs = {key: ", ".join("null" if v is None else f"{v:.10g}" for v in pair) for key, pair in self.alternative.items()}
+        return [f"alternative:  # {self.alternative_from}", *(f"  {key}: [{values}]" for key, values in pairs.items())]
 
     def _values(self) -> list[str]:
         lines = ["host:" if self.host else "host: {}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +49,8 @@ class Case:
     """Kind of run, for tables of errors by group."""
     not_expressed: str = ""
     """Option of the real run that the simulator does not have; the case is simulated without it and scored apart."""
+    alternative: Mapping[str, Any] = field(default_factory=dict)
+    """Values of configuration keys that explain the case as well as those of `overrides`; its intervals cover both."""
     tables: Mapping[str, Any] | None = None
     """Measured tables (`levels`, `level_pairs`) as in the file; None if the file has none."""
 
@@ -57,7 +59,10 @@ class Case:
         from lsmlab.sim.configuration.messages import one_line
 
         try:
-            return compose([*self.overrides, *extra])
+            config = compose([*self.overrides, *extra])
+            if self.alternative:
+                config["parameters"] = {**(config.get("parameters") or {}), "alternative": dict(self.alternative)}
+            return config
         except Exception as error:
             message = one_line(error)
             if message is None:

@@ -66,7 +66,7 @@ def sleep_penalty(observation: Observation, earlier: Earlier) -> Estimates:
     entries = sum(f.entries for f in observation.reading.fills)
     if earlier["host.write_op"] is None or observation.threads > 1 or stalled_s is None or sleeps < _FEWEST_SLEEPS * entries:
         return Estimates()
-    writing_s = (1.0 - stalled_s) * summary["duration_s"]
+    writing_s = (1.0 - stalled_s) * min(summary["duration_s"], observation.reading.writes_until_s)
     penalty_s = (writing_s - entries * float(np.median(_free_writes_s(observation)))) / sleeps
     if penalty_s <= 0:
         return Estimates()

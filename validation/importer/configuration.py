@@ -34,6 +34,12 @@ DRIVES: Final = {"nvme": "an NVMe drive", "sata": "a SATA SSD", "hdd": "a hard d
 bandwidth of persistent memory depends on the number of threads there, so a fast NVMe drive represents it better."""
 _ROTATING_S: Final = 15e-3
 """A small fsync takes this long only on a hard disk (seek and revolution); SSDs without a capacitor take 3 to 7 ms."""
+_CAPS: Final = {
+    "device.write_limit": "write_cap", "device.read_limit": "read_cap", "device.iops_limit": "iops_cap",
+}  # fmt: skip
+"""Keys of the group `limits` by estimate."""
+_CONSTANTS: Final = ("write_bandwidth", "read_bandwidth", "write_latency", "read_latency", "fsync_latency")
+"""Constants of the device that an estimate may give."""
 _CACHE: Final = 2.0
 """Assumed page cache with buffered reads, as a multiple of the size of the store."""
 
@@ -156,36 +162,50 @@ def _version(reading: Reading, notes: list[str]) -> Version | None:
 
 def _device(reading: Reading, rates: Estimates, base: str, notes: list[str]) -> dict[str, Any]:
     device: dict[str, Any] = {}
-    written, limit = rates.get("device.write_bandwidth"), rates.get("device.write_limit")
+    written, caps = rates.get("device.write_bandwidth"), caps_of(rates.estimates, reading)
     known = written is not None and written.kind == "estimate"
     drive = DRIVES[base]
-    if limit is not None and not reading.rate_limiter_unknown:
-        device["write_cap"] = round(limit.value)
-        notes.append(f"limits.write_cap: {_amount(limit)}, the limit that writes reached")
-    elif known and written is not None:
+    for key, cap in caps.items():
+        device[key] = round(cap.value)
+        notes.append(f"limits.{key}: {_amount(cap)}, the limit that jobs reached")
+    if caps:
+        return device | _page_cache(reading, notes)
+    if known and written is not None:
         notes.append(f"device: {drive} that writes {_amount(written)}; other properties are those of device={base}")
     elif written is not None:
         least = f"{written.value / 1e6:,.0f} MB/s or more"
         notes.append(f"device: {drive} (device={base}); the LOG shows only that the real drive writes {least}")
-    if not reading.option("use_direct_reads"):
-        largest = max((row["bytes"] or 0 for row in reading.summary["levels"]), default=0) * 10 // 9
-        live = reading.summary.get("live_bytes") or largest
-        if live:
-            device["page_cache"] = math.ceil(_CACHE * live / 2**30) * 2**30
-            notes.append("device.page_cache: reads are buffered; a page cache of twice the size of the store is assumed")
-    return device
+    return device | _page_cache(reading, notes)
+
+
+def _page_cache(reading: Reading, notes: list[str]) -> dict[str, Any]:
+    """Return the page cache of a store that reads through it, as keys of the device group."""
+    largest = max((row["bytes"] or 0 for row in reading.summary["levels"]), default=0) * 10 // 9
+    live = reading.summary.get("live_bytes") or largest
+    if reading.option("use_direct_reads") or not live:
+        return {}
+    notes.append("device.page_cache: reads are buffered; a page cache of twice the size of the store is assumed")
+    return {"page_cache": math.ceil(_CACHE * live / 2**30) * 2**30}
+
+
+def caps_of(estimates: Sequence[Estimate], reading: Reading) -> dict[str, Estimate]:
+    """Return the caps of the device by key of the group `limits`. A cap on writes may be that of a rate limiter."""
+    limiter = reading.rate_limiter_unknown
+    names = {name: key for name, key in _CAPS.items() if not (limiter and name == "device.write_limit")}
+    return {names[estimate.name]: estimate for estimate in estimates if estimate.name in names}
 
 
 def _amount(estimate: Estimate) -> str:
-    error = f" ± {estimate.standard_error / 1e6:,.1f}" if estimate.standard_error else ""
-    return f"{estimate.value / 1e6:,.1f}{error} MB/s"
+    scale, unit = (1.0, "operations/s") if estimate.unit == "1/s" else (1e6, "MB/s")
+    error = f" ± {estimate.standard_error / scale:,.1f}" if estimate.standard_error else ""
+    return f"{estimate.value / scale:,.1f}{error} {unit}"
 
 
 def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
     import yaml
 
     host, host_errors = _constants(rates, "host.")
-    device, device_errors = _constants(rates, "device.", ("write_bandwidth", "read_bandwidth", "fsync_latency"))
+    device, device_errors = _constants(rates, "device.", _CONSTANTS)
     sources = {estimate.name: estimate.basis for estimate in rates.estimates}
     if base == "hdd" and "write_bandwidth" in device and "read_bandwidth" not in device:
         device["read_bandwidth"] = device["write_bandwidth"]
@@ -197,8 +217,22 @@ def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
         host=host, devices={base: device} if device else {}, host_errors=host_errors,
         device_errors={base: device_errors} if device_errors else {},
         errors_from="from the spread between jobs or periods of this LOG; none for constants without such a spread",
-        sources=sources,
+        sources=sources, alternative=_alternative(reading, rates, device),
+        alternative_from="limits that the LOG does not exclude, as [found, instead]",
     )  # fmt: skip
+
+
+def _alternative(
+    reading: Reading, rates: Estimates, device: Mapping[str, float]
+) -> dict[str, tuple[float | None, float | None]]:
+    """Return the limits according to the next hypothesis: value now and value instead, by key of limits or device."""
+    if not rates.alternative or reading.rate_limiter_unknown:
+        return {}
+    now = {key: float(round(cap.value)) for key, cap in caps_of(rates.estimates, reading).items()}
+    instead = {key: float(round(cap.value)) for key, cap in caps_of(rates.alternative, reading).items()}
+    found = {f"limits.{key}": (now.get(key), instead.get(key)) for key in _CAPS.values() if key in now or key in instead}
+    constants, _ = _constants(Estimates(rates.alternative), "device.", _CONSTANTS)
+    return found | {f"device.{key}": (device.get(key), value) for key, value in constants.items() if key in device}
 
 
 def _constants(

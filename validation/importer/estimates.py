@@ -25,6 +25,10 @@ LABELS: Final = {
     "device.write_bandwidth": "device, writes",
     "device.fsync_latency": "device, small fsync",
     "device.write_limit": "write limit of all jobs",
+    "device.read_limit": "read limit of all jobs",
+    "device.iops_limit": "limit of operations",
+    "device.write_latency": "device, latency of a write",
+    "device.read_latency": "device, latency of a read",
     "device.read_bandwidth": "device, reads",
 }
 """Labels of the estimates in the terminal and on the page."""
@@ -51,10 +55,14 @@ class Estimates:
 
     estimates: tuple[Estimate, ...] = ()
     notes: tuple[str, ...] = ()
+    alternative: tuple[Estimate, ...] = ()
+    """Limits according to another hypothesis that the LOG does not exclude; empty if there is none."""
 
     def __add__(self, more: Estimates) -> Estimates:
         """Combine two sets of estimates."""
-        return Estimates(self.estimates + more.estimates, self.notes + more.notes)
+        return Estimates(
+            self.estimates + more.estimates, self.notes + more.notes, self.alternative + more.alternative
+        )
 
     def get(self, name: str) -> Estimate | None:
         """Return the estimate with this name; None if there is none."""
@@ -63,7 +71,7 @@ class Estimates:
     @property
     def write_limited(self) -> bool:
         """Whether flushes and compactions wrote at a limit."""
-        return self.get("device.write_limit") is not None
+        return self.get("device.write_limit") is not None or self.get("device.iops_limit") is not None
 
 
 Earlier = Mapping[str, Estimate | None]

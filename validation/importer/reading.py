@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.engines.families import DEFAULT_FAMILY
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options_file import OptionsFile, read_options
+from lsmlab.models.options.options_file import OptionsFile, points, read_options
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.checks import check_log
@@ -60,18 +60,29 @@ class Reading:
     problems: Counter[str] = field(default_factory=Counter)
     """Number of gaps and contradictions by kind (`jobs.PROBLEMS`)."""
     notes: list[str] = field(default_factory=list)
+    rate_limited: bool = False
+    """Whether the store has a rate limiter. An OPTIONS file does not say it, but the LOG's header does."""
     report: tuple[Floats, Floats] | None = None
     """db_bench's report: starts of intervals in seconds, and operations per second in each interval."""
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Values of summary.json that the LOG has."""
-        return summarise_log(self.log, jobs=self.jobs, stalls=self.stalls)
+        """Values of summary.json that the LOG has; the stall share is that up to the last write."""
+        found = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls)
+        if self.writes_until_s < found["duration_s"]:
+            written = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls, until_s=self.writes_until_s)
+            found["stall_fraction"] = written["stall_fraction"]
+        return found
 
     @cached_property
     def fills(self) -> list[Fill]:
         """Memtable fills: start, end and entries."""
         return memtable_fills(self.log, self.jobs.done("flush"))
+
+    @property
+    def writes_until_s(self) -> float:
+        """Time of the last write in seconds after the origin; of the LOG's end if it has no memtable fills."""
+        return max((self.seconds(fill.end_us) for fill in self.fills), default=self.seconds(self.end_us))
 
     @property
     def families(self) -> Sequence[str]:
@@ -113,8 +124,7 @@ class Reading:
     @property
     def rate_limiter_unknown(self) -> bool:
         """Whether the store has a rate limiter of unknown rate: a LOG prints only the limiter's address."""
-        limited = self.options is not None and self.options.rate_limited
-        return limited and not self.option("rate_limiter_bytes_per_sec")
+        return self.rate_limited and not self.option("rate_limiter_bytes_per_sec")
 
 
 def grid(length_s: float) -> Floats:
@@ -138,6 +148,7 @@ def read(log_path: Path, options_path: Path | None = None, report_path: Path | N
     notes += dict.fromkeys(note for family in options.values() for note in family.notes)
     notes += _families_without_options(options, jobs)
     found = Reading(log_path, log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
+    found.rate_limited = points(log.options.get("rate_limiter", "")) or (chosen is not None and chosen.rate_limited)
     found.report = _report(report_path, found)
     notes += _options_changes(found)
     return found

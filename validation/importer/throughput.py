@@ -10,14 +10,12 @@ import numpy as np
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
 from lsmlab.validation.importer.fsyncs import bursts
+from lsmlab.validation.importer.hypotheses.limits import FEWEST_JOBS, WINDOW_S, direct_limits, windows
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
 
-_WINDOW_S: Final = 10
-"""Length of the windows over which rates are averaged, in seconds. A job's bytes are spread evenly over its time, so
-rates of single seconds are not exact."""
 _FEWEST_JOBS: Final = 8
 """Least number of jobs for the rate of a single job."""
 _FEWEST_WINDOWS: Final = 20
@@ -25,9 +23,7 @@ _LARGEST_RANGE: Final = 0.25
 """Writes reached a limit only if 90 % of the window means lie in a range of at most this share of their median."""
 _LEAST_JOBS: Final = 1.5
 """Writes reached a limit only if the median number of running jobs is at least this: a single job has limits of its
-own. `_WAITING_SHARE` is the alternative condition."""
-_WAITING_SHARE: Final = 0.75
-"""With direct I/O a single job is enough if compactions waited for the device for at least this share of their time."""
+own."""
 _LEAST_BURST: Final = 1.1
 """Writes reached a limit only if short periods of fsyncs are at least this much faster than long ones
 (`fsyncs.bursts`). The ratio is 0.98 to 1.09 without a cap (public LOGs of 6.4) and 1.13 to 1.6 with one. Below it, the
@@ -53,25 +49,25 @@ def streams(observation: Observation, _: Earlier) -> Estimates:
 def throughput(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate device.write_limit if writes reached one, otherwise device.write_bandwidth; and device.read_bandwidth.
 
-    An earlier estimate of device.write_bandwidth from fsyncs is kept.
+    An earlier estimate of device.write_bandwidth from fsyncs is kept. With direct writes see `direct_limits`.
     """
     reading = observation.reading
     jobs = [j for j in reading.jobs.done("flush", "compaction") if j.write_bytes]
     if not jobs:
         return Estimates(notes=("device: the LOG contains no flush or compaction from which to infer its speed",))
+    if not observation.buffered_writes and len(observation.jobs.jobs) >= FEWEST_JOBS:
+        return direct_limits(observation, earlier)
     start, end = job_spans(jobs, reading)
     edges = grid(float(end.max()))
     busy = spread(start, end, end - start, edges) / edges[1]  # mean number of running jobs
     written = spread(start, end, np.array([float(j.write_bytes) for j in jobs]), edges) / edges[1]
     wal_bytes_per_s = observation.wal_bytes_per_s
     written[: len(wal_bytes_per_s)] += wal_bytes_per_s[: len(written)]
-    means, jobs_at_work = _windows(written, busy, max(1, round(_WINDOW_S / float(edges[1]))))
-    limit = _limit(means, jobs_at_work, _waiting_share(observation, jobs), bursts(observation, earlier))
+    means, jobs_at_work = windows(written, busy, max(1, round(WINDOW_S / float(edges[1]))))
+    limit = _limit(means, jobs_at_work, bursts(observation, earlier))
     read = spread(start, end, np.array([float(j.read_bytes) for j in jobs]), edges) / edges[1]
     if limit is not None:
         return Estimates((limit, _reads(read, busy)))
-    if not observation.buffered_reads and not observation.buffered_writes:
-        return Estimates(_direct(jobs, read + written, busy))
     least = (_at_least(written, means),) if earlier["device.write_bandwidth"] is None else ()
     return Estimates((*least, _reads(read, busy)))
 
@@ -82,35 +78,17 @@ def job_spans(jobs: Sequence[LogJob], reading: Reading) -> tuple[Floats, Floats]
     return start, start + np.array([max(busy_s(j), 1e-6) for j in jobs], dtype=np.float64)
 
 
-def _windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
-    """Return the mean rate and the mean number of running jobs of each window in which at least one job always ran."""
-    if len(total) < 2 * length:
-        return np.empty(0), np.empty(0)
-    kernel = np.ones(length) / length
-    always = np.convolve(busy >= 0.999, kernel, "valid") >= 0.999
-    return np.convolve(total, kernel, "valid")[always], np.convolve(busy, kernel, "valid")[always]
-
-
-def _waiting_share(observation: Observation, jobs: Sequence[LogJob]) -> float:
-    """Return the share of the compactions' time that is not CPU time, with direct I/O; 0 with buffered writes."""
-    if observation.buffered_writes:
-        return 0.0
-    merges = [job for job in jobs if job.kind == "compaction" and job.cpu_s is not None]
-    busy = sum(busy_s(job) for job in merges)
-    return 1.0 - sum(job.cpu_s or 0.0 for job in merges) / busy if busy else 0.0
-
-
-def _limit(means: Floats, jobs_at_work: Floats, waiting: float, burst: float | None) -> Estimate | None:
+def _limit(means: Floats, jobs_at_work: Floats, burst: float | None) -> Estimate | None:
     """Return device.write_limit if writes reached a limit, otherwise None."""
     if len(means) < _FEWEST_WINDOWS:
         return None
     low, middle, upper, high = (float(np.quantile(means, q)) for q in (0.05, 0.5, 0.75, 0.95))
-    several = float(np.median(jobs_at_work)) >= _LEAST_JOBS or waiting >= _WAITING_SHARE
+    several = float(np.median(jobs_at_work)) >= _LEAST_JOBS
     bursty = burst is None or burst >= _LEAST_BURST
     if not (several and bursty and high - low <= _LARGEST_RANGE * middle):
         return None
     basis = (
-        f"upper quartile of the rates over {_WINDOW_S} s with running jobs; 90 % of the rates are between {low / 1e6:,.0f} and "
+        f"upper quartile of the rates over {WINDOW_S} s with running jobs; 90 % of the rates are between {low / 1e6:,.0f} and "
         f"{high / 1e6:,.0f} MB/s, which shows a limit of the device, a cgroup or a rate limiter"
     )
     return Estimate("device.write_limit", upper, (high - low) / _P5_TO_P95, "B/s", "estimate", basis)
@@ -120,31 +98,11 @@ def _at_least(written: Floats, means: Floats) -> Estimate:
     """Return the write rate of all jobs in their fastest windows, a lower bound of device.write_bandwidth."""
     if len(means) < _FEWEST_WINDOWS:
         rate = float(written.max())
-        basis = f"fastest second; jobs ran without a break in fewer than {_FEWEST_WINDOWS} periods of {_WINDOW_S} s"
+        basis = f"fastest second; jobs ran without a break in fewer than {_FEWEST_WINDOWS} periods of {WINDOW_S} s"
     else:
         rate = float(np.quantile(means, 0.95))
-        basis = f"P95 of the rates over {_WINDOW_S} s with running jobs; the rates show no limit"
+        basis = f"P95 of the rates over {WINDOW_S} s with running jobs; the rates show no limit"
     return Estimate("device.write_bandwidth", rate, None, "B/s", "lower_bound", basis)
-
-
-def _direct(jobs: Sequence[LogJob], total: Floats, busy: Floats) -> tuple[Estimate, ...]:
-    """Return device.write_bandwidth and device.read_bandwidth of a store with direct I/O: one rate for both.
-
-    With direct I/O a compaction reads or writes whenever it does not use the CPU. The rate is that of single
-    compactions in this time, or that of all jobs together if it is higher.
-    """
-    working = busy >= 0.95
-    together = float(np.quantile(total[working], 0.95)) if working.any() else float(total.max())
-    merges = [job for job in jobs if job.kind == "compaction" and job.subcompactions == 1]
-    merges = [job for job in merges if job.cpu_s and busy_s(job) > job.cpu_s]
-    waits = np.array([busy_s(job) - (job.cpu_s or 0.0) for job in merges])
-    alone = sum(job.read_bytes + job.write_bytes for job in merges) / float(waits.sum()) if merges else 0.0
-    if alone > together:
-        basis = f"bytes read and written by {len(merges):,} compactions with direct I/O, divided by their time off the CPU"
-    else:
-        basis = "P95 over the seconds of the bytes that all jobs together read and wrote with direct I/O"
-    names = ("device.write_bandwidth", "device.read_bandwidth")
-    return tuple(Estimate(name, max(alone, together), None, "B/s", "estimate", basis) for name in names)
 
 
 def _reads(read: Floats, busy: Floats) -> Estimate:

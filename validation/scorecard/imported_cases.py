@@ -79,6 +79,12 @@ class LogMachine:
             *_flat("host", constants.host),
         ]
 
+    @property
+    def alternative(self) -> dict[str, Any]:
+        """Limits that the LOG does not exclude, by key of the device group."""
+        pairs = self.from_log.inferred.parameters.alternative
+        return {key.replace("limits.", "device.", 1): instead for key, (_, instead) in pairs.items()}
+
     def rerun(self) -> Case | None:
         """Return the same run from its LOG alone; None if the clients were slower than the store."""
         inferred, (entry, schedule), saturated = self.from_log
@@ -98,7 +104,7 @@ class LogMachine:
     def _case(self, target: Case, overrides: Sequence[str], way: str) -> Case:
         return replace(
             target, name=f"{target.name} ({way})", source=f"{target.source}; machine from the LOG of {self.case.name}",
-            overrides=tuple(overrides), logs=(), series=(), tables=None,
+            overrides=tuple(overrides), logs=(), series=(), tables=None, alternative=self.alternative,
             measured={key: value for key, value in target.measured.items() if key in _KEPT},
         )  # fmt: skip
 

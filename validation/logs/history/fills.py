@@ -27,7 +27,10 @@ class Fill(NamedTuple):
 
 
 def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
-    """Return the fills of all opens and column families. Memtables that one flush takes together count as one fill."""
+    """Return the fills of all opens and column families. Memtables that one flush takes together count as one fill.
+
+    A close may wait for a compaction before it flushes; clients wrote until it began.
+    """
     switches: dict[tuple[int, str], list[int]] = defaultdict(list)
     for record in log.switches():
         switches[record.opening, record.column_family].append(record.time_us)
@@ -41,6 +44,7 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
         for job in sorted(jobs, key=lambda j: j.start_us):
             used += max(1, job.memtables)
             full = times[used - 1] if used <= len(times) and times[used - 1] <= job.start_us + _NEAR_US else job.start_us
+            full = min(full, log.closing_us.get(store[0], full))
             if full > since:
                 fills.append(Fill(since, full, float(job.entries_in), store[1]))
                 since = full

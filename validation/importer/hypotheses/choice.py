@@ -1,0 +1,94 @@
+"""Fit of the hypotheses to recorded jobs, and the choice of the most likely one.
+
+Errors of log durations follow a Laplace distribution, weighted by the durations: a few jobs take several times as long
+as any hypothesis says. The likelihood then depends on the mean absolute error alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from lsmlab.validation.importer.hypotheses.speeds import HYPOTHESES, Hypothesis
+from lsmlab.validation.importer.hypotheses.work import Work
+from lsmlab.validation.importer.reading import Floats
+from lsmlab.validation.logs.timings.job_records import left_out_error
+
+_STEPS: Final = 30
+"""Values of the unknown number that are tried first, at equal ratios; the best one is then refined."""
+_REFINED: Final = 12
+"""Golden-section steps: the error of the value is below 1 %."""
+_GOLDEN: Final = 0.381966
+_BLOCKS: Final = 10
+_CERTAIN: Final = 2.0
+"""Two hypotheses are told apart if their log likelihoods differ by more than this many standard errors."""
+_SMALLEST: Final = 1e-9
+"""Least progress: that of a job which a hypothesis does not let start."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A hypothesis with its most likely number."""
+
+    hypothesis: Hypothesis
+    value: float
+    errors: Floats
+    """Absolute errors of the logarithm of each job's duration. Shape (n,)."""
+    error: float
+    """Their mean, weighted by the durations."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The most likely hypothesis, and those that the LOG does not tell apart from it, the more likely first."""
+
+    best: Fit
+    rivals: Sequence[Fit]
+
+
+def choose(work: Work, hypotheses: Sequence[Hypothesis] = HYPOTHESES) -> Choice:
+    """Fit all hypotheses to recorded jobs; return the most likely one and its rivals."""
+    fits = sorted((fit(work, hypothesis) for hypothesis in hypotheses), key=lambda found: found.error)
+    best, *others = fits
+    return Choice(best, [other for other in others if not _apart(work, best, other)])
+
+
+def fit(work: Work, hypothesis: Hypothesis) -> Fit:
+    """Return the number of a hypothesis that makes the recorded durations most likely."""
+    lowest, highest = hypothesis.bounds(work)
+    grid = np.linspace(np.log(lowest), np.log(highest), _STEPS)
+    tried = [_error(work, hypothesis, float(value)) for value in grid]
+    place = int(np.argmin(tried))
+    low, high = float(grid[max(0, place - 1)]), float(grid[min(_STEPS - 1, place + 1)])
+    for _ in range(_REFINED):
+        left, right = low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
+        if _error(work, hypothesis, left) < _error(work, hypothesis, right):
+            high = right
+        else:
+            low = left
+    middle = (low + high) / 2.0
+    errors = _errors(work, hypothesis, middle)
+    return Fit(hypothesis, float(np.exp(middle)), errors, float(np.average(errors, weights=work.seconds)))
+
+
+def _apart(work: Work, best: Fit, other: Fit) -> bool:
+    """Whether the likelihoods differ by more than their difference varies between parts of the LOG."""
+    parts = np.array_split(np.arange(len(work.seconds)), min(_BLOCKS, len(work.seconds)))
+    left_out = []
+    for part in parts:
+        kept = np.delete(work.seconds, part)
+        rates = [np.average(np.delete(found.errors, part), weights=kept) for found in (best, other)]
+        left_out.append(np.log(rates[1] / rates[0]))
+    return bool(np.log(other.error / best.error) > _CERTAIN * float(left_out_error(np.array(left_out))))
+
+
+def _error(work: Work, hypothesis: Hypothesis, log_value: float) -> float:
+    return float(np.average(_errors(work, hypothesis, log_value), weights=work.seconds))
+
+
+def _errors(work: Work, hypothesis: Hypothesis, log_value: float) -> Floats:
+    progress = work.progress(hypothesis.speeds(work, float(np.exp(log_value))))
+    errors: Floats = np.abs(np.log(np.maximum(progress, _SMALLEST)))
+    return errors

@@ -1,0 +1,119 @@
+"""Limits of a machine from jobs with direct I/O: the most likely hypothesis and its rivals as estimates."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from lsmlab.models.devices.throttled import IO_BYTES
+from lsmlab.sim.results.series import spread
+from lsmlab.validation.calibrate.job_costs import job_cpu
+from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
+from lsmlab.validation.importer.hypotheses.choice import Fit, choose
+from lsmlab.validation.importer.hypotheses.speeds import (
+    BANDWIDTH,
+    HYPOTHESES,
+    IOPS_CAP,
+    LATENCY,
+    READ_WRITE_CAP,
+    REQUESTS,
+    WRITE_CAP,
+)
+from lsmlab.validation.importer.hypotheses.work import Work, work_of
+from lsmlab.validation.importer.observation import Observation
+from lsmlab.validation.importer.reading import Floats, grid
+
+FEWEST_JOBS: Final = 30
+"""Least number of jobs from which hypotheses are compared."""
+WINDOW_S: Final = 10
+"""Length of the windows over which rates are averaged, in seconds. The work of a job is spread evenly over its time, so
+rates of single seconds are not exact."""
+_FEWEST_WINDOWS: Final = 20
+_ALWAYS: Final = 0.999
+_REACHED: Final = 0.95
+"""Quantile of the window means that is taken for a limit: jobs reach it only while one of them always waits."""
+_LARGEST_SHARE: Final = 0.5
+"""A number above this share of the highest one that was considered is a lower bound: nothing waits for it."""
+_BYTES: Final = ("device.write_limit", "device.read_limit")
+_BANDWIDTHS: Final = ("device.write_bandwidth", "device.read_bandwidth")
+_NAMES: Final = {
+    WRITE_CAP.name: (_BYTES[:1], "B/s"), READ_WRITE_CAP.name: (_BYTES, "B/s"), IOPS_CAP.name: (("device.iops_limit",), "1/s"),
+    BANDWIDTH.name: (_BANDWIDTHS, "B/s"), REQUESTS.name: (_BANDWIDTHS, "B/s"),
+    LATENCY.name: (("device.write_latency", "device.read_latency"), "s"), "cores": (_BANDWIDTHS, "B/s"),
+}  # fmt: skip
+"""Estimates of each hypothesis, and their unit."""
+
+
+def direct_limits(observation: Observation, earlier: Earlier) -> Estimates:
+    """Estimate what held jobs with direct I/O back, and the most likely alternative that the LOG does not exclude."""
+    jobs = observation.jobs.jobs
+    host = host_with(earlier)
+    work = work_of(jobs, [job.cpu_s or job_cpu(job, host).seconds(host) for job in jobs], reads=not observation.buffered_reads)
+    possible = [h for h in HYPOTHESES if h is not READ_WRITE_CAP or _reads_count(observation, work)]
+    choice = choose(work, possible)
+    found = _estimates(observation, work, choice.best)
+    if not choice.rivals:
+        return Estimates(found)
+    told = ", ".join(f"{fit.hypothesis.words} ({_text(_estimates(observation, work, fit)[0])})" for fit in choice.rivals)
+    note = f"device: jobs waited for {choice.best.hypothesis.words} ({_text(found[0])}); the LOG does not exclude {told}"
+    other = next((fit for fit in choice.rivals if _quantity(fit) != _quantity(choice.best)), choice.rivals[0])
+    return Estimates(found, (note,), _estimates(observation, work, other))
+
+
+def _reads_count(observation: Observation, work: Work) -> bool:
+    """Whether a cap may hold reads back: jobs read from the device, and no rate limiter (of writes) explains the cap."""
+    return bool(work.read_bytes.any()) and not observation.reading.rate_limiter_unknown
+
+
+def _quantity(fit: Fit) -> str:
+    """Return the name of the first estimate: hypotheses with the same one give nearly the same predictions."""
+    return _NAMES[fit.hypothesis.name][0][0]
+
+
+def _estimates(observation: Observation, work: Work, fit: Fit) -> tuple[Estimate, ...]:
+    names, unit = _NAMES[fit.hypothesis.name]
+    error = f"durations of {len(work.seconds):,} jobs within {fit.error:.0%}"
+    basis = f"most likely if jobs wait for {fit.hypothesis.words}: {error}"
+    value, spread_ = fit.value, None
+    if fit.hypothesis in (WRITE_CAP, READ_WRITE_CAP, IOPS_CAP):
+        wal = float(observation.wal_bytes_per_s.mean()) if len(observation.wal_bytes_per_s) else 0.0
+        wal /= IO_BYTES if fit.hypothesis is IOPS_CAP else 1.0
+        reached = max(_reached(work, demand) for demand in _demands(work, fit))
+        value, spread_ = max(value, reached) + wal, abs(reached - value) / 2.0
+        basis += f"; jobs together reached {reached:,.3g} {unit} over {WINDOW_S} s (P95)"
+    kind = "estimate" if value < _LARGEST_SHARE * fit.hypothesis.highest else "lower_bound"
+    return tuple(Estimate(name, value, spread_, unit, kind, basis) for name in names)
+
+
+def _demands(work: Work, fit: Fit) -> tuple[Floats, ...]:
+    """Return what jobs asked of a cap, in its unit."""
+    if fit.hypothesis is IOPS_CAP:
+        return work.write_ops, work.read_ops
+    return (work.write_bytes,) if fit.hypothesis is WRITE_CAP else (work.write_bytes, work.read_bytes)
+
+
+def _reached(work: Work, demand: Floats) -> float:
+    """Return the rate of all jobs together in their fastest windows with running jobs; over all their time if windows lack."""
+    end_s = work.start_s + work.seconds
+    edges = grid(float(end_s.max()))
+    busy = spread(work.start_s, end_s, work.seconds, edges) / edges[1]
+    rate = spread(work.start_s, end_s, demand, edges) / edges[1]
+    means, _ = windows(rate, busy, max(1, round(WINDOW_S / float(edges[1]))))
+    if len(means) >= _FEWEST_WINDOWS:
+        return float(np.quantile(means, _REACHED))
+    return float(demand.sum() / work.length_s.sum())
+
+
+def windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
+    """Return the mean rate and the mean number of running jobs of each window in which at least one job always ran."""
+    if len(total) < 2 * length:
+        return np.empty(0), np.empty(0)
+    kernel = np.ones(length) / length
+    always = np.convolve(busy >= _ALWAYS, kernel, "valid") >= _ALWAYS
+    return np.convolve(total, kernel, "valid")[always], np.convolve(busy, kernel, "valid")[always]
+
+
+def _text(estimate: Estimate) -> str:
+    if estimate.unit == "B/s":
+        return f"{estimate.value / 1e6:,.1f} MB/s"
+    return f"{estimate.value:,.0f} operations/s" if estimate.unit == "1/s" else f"{estimate.value * 1e3:,.2f} ms"
