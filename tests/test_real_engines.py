@@ -66,11 +66,11 @@ def test_every_run_is_a_case_or_names_its_missing_engine() -> None:
 
 @HERE
 def test_a_bad_folder_is_reported_and_the_others_are_cases(tmp_path: Path) -> None:
-    """A folder without meta.json or with a command that lacks a setting gives its reason; the others become cases.
+    """A folder without meta.json, with a command that lacks a setting or with a damaged file gives its reason.
 
     A run of ADOC without ADOC_MIN_MEMTABLE has the minimum of the released code.
     """
-    for name in ("whole", "headless", "plain", "unset"):
+    for name in ("whole", "headless", "plain", "unset", "quoted", "cut"):
         shutil.copytree(FOLDER / "adoc" / "bw60_wb8_ADOC", tmp_path / "adoc" / name)
     folders = {name: tmp_path / "adoc" / name for name in ("headless", "plain", "unset")}
     folders["headless"].joinpath("meta.json").unlink()
@@ -78,6 +78,10 @@ def test_a_bad_folder_is_reported_and_the_others_are_cases(tmp_path: Path) -> No
         command = folders[name] / "command.txt"
         command.chmod(0o644)
         command.write_text(" ".join(w for w in command.read_text().split() if not w.startswith(word)))
+    for name, damaged in (("quoted", "command.txt"), ("cut", "LOG.gz")):
+        path = tmp_path / "adoc" / name / damaged
+        path.chmod(0o644)
+        path.write_bytes(b'--a="b\n' if name == "quoted" else path.read_bytes()[:5000])
     found = list(real_engine_cases(tmp_path))
     cases = {case.name: case.config() for case in found if isinstance(case, Case)}
     reasons = {case[0]: case[1] for case in found if not isinstance(case, Case)}
@@ -85,7 +89,8 @@ def test_a_bad_folder_is_reported_and_the_others_are_cases(tmp_path: Path) -> No
     assert {"adoc/whole": "8388608", "adoc/plain": "64MiB"} == {
         name: str(config["engine"]["tuner"]["least_batch"]) for name, config in cases.items()
     }
-    assert {"adoc/headless", "adoc/unset"} == set(reasons)
+    assert {"adoc/headless", "adoc/unset", "adoc/quoted", "adoc/cut"} == set(reasons)
+    assert "No closing quotation" in reasons["adoc/quoted"]
     assert "meta.json" in reasons["adoc/headless"]
     assert "the command sets no DOTA_tuning_gap" in reasons["adoc/unset"]
 

@@ -5,7 +5,8 @@
   fills: memtable fills in seconds.
 - observation: input of the estimators; wal: whether the store wrote a WAL.
 - estimators: all estimators in their order; estimates: inferred numbers with errors; cpu: CPU time of jobs; job_times:
-  starts and ends of jobs; fsyncs: device constants from fsyncs; throughput: device limits; clients: cost of one write.
+  starts and ends of jobs; fsyncs: device constants from fsyncs; throughput: device limits; hypotheses: what jobs with direct
+  I/O waited for; clients: cost of one write.
 - configuration: inferred store, machine, limits and load; entries: their files (experiments, entries of groups, parameter
   set, trace); tables: Parquet tables; text: output for the terminal.
 """

@@ -81,8 +81,8 @@ class Reading:
 
     @property
     def writes_until_s(self) -> float:
-        """Time of the last write in seconds after the origin; of the LOG's end if it has no memtable fills."""
-        return max((self.seconds(fill.end_us) for fill in self.fills), default=self.seconds(self.end_us))
+        """Time of the last write in seconds after the origin; infinite if the LOG has no memtable fills."""
+        return max((self.seconds(fill.end_us) for fill in self.fills), default=math.inf)
 
     @property
     def families(self) -> Sequence[str]:

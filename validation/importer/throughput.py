@@ -19,6 +19,8 @@ from lsmlab.validation.logs.history.summary import busy_s
 _FEWEST_JOBS: Final = 8
 """Least number of jobs for the rate of a single job."""
 _FEWEST_WINDOWS: Final = 20
+_TIMED: Final = 0.9
+"""Least share of jobs whose times the LOG shows, for hypotheses on what they waited for."""
 _LARGEST_RANGE: Final = 0.25
 """Writes reached a limit only if 90 % of the window means lie in a range of at most this share of their median."""
 _LEAST_JOBS: Final = 1.5
@@ -49,13 +51,14 @@ def streams(observation: Observation, _: Earlier) -> Estimates:
 def throughput(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate device.write_limit if writes reached one, otherwise device.write_bandwidth; and device.read_bandwidth.
 
-    An earlier estimate of device.write_bandwidth from fsyncs is kept. With direct writes see `direct_limits`.
+    An earlier estimate of device.write_bandwidth from fsyncs is kept. With direct writes and CPU times of the jobs see
+    `direct_limits`.
     """
     reading = observation.reading
     jobs = [j for j in reading.jobs.done("flush", "compaction") if j.write_bytes]
     if not jobs:
         return Estimates(notes=("device: the LOG contains no flush or compaction from which to infer its speed",))
-    if not observation.buffered_writes and len(observation.jobs.jobs) >= FEWEST_JOBS:
+    if not observation.buffered_writes and len(observation.jobs.jobs) >= max(FEWEST_JOBS, _TIMED * len(jobs)):
         return direct_limits(observation, earlier)
     start, end = job_spans(jobs, reading)
     edges = grid(float(end.max()))

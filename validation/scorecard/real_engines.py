@@ -103,7 +103,7 @@ def real_engine_cases(data: Path = DATA) -> Iterator[Case | tuple[str, str]]:
             yield _case(group, data)
         except InputError as error:
             yield name, str(error)
-        except (KeyError, ValueError, IndexError, OSError) as error:
+        except Exception as error:  # one damaged recording must not stop the scorecard
             yield name, f"{group[0].directory}: {_reason(error)}; copy or record this run again"
 
 
@@ -113,16 +113,16 @@ def _reason(error: Exception) -> str:
 
 
 def _read(store: str, path: Path) -> _Run:
-    first = path.read_text(encoding="utf-8").partition("\n")[0]
-    words = [w.partition("=") for w in shlex.split(first)]
     try:
+        first = path.read_text(encoding="utf-8").partition("\n")[0]
+        words = [w.partition("=") for w in shlex.split(first)]
         meta = json.loads((path.parent / "meta.json").read_text(encoding="utf-8"))
         return _Run(
             store, path.parent, {k[2:]: v for k, _, v in words if k.startswith("--")},
             {k: v for k, e, v in words if e and not k.startswith("--")}, meta["device_limits"], meta["cores"], meta["version"],
         )  # fmt: skip
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{path.parent / 'meta.json'}: cannot be read ({error}); copy this run again") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path.parent}: command.txt or meta.json cannot be read ({error}); copy this run again") from None
 
 
 def _case(group: list[_Run], data: Path) -> Case:

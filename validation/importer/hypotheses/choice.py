@@ -15,6 +15,7 @@ from lsmlab.validation.importer.hypotheses.speeds import HYPOTHESES, Hypothesis
 from lsmlab.validation.importer.hypotheses.work import Work
 from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.timings.job_records import left_out_error
+from numpy.typing import NDArray
 
 _STEPS: Final = 30
 """Values of the unknown number that are tried first, at equal ratios; the best one is then refined."""
@@ -24,6 +25,8 @@ _GOLDEN: Final = 0.381966
 _BLOCKS: Final = 10
 _CERTAIN: Final = 2.0
 """Two hypotheses are told apart if their log likelihoods differ by more than this many standard errors."""
+_PRECISION: Final = 0.02
+"""Smaller errors of a duration do not tell hypotheses apart: the model of a job is not more exact."""
 _SMALLEST: Final = 1e-9
 """Least progress: that of a job which a hypothesis does not let start."""
 
@@ -75,13 +78,16 @@ def fit(work: Work, hypothesis: Hypothesis) -> Fit:
 
 def _apart(work: Work, best: Fit, other: Fit) -> bool:
     """Whether the likelihoods differ by more than their difference varies between parts of the LOG."""
-    parts = np.array_split(np.arange(len(work.seconds)), min(_BLOCKS, len(work.seconds)))
-    left_out = []
-    for part in parts:
-        kept = np.delete(work.seconds, part)
-        rates = [np.average(np.delete(found.errors, part), weights=kept) for found in (best, other)]
-        left_out.append(np.log(rates[1] / rates[0]))
-    return bool(np.log(other.error / best.error) > _CERTAIN * float(left_out_error(np.array(left_out))))
+    errors = [np.maximum(found.errors, _PRECISION) for found in (best, other)]
+
+    def difference(kept: NDArray[np.int64]) -> float:
+        first, second = (np.average(values[kept], weights=work.seconds[kept]) for values in errors)
+        return float(np.log(second / first))
+
+    everything = np.arange(len(work.seconds))
+    parts = np.array_split(everything, min(_BLOCKS, len(everything)))
+    left_out = np.array([difference(np.delete(everything, part)) for part in parts])
+    return difference(everything) > _CERTAIN * float(left_out_error(left_out))
 
 
 def _error(work: Work, hypothesis: Hypothesis, log_value: float) -> float:

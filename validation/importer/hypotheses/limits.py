@@ -30,8 +30,10 @@ WINDOW_S: Final = 10
 rates of single seconds are not exact."""
 _FEWEST_WINDOWS: Final = 20
 _ALWAYS: Final = 0.999
-_REACHED: Final = 0.95
-"""Quantile of the window means that is taken for a limit: jobs reach it only while one of them always waits."""
+_REACHED: Final = 0.75
+"""Quantile of the window means that is taken for a limit: in some windows no job waits."""
+_P5_TO_P95: Final = 3.29
+"""Distance from the 5 % to the 95 % quantile of a normal distribution, in standard deviations."""
 _LARGEST_SHARE: Final = 0.5
 """A number above this share of the highest one that was considered is a lower bound: nothing waits for it."""
 _BYTES: Final = ("device.write_limit", "device.read_limit")
@@ -74,15 +76,15 @@ def _estimates(observation: Observation, work: Work, fit: Fit) -> tuple[Estimate
     names, unit = _NAMES[fit.hypothesis.name]
     error = f"durations of {len(work.seconds):,} jobs within {fit.error:.0%}"
     basis = f"most likely if jobs wait for {fit.hypothesis.words}: {error}"
-    value, spread_ = fit.value, None
+    value, standard_error = fit.value, None
     if fit.hypothesis in (WRITE_CAP, READ_WRITE_CAP, IOPS_CAP):
         wal = float(observation.wal_bytes_per_s.mean()) if len(observation.wal_bytes_per_s) else 0.0
         wal /= IO_BYTES if fit.hypothesis is IOPS_CAP else 1.0
-        reached = max(_reached(work, demand) for demand in _demands(work, fit))
-        value, spread_ = max(value, reached) + wal, abs(reached - value) / 2.0
-        basis += f"; jobs together reached {reached:,.3g} {unit} over {WINDOW_S} s (P95)"
+        reached, deviation = max(_reached(work, demand) for demand in _demands(work, fit))
+        value, standard_error = max(value, reached) + wal, max(deviation, abs(reached - value) / 2.0)
+        basis += f"; jobs together reached {reached:,.3g} {unit} over {WINDOW_S} s (upper quartile)"
     kind = "estimate" if value < _LARGEST_SHARE * fit.hypothesis.highest else "lower_bound"
-    return tuple(Estimate(name, value, spread_, unit, kind, basis) for name in names)
+    return tuple(Estimate(name, value, standard_error, unit, kind, basis) for name in names)
 
 
 def _demands(work: Work, fit: Fit) -> tuple[Floats, ...]:
@@ -92,16 +94,20 @@ def _demands(work: Work, fit: Fit) -> tuple[Floats, ...]:
     return (work.write_bytes,) if fit.hypothesis is WRITE_CAP else (work.write_bytes, work.read_bytes)
 
 
-def _reached(work: Work, demand: Floats) -> float:
-    """Return the rate of all jobs together in their fastest windows with running jobs; over all their time if windows lack."""
+def _reached(work: Work, demand: Floats) -> tuple[float, float]:
+    """Return the rate that all jobs together reach in windows with running jobs, and its standard deviation.
+
+    In a LOG with few such windows it is the mean rate over the time with running jobs, and the deviation is 0.
+    """
     end_s = work.start_s + work.seconds
     edges = grid(float(end_s.max()))
     busy = spread(work.start_s, end_s, work.seconds, edges) / edges[1]
     rate = spread(work.start_s, end_s, demand, edges) / edges[1]
     means, _ = windows(rate, busy, max(1, round(WINDOW_S / float(edges[1]))))
-    if len(means) >= _FEWEST_WINDOWS:
-        return float(np.quantile(means, _REACHED))
-    return float(demand.sum() / work.length_s.sum())
+    if len(means) < _FEWEST_WINDOWS:
+        return float(demand.sum() / work.length_s.sum()), 0.0
+    low, reached, high = (float(np.quantile(means, q)) for q in (0.05, _REACHED, 0.95))
+    return reached, (high - low) / _P5_TO_P95
 
 
 def windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
