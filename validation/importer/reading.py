@@ -18,7 +18,7 @@ from lsmlab.models.options.options_file import OptionsFile, points, read_options
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.checks import check_log
-from lsmlab.validation.logs.history.fills import Fill, memtable_fills
+from lsmlab.validation.logs.history.fills import Fill, memtable_fills, until_closes
 from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.summary import origin_us, summarise_log
@@ -77,7 +77,7 @@ class Reading:
     @cached_property
     def fills(self) -> list[Fill]:
         """Memtable fills: start, end and entries."""
-        return memtable_fills(self.log, self.jobs.done("flush"))
+        return until_closes(memtable_fills(self.log, self.jobs.done("flush")), self.log)
 
     @property
     def writes_until_s(self) -> float:

@@ -12,8 +12,8 @@ from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.timings.jobs import Job
 from numpy.typing import NDArray
 
-_MOST_JOBS: Final = 1500
-"""Largest number of jobs that are compared: of a longer LOG its last ones."""
+_MOST_THREADS: Final = 1500
+"""Largest number of threads of jobs that are compared: of a longer LOG those of its last jobs."""
 _LEAST_WAIT: Final = 0.02
 """Least share of a job's time that is not CPU time: clocks of CPU time and wall time differ by about as much."""
 _COMMITS: Final = 2
@@ -62,16 +62,17 @@ def work_of(jobs: Sequence[Job], cpu_s: Sequence[float], *, reads: bool) -> Work
 
     Each subcompaction counts as a job: it is a thread with an equal part of the work.
     """
+    threads = np.array([max(1, job.parts) for job in jobs])
+    first = int(np.searchsorted(-np.cumsum(threads[::-1])[::-1], -_MOST_THREADS))
     rows = [
-        (j.start_s, j.end_s, cpu, j.read_bytes * reads, j.write_bytes, len(j.files), len(j.deleted_s), j.parts)
-        for j, cpu in zip(jobs[-_MOST_JOBS:], cpu_s[-_MOST_JOBS:], strict=True)
+        (j.start_s, j.end_s, cpu, j.read_bytes * reads, j.write_bytes, len(j.files), len(j.deleted_s), count)
+        for j, cpu, count in zip(jobs[first:], cpu_s[first:], threads[first:], strict=True)
     ]
-    table = np.repeat(np.array(rows, dtype=np.float64), [max(1, int(row[-1])) for row in rows], axis=0)
-    start, end, *parts, threads = table.T
-    cpu, read, written, files, deleted = (part / np.maximum(1.0, threads) for part in parts)
+    start, end, *parts, count = np.repeat(np.array(rows, dtype=np.float64), threads[first:], axis=0).T
+    cpu, read, written, files, deleted = (part / count for part in parts)
     length_s, numbers = _intervals(start, end)
     seconds = end - start
-    small = files * FILE_WRITES + _COMMITS * SYNC_WRITES / np.maximum(1.0, threads) + deleted * FILE_DISCARDS
+    small = files * FILE_WRITES + _COMMITS * SYNC_WRITES / count + deleted * FILE_DISCARDS
     return Work(
         start, seconds, np.minimum(cpu, (1.0 - _LEAST_WAIT) * seconds), read, written, read / READ_IO_BYTES + files * FILE_READS,
         written / IO_BYTES + small, length_s, numbers,

@@ -27,10 +27,7 @@ class Fill(NamedTuple):
 
 
 def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
-    """Return the fills of all opens and column families. Memtables that one flush takes together count as one fill.
-
-    A close may wait for a compaction before it flushes; clients wrote until it began.
-    """
+    """Return the fills of all opens and column families. Memtables that one flush takes together count as one fill."""
     switches: dict[tuple[int, str], list[int]] = defaultdict(list)
     for record in log.switches():
         switches[record.opening, record.column_family].append(record.time_us)
@@ -44,11 +41,17 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
         for job in sorted(jobs, key=lambda j: j.start_us):
             used += max(1, job.memtables)
             full = times[used - 1] if used <= len(times) and times[used - 1] <= job.start_us + _NEAR_US else job.start_us
-            full = min(full, log.closing_us.get(store[0], full))
             if full > since:
                 fills.append(Fill(since, full, float(job.entries_in), store[1]))
                 since = full
     return fills
+
+
+def until_closes(fills: Sequence[Fill], log: RocksDbLog) -> list[Fill]:
+    """Return the fills up to the moment at which a store begins to close; the close may wait for a compaction."""
+    closes = np.sort(np.array([*log.closing_us.values(), np.iinfo(np.int64).max], dtype=np.int64))
+    next_close = closes[np.searchsorted(closes, [fill.start_us for fill in fills], side="right")]
+    return [f._replace(end_us=min(f.end_us, int(close))) for f, close in zip(fills, next_close, strict=True)]
 
 
 def of_all_families(fills: Sequence[Fill]) -> list[Fill]:
