@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.sim.machine.steps import BUFFER_BYTES
 from lsmlab.validation.importer.hypotheses.work import Work
 from lsmlab.validation.importer.reading import Floats
 
@@ -20,6 +21,8 @@ _FASTEST: Final = 8e9
 """Highest bandwidth or cap that is considered, in bytes per second."""
 _FAST: Final = 0.9
 """Share of the jobs that cannot be faster than alone on the device; the others may have wrong times."""
+_READ_BYTES: Final = 2.0**21
+"""Bytes of a direct read of a compaction: RocksDB reads ahead 2 MiB (DBOptions, SanitizeOptions)."""
 _TURNS: Final = 1.0 / 3.0
 """Share of the smaller of its reads and writes by which a thread alone takes longer under equal caps on both: while it
 sleeps in one direction it does not use the allowance of the other. Compactions of 100 MB and more that run alone take
@@ -60,7 +63,7 @@ def _requests(work: Work, bytes_per_s: float) -> Floats:
 
 def _latency(work: Work, latency_s: float) -> Floats:
     """Each job waits for its own requests only: a time per request."""
-    return _per_interval(work, _unlimited_s(work) + (work.read_ops + work.write_ops) * latency_s)
+    return _per_interval(work, _unlimited_s(work) + _requests_of(work) * latency_s)
 
 
 def _rate_alone(work: Work) -> Floats:
@@ -68,7 +71,12 @@ def _rate_alone(work: Work) -> Floats:
 
 
 def _latency_alone(work: Work) -> Floats:
-    return (work.seconds - work.cpu_s) / (work.read_ops + work.write_ops)
+    return (work.seconds - work.cpu_s) / _requests_of(work)
+
+
+def _requests_of(work: Work) -> Floats:
+    """Return the reads and writes of each job by RocksDB, which waits for each. Shape (n,)."""
+    return work.read_bytes / _READ_BYTES + work.write_bytes / BUFFER_BYTES
 
 
 def _bandwidth(work: Work, bytes_per_s: float) -> Floats:
