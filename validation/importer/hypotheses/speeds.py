@@ -80,23 +80,30 @@ def _requests_of(work: Work) -> Floats:
 
 
 def _bandwidth(work: Work, bytes_per_s: float) -> Floats:
-    """All jobs share the bandwidth of one device for reads and writes: a queue with mean lengths (Bard, Schweitzer)."""
+    """All jobs share the bandwidth of one device for reads and writes."""
     cpu_s = work.per_interval(work.cpu_s)
     alone_s = work.per_interval((work.read_bytes + work.write_bytes) / bytes_per_s)
-    waits_s = alone_s
+    return _inverse(cpu_s + _queued(alone_s, cpu_s, 1))
+
+
+def _queued(alone_s: Floats, elsewhere_s: Floats, servers: int) -> Floats:
+    """Return the time of jobs at a station that they share, with mean queue lengths (Bard, Schweitzer).
+
+    `alone_s`: their time there without the others; `elsewhere_s`: their time in which they do not wait there.
+    """
+    there_s = alone_s
     for _ in range(_ROUNDS):
-        share = np.divide(waits_s, cpu_s + waits_s, out=np.zeros_like(waits_s), where=waits_s > 0.0)
-        waits_s = alone_s * (1.0 + share.sum(axis=1, keepdims=True) - share)
-    return _inverse(cpu_s + waits_s)
+        share = np.divide(there_s, elsewhere_s + there_s, out=np.zeros_like(there_s), where=there_s > 0.0)
+        there_s = alone_s * np.maximum(1.0, (1.0 + share.sum(axis=1, keepdims=True) - share) / servers)
+    return there_s
 
 
 def _on_cores(count: int) -> Hypothesis:
     """Return the hypothesis that jobs share `count` cores, those of clients excluded, and wait for their own requests."""
 
     def speeds(work: Work, bytes_per_s: float) -> Floats:
-        crowd = np.maximum(1.0, (work.jobs >= 0).sum(axis=1, keepdims=True) / count)
         device_s = work.per_interval((work.read_bytes + work.write_bytes) / bytes_per_s)
-        return _inverse(device_s + work.per_interval(work.cpu_s) * crowd)
+        return _inverse(device_s + _queued(work.per_interval(work.cpu_s), device_s, count))
 
     words = f"{count} {'core' if count == 1 else 'cores'} and the bandwidth of a single thread"
     return Hypothesis("cores", words, 1e6, _FASTEST, speeds, _rate_alone)
