@@ -21,6 +21,7 @@ from lsmlab.models.workloads.choosers import InsertCursor, UniformKeys
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 from lsmlab.models.workloads.values import FixedSize
+from lsmlab.sim.clients.filling import Filling
 
 ROOT = Path(__file__).resolve().parents[1]
 YCSB_FILES = ROOT.parent / "shared" / "data" / "ycsb"
@@ -311,3 +312,25 @@ def test_shards_draw_differently_in_exact_runs() -> None:
     sample = KeySample(10_000)
     one, two = (chooser.start(sample, InsertCursor(shard=r)).distinct(100, RNG(1)) for r in (0, 1))
     assert one.tolist() != two.tolist()
+
+
+def test_shards_have_parts_of_the_stated_spread() -> None:
+    """Parts of shards have mean 1 and the stated standard deviation; the largest part sizes the key space of a shard."""
+    even, uneven = (make_workload(configuration("ycsb_load", shards=4, shard_spread=s, recordcount=4000)) for s in (0, 0.05))
+    parts = np.array(uneven.shard_parts)
+
+    assert (1.0, 1.0, 1.0, 1.0) == even.shard_parts
+    assert (1.0, 0.05) == pytest.approx((parts.mean(), parts.std()))
+    assert 1000 == even.shard().population
+    assert math.ceil(1000 * parts.max()) == uneven.shard().population
+    with pytest.raises(InputError, match=r"shard_spread: 0\.3 is out of range"):
+        make_workload(configuration("ycsb_load", shards=4, shard_spread=0.3))
+
+
+def test_a_larger_shard_fills_its_memtables_sooner() -> None:
+    """Memtables of a shard with a fifth more writes are full a fifth sooner."""
+    filling = Filling((0.8, 1.2), [120_000.0], [1.0], np.random.default_rng(1))
+    switched = [number for number, _ in filling.switch_full(1_000_000.0)]
+
+    assert (6, 10) == pytest.approx((switched.count(0), switched.count(1)), abs=1)
+    assert 1_000_000.0 * 2 == pytest.approx(sum(filling.unflushed(1e6)) + 120_000.0 * len(switched), rel=0.01)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -28,6 +30,8 @@ from lsmlab.models.workloads.values import ValueSizes
 MOST_KEYS: Final = 1 << 60
 """Largest key space: key codes are 64-bit integers with a spare bit for inserts beyond the key space."""
 
+MOST_SHARD_SPREAD: Final = 0.3
+"""Bound on `shard_spread`: below it, the smallest of 1000 shards has a part above 0."""
 MOST_ENTRY_BYTES: Final = (1 << 32) - 1
 """Largest key and value: their lengths are 32-bit numbers, and Put refuses longer ones (WriteBatchInternal::Put)."""
 
@@ -169,8 +173,8 @@ class WriteStream:
 class Workload:
     """Clients of a store, and the key space that they use.
 
-    Populations, operations and rates are totals over all shards. Each shard is an independent tree with an equal part
-    of the keys and of the operations.
+    Populations, operations and rates are totals over all shards. Each shard is an independent tree with its part of the
+    keys and of the operations (`shard_parts`).
     """
 
     name: str
@@ -184,6 +188,8 @@ class Workload:
     duration_s: float | None = None
     """Simulated length of the run in s, or None to run until all operations are done."""
     shards: int = 1
+    shard_spread: float = 0.0
+    """Standard deviation of the shards' parts of keys and operations, as a share of the mean part."""
     key_order: KeyOrder = field(default_factory=Ordered)
     notes: tuple[str, ...] = ()
     """What the workload reads differently from how it is written, one line each."""
@@ -199,6 +205,10 @@ class Workload:
             raise InputError(f"shards: {self.shards} is out of range; it must be between 1 and 1000")
         if not 1 <= self.population <= MOST_KEYS:
             raise InputError(f"a key space of {self.population} keys is out of range; it must have 1 to 2^60")
+        if not 0.0 <= self.shard_spread < MOST_SHARD_SPREAD:
+            raise InputError(
+                f"shard_spread: {self.shard_spread:g} is out of range; it must be at least 0 and below {MOST_SHARD_SPREAD:g}"
+            )
         if self.shards > self.population:
             raise InputError(f"shards: {self.shards} shards need at least as many keys; the key space has {self.population}")
         if self.duration_s is None and all(c.operations is None for c in self.clients if not c.background):
@@ -219,12 +229,28 @@ class Workload:
         """Return whether any client writes."""
         return any(c.mix.writes > 0 for c in self.clients)
 
+    @property
+    def shard_parts(self) -> tuple[float, ...]:
+        """Part of each shard in keys and operations, relative to the mean: quantiles of a normal distribution at equal steps.
+
+        They do not depend on the seed, because a key space is divided once. Shards of a prefilled store are equal.
+        """
+        n = self.shards
+        if n == 1 or self.shard_spread == 0.0:
+            return (1.0,) * n
+        steps = [NormalDist().inv_cdf((i + 0.5) / n) for i in range(n)]
+        scale = self.shard_spread / math.sqrt(float_sum(z * z for z in steps) / n)
+        return tuple(1.0 + scale * z for z in steps)
+
     def shard(self) -> Workload:
-        """Return the workload with the key space of one shard. Operations and rates of clients stay totals."""
+        """Return the workload with the key space of one shard, the largest. Operations and rates of clients stay totals."""
         n = self.shards
         if n == 1:
             return self
-        return replace(self, shards=1, population=-(-self.population // n), preload_keys=-(-self.preload_keys // n))
+        population = -(-self.population // n)
+        if self.shard_spread:
+            population = math.ceil(self.population / n * max(self.shard_parts))
+        return replace(self, shards=1, shard_spread=0.0, population=population, preload_keys=-(-self.preload_keys // n))
 
     def sample(self, entries_per_file: float, samples_per_file: float, exact: bool = False) -> KeySample:
         """Return the sample of keys that each shard carries, with about `samples_per_file` keys per file."""

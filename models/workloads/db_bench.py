@@ -44,6 +44,7 @@ class DbBench:
     """Seed of the keys in an exact run. db_bench replaces 0 by the clock; here 0 is a seed like any other."""
     shards: int = quantity("count", 1, low=1, high=1000)
     """Independent trees on one device. Not a db_bench flag: all counts are totals, divided among the shards."""
+    shard_spread: float = quantity("ratio", 0.0)
 
     def values(self) -> ValueSizes:
         """Return the value sizes of the flags."""
@@ -72,7 +73,7 @@ class DbBench:
             population=self.num,
             preload_keys=self.num if preload else 0,
             duration_s=self.duration or None,
-            shards=self.shards,
+            shards=self.shards, shard_spread=self.shard_spread,
         )
 
 

@@ -90,6 +90,7 @@ class MixedWorkload:
     """Client threads."""
     sync: bool = False
     shards: int = quantity("count", 1, low=1, high=1000)
+    shard_spread: float = quantity("ratio", 0.0)
 
     def keys(self) -> Chooser:
         """Return the key chooser over the preloaded keys."""
@@ -134,7 +135,8 @@ class MixedWorkload:
         return Workload(
             clients.name, (clients,), self.key_size, values, population=self.num,
             preload_keys=round(self.num * self.preload), duration_s=duration_s, shards=self.shards,
-            key_order=self.order(), notes=share_notes({name: getattr(self, name) for name in _PROPORTIONS}),
+            shard_spread=self.shard_spread, key_order=self.order(),
+            notes=share_notes({name: getattr(self, name) for name in _PROPORTIONS}),
         )  # fmt: skip
 
 

@@ -91,6 +91,7 @@ class Ycsb:
     inserts, to any record, which may not exist yet."""
     duration: float | None = quantity("seconds", None)
     shards: int = quantity("count", 1, low=1, high=1000)
+    shard_spread: float = quantity("ratio", 0.0)
 
     def proportions(self) -> dict[str, float]:
         """Return the proportions by kind of operation; YCSB divides them by their sum."""
@@ -164,5 +165,6 @@ class Ycsb:
         return Workload(
             self.name, (clients,), self.key_size, FixedSize(size), population=population,
             preload_keys=self.recordcount if self.loaded and not self.load else 0, duration_s=self.duration or None,
-            shards=self.shards, key_order=order, notes=() if self.load else share_notes(self.proportions()),
+            shards=self.shards, shard_spread=self.shard_spread, key_order=order,
+            notes=() if self.load else share_notes(self.proportions()),
         )  # fmt: skip

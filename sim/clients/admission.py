@@ -18,9 +18,12 @@ class Admission:
     """Admission of writes to all databases. A thread waits at a stopped database, so one stop ends up stopping all threads."""
 
     def __init__(
-        self, databases: Sequence[Database], groups: Sequence[Group], machine: Machine, shape: WriteShape, times: OpTimes
-    ) -> None:
+        self, databases: Sequence[Database], parts: Sequence[float], groups: Sequence[Group], machine: Machine,
+        shape: WriteShape, times: OpTimes,
+    ) -> None:  # fmt: skip
+        """`parts`: writes to each database, relative to the mean over all."""
         self._databases = databases
+        self._parts = parts
         self._groups = groups
         self._journal = machine.journal
         self._host = machine.host
@@ -62,10 +65,10 @@ class Admission:
                 return 0.0, database.blocked_by
         if blocked:
             return 0.0, None  # RocksDB does not count this as a stall
-        for database in self._databases:
+        for database, part in zip(self._databases, self._parts, strict=True):
             controller = database.write_controller
             if controller.delayed:
-                rate = self._delayed(controller) * len(self._databases)
+                rate = self._delayed(controller) * len(self._databases) / part
                 if rate < allowed:
                     allowed, cause = rate, controller.delay_cause
         return allowed, cause

@@ -35,7 +35,7 @@ _LATENCY_TOLERANCE: Final = 0.02
 
 
 class ClientLoad:
-    """All clients of a run, spread evenly over its databases.
+    """All clients of a run, spread over its databases by their parts of the load.
 
     A thread waits at a stopped database, so soon all threads wait there: the slowest of several databases limits every
     group that writes.
@@ -63,11 +63,15 @@ class ClientLoad:
         shapes, shares = [f.shape for f in families], [f.share.writes for f in families]
         self._shapes = shapes * len(databases)
         """Mean shape of the writes to each column family of each database."""
-        self._filling = Filling(len(databases), [s.memtable_entries for s in shapes], shares, rng)
-        self._switches = [MemtableSwitches(database, self._filling, shapes, shares) for database in databases]
+        parts = setup.workload.shard_parts
+        self._filling = Filling(parts, [s.memtable_entries for s in shapes], shares, rng)
+        self._switches = [
+            MemtableSwitches(database, self._filling, shapes, [part * share for share in shares])
+            for database, part in zip(databases, parts, strict=True)
+        ]
         self._bounded = [s for s in self._switches if s.bounded]
         self._times = OpTimes(machine, shape, self._filling, reads, self._sync_s())
-        self._admission = Admission(databases, self.groups, machine, shape, self._times)
+        self._admission = Admission(databases, parts, self.groups, machine, shape, self._times)
         self._demand = ClientDemand(
             machine, self._times, shape, self._filling, len(databases), setup.wal_reaches_device
         )

@@ -21,16 +21,17 @@ class Filling:
     """
 
     def __init__(
-        self, databases: int, entries: Sequence[float], shares: Sequence[float], rng: np.random.Generator
+        self, parts: Sequence[float], entries: Sequence[float], shares: Sequence[float], rng: np.random.Generator
     ) -> None:
         """Start with empty memtables.
 
-        Both sequences have one item per column family of a database. `entries`: writes that fill its memtable; `shares`:
-        its share of the writes to the database (sum 1).
+        `parts`: writes to each database, relative to the mean over all. The other sequences have one item per column family
+        of a database. `entries`: writes that fill its memtable; `shares`: its share of the writes to the database (sum 1).
         """
-        self._databases = databases
+        self._databases = databases = len(parts)
         self._rng = rng
-        self._shares = list(shares) * databases
+        self._family_shares = list(shares)
+        self._shares = [part * share for part in parts for share in shares]
         self._entries = list(entries) * databases
         self._holds = list(self._entries)
         """New entries that each active memtable will contain at its next switch, without hot keys kept from before."""
@@ -49,8 +50,7 @@ class Filling:
 
     def _measure(self) -> None:
         """Compute `entries` and `slowest_entries`, at the start and after each change of a memtable's size."""
-        families = len(self._entries) // self._databases
-        pairs = list(zip(self._shares[:families], self._entries, strict=False))
+        pairs = list(zip(self._family_shares, self._entries, strict=False))
         self.entries = float_sum(share * full for share, full in pairs)
         self.slowest_entries = max((full / share for share, full in pairs if share > 0.0), default=math.inf)
 

@@ -15,8 +15,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from engine_goldens import engine_of
-from lsmlab.models.policies.decisions import Compaction, DoNothing
+from lsmlab.models.policies.decisions import Compaction, DoNothing, RunningJob
+from lsmlab.models.policies.rocksdb.inputs import span
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
+from lsmlab.models.policies.vlsm.overflow import incoming_bytes
 from lsmlab.models.policies.vlsm.picker import GOOD
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -27,6 +29,7 @@ from running import configuration
 pytestmark = pytest.mark.xdist_group("vlsm")  # one process computes the runs that these tests share
 
 MIB = 1 << 20
+QUEUE = "engine/throttle=l0_queue"
 COMMON = (
     "experiment=vlsm_run_a", "workload.recordcount=5M", "workload.shards=1", "workload.readproportion=0",
     "workload.updateproportion=1", "workload.target=null", "workload.operationcount=null", "workload.duration=60s",
@@ -49,8 +52,8 @@ def rocksdb_io(kib: int) -> tuple[str, ...]:
 
 
 def vlsm(kib: int, *more: str) -> tuple[str, ...]:
-    """Return the overrides of vLSM with an L2 of 128 MiB."""
-    return ("engine=vlsm", *sizes(kib), "engine.picker.l2_capacity=128MiB", "engine.picker.overflow_limit=4MiB", *more)
+    """Return the overrides of vLSM with an L2 of 128 MiB and four files in L0."""
+    return ("engine=vlsm", *sizes(kib)[:2], "engine.picker.l2_capacity=128MiB", "engine.picker.overflow_limit=4MiB", *more)
 
 
 @lru_cache
@@ -152,15 +155,61 @@ def test_rocksdbs_chains_do_not_depend_on_the_sst_size() -> None:
     assert thick > 1.5 * thin
 
 
-def test_a_full_l0_stops_writes_in_rocksdb_and_flushes_in_vlsm() -> None:
-    """If L0 is full, RocksDB stops writes even with room in memory; vLSM holds the flush.
+def test_a_full_l0_stops_writes_and_a_full_queue_holds_flushes() -> None:
+    """If L0 is full, RocksDB and vLSM stop writes even with room in memory; with a queue, vLSM holds the flush.
 
     Sources: (background/rocksdb_io.md, Assumptions) and (behaviour/vlsm.md, vLSM rules).
     """
     thick, thin = result(*rocksdb_io(4096)).summary["stall_seconds"], result(*vlsm(512)).summary["stall_seconds"]
+    queue = result(*vlsm(512, QUEUE)).summary["stall_seconds"]
 
     assert thick["l0_stop"] > 0 == thick["memtable_stop"]
-    assert thin["memtable_stop"] > 0 == thin["l0_stop"]
+    assert thin["l0_stop"] > thin["memtable_stop"]
+    assert queue["memtable_stop"] > 0 == queue["l0_stop"]
+
+
+def room_for_one_of_four() -> tuple[Tree, list[RunningJob]]:
+    """Return a tree whose four L0 files wait for room in a full L1, and the job that already makes room for one."""
+    tree = two_levels(1, 8, 128, 8)
+    tree.l0 = [SortedFile(10**6 + number, 0, (1 << 40) - 1, 8 * MIB) for number in range(4)]
+    picker = engine_of("engine=vlsm").picker
+    first = picker.pick(tree, (), 0.0)
+    assert isinstance(first, Compaction)
+    assert 1 == first.start_level
+    for level, files in first.inputs:
+        tree.mark(level, files, busy=True)
+    return tree, [RunningJob(1, 2, *span([f for _, files in first.inputs for f in files]), incoming_bytes(first))]
+
+
+def test_jobs_that_make_room_for_l0_run_side_by_side() -> None:
+    """While L0 files wait, a second L1 -> L2 job starts beside the first: a region has four threads.
+
+    With room for all files of L0 none starts.
+    """
+    tree, running = room_for_one_of_four()
+    second = engine_of("engine=vlsm").picker.pick(tree, running, 0.0)
+    room = engine_of("engine=vlsm", "engine.picker.overflow_limit=256MiB").picker.pick(tree, running, 0.0)
+
+    assert isinstance(second, Compaction)
+    assert 1 == second.start_level
+    assert not isinstance(room, Compaction) or room.start_level != 1
+
+
+def test_rocksdb_io_makes_room_in_parallel_and_compacts_no_l0_files_with_each_other() -> None:
+    """A batch of L0 that a running L1 -> L2 job locks waits for room; it is not merged within L0."""
+    options = ("engine=rocksdb_io", "engine.options.max_bytes_for_level_base=128MiB")
+    tree = two_levels(1, 8, 128, 8)
+    tree.l0 = [SortedFile(10**6 + number, 0, (1 << 40) - 1, 8 * MIB) for number in range(6)]
+    picker = engine_of(*options).picker
+    first = picker.pick(tree, (), 0.0)
+    assert isinstance(first, Compaction)
+    for level, files in first.inputs:
+        tree.mark(level, files, busy=True)
+    running = [RunningJob(1, 2, *span([f for _, files in first.inputs for f in files]), incoming_bytes(first))]
+    second = picker.pick(tree, running, 0.0)
+
+    assert isinstance(second, Compaction)
+    assert (1, 2) == (second.start_level, second.output_level)
 
 
 def test_rocksdbs_stalled_time_does_not_depend_on_the_sst_size() -> None:
@@ -175,10 +224,10 @@ def test_rocksdbs_stalled_time_does_not_depend_on_the_sst_size() -> None:
 
 def test_a_held_flush_writes_one_memtable() -> None:
     """Files of vLSM's queue have one size although two memtables wait for it (R1, R2)."""
-    jobs = result(*vlsm(512)).jobs
+    jobs = result(*vlsm(512, QUEUE)).jobs
     flush = np.asarray(jobs["kind"]) == "flush"
 
-    assert result(*vlsm(512)).summary["stall_seconds"]["memtable_stop"] > 0  # both memtables were full
+    assert result(*vlsm(512, QUEUE)).summary["stall_seconds"]["memtable_stop"] > 0  # both memtables were full
     assert [1] == np.unique(jobs["input_files"][flush]).tolist()
 
 

@@ -63,11 +63,21 @@ class OverflowPicker(LeveledPicker):
             if isinstance(pick, Compaction | Move) and not self._has_room(tree, running, pick):
                 due[pick.output_level] = True
                 continue
+            if level == 0 and pick is NOTHING and self._l0_waits_for_room(tree, running):
+                due[1] = True  # locked by a job that makes room in L1; others may run beside it
+                continue
             if level == 0 and pick is NOTHING:  # blocked by locks, as in RocksDB
                 pick = self._from_seed(tree, running, targets, self._intra_l0(tree, scores[0]))
             pick = in_scope(pick, scope)
             deepest = deepest if pick is NOTHING else pick
         return deepest
+
+    def _l0_waits_for_room(self, tree: Tree, running: Sequence[RunningJob]) -> bool:
+        """Return whether L1, after the jobs that leave it, lacks room for the files of L0; an empty level has room for any."""
+        coming = sum(file.size_bytes for file in tree.l0 if not file.busy)
+        leaving = sum(job.incoming_bytes for job in running if job.start_level == 1)
+        staying = tree.size_bytes(1) - leaving
+        return coming > 0 and staying > 0 and staying + coming > self._targets(tree).size_bytes[1] + self.overflow_limit
 
     def _has_room(self, tree: Tree, running: Sequence[RunningJob], pick: Compaction | Move) -> bool:
         """Return whether the output level has room for the inputs from above; an empty level has room for any."""

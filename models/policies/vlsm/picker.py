@@ -154,8 +154,11 @@ class VlsmPicker(OverflowPicker):
         return self._from_l1(tree, running) if level == 1 else super().pick_level(tree, running, level)
 
     def _lacks_room(self, tree: Tree, staying_bytes: int) -> bool:
-        """Return whether L1 with `staying_bytes` lacks room for the next L0 file; an empty L1 has room for any."""
-        coming = tree.l0[-1].size_bytes if tree.l0 else self.unit_bytes
+        """Return whether L1 with `staying_bytes` lacks room for the files of L0, or for the next one of an empty L0.
+
+        So several jobs out of L1 may run beside each other while L0 files wait. An empty L1 has room for any file.
+        """
+        coming = sum(file.size_bytes for file in tree.l0) or self.unit_bytes
         limit = self._targets(tree).size_bytes[1] + self.overflow_limit
         return staying_bytes > 0 and staying_bytes + coming > limit
 
