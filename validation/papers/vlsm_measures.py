@@ -93,6 +93,11 @@ def chain_bytes(run: Outcome) -> float:
     return float(run.summary["chain_bytes"]["max"])
 
 
+def mean_chain_bytes(run: Outcome) -> float:
+    """Return the mean chain of the stalls that wait for compactions: bytes written in sequence before the stall could end."""
+    return float(run.summary["chain_bytes"]["mean"])
+
+
 def seconds_per_byte(run: Outcome) -> float:
     """Return stalled seconds per byte of chain, over the stalls that wait for compactions."""
     size = np.asarray(run.stalls["chain_bytes"], dtype=np.float64)
