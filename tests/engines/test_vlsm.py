@@ -105,31 +105,41 @@ def test_a_chain_rewrites_f_times_the_batch_per_level() -> None:
     assert 32 * MIB == moved_bytes("vlsm", two_levels(2, 4, 2048, 8), 2, 4, 4)
 
 
-def test_one_l0_file_at_a_time_and_no_other_job_at_l1() -> None:
-    """Each L0 job takes one file; during it no other job writes to or reads from L1.
+def test_one_l0_file_at_a_time_and_few_other_jobs_at_l1() -> None:
+    """Each L0 job takes one file; during it no other L0 job runs, and jobs out of L1 only with vSSTs outside its key range.
 
-    Source: (behaviour/vlsm.md, vLSM rules).
+    Source: (behaviour/vlsm.md, vLSM flush and L0).
     """
     jobs = result(*vlsm(512)).jobs
     merge = np.asarray(jobs["kind"]) == "compaction"
     into, start, end = merge & (jobs["start_level"] == 0), jobs["start_s"], jobs["end_s"]
-    at_l1 = merge & (jobs["start_level"] <= 1)
-    meets = (start[into][:, None] < end[at_l1] - 1e-9) & (start[at_l1] < end[into][:, None] - 1e-9)
+    out = merge & (jobs["start_level"] == 1)
+
+    def beside(others: np.ndarray) -> np.ndarray:
+        """Whether each L0 job and each of the other jobs run at the same time."""
+        return (start[into][:, None] < end[others] - 1e-9) & (start[others] < end[into][:, None] - 1e-9)
 
     assert [1] == np.unique(jobs["input_files"][into]).tolist()
-    assert (jobs["start_level"] == 1).sum() > 50
-    assert into.sum() == meets.sum()  # each overlaps only itself
+    assert out.sum() > 50
+    assert into.sum() == beside(into).sum()  # each overlaps only itself
+    assert beside(out).any(axis=1).mean() < 0.1
+    assert jobs["input_files"][out][beside(out).any(axis=0)].max() <= 2  # at the ends of the key space
 
 
 def test_good_vssts_suffice_and_a_job_takes_about_one_sst() -> None:
-    """At Φ = 32, there are enough good vSSTs, and a job takes S_M of them, or up to one file more."""
+    """At Φ = 32, there are nearly always enough good vSSTs, and most jobs take S_M of them, or up to one file more.
+
+    Jobs beside an L0 job have only the vSSTs outside its key range.
+    """
     jobs, summary = result(*vlsm(512)).jobs, result(*vlsm(512)).summary
     mine = (np.asarray(jobs["reason"]) == GOOD) & (np.asarray(jobs["kind"]) == "compaction")
     input_ssts = (jobs["read_bytes"] - jobs["read_bytes_output_level"])[mine] / (MIB / 2)
 
-    assert {GOOD} == {name for name in summary["job_reasons"] if name.startswith("Vsst")}
-    assert 0.95 < input_ssts.min() < input_ssts.max() < 2.1
-    assert (jobs["input_files"][mine] > 1).mean() > 0.9
+    picks = {name: count for name, count in summary["job_reasons"].items() if name.startswith("Vsst")}
+
+    assert picks[GOOD] > 0.99 * sum(picks.values())
+    assert 0.95 < np.quantile(input_ssts, 0.15) < input_ssts.max() < 2.1
+    assert (jobs["input_files"][mine] > 1).mean() > 0.85
 
 
 def test_a_stall_is_as_long_as_its_chain() -> None:

@@ -31,46 +31,51 @@ class Counterpart:
     """Description of the figure, for tables."""
     store: str
     arms: tuple[str, ...]
-    """Recorded arms, as the last parts of the runs' names."""
-    measure: Callable[..., float]
-    """Function that computes the figure from the numbers of the arms, in that order."""
+    """Recorded arms, as the last parts of the runs' names: one, or two to divide."""
+    metric: str
+    """Number of each arm from which the figure is computed."""
 
-
-def _ratio(name: str) -> Callable[[Values, Values], float]:
-    return lambda one, other: one[name] / other[name] if other[name] else math.inf
+    def measure(self, arms: Sequence[Values]) -> float | None:
+        """Return the number of the only arm, or the ratio of two arms; None if an arm lacks it."""
+        if any(self.metric not in arm for arm in arms):
+            return None
+        one, *others = (float(arm[self.metric]) for arm in arms)
+        for other in others:
+            one = one / other if other else math.inf
+        return one
 
 
 _OPS, _STALL, _P99 = "ops_per_s", "stall_fraction", "write_latency_s.p99"
 COUNTERPARTS: Final = (
     # of the paper's devices, the hard disk is the closest to a disk of 60 MiB/s
     Counterpart(
-        ("adoc.hdd.throughput_vs_rocksdb",), "throughput, ADOC / no tuner", "adoc", ("ADOC", "base"), _ratio(_OPS),
+        ("adoc.hdd.throughput_vs_rocksdb",), "throughput, ADOC / no tuner", "adoc", ("ADOC", "base"), _OPS,
     ),
     Counterpart(
-        ("adoc.hdd.stall_vs_rocksdb",), "stall seconds, ADOC / no tuner", "adoc", ("ADOC", "base"), _ratio(_STALL),
+        ("adoc.hdd.stall_vs_rocksdb",), "stall seconds, ADOC / no tuner", "adoc", ("ADOC", "base"), _STALL,
     ),
     Counterpart(
-        ("adoc.hdd.adoc_b_vs_rocksdb",), "throughput, batch tuner only / no tuner", "adoc", ("B", "base"), _ratio(_OPS),
+        ("adoc.hdd.adoc_b_vs_rocksdb",), "throughput, batch tuner only / no tuner", "adoc", ("B", "base"), _OPS,
     ),
     Counterpart(
         ("adoc.hdd.adoc_t_vs_adoc",), "throughput, thread tuner only / both tuners", "adoc", ("T", "ADOC"),
-        _ratio(_OPS),
+        _OPS,
     ),
-    Counterpart((), "throughput, thread tuner only / no tuner", "adoc", ("T", "base"), _ratio(_OPS)),
-    Counterpart((), "W-Amp, ADOC / no tuner", "adoc", ("ADOC", "base"), _ratio("write_amplification")),
+    Counterpart((), "throughput, thread tuner only / no tuner", "adoc", ("T", "base"), _OPS),
+    Counterpart((), "W-Amp, ADOC / no tuner", "adoc", ("ADOC", "base"), "write_amplification"),
     Counterpart(
         ("silk.peaks.rocksdb",), "write P99, no scheduling / SILK, peaks of 40 s", "silk", ("off", "silk2"),
-        _ratio(_P99),
+        _P99,
     ),
     Counterpart(
-        ("silk.peaks.throughput",), "throughput, SILK / no scheduling", "silk", ("silk2", "off"), _ratio(_OPS),
+        ("silk.peaks.throughput",), "throughput, SILK / no scheduling", "silk", ("silk2", "off"), _OPS,
     ),
     Counterpart(
         ("silk.breakdown.priorities",), "write P99, SILK without its limiter / SILK", "silk", ("prio2", "silk2"),
-        _ratio(_P99),
+        _P99,
     ),
     Counterpart(
-        ("silk.production.stall",), "stall fraction of SILK", "silk", ("silk2",), lambda silk: float(silk[_STALL]),
+        ("silk.production.stall",), "stall fraction of SILK", "silk", ("silk2",), _STALL,
     ),
 )  # fmt: skip
 
@@ -118,6 +123,7 @@ def compare(runs: Sequence[CaseRun]) -> list[Released]:
     for setting, arms in settings.items():
         for counterpart in COUNTERPARTS:
             if setting.startswith(f"{counterpart.store}/") and all(arm in arms for arm in counterpart.arms):
-                real, simulated = (counterpart.measure(*(arms[a][side] for a in counterpart.arms)) for side in (0, 1))
-                rows.append(Released(counterpart, setting, real, simulated))
+                real, simulated = (counterpart.measure([arms[a][side] for a in counterpart.arms]) for side in (0, 1))
+                if real is not None and simulated is not None:
+                    rows.append(Released(counterpart, setting, real, simulated))
     return rows
