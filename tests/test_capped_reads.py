@@ -10,15 +10,24 @@ import pytest
 import simpy
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import Flow, Load
+from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Consumer, IoStyle, Machine
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events
+from lsmlab.sim.machine.steps import Progress, Step
+from lsmlab.sim.simulation import run
+from lsmlab.validation.casefiles.case import read_case
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.reader import log_of
+from lsmlab.validation.logs.text import read_text_part
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import setup
 from running import SMALL, simulate
+
+CASES = Path(__file__).parents[1] / "validation" / "cases" / "test"
 
 
 def test_throttled_writers_leave_the_device_to_readers() -> None:
@@ -42,17 +51,17 @@ def test_clients_read_what_the_device_transfers() -> None:
     The tolerance is 12 %, as blocks per read are an average over time. The difference would be 40 % if reads were
     planned for a device without writers.
     """
-    run = simulate(
+    found = simulate(
         *SMALL, "device.write_cap=20MB/s", "device.read_cap=20MB/s", "workload=readwhilewriting", "workload.threads=2",
         "workload.duration=6", "prefill=fillrandom", "prefill.num=200000", "engine.options.use_direct_reads=true",
         "engine.options.use_direct_io_for_flush_and_compaction=true", "engine.options.cache_size=0",
         "engine.options.bloom_bits=10",
     )  # fmt: skip
 
-    moved = float(np.sum(run.series["read_bytes_client_per_s"]))
-    blocks = float(np.sum(run.series["read_ops"])) * run.summary["read_amplification"]
+    moved = float(np.sum(found.series["read_bytes_client_per_s"]))
+    blocks = float(np.sum(found.series["read_ops"])) * found.summary["read_amplification"]
 
-    assert run.summary["device_bytes_read"] < 1.05 * 20e6 * 6.1
+    assert found.summary["device_bytes_read"] < 1.05 * 20e6 * 6.1
     assert moved == pytest.approx(blocks * (4096.0 + 512.0), rel=0.12)
 
 
@@ -82,3 +91,52 @@ def finished_s(*, overlap_reads: bool) -> float:
     env.process(flush())
     env.run(until=1.0)
     return times[0]
+
+
+def page_wait_s(readers: int, size_bytes: float, *, in_order: bool) -> float:
+    """Return how long a page, read after half a second, waits under 80 MB/s beside jobs that read `size_bytes` per step."""
+    env = simpy.Environment()
+    drive = setup("samsung_970_pro", write_cap="80MB/s", read_cap="80MB/s").device
+    station = DeviceStation(env, drive, 2**21, 2**20, 1.0, reads_in_order=in_order)
+    style = IoStyle(overlap_writes=False, whole_files=False, overlap_reads=False, readahead_bytes=2**21, burst_bytes=8e6)
+    machine = Machine(env, station, CoreStation(env, 8.0), PageCache(0.0), Host(), style, None)
+    waits: list[float] = []
+
+    def page() -> Events:
+        yield env.timeout(0.55)
+        yield station.read(4096.0, Consumer.FLUSH)
+        waits.append(env.now - 0.55)
+
+    steps = [Step(size_bytes, 0.0, 0.0)] * 100
+    for _ in range(readers):
+        env.process(machine.run_steps(steps, Consumer.L0, Priority.LOW, Progress()))
+    env.process(page())
+    env.run(until=2.0)
+    return waits[0]
+
+
+def test_a_small_read_waits_behind_one_request_of_each_job() -> None:
+    """blk-throttle serves reads in the order of their arrival (decision 0024).
+
+    Six jobs have a read of 2 MiB each in the queue, 12.6 MB at 80 MB/s. The size of a step does not count: a thread submits
+    one read-ahead portion at a time. Without the order the page would pass with the next slice.
+    """
+    six, six_large, one = (page_wait_s(n, size, in_order=True) for n, size in ((6, 2**21), (6, 2**24), (1, 2**24)))
+
+    assert six == pytest.approx(6 * 2**21 / 80e6, abs=0.06)
+    assert six_large == pytest.approx(six, abs=0.06)
+    assert one <= 0.1
+    assert page_wait_s(6, 2**21, in_order=False) < 0.6 * six
+
+
+@pytest.mark.parametrize("name", ["bw80_v100", "dyn_bw80_jobs4", "bw80_jobs8_sub4"])
+def test_flushes_take_as_long_as_recorded(name: str) -> None:
+    """Flushes beside one, three and seven compactions under 80 MB/s take as long as in the recorded runs, within 12 %."""
+    case = read_case(CASES / name / "case.yaml")
+    logs = [jobs_of(log_of(path, *read_text_part(path))) for path in case.logs]
+    recorded_s = [(job.end_us - job.start_us) / 1e6 for log in logs for job in log.done("flush") if job.end_us and job.start_us]
+
+    jobs = run(case.config([])).jobs
+    flushes = (jobs["kind"] == "flush") & ~jobs["unfinished"]
+
+    assert (jobs["end_s"] - jobs["start_s"])[flushes].mean() == pytest.approx(np.mean(recorded_s), rel=0.12)

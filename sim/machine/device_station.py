@@ -25,14 +25,15 @@ class DeviceStation:
     """
 
     def __init__(self, env: simpy.Environment, device: Device, read_request_bytes: float, write_request_bytes: float,
-                 queue_depth: float, in_order: bool = False) -> None:  # fmt: skip
-        """`in_order`: serve writes in the order of submission instead of side by side."""
+                 queue_depth: float, *, reads_in_order: bool = False, writes_in_order: bool = False) -> None:  # fmt: skip
+        """`reads_in_order`, `writes_in_order`: serve them in the order of submission instead of side by side."""
         self._env = env
         self.device = device
         self.state: Any = device.initial()
-        self._readers = SharedQueue()
-        self.in_order = in_order
-        self._writers = OrderedQueue() if in_order else SharedQueue()
+        self.reads_in_order = reads_in_order
+        self.writes_in_order = writes_in_order
+        self._readers = OrderedQueue() if reads_in_order else SharedQueue()
+        self._writers = OrderedQueue() if writes_in_order else SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
         self._planned = True

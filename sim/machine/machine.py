@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import simpy
 from lsmlab.models.costs.cores import wake_ups
@@ -23,7 +24,7 @@ from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
 from lsmlab.sim.machine.space import Space
-from lsmlab.sim.machine.steps import BUFFER_BYTES, Progress, Step
+from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, Progress, Step
 from lsmlab.sim.machine.waits import JobWaits
 
 PORTIONS_PER_REFILL: Final = 4.0
@@ -84,13 +85,17 @@ class Machine:
         self.limiter = limiter
         self.journal = journal
         copies = copies_in_caller(device.device)
-        self._copies = copies and not device.in_order
+        self._copies = copies and not device.writes_in_order
         """Whether the thread of a job copies data to the device itself; writes that queue for a cap are copied by a kernel
         thread."""
         self.sleeps_in_fsync = journal is not None and not self._copies
         """Whether the thread of a job sleeps during the fsync of a file."""
         self._sleeps = not (style.overlap_reads or style.overlap_writes or style.whole_files)
         """Whether the thread of a job sleeps during each read and write of a buffer (direct I/O), and then waits for a core."""
+        self._read_request_bytes = math.inf
+        """Maximum bytes of a read that waits in the queue of a cap: its thread submits the next one when it has arrived."""
+        if device.reads_in_order:
+            self._read_request_bytes = max(style.readahead_bytes, (style.burst_bytes or 0.0) / PIECES_PER_BURST)
         self.limits_reads = False
         """Whether background reads pass the rate limiter, too."""
         self.wals_on_device = False
@@ -126,11 +131,12 @@ class Machine:
             if step.read_bytes > 0:
                 if self.limits_reads and self.limiter is not None:
                     yield from self._limit(step.read_bytes, priority, waits)
-                reading = device.read(step.read_bytes, consumer)
+                since_s = env.now
+                reading = yield from self._submit_read(step.read_bytes, consumer)
                 overlapped_s = step.cpu_s if style.overlap_reads else 0.0
                 if overlapped_s > 0.0:
                     yield from self._compute(step, priority, waits)
-                since_s = env.now
+                    since_s = env.now
                 yield reading
                 waits.device_s += env.now - since_s
                 waits.device_alone_s += max(0.0, step.read_bytes * self._read_alone - overlapped_s)
@@ -157,6 +163,13 @@ class Machine:
                 break
         if gate is not None:
             gate.finished()
+
+    def _submit_read(self, size_bytes: float, consumer: Consumer) -> Generator[simpy.Event, Any, simpy.Event]:
+        """Submit a read and return its event; of requests that queue for a cap, wait for all but the last one."""
+        count = max(1, math.ceil(size_bytes / self._read_request_bytes))
+        for _ in range(count - 1):
+            yield self.device.read(size_bytes / count, consumer)
+        return self.device.read(size_bytes / count, consumer)
 
     def _write(self, step: Step, consumer: Consumer, pending: simpy.Event | None, waits: JobWaits) -> Events:
         """Write the bytes of a step, or wait for the `pending` write; the last step of a buffered file also fsyncs it."""
@@ -237,17 +250,18 @@ class Machine:
     def _open_files(self, count: int) -> Events:
         """Read footer and index of new files: RocksDB opens each file before the commit (BuildTable, CompactionJob::Run).
 
-        Buffered reads hit the page cache. With direct reads under a cap, a compaction may have used up the read allowance
-        of the current slice; a concurrent flush then waits for the next slice, even if the cap still allows writes.
+        Buffered reads hit the page cache. With direct reads under a cap, each of these small reads waits behind the
+        requests that compactions have submitted, even if the cap still allows writes.
         """
         if self.device.bursty and not self.style.overlap_reads:
-            yield self.device.read(count * PAGE_BYTES, Consumer.FLUSH)
+            for _ in range(round(count * FILE_READS)):
+                yield self.device.read(PAGE_BYTES, Consumer.FLUSH)
             self.device.count_small(reads=count * FILE_READS)
 
     def commit(self) -> Events:
         """Append a version edit to the MANIFEST and fsync it."""
         if self.journal is not None:
-            if self.device.in_order:  # the page of the edit queues behind all writes that wait for the cap
+            if self.device.writes_in_order:  # the page of the edit queues behind all writes that wait for the cap
                 yield self.device.write(PAGE_BYTES, Consumer.FLUSH)
             yield from self.journal.fsync()
         yield from self._small_writes(SYNC_WRITES, Consumer.FLUSH)
@@ -257,12 +271,14 @@ class Machine:
     def _small_writes(self, count: int, consumer: Consumer) -> Events:
         """Write the `count` small requests of an fsync on a capped device.
 
-        Without a journal (direct I/O) they wait for the next slice if the allowance of the cap is used up. With a journal,
-        `Journal` has simulated the wait already, and the cap only counts the requests.
+        Without a journal (direct I/O) each one waits behind the requests that other jobs have submitted, and for the next
+        slice if the allowance of the cap is used up. With a journal, `Journal` has simulated the wait already, and the cap
+        only counts the requests.
         """
         if self.device.bursty:
             if self.journal is None:
-                yield self.device.write(PAGE_BYTES, consumer)
+                for _ in range(count):
+                    yield self.device.write(PAGE_BYTES, consumer)
             self.device.count_small(writes=count)
 
     def unlink(self, count: int, cached_bytes: float = 0.0, wal_bytes: float = 0.0) -> Events:

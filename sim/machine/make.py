@@ -40,6 +40,7 @@ def make_machine(
     """
     device = devices[0]
     capped = any(map(_write_cap_binds, devices))
+    queued = any(map(_has_iops_cap, devices))
     options, scheduler = engine.options, engine.scheduler()
     limiter = scheduler.limiter()
     direct_writes = options.use_direct_io_for_flush_and_compaction or device.direct_io
@@ -49,7 +50,8 @@ def make_machine(
         read_request_bytes=style.readahead_bytes,
         write_request_bytes=float(options.writable_file_max_buffer_size),
         queue_depth=1.0 if direct_writes else _requests_queued(options),
-        in_order=style.whole_files and capped,
+        reads_in_order=not style.overlap_reads and (queued or any(map(_read_cap_binds, devices))),
+        writes_in_order=not style.overlap_writes and (queued or capped),
     )  # fmt: skip
     machine = Machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
@@ -110,6 +112,18 @@ def _write_cap_binds(device: DeviceSetup) -> bool:
         return False
     cap, inner = device.device.write_cap, device.device.device
     return inner.allocate(inner.initial(), Load(writers=1, queue_depth=64.0)).write_bytes_per_s > cap
+
+
+def _read_cap_binds(device: DeviceSetup) -> bool:
+    """Whether the cap on reads is below the device's own bandwidth, so that reads wait for it."""
+    if not isinstance(device.device, Throttled) or device.device.read_cap is None:
+        return False
+    cap, inner = device.device.read_cap, device.device.device
+    return inner.allocate(inner.initial(), Load(readers=1, queue_depth=64.0)).read_bytes_per_s > cap
+
+
+def _has_iops_cap(device: DeviceSetup) -> bool:
+    return isinstance(device.device, Throttled) and device.device.iops_cap is not None
 
 
 def _burst_bytes(devices: Sequence[DeviceSetup], limiter: Limiter | None) -> float | None:
