@@ -105,6 +105,8 @@ def test_a_wait_names_the_resource_that_was_waited_for() -> None:
     """Jobs that wait a third of their time for a resource make it the bottleneck, even if its mean use is low."""
     assert Bottleneck.LIMITER == find_bottleneck(evidence(waits={"limiter": 0.4, "device": 0.1}))
     assert Bottleneck.SYNC == find_bottleneck(evidence(waits={"sync": 0.4}))
+    capped = {"device": 0.1, "iops_cap": 0.6}
+    assert Bottleneck.IOPS_CAP == find_bottleneck(evidence(uses=capped, waits={"sync": 0.2, "device": 0.2}))
     capped = {"device": 0.1, "write_cap": 0.5}
     assert Bottleneck.WRITE_CAP == find_bottleneck(evidence(uses=capped, waits={"device": 0.4}))
 

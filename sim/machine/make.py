@@ -51,7 +51,7 @@ def make_machine(
         write_request_bytes=float(options.writable_file_max_buffer_size),
         queue_depth=1.0 if direct_writes else _requests_queued(options),
         reads_in_order=not style.overlap_reads and (queued or any(map(_read_cap_binds, devices))),
-        writes_in_order=not style.overlap_writes and (queued or capped),
+        writes_in_order=not style.overlap_writes and (capped or (direct_writes and queued)),
     )  # fmt: skip
     machine = Machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),

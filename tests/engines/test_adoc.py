@@ -216,16 +216,27 @@ def test_the_released_tuner_cycles() -> None:
     """Slow flushes raise the batch to its maximum; beyond the soft limit it falls, and pending bytes jump.
 
     The setting is that of the recorded runs of the released code (60 MiB/s, 8 to 64 MB, two cores, checksums in
-    software), whose cycles take 40 to 60 s. Their pending bytes reach 1.1 to 1.4 GiB in the first cycle and exceed the
-    hard limit in the second. Some cycles take twice as long, depending on the compactions in progress, so the test uses
-    the median of three runs.
+    software), whose cycles take 40 to 60 s. Their pending bytes exceed the soft limit in the first cycle and the hard limit
+    in the second. Some cycles take twice as long, depending on the compactions in progress, so the test uses the median of
+    three runs.
     """
-    periods, firsts, seconds = zip(*(_cycle(seed) for seed in (1, 2, 3)), strict=True)
+    periods, firsts, seconds = zip(*_cycles(), strict=True)
 
     assert 25 <= np.median(periods) <= 75
-    assert 1024 < np.median(firsts) < 1500
+    assert min(firsts) > 1024
     assert np.median(seconds) > 1700
     assert max(seconds) < 2 * 2048  # the hard limit stops writes, but not running jobs
+
+
+@pytest.mark.xfail(reason="since decision 0024 pending bytes of the first cycle reach 1.2 to 2.5 GiB", strict=True)
+def test_pending_bytes_of_the_first_cycle_are_as_recorded() -> None:
+    """Pending bytes of the recorded runs reach 1.1 to 1.4 GiB in the first cycle."""
+    assert np.median([first for _, first, _ in _cycles()]) < 1500
+
+
+@lru_cache
+def _cycles() -> list[tuple[int, float, float]]:
+    return [_cycle(seed) for seed in (1, 2, 3)]
 
 
 def _cycle(seed: int) -> tuple[int, float, float]:

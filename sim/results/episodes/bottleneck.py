@@ -66,6 +66,7 @@ _HARDWARE: Final = {
 }
 _WAITS: Final = {"limiter": ("limiter",), "device": ("write_cap", "read_cap", "iops_cap", "device"), "core": ("cores",)}
 """Resources that a wait may be for."""
+_CAPS: Final = ("write_cap", "read_cap", "iops_cap")
 
 
 def find_bottleneck(evidence: Evidence) -> Bottleneck:
@@ -95,6 +96,8 @@ def _saturated(evidence: Evidence) -> str | None:
 
 def _waited_for(evidence: Evidence) -> str | None:
     waits = {name: evidence.waits.get(name, 0.0) for name in _WAITS}
+    if max(evidence.uses.get(cap, 0.0) for cap in _CAPS) > evidence.uses.get("device", 0.0):
+        waits["device"] += evidence.waits.get("sync", 0.0)  # the requests of an fsync wait in line for the cap
     longest = max(waits, key=lambda name: waits[name])
     if waits[longest] < LARGE_WAIT:
         return None
