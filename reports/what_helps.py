@@ -14,7 +14,10 @@ from lsmlab.sim.decisions.goals import GOALS
 from lsmlab.sim.decisions.text import change_text, interval_text
 from lsmlab.sim.results.rundir import display_path
 
-_KINDS: Final = {"options": "Options", "machine": "Hardware and limits", "policies": "Other policies"}
+KINDS: Final = {
+    "options": "Options", "compression": "Compression", "machine": "Hardware and limits", "policies": "Other policies",
+}  # fmt: skip
+"""Title of each kind of change that an advice tries."""
 
 
 def what_helps(run: RunData) -> str:
@@ -54,7 +57,7 @@ def _changes(known: dict[str, Any]) -> str:
         between = f" ({interval_text(change)})" if change["low"] is not None else ""
         sure = "" if change["certain"] else ", within the error"
         effect = f"({entry['why']}): {goal.label} {change_text(change)}{between}{sure}"
-        name = f"{_KINDS.get(entry['kind'], entry['kind'])}: {entry['name']}"
+        name = f"{KINDS.get(entry['kind'], entry['kind'])}: {entry['name']}"
         items += f"<li><b>{html.escape(name)}</b> {html.escape(effect)}</li>"
     page = quote(f"{known['directory']}/{PAGE}")
     limits = html.escape(known["limits"])

@@ -106,10 +106,10 @@ def trialled(name: str, gain: float, kind: Kind = Kind.OPTIONS) -> Trialled:
 
 
 def test_pairs_of_the_best_options() -> None:
-    """Pairs combine helpful options that set different keys; machines and harmful options are left out."""
+    """Pairs combine helpful options that set different keys; machines, compression and harmful options are left out."""
     found = [
         trialled("a=1", 0.3), trialled("a=2", 0.2), trialled("b=1", 0.1), trialled("c=1", -0.1),
-        trialled("device=x", 0.5, Kind.MACHINE),
+        trialled("device=x", 0.5, Kind.MACHINE), trialled("compression=lz4", 0.4, Kind.COMPRESSION),
     ]  # fmt: skip
 
     assert [("a=1", "b=1"), ("a=2", "b=1")] == [(x.name, y.name) for x, y in pairs(found, "throughput")]

@@ -88,6 +88,7 @@ def test_a_case_becomes_flags() -> None:
     assert flags["use_existing_db"] == "false"
     assert flags["compression_type"] == "none"
     assert "max_bytes_for_level_base" not in flags
+    assert not any("shard" in name for name in flags)  # db_bench has one store
 
 
 def test_a_rate_is_a_whole_number() -> None:

@@ -12,12 +12,11 @@ from lsmlab.reports.decisions.parts import differences_table, options_section, r
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.reports.what_helps import KINDS
 from lsmlab.sim.decisions.advice import SHORT
 from lsmlab.sim.decisions.advise import FILE
 from lsmlab.sim.decisions.goals import GOALS
 from lsmlab.sim.decisions.text import change_text, interval_text
-
-_TITLES = {"options": "Options", "machine": "Hardware and limits", "policies": "Other policies"}
 
 
 def finish_advice(directory: Path) -> Path:
@@ -50,7 +49,7 @@ def _story(advice: Mapping[str, Any]) -> list[str]:
     sentences = [f"Now, {goal.label} is {goal.form(value)}."] if value is not None else []
     if advice.get("bottleneck"):
         sentences.append(str(advice["bottleneck"]))
-    for kind, title in _TITLES.items():
+    for kind, title in KINDS.items():
         entry = next((e for e in advice["best"] if e["kind"] == kind), None)
         if entry is None:
             sentences.append(f"{title}: none of those tried helps within the limits.")

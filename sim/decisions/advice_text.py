@@ -16,6 +16,7 @@ _BESIDE: Final = ("ops_per_s", "write_latency_s.p999", "stall_fraction", "write_
 _LABELS: Final = {m.name: m.label for m in GOALS.values()}
 _TITLES: Final = {
     "options": "What would help: options",
+    "compression": "What compression would bring, if the data compress by half",
     "machine": "What other hardware would bring",
     "policies": "What other policies would bring",
 }

@@ -34,7 +34,7 @@ _COMPRESSIONS: Final = {
     "kNoCompression": "none", "kSnappyCompression": "snappy", "kZlibCompression": "zlib", "kBZip2Compression": "bzip2",
     "kLZ4Compression": "lz4", "kLZ4HCCompression": "lz4hc", "kZSTD": "zstd",
 }  # fmt: skip
-_NOT_FLAGS: Final = ("_target_", "name", "shards", "description", "source")
+_NOT_FLAGS: Final = ("_target_", "name", "shards", "shard_spread", "description", "source")
 _MIB: Final = 1 << 20
 
 Flag = int | float | str | bool
