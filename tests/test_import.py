@@ -158,15 +158,15 @@ def test_the_configuration_runs(imported: Path, sample: Sample, tmp_path: Path) 
     assert sample.totals["flush_bytes"] == pytest.approx(summary["flush_bytes"], rel=0.1)
 
 
-def test_full_speed_runs_the_same_operations(imported: Path, sample: Sample, tmp_path: Path) -> None:
-    """A closed loop writes as many entries in less time."""
+def test_full_speed_runs_as_long(imported: Path, sample: Sample, tmp_path: Path) -> None:
+    """A closed loop writes more entries in the same time, whatever the store: a faster alternative does not end early."""
     assert 0 == main(
         ["run", "--config-dir", str(imported), "experiment=imported_full_speed", "--out", str(tmp_path), "--no-report"]
     )
     summary = json.loads((tmp_path / "summary.json").read_text())
 
-    assert sample.totals["flush_count"] * ENTRIES == pytest.approx(summary["operations"], abs=1)
-    assert summary["duration_s"] < json.loads((imported / "summary.json").read_text())["duration_s"]
+    assert sample.totals["flush_count"] * ENTRIES < summary["operations"]
+    assert summary["duration_s"] == pytest.approx(json.loads((imported / "summary.json").read_text())["duration_s"], rel=0.01)
 
 
 def test_json_is_the_summary(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,7 @@ from lsmlab.validation.importer.workload import InferredWorkload
 NAME: Final = "imported"
 """Name of the experiment that offers the load which the store accepted."""
 FULL_SPEED: Final = "imported_full_speed"
-"""Name of the experiment with the same operations, issued as fast as the store allows."""
+"""Name of the experiment with the same mix of operations, issued as fast as the store allows."""
 _OLDEST: Final = Version(5, 7)
 _MOST_FAMILIES: Final = 99
 """Column families beside default that a configuration may have."""
