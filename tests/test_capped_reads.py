@@ -20,8 +20,7 @@ from lsmlab.sim.machine.steps import Progress, Step
 from lsmlab.sim.simulation import run
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.logs.history.builder import jobs_of
-from lsmlab.validation.logs.reader import log_of
-from lsmlab.validation.logs.text import read_text_part
+from lsmlab.validation.logs.reader import read_log
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import setup
@@ -133,7 +132,7 @@ def test_a_small_read_waits_behind_one_request_of_each_job() -> None:
 def test_flushes_take_as_long_as_recorded(name: str) -> None:
     """Flushes beside one, three and seven compactions under 80 MB/s take as long as in the recorded runs, within 12 %."""
     case = read_case(CASES / name / "case.yaml")
-    logs = [jobs_of(log_of(path, *read_text_part(path))) for path in case.logs]
+    logs = [jobs_of(read_log(path)) for path in case.logs]
     recorded_s = [(job.end_us - job.start_us) / 1e6 for log in logs for job in log.done("flush") if job.end_us and job.start_us]
 
     jobs = run(case.config([])).jobs

@@ -62,6 +62,11 @@ class IoStyle:
     burst_bytes: float | None
     """Bytes that a cap or a rate limiter lets pass before requests wait; None: no cap and no rate limiter."""
 
+    @property
+    def piece_bytes(self) -> float | None:
+        """Bytes that a step of a job writes: an eighth of a burst, at least one buffer; None: no cap and no rate limiter."""
+        return None if self.burst_bytes is None else max(BUFFER_BYTES, self.burst_bytes / PIECES_PER_BURST)
+
 
 class Machine:
     """Machine that all databases of a run share."""

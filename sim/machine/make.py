@@ -39,8 +39,7 @@ def make_machine(
     limiter.
     """
     device = devices[0]
-    capped = any(map(_write_cap_binds, devices))
-    queued = any(map(_has_iops_cap, devices))
+    reads_capped, writes_capped, operations_capped = map(any, zip(*map(_binding_caps, devices), strict=True))
     options, scheduler = engine.options, engine.scheduler()
     limiter = scheduler.limiter()
     direct_writes = options.use_direct_io_for_flush_and_compaction or device.direct_io
@@ -50,14 +49,14 @@ def make_machine(
         read_request_bytes=style.readahead_bytes,
         write_request_bytes=float(options.writable_file_max_buffer_size),
         queue_depth=1.0 if direct_writes else _requests_queued(options),
-        reads_in_order=not style.overlap_reads and (queued or any(map(_read_cap_binds, devices))),
-        writes_in_order=not style.overlap_writes and (capped or (direct_writes and queued)),
+        reads_in_order=not style.overlap_reads and (reads_capped or operations_capped),
+        writes_in_order=not style.overlap_writes and (writes_capped or (direct_writes and operations_capped)),
     )  # fmt: skip
     machine = Machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
         _page_cache(options, device), host, style,
         LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
-        None if direct_writes else _journal(env, station, device, capped=capped),
+        None if direct_writes else _journal(env, station, device, capped=writes_capped),
     )  # fmt: skip
     machine.limits_reads = scheduler.limits_reads
     return machine
@@ -106,24 +105,20 @@ def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup
     return Journal(env, station, settings.fsync_portion, settings.fsync_queue)
 
 
-def _write_cap_binds(device: DeviceSetup) -> bool:
-    """Whether the cap on writes is below the device's own bandwidth, so that writes wait for it."""
-    if not isinstance(device.device, Throttled) or device.device.write_cap is None:
-        return False
-    cap, inner = device.device.write_cap, device.device.device
-    return inner.allocate(inner.initial(), Load(writers=1, queue_depth=64.0)).write_bytes_per_s > cap
+def _binding_caps(setup: DeviceSetup) -> tuple[bool, bool, bool]:
+    """Whether reads wait for a cap on bytes, writes wait for one, and both wait for a cap on operations.
 
-
-def _read_cap_binds(device: DeviceSetup) -> bool:
-    """Whether the cap on reads is below the device's own bandwidth, so that reads wait for it."""
-    if not isinstance(device.device, Throttled) or device.device.read_cap is None:
-        return False
-    cap, inner = device.device.read_cap, device.device.device
-    return inner.allocate(inner.initial(), Load(readers=1, queue_depth=64.0)).read_bytes_per_s > cap
-
-
-def _has_iops_cap(device: DeviceSetup) -> bool:
-    return isinstance(device.device, Throttled) and device.device.iops_cap is not None
+    Requests wait for a cap on bytes if it is below the device's own bandwidth.
+    """
+    caps = setup.device
+    if not isinstance(caps, Throttled):
+        return False, False, False
+    idle = caps.device.initial()
+    read = caps.device.allocate(idle, Load(readers=1, queue_depth=64.0)).read_bytes_per_s
+    write = caps.device.allocate(idle, Load(writers=1, queue_depth=64.0)).write_bytes_per_s
+    reads_capped = caps.read_cap is not None and read > caps.read_cap
+    writes_capped = caps.write_cap is not None and write > caps.write_cap
+    return reads_capped, writes_capped, caps.iops_cap is not None
 
 
 def _burst_bytes(devices: Sequence[DeviceSetup], limiter: Limiter | None) -> float | None:

@@ -13,7 +13,6 @@ from lsmlab.models.devices.base import Load, Peaks
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.workloads.arrivals import ClosedLoop, mean_rate
 from lsmlab.models.workloads.base import Clients
-from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST
 from lsmlab.sim.setup import FamilySetup, Setup, set_up
 
 _LONGEST_RUN_S: Final = 1e8
@@ -142,11 +141,10 @@ def _write_limit(setup: Setup, family: FamilySetup, writes: float) -> float:
 
 
 def _pieces(setup: Setup, moved_bytes: float) -> float:
-    burst, style = setup.machine.style.burst_bytes, setup.machine.style
-    if burst is None:
+    style = setup.machine.style
+    if style.piece_bytes is None:
         return 0.0
-    piece = max(BUFFER_BYTES, burst / PIECES_PER_BURST)
-    return moved_bytes / piece * (_WHOLE_FILES if style.whole_files else 1.0)
+    return moved_bytes / style.piece_bytes * (_WHOLE_FILES if style.whole_files else 1.0)
 
 
 _WHOLE_FILES: Final = 0.2

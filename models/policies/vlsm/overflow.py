@@ -73,21 +73,27 @@ class OverflowPicker(LeveledPicker):
         return deepest
 
     def _l0_waits_for_room(self, tree: Tree, running: Sequence[RunningJob]) -> bool:
-        """Return whether L1, after the jobs that leave it, lacks room for the files of L0; an empty level has room for any."""
+        """Return whether L1, after the jobs that leave it, lacks room for the files of L0."""
         coming = sum(file.size_bytes for file in tree.l0 if not file.busy)
-        leaving = sum(job.incoming_bytes for job in running if job.start_level == 1)
-        staying = tree.size_bytes(1) - leaving
-        return coming > 0 and staying > 0 and staying + coming > self._targets(tree).size_bytes[1] + self.overflow_limit
+        return coming > 0 and not self._fits(tree, 1, staying_l1_bytes(tree, running), coming)
 
     def _has_room(self, tree: Tree, running: Sequence[RunningJob], pick: Compaction | Move) -> bool:
-        """Return whether the output level has room for the inputs from above; an empty level has room for any."""
+        """Return whether the output level has room for the inputs from above."""
         level = pick.output_level
         if level in (pick.start_level, tree.num_levels - 1):
             return True
         coming = sum(job.incoming_bytes for job in running if job.output_level == level)
-        held = tree.size_bytes(level) + coming
+        return self._fits(tree, level, tree.size_bytes(level) + coming, incoming_bytes(pick))
+
+    def _fits(self, tree: Tree, level: int, held_bytes: int, coming_bytes: int) -> bool:
+        """Return whether a level that holds `held_bytes` has room for `coming_bytes`; an empty level has room for any."""
         limit = self._targets(tree).size_bytes[level] + self.overflow_limit
-        return held == 0 or held + incoming_bytes(pick) <= limit
+        return held_bytes <= 0 or held_bytes + coming_bytes <= limit
+
+
+def staying_l1_bytes(tree: Tree, running: Sequence[RunningJob]) -> int:
+    """Bytes of L1 that no running job moves out of it."""
+    return tree.size_bytes(1) - sum(job.incoming_bytes for job in running if job.start_level == 1)
 
 
 def incoming_bytes(pick: Compaction | Move | Link) -> int:

@@ -20,7 +20,7 @@ from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, span
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, multiply
 from lsmlab.models.policies.rocksdb.parts import leveled_picker
-from lsmlab.models.policies.vlsm.overflow import OverflowPicker
+from lsmlab.models.policies.vlsm.overflow import OverflowPicker, staying_l1_bytes
 from lsmlab.models.policies.vlsm.vsst import Overlap, VsstCutting
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
@@ -130,8 +130,7 @@ class VlsmPicker(OverflowPicker):
     ) -> Pick:
         """Pick by R3, R5 and R6 in this order; a scheduler may not delay jobs that make room for L0."""
         scores = self.scores(tree)
-        leaving = sum(job.incoming_bytes for job in running if job.start_level == 1)
-        lacks_room = self._lacks_room(tree, tree.levels[1].size_bytes - leaving)
+        lacks_room = self._lacks_room(tree, staying_l1_bytes(tree, running))
         due = [bool(tree.l0), lacks_room, *(score >= 1 for score in scores[2:]), False]
         urgent = [True, lacks_room and bool(tree.l0), *(False for _ in scores[2:]), False]
         for level in range(tree.num_levels - 1):
@@ -156,11 +155,9 @@ class VlsmPicker(OverflowPicker):
     def _lacks_room(self, tree: Tree, staying_bytes: int) -> bool:
         """Return whether L1 with `staying_bytes` lacks room for the files of L0, or for the next one of an empty L0.
 
-        So several jobs out of L1 may run beside each other while L0 files wait. An empty L1 has room for any file.
+        So several jobs out of L1 may run beside each other while L0 files wait.
         """
-        coming = sum(file.size_bytes for file in tree.l0) or self.unit_bytes
-        limit = self._targets(tree).size_bytes[1] + self.overflow_limit
-        return staying_bytes > 0 and staying_bytes + coming > limit
+        return not self._fits(tree, 1, staying_bytes, sum(file.size_bytes for file in tree.l0) or self.unit_bytes)
 
     def _from_l0(self, tree: Tree, running: Sequence[RunningJob]) -> Pick:
         """Pick the oldest L0 file and all files of L1 that it overlaps; one such job at a time (R3)."""

@@ -64,9 +64,9 @@ _HARDWARE: Final = {
     "device": Bottleneck.DEVICE_BANDWIDTH,
     "cores": Bottleneck.CORES,
 }
-_WAITS: Final = {"limiter": ("limiter",), "device": ("write_cap", "read_cap", "iops_cap", "device"), "core": ("cores",)}
-"""Resources that a wait may be for."""
 _CAPS: Final = ("write_cap", "read_cap", "iops_cap")
+_WAITS: Final = {"limiter": ("limiter",), "device": (*_CAPS, "device"), "core": ("cores",)}
+"""Resources that a wait may be for."""
 
 
 def find_bottleneck(evidence: Evidence) -> Bottleneck:

@@ -16,8 +16,6 @@ from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.steps import (
-    BUFFER_BYTES,
-    PIECES_PER_BURST,
     Step,
     compaction_steps,
     even_steps,
@@ -263,9 +261,7 @@ def _piece_bytes(family: JobContext) -> float | None:
     The order matters with a cap or a rate limiter, unless writes overlap with computing or whole files are written by fsync.
     """
     style = family.database.machine.style
-    if style.burst_bytes is None or style.whole_files or style.overlap_writes:
-        return None
-    return max(BUFFER_BYTES, style.burst_bytes / PIECES_PER_BURST)
+    return None if style.whole_files or style.overlap_writes else style.piece_bytes
 
 
 def _even_steps(family: JobContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:

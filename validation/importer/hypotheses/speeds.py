@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.sim.machine.make import DIRECT_READAHEAD_BYTES
 from lsmlab.sim.machine.steps import BUFFER_BYTES
 from lsmlab.validation.importer.hypotheses.work import Work
 from lsmlab.validation.importer.reading import Floats
@@ -21,8 +22,6 @@ _FASTEST: Final = 8e9
 """Highest bandwidth or cap that is considered, in bytes per second."""
 _FAST: Final = 0.9
 """Share of the jobs that cannot be faster than alone on the device; the others may have wrong times."""
-_READ_BYTES: Final = 2.0**21
-"""Bytes of a direct read of a compaction: RocksDB reads ahead 2 MiB (DBOptions, SanitizeOptions)."""
 _TURNS: Final = 1.0 / 3.0
 """Share of the smaller of its reads and writes by which a thread alone takes longer under equal caps on both: while it
 sleeps in one direction it does not use the allowance of the other. Compactions of 100 MB and more that run alone take
@@ -76,7 +75,7 @@ def _latency_alone(work: Work) -> Floats:
 
 def _requests_of(work: Work) -> Floats:
     """Return the reads and writes of each job by RocksDB, which waits for each. Shape (n,)."""
-    return work.read_bytes / _READ_BYTES + work.write_bytes / BUFFER_BYTES
+    return work.read_bytes / DIRECT_READAHEAD_BYTES + work.write_bytes / BUFFER_BYTES
 
 
 def _bandwidth(work: Work, bytes_per_s: float) -> Floats:
