@@ -22,8 +22,8 @@ class Host:
     """CPU time of one write by a single client thread: write batch, WAL record, memtable insert."""
     write_byte: float = estimated("seconds", 0.0, width=1.0, start=0.5e-9)
     """Further CPU time of a write per byte of key and value. Prior: copying at 2 GB/s."""
-    write_depth: float = quantity("seconds", 0.0)
-    """Further CPU time of a write per doubling of its memtable beyond 64 MiB of keys and values (`depth`)."""
+    write_depth: float = estimated("seconds", 0.5e-6, width=0.7)
+    """Further CPU time of a write per doubling of its memtable beyond 8 MiB of keys and values (`depth`)."""
     write_serial: float = estimated("ratio", 0.74, width=0.3, high=1.0)
     """Share of a write that only one thread at a time can do (WAL, group leadership); the rest runs in parallel."""
     write_spread: float = estimated("ratio", 0.45, width=0.5, high=0.8)

@@ -10,12 +10,13 @@ from lsmlab.models.costs.cost import Cost, of_host
 if TYPE_CHECKING:
     from lsmlab.models.costs.host import Host
 
-_SHALLOW_BYTES: Final = 2.0**26
-"""Size of the smallest memtable in the measurement of this effect (docs/decisions/0015); `Host.write_op` is for it."""
+_SHALLOW_BYTES: Final = 2.0**23
+"""Size of a memtable up to which the cost of a write hardly depends on it: a search finds most nodes of the skip list in the
+processor's caches (docs/decisions/0025); `Host.write_op` is for it."""
 
 
 def depth(memtable_bytes: float) -> float:
-    """Return the doublings of a memtable beyond 64 MiB of keys and values.
+    """Return the doublings of a memtable beyond 8 MiB of keys and values.
 
     In a larger memtable, a smaller part of a search path in the skip list is in the processor's caches.
     """

@@ -51,8 +51,8 @@ class OpTimes:
         self.sync_s = sync_s
         host = machine.host
         self._shape = shape
-        self._write_cpu_s = self._write_into(0.0)
-        """CPU time of a write where the memtable's size has no effect (`write_depth` 0)."""
+        self._write_cpu = (0.0, self._write_into(0.0))
+        """Entries of a full memtable, and CPU time of one write to it; computed again when the size changes."""
         self._square_ratios = [
             1.0 + Unstalled(1.0, 1.0, spread).variation for spread in (host.write_spread, host.read_spread)
         ]
@@ -62,15 +62,15 @@ class OpTimes:
         """Return the CPU time of one operation; a write includes the memtable, and the WAL if there is one."""
         if kind != WRITE:
             return self.read_cost(kind).cpu_s
-        if self._host.write_depth == 0.0:
-            return self._write_cpu_s
-        return self._write_into(self._filling.entries * self._shape.user_bytes)
+        if self._write_cpu[0] != self._filling.entries:
+            self._write_cpu = (self._filling.entries, self._write_into(self._filling.entries))
+        return self._write_cpu[1]
 
-    def _write_into(self, memtable_bytes: float) -> float:
-        """Return the CPU time of one write to a memtable of this size."""
+    def _write_into(self, entries: float) -> float:
+        """Return the CPU time of one write to a memtable that is full with this number of entries."""
         shape, logged = self._shape, self._shape.wal_bytes > 0.0
-        cost = write_cpu(shape.user_bytes, logged=logged, statistics=shape.statistics, memtable_bytes=memtable_bytes)
-        return cost.seconds(self._host)
+        size = entries * shape.user_bytes
+        return write_cpu(shape.user_bytes, logged=logged, statistics=shape.statistics, memtable_bytes=size).seconds(self._host)
 
     def update(self) -> None:
         """Compute the costs of reads on the current trees; all methods use these costs until the next call."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import simpy
+from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.devices.base import Load, Peaks
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.workloads.arrivals import ClosedLoop, mean_rate
@@ -114,7 +115,12 @@ def _rate_per_s(group: Clients, setup: Setup, until_s: float) -> float:
     load = Load(client_read_iops=1.0, client_read_bytes=float(setup.engine.options.block_size))
     block_s = device.allocate(device.initial(), load).client_read_latency_s + host.read_op
     gets, writes = group.mix.gets + group.mix.scan, group.mix.writes
-    op_s = gets * block_s + writes * host.write_op + host.write_op * group.client_work
+    options = setup.engine.options
+    write = write_cpu(
+        setup.workload.entry_bytes, logged=not options.disable_wal, statistics=options.statistics,
+        memtable_bytes=options.write_buffer_size,
+    )  # fmt: skip
+    op_s = gets * block_s + writes * write.seconds(host) + host.write_op * group.client_work
     rate = min(group.threads, host.cores if gets == 0.0 else group.threads) / op_s if op_s > 0.0 else 0.0
     rate = min(rate, arrivals.limit_ops_per_s or math.inf)
     if arrivals.limit_bytes_per_s and writes:

@@ -23,6 +23,8 @@ import numpy as np
 import yaml
 from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
+from lsmlab.models.units import build
+from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate import public_fits as fits
 from lsmlab.validation.calibrate.parameter_file import SetText, write_sessions, write_set
 from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, session_of
@@ -40,6 +42,12 @@ _FIXED: Final = {
 }
 _HOST: Final = Host(**_FIXED)
 """Host before the fit: constants that are not fitted have their final values."""
+_ENTRY_BYTES: Final = 1016.0
+"""Bytes of key and value in the runs that show the time of a write."""
+_MEMTABLE_BYTES: Final = 2.0**26
+"""Size of their memtables."""
+_LIKE: Final = "i7_8700k"
+"""Parameter set whose proportions split the time of a write: its runs had two sizes of entries and memtables."""
 _SOURCES: Final = {
     "cores": "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4]",
     "job_start": "time from a flush commit to the compaction_started event that it causes, LOGs of 6.4: 0.1 ms",
@@ -54,7 +62,10 @@ _SOURCES: Final = {
     "flush_byte": "as flush_record",
     "core_contention": "CPU per record of L0 compactions with 8 or more subcompactions against those with one, 6.4 on PM "
     "with 2 jobs",
-    "write_op": "fit to the histograms of 6.4, writes of 1016 B below 580 us; includes the cost per byte",
+    "write_op": "fit to the histograms of 6.4, writes of 1016 B below 580 us, in the proportions of i7_8700k",
+    "write_byte": "as write_op",
+    "write_depth": "as write_op",
+    "wal_op": "as write_op",
     "sleep_penalty": "as write_op: mean slowdown of later writes per sleep of a delayed writer",
     "statistics_op": "as write_op: YCSB's loads ran with statistics, fillrandom without",
     "unlink_byte": "median time between table_file_deletion events of one job",
@@ -162,6 +173,10 @@ def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: flo
     for name in ("write_op", "statistics_op"):
         host.values[name] /= beside
         host.errors[name] /= beside
+    total_s = host.values["write_op"]
+    parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, build(Host, dict(read_parameters(_LIKE).host), _LIKE))
+    host.take((parts, {}))
+    host.errors["write_op"] *= host.values["write_op"] / total_s
     host.take(fits.jackknife(fits.deletion_fit, used))
     return host
 

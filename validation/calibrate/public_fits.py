@@ -163,7 +163,7 @@ def write_fit(used: Sequence[Source], host: Host) -> Constants:
     """Fit host.write_op, host.sleep_penalty and host.statistics_op to db_bench's histograms of writes.
 
     host.sleep_penalty is the time by which one sleep of a delayed writer slows later writes. All runs wrote entries of
-    the same size to a WAL, so host.write_op includes the costs per byte and of the WAL.
+    the same size to a WAL, so this host.write_op includes the costs per byte, of the WAL and of the memtable's size.
     """
     measured = []
     for source in used:
@@ -174,6 +174,16 @@ def write_fit(used: Sequence[Source], host: Host) -> Constants:
         cost = write_cpu(0.0, logged=False, statistics=source.statistics) + sleep_penalties(sleeps / total)
         measured.append((cost, short / total * 1e-6))
     return solved(measured, host, ("host.write_op", "host.sleep_penalty", "host.statistics_op"))
+
+
+def write_parts(total_s: float, entry_bytes: float, memtable_bytes: float, like: Host) -> Constants:
+    """Split the measured time of a logged write into its constants, in the proportions of another machine.
+
+    `total_s`: time of writes of `entry_bytes` to memtables of `memtable_bytes`. Runs with one size of entry and memtable, all
+    with a WAL, show no more than this sum.
+    """
+    scale = total_s / write_cpu(entry_bytes, logged=True, memtable_bytes=memtable_bytes).seconds(like)
+    return {f"host.{name}": scale * getattr(like, name) for name in ("write_op", "write_byte", "write_depth", "wal_op")}
 
 
 def _mean_us(low: float, high: float) -> float:

@@ -103,7 +103,14 @@ class RecordedRun:
     def write(self) -> Cost:
         """CPU cost of one write."""
         statistics = bool(self.config["engine"]["options"].get("statistics"))
-        return write_cpu(self.entry_bytes, logged=self.logged, statistics=statistics)
+        return write_cpu(
+            self.entry_bytes, logged=self.logged, statistics=statistics, memtable_bytes=self.memtable_bytes
+        )  # fmt: skip
+
+    @property
+    def memtable_bytes(self) -> float:
+        """Median bytes of keys and values in a flushed memtable."""
+        return float(np.median([job.raw_bytes for job in self.jobs if job.kind == "flush"] or [0.0]))
 
     @property
     def read(self) -> Cost:

@@ -20,6 +20,7 @@ _SOURCES: Final[Mapping[str, str]] = {
     "host.time_slice": "as core_contention, by number of requests after which all cores were in use",
     "host.write_op": "time per write of memtables that were filled without a stall, and of the run outside stalls",
     "host.write_byte": "as write_op, by size of the value",
+    "host.write_depth": "as write_op, by doublings of the memtable beyond 8 MiB",
     "host.wal_op": "as write_op, runs with a WAL against runs without",
     "host.write_serial": "as write_op, runs with several threads against runs with one",
     "host.write_spread": "histograms of writes up to 10 us, with the clock's rounding to whole microseconds",

@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import throughput_share
+from lsmlab.models.costs.operations import depth, throughput_share
+from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats
@@ -37,21 +38,30 @@ def idle_clients(observation: Observation) -> bool:
 
 
 def write_op(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate host.write_op.
+    """Estimate host.write_op and host.write_depth, in the default host's proportions.
 
-    Clients that never wait for the store may be idle in part. Their time per write is then only an upper bound of the
-    cost, and is used only if it is below the default.
+    One size of memtable shows only their sum. Clients that never wait for the store may be idle in part. Their time per write
+    is then only an upper bound of the cost, and is used only if it is below the default.
     """
     free = _free_writes_s(observation)
     if not len(free) or idle_clients(observation):
         return Estimates()
     host = Host()
-    cost_s = float(np.median(free)) / throughput_share(host.write_serial, observation.threads)
-    if observation.stalled_share < _STALLED_SHARE and cost_s >= host.write_op:
+    entries = float(np.median([fill.entries for fill in observation.reading.fills]))
+    usual_s = host.write_op + host.write_depth * depth(entries * observation.entry_bytes)
+    scale = float(np.median(free)) / throughput_share(host.write_serial, observation.threads) / usual_s
+    if observation.stalled_share < _STALLED_SHARE and scale >= 1.0:
         return Estimates()
-    error = float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
+    error = scale * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)) / free.mean())
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
-    return Estimates((Estimate("host.write_op", cost_s, error, "s", "estimate", basis),))
+    wide = priors_of(Host)["write_depth"].width
+    return Estimates((
+        Estimate("host.write_op", scale * host.write_op, error * host.write_op, "s", "estimate", basis),
+        Estimate(
+            "host.write_depth", scale * host.write_depth, scale * wide * host.write_depth, "s", "assumed",
+            "assumed: the default cost, scaled as host.write_op; the memtables of a LOG have one size",
+        ),
+    ))  # fmt: skip
 
 
 def sleep_penalty(observation: Observation, earlier: Earlier) -> Estimates:
