@@ -15,7 +15,7 @@ PUTS = (
     *SMALL, "workload=mixgraph", "workload.mix_put_ratio=1", "workload.mix_get_ratio=0", "workload.mix_seek_ratio=0",
     "workload.sine_mix_rate=false", "workload.use_existing_db=false", "workload.num=200000", "workload.reads=1000000",
     "workload.value_theta=100", "engine.options.disable_wal=true", "engine.options.max_write_buffer_number=100",
-    "engine.options.write_buffer_size=64MiB", "host.write_depth=0",
+    "engine.options.write_buffer_size=64MiB", "host.memtable_depth=0",
 )  # fmt: skip
 
 

@@ -10,7 +10,14 @@ from lsmlab.models.costs.cores import contended, core_share, slowdown, wake_ups
 from lsmlab.models.costs.cost import Cost, contribution, of_host
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import compaction_cpu, deletions, file_ends, flush_cpu, job_start
-from lsmlab.models.costs.operations import point_read_cpu, scan_cpu, sleep_penalties, throughput_share, write_cpu
+from lsmlab.models.costs.operations import (
+    Searched,
+    point_read_cpu,
+    scan_cpu,
+    sleep_penalties,
+    throughput_share,
+    write_cpu,
+)
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.models.costs.transfers import fsyncs, lone_request_s, reads, writes
 from lsmlab.validation.calibrate.solve import Constant, solve
@@ -18,6 +25,7 @@ from lsmlab.validation.calibrate.terms import Row, design, linear
 
 HOST = Host(**{f.name: 1e-6 * (number + 1) for number, f in enumerate(fields(Host)) if f.name != "cores"})
 """Each constant has a different value, and none is 0."""
+SEARCHED = Searched(memtables=1.6, doublings=2.0, runs=5.2, blocks=1.1, calls=0.9, requests=0.4, block_bytes=4096.0, opens=0.3)
 COSTS = {
     "flush": flush_cpu(HOST, entries_in=1e5, entries_out=8e4, raw_bytes=1e7, compressed_bytes=1e7, file_bytes=9e6),
     "compaction": compaction_cpu(
@@ -25,8 +33,8 @@ COSTS = {
         file_bytes=2e7, slept_files=3,
     ),
     "write": write_cpu(216.0, logged=True, statistics=True, memtable_bytes=2.0**29),
-    "point read": point_read_cpu(runs=5.2, blocks=1.1, block_bytes=4096.0, opens=0.3),
-    "scan": scan_cpu(runs=5.0, entries=40.0, block_bytes=4096.0, opens=0.3),
+    "point read": point_read_cpu(SEARCHED),
+    "scan": scan_cpu(SEARCHED, entries=40.0),
     "job": job_start() + file_ends(4) + deletions(5, 3e8, 1e8),
     "waits": contended(2.0, [(0.5, 1.0), (0.5, 5.0)], 2.0) + wake_ups(64.0, 0.4) + sleep_penalties(0.1),
 }  # fmt: skip

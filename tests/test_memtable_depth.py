@@ -1,4 +1,4 @@
-"""Writes to larger memtables take longer (host.write_depth, docs/decisions/0025)."""
+"""Writes to larger memtables take longer (host.memtable_depth, docs/decisions/0025)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from running import SMALL, simulate
 ENTRY_BYTES = 116.0
 FILL = (
     *SMALL, "workload.num=1200000", "engine.options.disable_wal=true", "host.write_op=2us",
-    "host.write_byte=0", "host.write_depth=0.5us", "engine.options.max_write_buffer_number=8",
+    "host.write_byte=0", "host.memtable_depth=0.5us", "engine.options.max_write_buffer_number=8",
 )  # fmt: skip
 
 
@@ -25,11 +25,11 @@ def test_each_doubling_beyond_8_mib_costs_the_same(size_mib: int, doublings: int
     """Up to 8 MiB of keys and values the cost is `write_op`."""
     cost = write_cpu(ENTRY_BYTES, logged=False, memtable_bytes=size_mib * 2**20)
 
-    assert cost.seconds(Host(write_op=2e-6, write_depth=5e-7)) == pytest.approx(2e-6 + doublings * 5e-7)
+    assert cost.seconds(Host(write_op=2e-6, memtable_depth=5e-7)) == pytest.approx(2e-6 + doublings * 5e-7)
 
 
 def test_a_store_with_larger_memtables_writes_slower() -> None:
-    """Without stalls, the simulated time per write grows by `write_depth` per doubling of the keys in a memtable."""
+    """Without stalls, the simulated time per write grows by `memtable_depth` per doubling of the keys in a memtable."""
     small, large = (simulate(*FILL, f"engine.options.write_buffer_size={size}MiB") for size in (8, 64))
     times = [1.0 / run.summary["write_ops_per_s"] for run in (small, large)]
 
@@ -39,7 +39,7 @@ def test_a_store_with_larger_memtables_writes_slower() -> None:
 
 def test_a_measured_write_is_split_in_the_proportions_of_another_machine() -> None:
     """The parts add up to the measured time, and keep the other machine's proportions."""
-    like = Host(write_op=1e-6, write_byte=1e-9, wal_op=2e-6, write_depth=5e-7)
+    like = Host(write_op=1e-6, write_byte=1e-9, wal_op=2e-6, memtable_depth=5e-7)
 
     parts = write_parts(9e-6, 1000.0, 64 * 2**20, like)
 

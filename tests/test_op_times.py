@@ -100,10 +100,10 @@ def test_writers_wait_for_a_leader_without_a_core() -> None:
     assert [1.0, 1.0] == pytest.approx([relative_capacity(0.5, 4), relative_capacity(1.0, 1)])
 
 
-@pytest.mark.parametrize(("mib", "doublings"), [(8, 0.0), (64, 0.0), (128, 1.0), (512, 3.0)])
+@pytest.mark.parametrize(("mib", "doublings"), [(4, 0.0), (8, 0.0), (64, 3.0), (512, 6.0)])
 def test_writes_into_large_memtables_take_longer(mib: int, doublings: float) -> None:
-    """Each doubling beyond 64 MiB of keys and values adds write_depth to the CPU time of a write."""
-    times = times_of(0.5, replace(HOST, write_depth=3e-7))
+    """Each doubling beyond 8 MiB of keys and values adds memtable_depth to the CPU time of a write."""
+    times = times_of(0.5, replace(HOST, memtable_depth=3e-7))
     times._filling = SimpleNamespace(entries=mib * 2**20 / SHAPE.user_bytes)  # type: ignore[assignment]
 
     assert times.cpu_s(0) == pytest.approx(2e-6 + 3e-7 * doublings)

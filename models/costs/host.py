@@ -22,8 +22,9 @@ class Host:
     """CPU time of one write by a single client thread: write batch, WAL record, memtable insert."""
     write_byte: float = estimated("seconds", 0.0, width=1.0, start=0.5e-9)
     """Further CPU time of a write per byte of key and value. Prior: copying at 2 GB/s."""
-    write_depth: float = estimated("seconds", 0.5e-6, width=0.7)
-    """Further CPU time of a write per doubling of its memtable beyond 8 MiB of keys and values (`depth`)."""
+    memtable_depth: float = estimated("seconds", 0.5e-6, width=0.7)
+    """Further CPU time of a search in a memtable per doubling beyond 8 MiB of keys and values (`depth`): every write searches
+    the active memtable, every read all memtables."""
     write_serial: float = estimated("ratio", 0.74, width=0.3, high=1.0)
     """Share of a write that only one thread at a time can do (WAL, group leadership); the rest runs in parallel."""
     write_spread: float = estimated("ratio", 0.45, width=0.5, high=0.8)
@@ -37,12 +38,18 @@ class Host:
     the time of this system call (behaviour/write-path.md, Write-ahead log)."""
     statistics_op: float = quantity("seconds", 0.0)
     """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
-    read_op: float = estimated("seconds", 1.5e-6, width=0.5)
-    """CPU time of a point read without the files that it probes."""
-    read_run: float = estimated("seconds", 0.6e-6, width=0.5)
-    """CPU time per sorted run probed: filter, index search."""
-    read_block: float = estimated("seconds", 2.0e-6, width=1.0)
-    """CPU time per data block searched: checksum, decompression, binary search."""
+    read_op: float = estimated("seconds", 0.35e-6, width=0.5)
+    """CPU time of a point read without the memtables and files that it searches."""
+    read_memtable: float = quantity("seconds", 0.68e-6)
+    """CPU time per memtable of up to 8 MiB that a read searches."""
+    read_run: float = estimated("seconds", 0.22e-6, width=0.5)
+    """CPU time per sorted run probed: choice of the file, filter."""
+    read_block: float = quantity("seconds", 2.8e-6)
+    """CPU time per data block searched: binary search in the index and in the block."""
+    read_call: float = quantity("seconds", 1.2e-6)
+    """Further CPU time per block that is not in the block cache: system call, copy out of the page cache, checksum."""
+    read_request: float = estimated("seconds", 5e-6, width=1.0)
+    """Further CPU time per block that comes from the device: block layer, interrupt, two switches of the thread."""
     read_spread: float = quantity("ratio", 0.45, high=0.8)
     """Standard deviation of the logarithm of an unstalled read's time."""
     table_open: float = quantity("seconds", 37e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.costs.cost import Cost, of_host
@@ -30,33 +31,46 @@ def write_cpu(user_bytes: float, *, logged: bool, statistics: bool = False, memt
     """
     return Cost(
         of_host(write_op=1.0, write_byte=user_bytes, wal_op=float(logged), statistics_op=float(statistics)),
-        of_host(write_depth=depth(memtable_bytes)),
+        of_host(memtable_depth=depth(memtable_bytes)),
     )
 
 
-def point_read_cpu(*, runs: float, blocks: float, block_bytes: float = 0.0, opens: float = 0.0) -> Cost:
-    """Return the CPU time of one point read.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """Places that one read or scan searches; means over many."""
 
-    `runs`: sorted runs probed. `blocks`: data blocks searched, of `block_bytes` each. `opens`: SST files opened.
-    """
+    memtables: float = 0.0
+    """Memtables with entries."""
+    doublings: float = 0.0
+    """`depth` of all memtables."""
+    runs: float = 0.0
+    """Sorted runs probed."""
+    blocks: float = 0.0
+    """Data blocks searched."""
+    calls: float = 0.0
+    """Blocks that are not in the block cache."""
+    requests: float = 0.0
+    """Blocks that come from the device."""
+    block_bytes: float = 0.0
+    """Size of a block."""
+    opens: float = 0.0
+    """SST files opened."""
+
+
+def point_read_cpu(searched: Searched) -> Cost:
+    """Return the CPU time of one point read (DBImpl::GetImpl: memtables, then Version::Get)."""
     return Cost(
-        of_host(read_op=1.0, read_run=runs),
-        of_host(blocks, read_block=1.0, checksum_byte=block_bytes),
-        of_host(table_open=opens),
+        of_host(read_op=1.0, read_memtable=searched.memtables, memtable_depth=searched.doublings),
+        of_host(read_run=searched.runs, read_block=searched.blocks),
+        of_host(searched.calls, read_call=1.0, checksum_byte=searched.block_bytes),
+        of_host(read_request=searched.requests),
+        of_host(table_open=searched.opens),
     )
 
 
-def scan_cpu(*, runs: float, entries: float, block_bytes: float = 0.0, opens: float = 0.0) -> Cost:
-    """Return the CPU time of one scan: a seek with one block in each of `runs` sorted runs, then `entries` steps.
-
-    `opens`: SST files opened.
-    """
-    return Cost(
-        of_host(read_op=1.0),
-        of_host(runs, read_block=1.0, checksum_byte=block_bytes, read_run=1.0),
-        of_host(scan_entry=entries),
-        of_host(table_open=opens),
-    )
+def scan_cpu(searched: Searched, *, entries: float) -> Cost:
+    """Return the CPU time of one scan: a seek in the memtables and in each sorted run, then `entries` steps."""
+    return point_read_cpu(searched) + Cost(of_host(scan_entry=entries))
 
 
 def sleep_penalties(sleeps: float) -> Cost:

@@ -7,12 +7,12 @@ A sample of the clients' read keys is looked up in the simulated keys, level by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import simpy
-from lsmlab.models.costs.operations import point_read_cpu, scan_cpu
+from lsmlab.models.costs.operations import Searched, depth, point_read_cpu, scan_cpu
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import Ordered
@@ -92,6 +92,7 @@ class TreeReads:
         kind = own.engine.table_reads.filter
         self._false_positive = false_positive_rate(options.bloom_bits, kind) if options.bloom_bits > 0 else 1.0
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
+        self._writes = any(c.mix.writes > 0.0 for c in setup.workload.clients)
         self._choosers: dict[int, list[ChooserState]] = {
             f.number: [c.read_keys.start(own.sample, cursors[f.number]) for c in self._readers]
             for f in self._families
@@ -160,10 +161,17 @@ class TreeReads:
         self._tables = _table_count(family.tree)
         self.block_bytes = self._requests(1.0)[1]
         beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
-        miss = (1.0 - self.hit_rate) * beyond_pages
+        uncached = 1.0 - self.hit_rate
+        miss = uncached * beyond_pages
         opened = self._opened(family, found.searched, beyond_pages)
+        memtables = self._memtable_bytes(family)
+        doublings = float_sum(depth(size_bytes) for size_bytes in memtables)
+        common = Searched(memtables=len(memtables), doublings=doublings, block_bytes=block_bytes)
+        searched = replace(
+            common, runs=found.runs, blocks=blocks, calls=blocks * uncached, requests=blocks * miss, opens=opened.opens
+        )
         get = ReadCost(
-            cpu_s=point_read_cpu(runs=found.runs, blocks=blocks, block_bytes=block_bytes, opens=opened.opens).seconds(host),
+            cpu_s=point_read_cpu(searched).seconds(host),
             device_reads=blocks * miss + opened.device_reads,
             device_bytes=blocks * miss * self.block_bytes + opened.device_bytes,
             memory_share=(1.0 - miss) ** blocks * opened.memory_share,
@@ -176,14 +184,23 @@ class TreeReads:
         sizes = [(run.size_bytes, run.number) for run in runs]
         requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
         opened = self._opened(family, [TableClass(run.tables, run.number) for run in runs], beyond_pages)
+        searched = replace(
+            common, runs=number, blocks=number, calls=touched * uncached, requests=requests * miss, opens=opened.opens
+        )
         scan = ReadCost(
-            cpu_s=scan_cpu(runs=number, entries=length, block_bytes=block_bytes, opens=opened.opens).seconds(host),
+            cpu_s=scan_cpu(searched, entries=length).seconds(host),
             device_reads=requests * miss + opened.device_reads,
             device_bytes=size * miss + opened.device_bytes,
             memory_share=(1.0 - miss) ** touched * opened.memory_share,
             blocks=touched,
         )
         return get, scan
+
+    def _memtable_bytes(self, family: ColumnFamily) -> list[float]:
+        """Return the size of each memtable that a read searches; the active one has half of its full size at the mean."""
+        user_bytes = self._own.workload.entry_bytes
+        active = [family.options.write_buffer_size / 2.0] if self._writes else []
+        return [*active, *(memtable.entries * user_bytes for memtable in family.immutables)]
 
     def _requests(self, blocks: float) -> tuple[float, float]:
         """(Requests, bytes) to read consecutive blocks of a table from the device."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import simpy
-from lsmlab.models.costs.operations import write_cpu
+from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
 from lsmlab.models.devices.base import Load, Peaks
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.workloads.arrivals import ClosedLoop, mean_rate
@@ -113,7 +113,8 @@ def _rate_per_s(group: Clients, setup: Setup, until_s: float) -> float:
         return mean_rate(arrivals, min(until_s, 86400.0), np.random.default_rng(0))
     device = setup.device_setup.device
     load = Load(client_read_iops=1.0, client_read_bytes=float(setup.engine.options.block_size))
-    block_s = device.allocate(device.initial(), load).client_read_latency_s + host.read_op
+    block_s = device.allocate(device.initial(), load).client_read_latency_s
+    block_s += point_read_cpu(Searched(runs=1.0, blocks=1.0, calls=1.0, requests=1.0)).seconds(host)
     gets, writes = group.mix.gets + group.mix.scan, group.mix.writes
     options = setup.engine.options
     write = write_cpu(

@@ -64,8 +64,13 @@ _SOURCES: Final = {
     "with 2 jobs",
     "write_op": "fit to the histograms of 6.4, writes of 1016 B below 580 us, in the proportions of i7_8700k",
     "write_byte": "as write_op",
-    "write_depth": "as write_op",
+    "memtable_depth": "as write_op",
     "wal_op": "as write_op",
+    "read_op": "assumption: the default, times the CPU time of a compacted entry relative to epyc_vm",
+    "read_memtable": "as read_op",
+    "read_run": "as read_op",
+    "read_block": "as read_op",
+    "read_call": "as read_op",
     "sleep_penalty": "as write_op: mean slowdown of later writes per sleep of a delayed writer",
     "statistics_op": "as write_op: YCSB's loads ran with statistics, fillrandom without",
     "unlink_byte": "median time between table_file_deletion events of one job",
@@ -174,11 +179,17 @@ def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: flo
         host.values[name] /= beside
         host.errors[name] /= beside
     total_s = host.values["write_op"]
-    parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, build(Host, dict(read_parameters(_LIKE).host), _LIKE))
+    parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, _set_of(_LIKE))
     host.take((parts, {}))
     host.errors["write_op"] *= host.values["write_op"] / total_s
+    host.take((fits.read_parts(replace(_HOST, **host.values), _set_of("epyc_vm")), {}))
     host.take(fits.jackknife(fits.deletion_fit, used))
     return host
+
+
+def _set_of(name: str) -> Host:
+    """Return the host of another parameter set."""
+    return build(Host, dict(read_parameters(name).host), name)
 
 
 def _commits(here: Sequence[fits.Source]) -> _Fit:

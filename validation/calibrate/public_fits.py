@@ -183,7 +183,25 @@ def write_parts(total_s: float, entry_bytes: float, memtable_bytes: float, like:
     with a WAL, show no more than this sum.
     """
     scale = total_s / write_cpu(entry_bytes, logged=True, memtable_bytes=memtable_bytes).seconds(like)
-    return {f"host.{name}": scale * getattr(like, name) for name in ("write_op", "write_byte", "write_depth", "wal_op")}
+    return {f"host.{name}": scale * getattr(like, name) for name in ("write_op", "write_byte", "memtable_depth", "wal_op")}
+
+
+_READS: Final = ("read_op", "read_memtable", "read_run", "read_block", "read_call")
+
+
+def read_parts(host: Host, like: Host) -> Constants:
+    """Return the costs of reads that the default host has, times the CPU time of a compacted entry relative to `like`.
+
+    `like`: the machine on which the default costs were measured (benchmarks/read_costs.py). No public run of the calibration
+    part reads.
+    """
+    slower = _entry_s(host) / _entry_s(like)
+    return {f"host.{name}": slower * getattr(Host(), name) for name in _READS}
+
+
+def _entry_s(host: Host) -> float:
+    """Return the CPU time of a compacted entry of 1016 bytes."""
+    return host.compaction_record + 1016.0 * host.compaction_byte
 
 
 def _mean_us(low: float, high: float) -> float:

@@ -85,13 +85,13 @@ def desktop(data: Path) -> SetText:
     machine = Host(**fixed)
     merges = [(job_cpu(job, machine), cpu_s) for _, log in logs for job, cpu_s in records.compaction_times(log)]
     found = {
-        **solved(fills, machine, ("host.write_op", "host.write_byte", "host.write_depth")), **solved(merges, machine),
+        **solved(fills, machine, ("host.write_op", "host.write_byte", "host.memtable_depth")), **solved(merges, machine),
     }  # fmt: skip
     vm = {key: parse_quantity(read_parameters("recording_vm").host[key], "seconds") for key in ("write_op", "wal_op")}
     found["host.wal_op"] = found["host.write_op"] * vm["wal_op"] / sum(vm.values())
     found["host.write_op"] -= found["host.wal_op"]
     fitted = {key.removeprefix("host."): value for key, value in found.items()}
-    order = ("cores", "write_op", "write_byte", "write_depth", "wal_op", "job_start", "file_overhead")
+    order = ("cores", "write_op", "write_byte", "memtable_depth", "wal_op", "job_start", "file_overhead")
     host = {key: (fixed | fitted)[key] for key in dict.fromkeys((*order, *fitted))}
     devices, errors = _drives_of_desktop(logs)
     return _set(
@@ -157,7 +157,7 @@ def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
     scale = float(row["c_csecs"]) / jobs.seconds(machine)
     stalled = float(row["stall_pct"]) / 100.0 * float(row["uptime"]) / _WRITING_S
     host = {
-        "cores": 16.0, "write_op": (1.0 - stalled) / float(row["ops_sec"]), "write_depth": 0.0, "job_start": 1e-4,
+        "cores": 16.0, "write_op": (1.0 - stalled) / float(row["ops_sec"]), "memtable_depth": 0.0, "job_start": 1e-4,
         "file_overhead": 1.5e-4,
     } | {k: cost * scale for k, cost in costs.items()}  # fmt: skip
     wrote = float(row["c_wgb"]) * 2**30 / float(row["uptime"])
@@ -201,7 +201,7 @@ _DESKTOP: Final = {
     "cores": "Intel's product page, 6 cores, 12 threads",
     "write_op": "time per entry of memtables that were filled without a stall, baseline runs, 100 and 1000 B",
     "write_byte": "as write_op",
-    "write_depth": "as write_op, memtables of 64 and 512 MiB",
+    "memtable_depth": "as write_op, memtables of 64 and 512 MiB",
     "wal_op": "assumption: the share of recording_vm in write_op + wal_op; all these runs have a WAL",
     "job_start": "as xeon_6230",
     "file_overhead": "as xeon_6230",
@@ -215,7 +215,7 @@ _DESKTOP: Final = {
 _SMALL_PC: Final = {
     "cores": "AMD Ryzen 7 7840HS, 8 cores, 16 threads (the author's description of this PC)",
     "write_op": "time per write outside stalls, 9.8.4",
-    "write_depth": "write_op is for this run's memtables",
+    "memtable_depth": "write_op is for this run's memtables",
     "job_start": "as xeon_6230",
     "file_overhead": "as xeon_6230",
     "compaction_record": "c_csecs of 9.8.4; proportions of record, byte, flush and compaction as xeon_6230",

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import point_read_cpu, write_cpu
+from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.validation.logs.history.builder import jobs_of
@@ -114,8 +114,9 @@ class RecordedRun:
 
     @property
     def read(self) -> Cost:
-        """CPU cost of one point read, which reads one block if the key exists."""
-        return point_read_cpu(runs=self.runs_per_read, blocks=self.found_share)
+        """CPU cost of one point read, which reads one block from the device if the key exists (direct I/O, small cache)."""
+        blocks, writes = self.found_share, float("write" in self.histograms)
+        return point_read_cpu(Searched(memtables=writes, runs=self.runs_per_read, blocks=blocks, calls=blocks, requests=blocks))
 
     @property
     def runs_per_read(self) -> float:

@@ -38,7 +38,7 @@ def idle_clients(observation: Observation) -> bool:
 
 
 def write_op(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate host.write_op and host.write_depth, in the default host's proportions.
+    """Estimate host.write_op and host.memtable_depth, in the default host's proportions.
 
     One size of memtable shows only their sum. Clients that never wait for the store may be idle in part. Their time per write
     is then only an upper bound of the cost, and is used only if it is below the default.
@@ -48,17 +48,17 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
         return Estimates()
     host = Host()
     entries = float(np.median([fill.entries for fill in observation.reading.fills]))
-    usual_s = host.write_op + host.write_depth * depth(entries * observation.entry_bytes)
+    usual_s = host.write_op + host.memtable_depth * depth(entries * observation.entry_bytes)
     scale = float(np.median(free)) / throughput_share(host.write_serial, observation.threads) / usual_s
     if observation.stalled_share < _STALLED_SHARE and scale >= 1.0:
         return Estimates()
     error = scale * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)) / free.mean())
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
-    wide = priors_of(Host)["write_depth"].width
+    wide = priors_of(Host)["memtable_depth"].width
     return Estimates((
         Estimate("host.write_op", scale * host.write_op, error * host.write_op, "s", "estimate", basis),
         Estimate(
-            "host.write_depth", scale * host.write_depth, scale * wide * host.write_depth, "s", "assumed",
+            "host.memtable_depth", scale * host.memtable_depth, scale * wide * host.memtable_depth, "s", "assumed",
             "assumed: the default cost, scaled as host.write_op; the memtables of a LOG have one size",
         ),
     ))  # fmt: skip

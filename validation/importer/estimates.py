@@ -21,7 +21,7 @@ LABELS: Final = {
     "host.unlink_byte": "deletion of a file, per byte",
     "host.file_overhead": "end of a compaction, per file",
     "host.write_op": "client, time of a write",
-    "host.write_depth": "client, larger memtables",
+    "host.memtable_depth": "client, larger memtables",
     "host.sleep_penalty": "client, delay after each sleep",
     "device.write_bandwidth": "device, writes",
     "device.fsync_latency": "device, small fsync",
