@@ -1,0 +1,63 @@
+"""A read pays for each place that it searches (models/costs/operations.py, docs/decisions/0026)."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.operations import Searched, point_read_cpu, scan_cpu
+from lsmlab.validation.calibrate.public_fits import read_parts
+
+sys.path.insert(0, str(Path(__file__).parent))
+from running import SMALL, simulate
+
+COSTS = {"memtables": "read_memtable", "doublings": "memtable_depth", "runs": "read_run", "blocks": "read_block",
+         "calls": "read_call", "requests": "read_request", "opens": "table_open"}  # fmt: skip
+FREE = (*(f"host.{name}=0" for name in COSTS.values()), "host.read_op=1us")
+"""Reads that cost 1 us, wherever they search."""
+READ = (
+    *SMALL, *FREE, "workload=readwhilewriting", "workload.num=100000", "workload.reads=200000", "workload.threads=1",
+    "workload.benchmark_write_rate_limit=100KB/s",
+    "engine.options.bloom_bits=10",
+)  # fmt: skip
+
+
+def read_s(*overrides: str) -> float:
+    """Mean time of a read in a small simulated store whose blocks are in the page cache."""
+    mean: float = simulate(*READ, *overrides).summary["read_latency_s"]["mean"]
+    return mean
+
+
+@pytest.mark.parametrize(("place", "cost"), COSTS.items())
+def test_each_place_has_its_own_cost(place: str, cost: str) -> None:
+    """One place more adds its constant to a read and to a scan, and nothing else."""
+    host, before = Host(), Searched(runs=2.0)
+    after = replace(before, **{place: getattr(before, place) + 1.0})
+
+    for cpu in (point_read_cpu, lambda searched: scan_cpu(searched, entries=10.0)):
+        assert cpu(after).seconds(host) - cpu(before).seconds(host) == pytest.approx(getattr(host, cost))
+    assert {*COSTS, "block_bytes"} == {f.name for f in fields(Searched)}
+
+
+def test_a_simulated_read_searches_the_active_memtable() -> None:
+    """While another thread writes, every read searches one memtable, or more while one is flushed."""
+    assert 10e-6 <= read_s("host.read_memtable=10us") - read_s() < 12e-6
+
+
+def test_blocks_in_the_block_cache_need_no_system_call() -> None:
+    """With a block cache as large as the store, nearly no read pays for a call."""
+    cold, warm = (f"engine.options.cache_size={size}" for size in ("8KiB", "1GiB"))
+
+    assert 8e-6 < read_s("host.read_call=10us", cold) - read_s(cold) < 15e-6
+    assert read_s("host.read_call=10us", warm) - read_s(warm) < 1e-6
+
+
+def test_costs_of_another_machine_follow_its_compactions() -> None:
+    """A machine whose compactions take half of the CPU time reads in half of the time."""
+    like = Host(compaction_record=200e-9, compaction_byte=1e-9)
+    fast = Host(compaction_record=100e-9, compaction_byte=0.5e-9)
+
+    assert read_parts(fast, like)["host.read_run"] == pytest.approx(0.5 * Host().read_run)
