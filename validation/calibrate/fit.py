@@ -52,8 +52,10 @@ class Calibration:
         return {k.partition(".")[2]: v for k, v in self.solution.values.items() if k.startswith(f"{group}.")}
 
 
-def calibrate_cases(folder: Path) -> Calibration:
+def calibrate_cases(folder: Path, without: str | None = None) -> Calibration:
     """Fit the constants of the machine on which the cases below `folder` were recorded.
+
+    `without`: name of a case to leave out.
 
     Raises InputError if there is no recorded case, if a case belongs to the test or quarantine part, if the cases are
     from different machines, or if a file is missing or unreadable.
@@ -65,7 +67,7 @@ def calibrate_cases(folder: Path) -> Calibration:
                 f"{case.directory}: this case is of part: {case.part}; constants are fitted to cases of part: {PART} "
                 "only, so that scored cases do not influence them; name a folder of such cases"
             )
-    recorded = [(case, _record_block(case)) for case in cases if case.logs]
+    recorded = [(case, _record_block(case)) for case in cases if case.logs and case.name != without]
     if not recorded:
         raise InputError(f"{folder}: contains no recorded case; record the cases with 'lsmlab record {folder}'")
     configs = {case.name: case.config() for case, _ in recorded}

@@ -10,6 +10,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.validation.calibrate.fit import calibrate_cases
+from lsmlab.validation.calibrate.left_out import leave_one_out, table
 from lsmlab.validation.calibrate.set_text import document, parameter_text, report_text
 from lsmlab.validation.checkout import OWN_CASES, source_tree_or_error
 
@@ -29,6 +30,9 @@ def calibrate(argv: list[str]) -> int:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write the parameter set here, such as configs/parameters/NAME.yaml"
     )
+    parser.add_argument(
+        "--leave-one-out", action="store_true", help="also simulate each case with constants fitted to all others"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     given = parser.parse_args(argv)
     if given.cases is None:
@@ -39,7 +43,12 @@ def calibrate(argv: list[str]) -> int:
             given.out.write_text(parameter_text(found, COMMAND), encoding="utf-8")
         except OSError as error:
             raise InputError(f"--out {given.out}: cannot be written ({error.strerror})") from None
-    sys.stdout.write(to_json(document(found)) if given.json else report_text(found))
+    rows = list(leave_one_out(given.cases or CASES, found)) if given.leave_one_out else []
+    if given.json:
+        left_out = {row.case: {"errors": row.errors, "at_prior": row.at_prior} for row in rows}
+        sys.stdout.write(to_json(document(found) | ({"leave_one_out": left_out} if rows else {})))
+    else:
+        sys.stdout.write(report_text(found) + (f"\n{table(rows)}" if rows else ""))
     if given.out is not None and not given.json:
         sys.stdout.write(f"\nSaved in {given.out}\n")
     return 0

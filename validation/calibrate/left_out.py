@@ -1,0 +1,81 @@
+"""Errors on cases that the fit has not seen: each case of the calibration part is left out, the constants fitted to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.sim.simulation import run
+from lsmlab.validation.calibrate.fit import Calibration, calibrate_cases
+from lsmlab.validation.calibrate.parameter_file import quantity_text
+from lsmlab.validation.casefiles.case import Case, find_cases, read_case
+
+RELATIVE: Final = {"ops_per_s": "throughput", "write_amplification": "W-Amp"}
+"""Numbers of summary.json that are compared as a ratio, and their names in the table."""
+STALL: Final = "stall_fraction"
+_SEEDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One case, simulated with constants that were fitted to all other cases."""
+
+    case: str
+    errors: Mapping[str, float]
+    """Median over seeds, by number of summary.json: simulated / recorded - 1, for stall_fraction the difference."""
+    at_prior: tuple[str, ...]
+    """Constants that only this case determines; without it they stay at their priors."""
+
+
+def leave_one_out(folder: Path, found: Calibration) -> Iterator[LeftOut]:
+    """Yield each recorded case below `folder`, predicted from the others. `found`: the fit to all of them.
+
+    Raises InputError if there are fewer than two cases.
+    """
+    cases = {case.name: case for case in map(read_case, find_cases(folder)) if case.logs}
+    if len(cases) < 2:
+        raise InputError(f"{folder}: contains one recorded case; --leave-one-out needs at least two")
+    known = set(found.solution.values) - set(found.solution.undetermined())
+    for name in found.cases:
+        others = calibrate_cases(folder, without=name)
+        lost = known - (set(others.solution.values) - set(others.solution.undetermined()))
+        yield LeftOut(name, _errors(cases[name], others), tuple(sorted(lost)))
+
+
+def _errors(case: Case, fitted: Calibration) -> dict[str, float]:
+    constants = [
+        f"{group}.{key}={quantity_text(key, value)}"
+        for group in ("host", "device") for key, value in fitted.fitted(group).items()
+    ]  # fmt: skip
+    summaries = [run(case.config([*constants, f"seed={seed}"])).summary for seed in range(1, _SEEDS + 1)]
+    errors = {}
+    for name in (*RELATIVE, STALL):
+        real = case.measured.get(name)
+        if real is not None:
+            values = [summary[name] for summary in summaries]
+            errors[name] = float(np.median(values)) - real if name == STALL else float(np.median(values)) / real - 1.0
+    return errors
+
+
+def table(rows: Sequence[LeftOut]) -> str:
+    """Return a Markdown table of all cases, with median and worst of the absolute errors."""
+    head = [*RELATIVE.values(), "stall"]
+    lines = ["| case | " + " | ".join(head) + " | constants that only this case determines |", "|" + "---|" * (len(head) + 2)]
+    for row in rows:
+        cells = [_text(name, row.errors.get(name), sign="+") for name in (*RELATIVE, STALL)]
+        lines.append(f"| {row.case} | " + " | ".join(cells) + f" | {', '.join(row.at_prior)} |")
+    for label, summary in (("median", np.median), ("worst", np.max)):
+        errors = {name: [abs(row.errors[name]) for row in rows if name in row.errors] for name in (*RELATIVE, STALL)}
+        cells = [_text(name, float(summary(of)) if of else None) for name, of in errors.items()]
+        lines.append(f"| **{label}** | " + " | ".join(cells) + " | |")
+    return "\n".join(lines) + "\n"
+
+
+def _text(name: str, error: float | None, sign: str = "") -> str:
+    if error is None:
+        return ""
+    return f"{100.0 * error:{sign}.1f} {'points' if name == STALL else '%'}"
