@@ -1,4 +1,4 @@
-"""Errors on cases that the fit has not seen: each case of the calibration part is left out, the constants fitted to the others."""
+"""Errors on unseen cases: each case of the calibration part is simulated with constants fitted to all others."""
 
 from __future__ import annotations
 
