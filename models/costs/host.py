@@ -18,7 +18,7 @@ class Host:
     """
 
     cores: float = quantity("count", 16, low=0.1)
-    write_op: float = estimated("seconds", 2.15e-6, width=0.5)
+    write_op: float = estimated("seconds", 2.15e-6, width=0.5, low=1e-9)
     """CPU time of one write by a single client thread: write batch, WAL record, memtable insert."""
     write_byte: float = estimated("seconds", 0.0, width=1.0, start=0.5e-9)
     """Further CPU time of a write per byte of key and value. Prior: copying at 2 GB/s."""
@@ -38,7 +38,7 @@ class Host:
     the time of this system call (behaviour/write-path.md, Write-ahead log)."""
     statistics_op: float = quantity("seconds", 0.0)
     """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
-    read_op: float = estimated("seconds", 0.35e-6, width=0.5)
+    read_op: float = estimated("seconds", 0.35e-6, width=0.5, low=1e-9)
     """CPU time of a point read without the memtables and files that it searches."""
     read_memtable: float = quantity("seconds", 0.68e-6)
     """CPU time per memtable of up to 8 MiB that a read searches."""

@@ -16,7 +16,6 @@ RENAMED: Final[Mapping[str, str]] = {
     "host.crowding": "host.core_contention",
     "host.log_op": "host.wal_op",
     "host.unlink_log_byte": "host.unlink_wal_byte",
-    "host.write_depth": "host.memtable_depth",
     "engine.picker.log_as_l0": "engine.picker.wal_as_l0",
     "workload.regions": "workload.shards",
     "prefill.regions": "prefill.shards",

@@ -52,10 +52,8 @@ class Calibration:
         return {k.partition(".")[2]: v for k, v in self.solution.values.items() if k.startswith(f"{group}.")}
 
 
-def calibrate_cases(folder: Path, without: str | None = None) -> Calibration:
+def calibrate_cases(folder: Path) -> Calibration:
     """Fit the constants of the machine on which the cases below `folder` were recorded.
-
-    `without`: name of a case to leave out.
 
     Raises InputError if there is no recorded case, if a case belongs to the test or quarantine part, if the cases are
     from different machines, or if a file is missing or unreadable.
@@ -67,7 +65,7 @@ def calibrate_cases(folder: Path, without: str | None = None) -> Calibration:
                 f"{case.directory}: this case is of part: {case.part}; constants are fitted to cases of part: {PART} "
                 "only, so that scored cases do not influence them; name a folder of such cases"
             )
-    recorded = [(case, _record_block(case)) for case in cases if case.logs and case.name != without]
+    recorded = [(case, _record_block(case)) for case in cases if case.logs]
     if not recorded:
         raise InputError(f"{folder}: contains no recorded case; record the cases with 'lsmlab record {folder}'")
     configs = {case.name: case.config() for case, _ in recorded}
@@ -86,13 +84,22 @@ def calibrate_cases(folder: Path, without: str | None = None) -> Calibration:
     ]
     days = sorted(str(block.get("date", "")) for _, block in recorded)
     releases = sorted({str(block.get("rocksdb", "")) for _, block in recorded})
-    equations = equations_of(runs)
+    equations, solution = fit_runs(device, runs)
     return Calibration(
         machine=machine, device=device, cores=cores, cases=tuple(sorted(case.name for case, _ in recorded)),
         runs=tuple(runs), recorded=days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}",
         release=", ".join(releases), digest=hashlib.sha256("".join(r.digest for r in runs).encode()).hexdigest(),
-        equations=tuple(equations), solution=solve(constants_for(device, equations), equations),
+        equations=equations, solution=solution,
     )  # fmt: skip
+
+
+def fit_runs(device: str, runs: Sequence[RecordedRun]) -> tuple[tuple[Equation, ...], Solution]:
+    """Return the equations of recorded runs of one machine, and the constants that solve them.
+
+    `device`: entry of configs/device from which the drive's priors are. Raises InputError if it lacks a constant.
+    """
+    equations = tuple(equations_of(runs))
+    return equations, solve(constants_for(device, equations), equations)
 
 
 def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:

@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.sim.simulation import run
-from lsmlab.validation.calibrate.fit import Calibration, calibrate_cases
+from lsmlab.validation.calibrate.fit import Calibration, fit_runs
 from lsmlab.validation.calibrate.parameter_file import quantity_text
+from lsmlab.validation.calibrate.solve import Solution
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 RELATIVE: Final = {"ops_per_s": "throughput", "write_amplification": "W-Amp"}
@@ -39,18 +40,18 @@ def leave_one_out(folder: Path, found: Calibration) -> Iterator[LeftOut]:
     cases = {case.name: case for case in map(read_case, find_cases(folder)) if case.logs}
     if len(cases) < 2:
         raise InputError(f"{folder}: contains one recorded case; --leave-one-out needs at least two")
-    known = set(found.solution.values) - set(found.solution.undetermined())
     for name in found.cases:
-        others = calibrate_cases(folder, without=name)
-        lost = known - (set(others.solution.values) - set(others.solution.undetermined()))
+        _, others = fit_runs(found.device, [run for run in found.runs if run.case != name])
+        lost = _determined(found.solution) - _determined(others)
         yield LeftOut(name, _errors(cases[name], others), tuple(sorted(lost)))
 
 
-def _errors(case: Case, fitted: Calibration) -> dict[str, float]:
-    constants = [
-        f"{group}.{key}={quantity_text(key, value)}"
-        for group in ("host", "device") for key, value in fitted.fitted(group).items()
-    ]  # fmt: skip
+def _determined(solution: Solution) -> set[str]:
+    return set(solution.values) - set(solution.undetermined())
+
+
+def _errors(case: Case, others: Solution) -> dict[str, float]:
+    constants = [f"{key}={quantity_text(key.partition('.')[2], value)}" for key, value in others.values.items()]
     summaries = [run(case.config([*constants, f"seed={seed}"])).summary for seed in range(1, _SEEDS + 1)]
     errors = {}
     for name in (*RELATIVE, STALL):

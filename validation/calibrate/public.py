@@ -23,8 +23,6 @@ import numpy as np
 import yaml
 from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import build
-from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate import public_fits as fits
 from lsmlab.validation.calibrate.parameter_file import SetText, write_sessions, write_set
 from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, session_of
@@ -179,17 +177,12 @@ def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: flo
         host.values[name] /= beside
         host.errors[name] /= beside
     total_s = host.values["write_op"]
-    parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, _set_of(_LIKE))
+    parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, fits.host_of(_LIKE))
     host.take((parts, {}))
     host.errors["write_op"] *= host.values["write_op"] / total_s
-    host.take((fits.read_parts(replace(_HOST, **host.values), _set_of("epyc_vm")), {}))
+    host.take((fits.read_parts(replace(_HOST, **host.values), fits.host_of("epyc_vm")), {}))
     host.take(fits.jackknife(fits.deletion_fit, used))
     return host
-
-
-def _set_of(name: str) -> Host:
-    """Return the host of another parameter set."""
-    return build(Host, dict(read_parameters(name).host), name)
 
 
 def _commits(here: Sequence[fits.Source]) -> _Fit:

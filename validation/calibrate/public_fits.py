@@ -11,6 +11,8 @@ import numpy as np
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import sleep_penalties, write_cpu
+from lsmlab.models.units import build
+from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.calibrate.terms import design
 from lsmlab.validation.casefiles.public.text import write_buckets
@@ -55,6 +57,11 @@ class Source:
         The factor is 1 if the client is rate-limited: its threads rarely run at the same time.
         """
         return 1.0 if self.name.startswith("rate-limited") else 1.0 + core_contention * _OTHER_THREADS
+
+
+def host_of(name: str) -> Host:
+    """Return the host of another parameter set."""
+    return build(Host, dict(read_parameters(name).host), name)
 
 
 def linear(x: Array, y: Array) -> Array:

@@ -18,13 +18,11 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import parse_quantity
-from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quantity_text, write_set
 from lsmlab.validation.calibrate.public import ERRORS_FROM
-from lsmlab.validation.calibrate.public_fits import solved
+from lsmlab.validation.calibrate.public_fits import host_of, solved
 from lsmlab.validation.casefiles.public.cases import is_calibration, public_cases
 from lsmlab.validation.casefiles.public.table import DATA, rows, runs_of
 from lsmlab.validation.logs.history.builder import jobs_of
@@ -87,8 +85,8 @@ def desktop(data: Path) -> SetText:
     found = {
         **solved(fills, machine, ("host.write_op", "host.write_byte", "host.memtable_depth")), **solved(merges, machine),
     }  # fmt: skip
-    vm = {key: parse_quantity(read_parameters("recording_vm").host[key], "seconds") for key in ("write_op", "wal_op")}
-    found["host.wal_op"] = found["host.write_op"] * vm["wal_op"] / sum(vm.values())
+    vm = host_of("recording_vm")
+    found["host.wal_op"] = found["host.write_op"] * vm.wal_op / (vm.write_op + vm.wal_op)
     found["host.write_op"] -= found["host.wal_op"]
     fitted = {key.removeprefix("host."): value for key, value in found.items()}
     order = ("cores", "write_op", "write_byte", "memtable_depth", "wal_op", "job_start", "file_overhead")
@@ -147,8 +145,8 @@ def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
     row = next(r for r in rows(data / "overwrite_one_machine.csv") if r["version"].startswith(f"{version}."))
     written = float(row["c_wgb"]) * 2**30 / (_SMALL_PC_ENTRY + 10.0)
     flushed = float(row["ops_sec"]) * _WRITING_S
-    xeon = read_parameters("xeon_6230").host
-    costs = {k: parse_quantity(xeon[k], "seconds") for k in _PROPORTIONS}
+    xeon = host_of("xeon_6230")
+    costs = {key: getattr(xeon, key) for key in _PROPORTIONS}
     machine = Host(**costs)
     jobs = flush_cpu(machine, entries_in=flushed, entries_out=flushed, raw_bytes=flushed * _SMALL_PC_ENTRY)
     jobs += compaction_cpu(
