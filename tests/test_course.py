@@ -9,7 +9,9 @@ import io
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course import textbook
@@ -23,6 +25,7 @@ from lsmlab.reports.course.notebooks import write_notebook
 from lsmlab.reports.course.real import both
 from lsmlab.reports.course.site import Neighbours, lesson_page
 from lsmlab.reports.course.source import Lesson, read_lesson, read_lessons
+from lsmlab.reports.course.spans import memtables, rewrites
 from lsmlab.reports.course.verb import course
 
 LESSONS = read_lessons(Path(__file__).parents[1] / "docs" / "course")
@@ -211,6 +214,46 @@ def test_grades(tmp_path: Path) -> None:
     assert "right answer" in as_table(grades, key=True)
     assert all("right" not in record for record in as_records(grades, key=False))
     assert 3 == len(list(csv.DictReader(io.StringIO(as_csv(grades, key=True)))))
+
+
+def test_memtables_take_turns() -> None:
+    """A memtable takes writes until its switch, waits for the flush thread and is flushed; a stop delays the next one."""
+    run = SimpleNamespace(
+        summary={"duration_s": 6.0},
+        events=pd.DataFrame({"kind": ["switch", "switch"], "time_s": [1.0, 2.0]}),
+        jobs=pd.DataFrame({"kind": ["flush", "flush"], "start_s": [1.0, 3.0], "end_s": [3.0, 5.0]}),
+        stalls=pd.DataFrame({"cause": ["memtable_stop"], "start_s": [2.0], "end_s": [3.0]}),
+    )
+    found = {
+        (row, trace["name"], base, base + length)
+        for trace in memtables(run, "Two memtables.").figure.traces
+        for row, base, length in zip(trace["y"], trace["base"], trace["x"], strict=True)
+    }
+
+    assert found == {
+        ("memtable A", "takes writes", 0.0, 1.0), ("memtable A", "is flushed", 1.0, 3.0),
+        ("memtable A", "takes writes", 3.0, 6.0),
+        ("memtable B", "takes writes", 1.0, 2.0), ("memtable B", "waits for its flush", 2.0, 3.0),
+        ("memtable B", "is flushed", 3.0, 5.0), ("writers", "writers are stopped", 2.0, 3.0),
+    }  # fmt: skip
+
+
+def test_rewritten_bytes_are_those_of_the_level_below() -> None:
+    """A compaction rewrites the files of its output level; slices that are linked to a rewritten file move down with it."""
+    columns = ["kind", "job", "file", "from_level", "bytes", "linked_to"]
+    mib = 2**20
+    created = [("create", 1, file, -1, size * mib, -1) for file, size in ((1, 1), (2, 2), (3, 3), (4, 4))]
+    jobs = pd.DataFrame({"kind": ["compaction"], "job": [9], "output_level": [2]})
+    moved = [("delete", 9, 1, 1, 0, -1), ("delete", 9, 2, 2, 0, -1), ("delete", 9, 3, 2, 0, -1)]
+    linked = [("link", 8, 1, -1, mib // 2, 4), ("delete", 9, 4, 2, 0, -1), ("delete", 9, 1, -1, 0, -1)]
+    runs = {
+        name: SimpleNamespace(jobs=jobs, events=pd.DataFrame([*created, *rows], columns=columns))
+        for name, rows in (("LevelDB", moved), ("LDC", linked))
+    }
+    down, with_it = rewrites(runs, "Bytes.").figure.traces
+
+    assert (["LevelDB", "LDC"], [1.0, 0.5]) == (down["y"], down["x"])
+    assert (["LevelDB", "LevelDB", "LDC"], [2.0, 3.0, 4.0]) == (with_it["y"], with_it["x"])
 
 
 def test_only_lessons_with_a_store_for_rocksdb_can_be_recorded() -> None:

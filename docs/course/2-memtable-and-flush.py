@@ -31,10 +31,23 @@ calm = lsmlab.run(
     progress=False,
 )
 memtable = parse_quantity("4MiB", "bytes")
+busy = lsmlab.run(
+    [*OPEN_LOOP, "device=sata", "device.write_cap=20MB/s", "workload.rate=30000", "workload.value_size=400",
+     "workload.num=2M", "workload.duration=5s", "engine.options.write_buffer_size=8MiB"],
+    progress=False,
+)  # fmt: skip
+course.memtables(
+    busy,
+    "What the two memtables of another, busier store do over time: one takes writes while the other is flushed. A flush "
+    "beside a compaction is slower; when both memtables are full, the writers are stopped.",
+)
 
 # %% [markdown]
-# {{ RATE | count }} writes per second arrive, each with a key of {{ ENTRY_BYTES - VALUE_BYTES }} bytes and a value of
-# {{ VALUE_BYTES }} bytes. The memtable has {{ memtable | size }}.
+# As long as a flush is over before the other memtable is full, no writer notices it. In the picture this holds until
+# the first compaction takes its share of the device.
+#
+# Now a calmer store: {{ RATE | count }} writes per second arrive, each with a key of {{ ENTRY_BYTES - VALUE_BYTES }} bytes
+# and a value of {{ VALUE_BYTES }} bytes. The memtable has {{ memtable | size }}.
 
 # %%
 course.predict("interval", "How many seconds pass between two flushes?", unit="s", guess=None)

@@ -11,7 +11,7 @@
 # ## The picture
 #
 # Clients come in peaks and valleys. RocksDB compacts as soon as there is work, in peaks too, so flushes share the device
-# with several compactions. SILK pauses the deep ones in a peak.
+# with several compactions. SILK gives the deep ones what clients leave, so they wait for the valley.
 
 # %%
 import lsmlab
@@ -53,8 +53,25 @@ def flushes(run):
     return (jobs["end_s"] - jobs["start_s"]).tolist()
 
 
+def megabytes(run, consumer):
+    """Return the times in s, and the MB that a consumer of the device writes in each second."""
+    return run.series["t_s"].tolist(), (run.series[f"write_bytes_{consumer}_per_s"] / 1e6).tolist()
+
+
 longest = {"RocksDB": max(flushes(plain)), "SILK": max(flushes(silk))}
 shortest = {"RocksDB": min(flushes(plain)), "SILK": min(flushes(silk))}
+course.lines(
+    {
+        "flushes of RocksDB": megabytes(plain, "flush"),
+        "RocksDB, deep compactions": megabytes(plain, "deeper"),
+        "SILK, deep compactions": megabytes(silk, "deeper"),
+    },
+    title="Written in peaks and valleys",
+    x="time (s)",
+    y="MB / s",
+    caption="Bytes that flushes, and compactions of L1 and deeper levels, write in each second. Flushes follow the clients: "
+    "they show the peaks.",
+)
 
 # %% [markdown]
 # With RocksDB's scheduler the shortest flush of this store takes {{ shortest["RocksDB"] | seconds }}, the

@@ -11,8 +11,9 @@
 # ## The picture
 #
 # LevelDB moves a file of b bytes down and rewrites the k files that it overlaps: about k times b bytes. LDC freezes the
-# file and links a *slice* of it to each file below; no bytes move. When a lower file has about its own size in slices, it
-# is rewritten together with them: about two bytes for each byte that moves down.
+# file and links a *slice* of it to each file below; no bytes move. When a lower file has as many slices as the multiplier
+# of the levels, it is rewritten together with them. The slices are about as large as the file, or larger, so a byte
+# that moves down costs about two written bytes, or fewer.
 
 # %%
 import lsmlab
@@ -22,6 +23,11 @@ from lsmlab.models.units import parse_quantity
 FILL = ["device=sata", "workload.num=2M", "workload.value_size=400", "workload.duration=30s"]
 udc = lsmlab.run(["engine=leveldb", *FILL], progress=False)
 ldc = lsmlab.run(["engine=ldc", *FILL], progress=False)
+course.rewrites(
+    {"LevelDB": udc, "LDC": ldc},
+    "One typical compaction below L1 of each store, a box for each file or slice: what moves down, and what is rewritten "
+    "with it.",
+)
 
 # %% [markdown]
 # LevelDB fills a store on a SATA SSD with {{ udc.ops_per_s | count }} writes per second in a closed loop. Its write

@@ -6,10 +6,14 @@ from lsmlab.reports.course.classroom import Classroom, formula
 from lsmlab.reports.course.exercises import exercise
 from lsmlab.reports.course.pictures import bars, figure, lines, stacked, tree
 from lsmlab.reports.course.real import real
+from lsmlab.reports.course.spans import memtables, rewrites
 
 _room = Classroom()
 predict = _room.predict
 reveal = _room.reveal
 explain = _room.explain
 
-__all__ = ["bars", "exercise", "explain", "figure", "formula", "lines", "predict", "real", "reveal", "stacked", "tree"]
+__all__ = [
+    "bars", "exercise", "explain", "figure", "formula", "lines", "memtables", "predict", "real", "reveal", "rewrites", "stacked",
+    "tree",
+]  # fmt: skip

@@ -19,6 +19,7 @@ from lsmlab.reports.course.guesses import Answer, Question, answer_figure
 from lsmlab.reports.course.markup import to_html
 from lsmlab.reports.course.pictures import Shown, bars, figure, lines, stacked, tree
 from lsmlab.reports.course.source import Lesson
+from lsmlab.reports.course.spans import memtables, rewrites
 from lsmlab.reports.figures.base import Figure
 
 MODULE = "lsmlab.course"
@@ -60,7 +61,7 @@ def _classroom() -> Iterator[None]:
     """Let `from lsmlab import course` give a new classroom, in which no guesses are needed."""
     room = Classroom(needs_guesses=False)
     module = types.ModuleType(MODULE)
-    module.__dict__.update({f.__name__: f for f in (bars, figure, formula, lines, stacked, tree)})
+    module.__dict__.update({f.__name__: f for f in (bars, figure, formula, lines, memtables, rewrites, stacked, tree)})
     module.__dict__.update(predict=room.predict, reveal=room.reveal, explain=room.explain)
     package = vars(sys.modules["lsmlab"])
     before = sys.modules.get(MODULE), package.get("course")
