@@ -1,5 +1,6 @@
 "use strict";
-// Script of every page: Plotly figures in the colours of the theme, and figures over time that zoom together.
+// Script of every page: Plotly figures in the colours of the theme, those near the window first, and figures over time that
+// zoom together.
 const lsmlab = (() => {
   const root = document.documentElement;
   window.addEventListener("error", (event) => { root.dataset.error = event.message; });
@@ -10,6 +11,7 @@ const lsmlab = (() => {
   const timelines = drawn.filter((figure) => figure.timeline);
   const node = (id) => document.getElementById(id);
   const repainted = []; // functions that draw other parts of the page in a theme
+  const shared = { range: null }; // range of all figures over time: [start, end], or null for the whole
 
   // Return the bytes behind a base64 text of gzip-compressed data.
   async function inflate(text) {
@@ -23,7 +25,8 @@ const lsmlab = (() => {
   // ---- light and dark -------------------------------------------------------------------------------------------
   const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
   root.dataset.theme = prefersDark.matches ? "dark" : "light";
-  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  let look = {}; // values of style variables in the present theme: reading one makes the browser lay out the page
+  const css = (name) => (look[name] ??= getComputedStyle(root).getPropertyValue(name).trim());
   const narrow = () => window.innerWidth < 860;
 
   // Left and right margin of figures over time in px: the same for all, so that their time axes lie above each other.
@@ -60,22 +63,89 @@ const lsmlab = (() => {
   const config = { responsive: true, displaylogo: false, doubleClick: "reset", plotlyServerURL: "",
                    modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]] };
 
+  // ---- drawing ----------------------------------------------------------------------------------------------------
+  let loaded = null; // promise of Plotly
+  const plotly = () => (loaded ??= (async () => {
+    const library = document.createElement("script");
+    library.textContent = new TextDecoder().decode(await inflate(node("plotly").textContent));
+    document.head.append(library);
+  })());
+
+  const painted = new Set(); // figures that have been drawn
+  const hooks = []; // functions of a figure that was drawn for the first time
+
+  function draw(figure) {
+    const div = node(figure.id);
+    const layout = themed(figure);
+    if (figure.timeline && shared.range) layout.xaxis = { ...layout.xaxis, range: shared.range };
+    else if (painted.has(figure) && !div.layout.xaxis.autorange) layout.xaxis.range = div.layout.xaxis.range;
+    Plotly.react(div, figure.traces, layout, config);
+    if (painted.has(figure)) return;
+    painted.add(figure);
+    near.unobserve(div);
+    div.on("plotly_afterplot", () => skipInside(div));
+    skipInside(div);
+    for (const hook of hooks) hook(figure);
+  }
+
+  // Call `hook` with each figure that is drawn, now or later.
+  function whenDrawn(hook) {
+    hooks.push(hook);
+    for (const figure of painted) hook(figure);
+  }
+
+  // Draws each figure when it is less than a window's height away.
+  let first = null; // ends the wait for the first figures
+  const near = new IntersectionObserver(async (entries) => {
+    const found = drawn.filter(({ id }) => entries.some((entry) => entry.isIntersecting && entry.target.id === id));
+    if (found.length) await plotly();
+    for (const figure of found) if (!painted.has(figure)) draw(figure);
+    first?.();
+  }, { rootMargin: "100% 0px" });
+
+  const idle = window.requestIdleCallback || ((work) => setTimeout(work, 50));
+
+  // Draw one figure after the other while the reader does nothing; figures in a folded part wait until it is unfolded.
+  async function drawOthers() {
+    const next = drawn.find((figure) => !painted.has(figure) && node(figure.id).clientWidth);
+    root.dataset.drawn = String(!next);
+    if (!next) return;
+    await plotly();
+    if (!painted.has(next)) draw(next);
+    idle(drawOthers);
+  }
+
+  // Draw the figures near the window, then the others. Resolves when the first ones are drawn.
+  async function begin() {
+    const some = new Promise((resolve) => { first = resolve; });
+    for (const { id } of drawn) near.observe(node(id));
+    if (drawn.length) await some;
+    requestAnimationFrame(() => idle(drawOthers)); // after the browser has shown the first ones
+  }
+
   function paint(theme) {
     root.dataset.theme = theme;
-    for (const figure of drawn) {
-      const div = node(figure.id);
-      const layout = themed(figure);
-      if (div.layout && !div.layout.xaxis.autorange) layout.xaxis.range = div.layout.xaxis.range;
-      Plotly.react(div, figure.traces, layout, config);
-    }
-    for (const draw of repainted) draw();
+    look = {};
+    for (const figure of drawn) if (painted.has(figure)) draw(figure); else near.observe(node(figure.id));
+    for (const repaint of repainted) repaint();
   }
   function listen() {
     node("theme").addEventListener("click", () => paint(root.dataset.theme === "dark" ? "light" : "dark"));
     prefersDark.addEventListener("change", (event) => paint(event.matches ? "dark" : "light"));
     let before = null;
-    window.addEventListener("beforeprint", () => { before = root.dataset.theme; paint("light"); });
+    window.addEventListener("beforeprint", () => {
+      before = root.dataset.theme;
+      paint("light");
+      if (window.Plotly) for (const figure of drawn) if (!painted.has(figure)) draw(figure);
+    });
     window.addEventListener("afterprint", () => paint(before || "light"));
+    let small = narrow();
+    window.addEventListener("resize", () => {
+      makeReachable();
+      if (small === narrow()) return;
+      small = narrow();
+      paint(root.dataset.theme);
+    });
   }
 
   // ---- keyboard ---------------------------------------------------------------------------------------------------
@@ -90,8 +160,6 @@ const lsmlab = (() => {
     for (const { id } of drawn) {
       const caption = node(id).closest("section")?.querySelector(".caption")?.textContent || "";
       Object.assign(node(id), { tabIndex: 0, role: "group", ariaLabel: `${titleOf(node(id))}. ${caption}`.trim() });
-      node(id).on("plotly_afterplot", () => skipInside(node(id)));
-      skipInside(node(id));
     }
     for (const box of document.querySelectorAll(".scroll, pre")) {
       if (box.scrollWidth > box.clientWidth) Object.assign(box, { tabIndex: 0, role: "region", ariaLabel: titleOf(box) || "table" });
@@ -112,24 +180,26 @@ const lsmlab = (() => {
     const range = newRange(change);
     if (following || range === undefined) return;
     following = true;
+    shared.range = range;
     const update = range ? { "xaxis.range": range } : { "xaxis.autorange": true };
-    Promise.all(timelines.filter((f) => f.id !== source).map((f) => Plotly.relayout(node(f.id), update)))
-      .finally(() => { following = false; });
+    const others = timelines.filter((figure) => painted.has(figure) && figure.id !== source);
+    Promise.all(others.map((figure) => Plotly.relayout(node(figure.id), update))).finally(() => { following = false; });
   }
 
-  // Resolves when all figures are drawn.
-  const ready = (async () => {
-    const library = document.createElement("script");
-    library.textContent = new TextDecoder().decode(await inflate(node("plotly").textContent));
-    document.head.append(library);
-    paint(root.dataset.theme);
-    listen();
-    makeReachable();
-    window.addEventListener("resize", makeReachable);
-    if (node("explorer")) return;
-    for (const figure of timelines) node(figure.id).on("plotly_relayout", (change) => follow(figure.id, change));
+  // Say that the first screen is complete, and that all buttons and keys work.
+  function opened() {
     root.dataset.ready = "true";
-  })();
+    performance.mark("ready");
+  }
 
-  return { root, node, css, narrow, margins, inflate, newRange, timelines, drawn, repainted, paint, ready };
+  listen();
+  makeReachable();
+  // Resolves when the first figures are drawn. The explorer begins by itself, because it sets the shared range before.
+  const ready = node("explorer") ? null : begin().then(() => {
+    whenDrawn(({ id, timeline }) => { if (timeline) node(id).on("plotly_relayout", (change) => follow(id, change)); });
+    opened();
+  });
+
+  return { root, node, css, narrow, margins, inflate, newRange, timelines, drawn, repainted, shared, paint, whenDrawn, begin, opened,
+           ready };
 })();

@@ -53,6 +53,11 @@ PAGES = (
     "whatif/report.html", "advice/report.html", "tuned/report.html", "imported/report.html", "scored/report.html",
 )  # fmt: skip
 WIDTHS = (1280, 400)
+CHARTS = "document.querySelectorAll('.js-plotly-plot').length"
+AT_READY = f"""new MutationObserver(() => {{
+  if (document.documentElement.dataset.ready) window.chartsAtReady ??= {CHARTS};
+}}).observe(document, {{ attributes: true, subtree: true, attributeFilter: ["data-ready"] }});"""
+"""Script that counts the charts at the moment at which the page is ready."""
 STOP = "document.activeElement.closest('.figure, canvas')?.id || document.activeElement.tagName"
 """Chart that has the focus, else the name of its element."""
 
@@ -81,15 +86,17 @@ def browser() -> Iterator[Any]:
 
 
 def opened(browser: Any, path: Path, *, width: int = 1280, scheme: str = "light", address: str = "") -> tuple[Any, list[str]]:
-    """Open a page and wait for its script; return it with the list of its errors and requests, which goes on growing."""
+    """Open a page and wait for its charts; return it with the list of its errors and requests, which goes on growing."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     troubles: list[str] = []
     own = (path.as_uri(), "data:", "blob:")
     page.on("console", lambda message: troubles.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
     page.on("request", lambda request: troubles.extend([request.url] * (not request.url.startswith(own))))
+    page.add_init_script(AT_READY)
     page.goto(path.as_uri() + address)
     page.wait_for_selector("html[data-ready]", state="attached")
+    page.wait_for_selector("html[data-drawn=true]", state="attached")
     return page, troubles
 
 
@@ -134,6 +141,19 @@ def test_page_of_each_kind(browser: Any, folder: Path, name: str) -> None:
     assert ([], []) == (serious, troubles)
     assert checked > 20
     assert page.evaluate("document.documentElement.dataset.error") is None
+    page.close()
+
+
+def test_the_first_screen_does_not_wait_for_charts_below(browser: Any, folder: Path) -> None:
+    """A page is ready before the charts far below are drawn; they follow unasked, and printing shows all, on light ground."""
+    page, troubles = opened(browser, folder / "slow/report.html", scheme="dark")
+    page.evaluate("window.addEventListener('beforeprint', () => { window.printed = document.documentElement.dataset.theme; })")
+    charts = page.locator(".figure").count()
+
+    assert page.evaluate("window.chartsAtReady") < charts == page.evaluate(CHARTS)
+    page.pdf()
+    assert ("light", "dark") == (page.evaluate("window.printed"), page.locator("html").get_attribute("data-theme"))
+    assert [] == troubles
     page.close()
 
 

@@ -13,9 +13,8 @@ const RANGE = ["x0", "x1"];
 const CHOICE = ["stall", "job", "episode"];
 
 async function start() {
-  const { node, root, inflate } = lsmlab;
-  const [buffer] = await Promise.all([inflate(node("run-data").textContent), lsmlab.ready]);
-  const data = prepare(unpack(buffer));
+  const { node, inflate } = lsmlab;
+  const data = prepare(unpack(await inflate(node("run-data").textContent)));
   data.time_label = node("explorer").dataset.time;
   Object.assign(view, { x0: 0, x1: data.duration_s, t: 0 });
   const drawings = [];
@@ -45,6 +44,7 @@ async function start() {
   }
   all();
   plots.update();
-  root.dataset.ready = "true";
+  await lsmlab.begin();
+  lsmlab.opened();
 }
 start();

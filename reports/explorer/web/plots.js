@@ -3,27 +3,35 @@ import { stallLines, stallsAt } from "./model.js";
 import { tooltip } from "./panel.js";
 import { change, view } from "./view.js";
 
-// Link the figures over time to the view; return a function that brings them to the present range.
+// Link the figures over time to the view; return functions that bring them to the present range and instant.
 export function linkPlots(data) {
   const figures = lsmlab.timelines.map((figure) => ({ figure, div: lsmlab.node(figure.id), line: null, seen: false, range: "" }));
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) figures.find((one) => one.div === entry.target).seen = entry.isIntersecting;
     update();
   }, { rootMargin: "200px" });
-  let busy = false;
   for (const one of figures) {
     one.line = document.createElement("div");
     one.line.className = "cursor";
+    one.line.hidden = true;
     one.div.parentElement.classList.add("linked");
     one.div.after(one.line);
     one.div.dataset.keys = "";
-    seen.observe(one.div);
-    one.div.on("plotly_relayout", (moved) => { if (!busy) zoomed(data, lsmlab.newRange(moved)); });
     point(data, one.div);
   }
+  let busy = false;
+  lsmlab.whenDrawn((figure) => {
+    const one = figures.find((each) => each.figure === figure);
+    if (!one) return;
+    one.range = String(lsmlab.shared.range);
+    one.div.on("plotly_relayout", (moved) => { if (!busy) zoomed(data, lsmlab.newRange(moved)); });
+    seen.observe(one.div);
+    moveLine(one);
+  });
 
   let timer = 0;
   function update() {
+    lsmlab.shared.range = [view.x0, view.x1];
     for (const one of figures) moveLine(one);
     clearTimeout(timer);
     timer = setTimeout(relayout, 90);
@@ -39,7 +47,7 @@ export function linkPlots(data) {
       moveLine(one);
     }
   }
-  lsmlab.repainted.push(() => { for (const one of figures) one.range = ""; update(); });
+  lsmlab.repainted.push(() => { for (const one of figures) one.range = String(lsmlab.shared.range); update(); });
   return { update, lines: () => figures.forEach(moveLine) };
 }
 
