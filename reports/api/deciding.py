@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.result import Result, stored_result
 from lsmlab.session import Overrides, results_folder, session, texts
 from lsmlab.sim.results.stopping import INTERRUPTED
+from lsmlab.streams import kept
 
 Store = str | Path | Result
 """Folder of `lsmlab import` or of a run, its Result, or an override such as "experiment=NAME"."""
@@ -162,7 +161,7 @@ def import_log(
 
     line = [str(log), *([] if options is None else [str(options)]), *([] if device is None else ["--device", device])]
     folder = results_folder(out)
-    with session(), contextlib.redirect_stdout(io.StringIO()):
+    with session(), kept("stdout"):
         verb.import_log([*line, "--out", str(folder), "--no-report"])
     return stored_result(folder, Path(log).name)
 
@@ -183,15 +182,13 @@ def _asked(
     line = [*line, "--out", str(folder), "--no-report"]
     line += [] if jobs is None else ["--jobs", str(jobs)]
     line += [] if progress else ["--json"]
-    printed, errors = io.StringIO(), io.StringIO()
-    with session(), contextlib.redirect_stdout(printed), contextlib.ExitStack() as stack:
-        if not progress:
-            stack.enter_context(contextlib.redirect_stderr(errors))
+    with session(), kept("stdout", *([] if progress else ["stderr"])) as printed:
         code = kind.verb(line)
     if code == INTERRUPTED:
         raise KeyboardInterrupt
     if not (folder / kind.file).is_file():
-        raise InputError(errors.getvalue().strip() or f"{name}: no run succeeded; the messages above name the reasons")
+        reasons = "" if progress else printed["stderr"].getvalue().strip()
+        raise InputError(reasons or f"{name}: no run succeeded; the messages above name the reasons")
     return Answer(name, kind, folder, json.loads((folder / kind.file).read_text(encoding="utf-8")))
 
 

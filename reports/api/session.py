@@ -5,10 +5,12 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.messages import one_line
@@ -17,10 +19,18 @@ from lsmlab.sim.runs.store import store_in
 Overrides = str | Sequence[str]
 """Overrides as a list, ["device=sata", "seed=3"], or as one text, "device=sata seed=3"."""
 
+_ALONE: Final = threading.RLock()
+"""Held while Hydra composes configurations: its state belongs to the process, so threads take turns."""
 
-@cache
+
 def folder() -> Path:
     """Return the folder of this interpreter, which is removed when the interpreter ends."""
+    with _ALONE:
+        return _made()
+
+
+@cache
+def _made() -> Path:
     path = Path(tempfile.mkdtemp(prefix="lsmlab-"))
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
@@ -33,8 +43,18 @@ def results_folder(out: str | Path | None) -> Path:
 
 @contextmanager
 def session() -> Iterator[None]:
-    """Keep runs in the store of this interpreter ($LSMLAB_RUNS names another one); raise bad input as InputError."""
-    with store_in(folder() / "runs"), input_errors():
+    """Keep runs in the store of this interpreter ($LSMLAB_RUNS names another one); raise bad input as InputError.
+
+    Threads take turns: one command at a time.
+    """
+    with _ALONE, store_in(folder() / "runs"), input_errors():
+        yield
+
+
+@contextmanager
+def composing() -> Iterator[None]:
+    """Compose while no other thread does; raise bad input as InputError."""
+    with _ALONE, input_errors():
         yield
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.result import Result, simulated_result, stored_result
-from lsmlab.session import Overrides, input_errors, texts
+from lsmlab.session import Overrides, composing, input_errors, texts
 from lsmlab.sim.commands.arguments import Arguments
 from lsmlab.sim.commands.verbs import with_options_file
 from lsmlab.sim.configuration.compose import compose
@@ -38,7 +38,7 @@ def configure(
     if any(not isinstance(path, str | Path) for path in (*config_dirs, *([] if options is None else [options]))):
         raise InputError("configure: options and config_dirs are paths")
     given = Arguments(texts(overrides), options_file=None if options is None else Path(options))
-    with input_errors():
+    with composing():
         return compose(with_options_file(given), config_dirs)
 
 

@@ -1,0 +1,1 @@
+../../reports/api/streams.py
