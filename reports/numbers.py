@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from lsmlab.models.units import format_bytes, format_seconds
 
@@ -28,6 +29,24 @@ def rate(bytes_per_s: float) -> str:
 def count(number: float) -> str:
     """Format a count, such as 123,456; values below 100 that are not whole have three digits."""
     return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:.3g}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "run"), plural(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def micro(text: str) -> str:
+    """Return a text of the terminal with "µs" for "us".
+
+    >>> micro("6.2 us and 11 us")
+    '6.2 µs and 11 µs'
+    """
+    return re.sub(r"(?<=\d) us\b", " µs", text)
 
 
 def per_second(value: float) -> str:

@@ -28,6 +28,7 @@ const lsmlab = (() => {
   let look = {}; // values of style variables in the present theme: reading one makes the browser lay out the page
   const css = (name) => (look[name] ??= getComputedStyle(root).getPropertyValue(name).trim());
   const narrow = () => window.innerWidth < 860;
+  const SHORT_NAME = 12; // characters that a name beside a row of a figure may have on a narrow screen
 
   // Left and right margin of figures over time in px: the same for all, so that their time axes lie above each other.
   const margins = () => (narrow() ? { l: 60, r: 12 } : { l: 88, r: 24 });
@@ -37,10 +38,51 @@ const lsmlab = (() => {
              title: { font: { size: narrow() ? 13 : 15 }, standoff: 10, ...(own.title || {}) } };
   }
 
-  function themed(figure, own = {}) {
-    const layout = { ...figure.layout, ...own };
+  // Return the rows that the vertical axis of a figure names: [place, name]; none for an axis of numbers, short names or cells.
+  function namedRows({ traces, layout }) {
+    const own = layout.yaxis || {};
+    if (traces.some(({ type }) => type === "heatmap")) return [];
+    let rows = [];
+    if (own.type === "category") rows = [...new Set(own.categoryarray || traces.flatMap(({ y }) => y))].map((name, i) => [i, String(name)]);
+    else if (own.tickmode === "array" && own.autorange === "reversed") rows = own.tickvals.map((place, i) => [place, own.ticktext[i]]);
+    return rows.some(([, name]) => name.split("<br>").some((line) => line.length > SHORT_NAME)) ? rows : [];
+  }
+
+  // Put the names of rows above the rows: beside them, they would leave no room on a narrow screen.
+  function namesAbove(layout, rows, height) {
+    const lines = Math.max(...rows.map(([, name]) => name.split("<br>").length));
+    const places = rows.map(([place]) => place);
+    const [least, most] = [Math.min(...places), Math.max(...places)];
+    const room = 24 + 17 * lines; // px per row
+    const names = rows.map(([place, name]) => ({
+      xref: "paper", x: 0, xanchor: "left", yref: "y", y: place, yanchor: "bottom", yshift: 10, text: name, align: "left", showarrow: false,
+      bgcolor: "rgba(0,0,0,0)", opacity: 1, borderpad: 0,
+    }));
+    const { autorange, ...axis } = layout.yaxis;
+    const ends = autorange === "reversed" ? [most + 0.5, least - 0.9] : [least - 0.5, most + 0.9];
+    return { ...layout, bargap: 1 - 16 / room, annotations: [...(layout.annotations || []), ...names],
+             height: Math.max(height, 120 + room * (most - least + 1.4)), yaxis: { ...axis, range: ends, showticklabels: false } };
+  }
+
+  // Break a title into lines of a width in px.
+  function broken(title, width) {
+    const lines = [""];
+    for (const word of (title || "").split(" ")) {
+      if (lines.at(-1) && (lines.at(-1).length + word.length) * 7 > width) lines.push(word);
+      else lines.push(`${lines.pop()} ${word}`.trim());
+    }
+    return lines.join("<br>");
+  }
+
+  function themed(figure) {
+    const rows = narrow() ? namedRows(figure) : [];
+    const layout = rows.length ? namesAbove(figure.layout, rows, figure.height_px) : { ...figure.layout };
     const size = narrow() ? 13 : 15;
-    const sides = figure.timeline ? margins() : { l: narrow() ? 50 : 70, r: 40 };
+    const sides = figure.timeline ? margins() : narrow() ? { l: rows.length ? 12 : 50, r: 16 } : { l: 70, r: 40 };
+    if (narrow() && layout.xaxis?.title) {
+      const width = node(figure.id).clientWidth - sides.l - sides.r;
+      layout.xaxis = { ...layout.xaxis, title: { ...layout.xaxis.title, text: broken(layout.xaxis.title.text, width) } };
+    }
     const result = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: figure.height_px, hovermode: "x unified",
       font: { family: "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif", size, color: css("--ink") },

@@ -96,13 +96,14 @@ def contents(figures: Iterable[Figure], more: Iterable[tuple[str, str]] = ()) ->
 
 def paragraphs(sentences: Iterable[str]) -> str:
     """Return an HTML box with one paragraph per sentence."""
-    return f'<div class="story">{"".join(f"<p>{html.escape(s)}</p>" for s in sentences)}</div>'
+    return f'<div class="story">{"".join(f"<p>{html.escape(numbers.micro(s))}</p>" for s in sentences)}</div>'
 
 
 def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], footer: str, end: str = "") -> str:
     """Return one self-contained HTML file with style, script, data and Plotly; `end`: HTML after the page's own script."""
     parts = {
         "title": html.escape(title),
+        "heading": html.escape(title).replace("_", "_<wbr>"),
         "subtitle": html.escape(subtitle),
         "css": _asset("page.css"),
         "body": body,

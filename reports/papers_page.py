@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
+from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.papers import VERDICT_COLORS, effects, short_id
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
@@ -41,7 +42,7 @@ def papers_page(suite: Mapping[str, Any]) -> str:
         parts.append(_table(paper, claims, suite["released"]))
     parts += [_released(suite["released"]), _settings(suite["settings"])]
     papers = ", ".join(p["name"] for p in suite["papers"])
-    subtitle = f"{len(suite['claims'])} claims ({papers}), {suite['seeds']} simulated runs of each setting"
+    subtitle = f"{len(suite['claims'])} claims ({papers}), {numbers.plural(suite['seeds'], 'simulated run')} of each setting"
     footer = "Written by lsmlab papers. This file needs no network."
     return assemble("The papers' results, simulated", subtitle, "".join(parts), figures, footer)
 

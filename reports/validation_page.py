@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.validation import SET_NAMES, overlaid_curve, scatter
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
@@ -69,7 +70,7 @@ def worst_first(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 def _subtitle(card: Mapping[str, Any]) -> str:
     counts = {name: len({r["name"] for r in card["cases"] if r["set"] == name}) for name in SET_NAMES}
-    return "; ".join(f"{SET_NAMES[name]}: {n} cases" for name, n in counts.items() if n) or "no case was scored"
+    return "; ".join(f"{SET_NAMES[name]}: {numbers.plural(n, 'case')}" for name, n in counts.items() if n) or "no case was scored"
 
 
 def _headline(card: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+from lsmlab.reports import numbers
 from lsmlab.reports.figures.variants import panels
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.variants import MEASURES, Variants, against_parents, read_variants, readings
@@ -21,7 +22,8 @@ def variants_page(comparison: Variants) -> str:
     sentences = readings(comparison) or ["No variant of this comparison combines others."]
     body = f"{paragraphs(sentences)}{''.join(section(figure) for figure in figures)}{_table(comparison)}"
     names = ", ".join(comparison.combinations) or ", ".join(comparison.names)
-    subtitle = f"{names}; {len(comparison.settings)} settings, {comparison.seeds} runs of each"
+    many = f"{numbers.plural(len(comparison.settings), 'setting')}, {numbers.plural(comparison.seeds, 'run')} of each"
+    subtitle = f"{names}; {many}"
     footer = "Better and worse mean that the 90 % intervals do not overlap. This file needs no network."
     return assemble(f"LSMLab: {comparison.description}", subtitle, body, figures, footer)
 

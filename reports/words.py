@@ -136,7 +136,7 @@ def _device(run: RunData) -> str:
     text = f"{DEVICE_BYTES}, {numbers.percent(moved[largest] / total)} were for {names[largest]}"
     if number(run.summary.get("device"), "utilisation") is None:
         return f"{text}."
-    return f"{text}; over the run the device was {device_use(run.summary)}."
+    return f"{text}. Use of the device over the run: {device_use(run.summary)}."
 
 
 def _amplification(run: RunData) -> str:

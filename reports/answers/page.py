@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from lsmlab.reports.answers.chain import chain_graphic
-from lsmlab.reports.answers.stopped import causes, how_long, what_stopped
+from lsmlab.reports.answers.stopped import bottleneck_parts, causes, how_long, what_stopped
 from lsmlab.reports.answers.sureness import sureness
 from lsmlab.reports.cost import closed_loop_sentence
 from lsmlab.reports.run_data import RunData
@@ -31,16 +31,13 @@ def answers(run: RunData) -> str:
 def _why(run: RunData) -> str:
     """Return the answer with the bottleneck, and the chain of the costliest episode."""
     found, episodes = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
-    text = re.sub(r"(?<=\d) us\b", " µs", found.get("text") or "")
     if not episodes:
         return _answer("why", "Why?", "No stall, no reason" if not run.stall_seconds() else "Unknown", _unexplained(run))
-    head, _, rest = text.partition(":")
+    head, rest = bottleneck_parts(found.get("text") or "")
     if found.get("resource") == "unknown" or not rest:
         head, rest = "Bottleneck unknown", "The use of device and cores is not known."
-    else:
-        head = f"Bottleneck: {head}"
     show = '<button type="button" class="show" data-episode="0">Show this stall in the explorer</button>'
-    return _answer("why", "Why?", head, [_sentence(rest.strip(), run)], chain_graphic(episodes[0]) + show)
+    return _answer("why", "Why?", head, [_sentence(rest, run)], chain_graphic(episodes[0]) + show)
 
 
 def _sentence(text: str, run: RunData) -> str:

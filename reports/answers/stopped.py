@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -68,6 +67,16 @@ def what_stopped(run: RunData) -> tuple[str, list[str]]:
     return headline, sentences
 
 
+def bottleneck_parts(text: str) -> tuple[str, str]:
+    """Return the name of a bottleneck and its explanation from the sentence of a summary.
+
+    >>> bottleneck_parts("cap on read bytes: 98 % of it was used; jobs waited 5 us for it")
+    ('Bottleneck: cap on read bytes', '98 % of it was used; jobs waited 5 µs for it')
+    """
+    head, _, rest = numbers.micro(text).partition(":")
+    return f"Bottleneck: {head}", rest.strip()
+
+
 def how_long(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on the time and the operations that stalls cost, and on what a closed loop hides."""
     stalled_s = sum(run.stall_seconds().values())
@@ -85,5 +94,5 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
     if episodes := run.summary.get("episodes"):
         many = lost.get("episodes", len(episodes))
         worst = f"Costliest of {many:,} episodes: " if many > 1 else "One episode: "
-        sentences.append(re.sub(r"(?<=\d) us\b", " µs", f"{worst}{episode_text(episodes[0])}."))
+        sentences.append(numbers.micro(f"{worst}{episode_text(episodes[0])}."))
     return headline, sentences

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.units import format_bytes
+from lsmlab.reports.answers.stopped import bottleneck_parts
 from lsmlab.reports.decisions.parts import differences_table, options_section, read_json
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
@@ -48,7 +49,7 @@ def _story(advice: Mapping[str, Any]) -> list[str]:
     value = advice["present"]["values"].get(goal.name)
     sentences = [f"Now, {goal.label} is {goal.form(value)}."] if value is not None else []
     if advice.get("bottleneck"):
-        sentences.append(str(advice["bottleneck"]))
+        sentences.append(f"{'; '.join(bottleneck_parts(str(advice['bottleneck'])))}.")
     for kind, title in KINDS.items():
         entry = next((e for e in advice["best"] if e["kind"] == kind), None)
         if entry is None:

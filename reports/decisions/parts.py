@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
+from lsmlab.reports import numbers
 from lsmlab.sim.decisions.metrics import METRICS
 from lsmlab.sim.decisions.text import change_text, interval_text
 
@@ -41,7 +42,7 @@ def differences_table(
             verdict = "beyond the error" if found["certain"] else "within the error"
         cells = (metric.form(found["present"]), metric.form(found["alternative"]), change, between, verdict)
         rows += f"<tr><th>{html.escape(metric.label)}</th>" + "".join(
-            f'<td class="number">{html.escape(cell)}</td>' for cell in cells
+            f'<td class="number">{html.escape(numbers.micro(cell))}</td>' for cell in cells
         )
         rows += "</tr>"
     head = "".join(

@@ -50,10 +50,11 @@ def tuning_page(found: Mapping[str, Any]) -> str:
 
 def _story(found: Mapping[str, Any]) -> list[str]:
     counts = found["points"]
-    effort = (
-        f"{counts['complete']} points ran in full; a short window pruned {counts['pruned']}; "
-        f"{counts['failed']} were not possible."
-    )
+    parts = [
+        f"{counts['complete']} points ran in full", f"a short window pruned {counts['pruned']}" if counts["pruned"] else "",
+        f"{counts['failed']} were not possible" if counts["failed"] else "",
+    ]  # fmt: skip
+    effort = f"{'; '.join(part for part in parts if part)}."
     verdict = found["verdict"]
     if not verdict:
         return [f"{effort} No point holds the limits."]

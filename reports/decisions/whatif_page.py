@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from lsmlab.reports import numbers
 from lsmlab.reports.decisions.parts import differences_table, read_json
 from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.figures.over_time import THROUGHPUT, overlaid
@@ -48,7 +49,8 @@ def whatif_page(answer: Mapping[str, Any], directory: Path) -> str:
         f"{_details(answer, directory)}{_reproduction(answer)}{''.join(section(f) for f in overlay)}"
     )
     seeds = answer["seeds"]
-    subtitle = f"{len(alternatives)} alternatives to the present state, {len(seeds)} seeds each, 90 % intervals"
+    how = f"{numbers.plural(len(seeds), 'seed')} each, 90 % intervals"
+    subtitle = f"{numbers.plural(len(alternatives), 'alternative')} to the present state, {how}"
     footer = f"lsmlab whatif {answer['subject']}, seeds {', '.join(map(str, seeds))}. This file needs no network."
     return assemble(f"What if: {Path(str(answer['subject'])).name}", subtitle, body, figures, footer)
 

@@ -7,11 +7,13 @@ of the page sets the colours of text and grid, for light or dark mode.
 from __future__ import annotations
 
 import base64
+import html
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,8 @@ from lsmlab.reports.palette import translucent
 Trace = dict[str, Any]
 _DOT_PX: Final = 5.0
 """Size of the dot for a point of a line that has no neighbours."""
+_LABEL: Final = 34
+"""Characters per line of a name on an axis."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,31 @@ def marks(items: Sequence[Mark], *, logarithmic: str = "") -> dict[str, Any]:
             for m in items
         ],
     }  # fmt: skip
+
+
+def wrapped(name: str) -> str:
+    """Return a name for an axis: without the prefix of options, in lines of at most `_LABEL` characters."""
+    short = name.replace("engine.options.", "")
+    return "<br>".join(html.escape(text) for text in textwrap.wrap(short, _LABEL, break_on_hyphens=False, break_long_words=False))
+
+
+def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:
+    """Return a logarithmic axis; if `values` span a power of ten, its ticks are at 1, 2 and 5, not at all digits."""
+    axis: dict[str, Any] = {"title": {"text": title}, "type": "log"}
+    spans_some = values and 0.0 < 5.0 * min(values) < max(values) < 300.0 * min(values)
+    return {**axis, "dtick": "D2"} if spans_some else axis
+
+
+class Around(TypedDict):
+    """HTML around a drawing."""
+
+    before: str
+    after: str
+
+
+def scrolled(width_px: int) -> Around:
+    """Return the HTML around a figure of at least this width: readers with narrow screens scroll in it."""
+    return {"before": f'<div class="scroll"><div style="min-width:{width_px}px">', "after": "</div></div>"}
 
 
 def byte_unit(largest_bytes: float) -> tuple[float, str]:

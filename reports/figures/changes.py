@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from lsmlab.reports.figures.base import Figure, Trace
+from lsmlab.reports.figures.base import Figure, Trace, wrapped
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.decisions.metrics import METRICS, Metric
 
 _ROW_PX, _LINE_PX = 42, 17
-_LABEL: Final = 34
-"""Characters per line of a label."""
 _WIDEST: Final = 9.0
 """Largest relative change that an axis shows in full: ten times the present value."""
 
@@ -27,7 +23,7 @@ def change_figure(
     Filled dots: the interval leaves out 0. Hollow dots: the change is within the error.
     """
     traces: list[Trace] = []
-    shown = [(_label(name), d) for name, d in rows if d["low"] is not None]
+    shown = [(wrapped(name), d) for name, d in rows if d["low"] is not None]
     for certain in (True, False):
         part = [(name, d) for name, d in shown if bool(d["certain"]) is certain]
         if part:
@@ -66,12 +62,6 @@ def _dots(metric: Metric, part: Sequence[tuple[str, Mapping[str, Any]]], *, cert
         "marker": {"size": 12, "color": color, "symbol": "circle" if certain else "circle-open", "line": {"width": 2}},
         "hovertemplate": "%{y}: %{x:+.1f}<extra></extra>",
     }  # fmt: skip
-
-
-def _label(name: str) -> str:
-    """Return a name for the axis: without the prefix of options, in lines of at most `_LABEL` characters."""
-    short = name.replace("engine.options.", "")
-    return "<br>".join(html.escape(text) for text in textwrap.wrap(short, _LABEL, break_on_hyphens=False, break_long_words=False))
 
 
 def _bounded(change: float) -> float:

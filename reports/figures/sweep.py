@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.reports.figures.base import Figure, Trace
+from lsmlab.reports.figures.base import Figure, Trace, scrolled
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.configuration.names import value_name
 from lsmlab.sim.exploration.analysis_text import key_name, metric_name
@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 _SCALE: Final = "Viridis"
 _ROW_PX: Final = 26
-_COLORS: Final = ("#440154", "#3b528b", "#21918c", "#5ec962", "#e5d419")
-"""Colours of equally many lines each, from small to large values."""
+_COLORS: Final = ("#8a4fbf", "#4a78c2", "#21918c", "#4aa84f", "#c79a00")
+"""Colours of equally many lines each, from small to large values; each is seen on light and on dark ground."""
 _FAR: Final = 30.0
 """Ratio of the ends from which an axis is logarithmic."""
-_WIDE_AFTER: Final = "</div></div>"
 _MOST_LINES: Final = 500
 """Largest number of configurations in the parallel coordinates."""
 _FEW_VALUES: Final = 12
@@ -100,8 +99,8 @@ def heat_map(measured: Measured, metric: str, keys: Sequence[str]) -> Figure:
     title = f"{metric_name(metric)} by {key_name(keys[0])} and {key_name(keys[1])}"
     caption = "Mean over the values of all other keys. These two keys have the largest effects."
     layout = {"hovermode": "closest", "xaxis": {"type": "category"}, "yaxis": {"type": "category"}}
-    height, before = 160 + 44 * len(rows), _scrolled(len(columns) + 1)
-    return Figure("heat-map", title, caption, [trace], layout, height_px=height, before=before, after=_WIDE_AFTER)
+    box = scrolled(_AXIS_PX * (len(columns) + 1))
+    return Figure("heat-map", title, caption, [trace], layout, height_px=160 + 44 * len(rows), **box)
 
 
 def parallel_coordinates(measured: Measured, metrics: Sequence[str]) -> Figure:
@@ -133,14 +132,8 @@ def parallel_coordinates(measured: Measured, metrics: Sequence[str]) -> Figure:
         f"One line per configuration, from left to right through its values and its numbers; yellow: large "
         f"{metric_name(metrics[0])}, violet: small.{shown}"
     )
-    layout, before = _parallel_layout(axes), _scrolled(len(axes))
-    title = "All configurations"
-    return Figure("parallel", title, caption, traces, layout, height_px=480, before=before, after=_WIDE_AFTER)
-
-
-def _scrolled(columns: int) -> str:
-    """Return HTML before a figure that keeps it wide; readers with narrow screens scroll."""
-    return f'<div class="scroll"><div style="min-width:{_AXIS_PX * columns}px">'
+    layout, box = _parallel_layout(axes), scrolled(_AXIS_PX * max(3, len(axes)))
+    return Figure("parallel", "All configurations", caption, traces, layout, height_px=480, **box)
 
 
 def _parallel_layout(axes: Sequence[_Axis]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.reports.figures.base import Figure, Trace, line
+from lsmlab.reports.figures.base import Figure, Trace, line, scrolled
 
 REAL, SIMULATED = "#2B2B2B", "#0072B2"
 _REAL_LINE: Final = "#E69F00"
@@ -27,6 +27,8 @@ PANELS: Final = (
 )  # fmt: skip
 """(metric, title, whether the axes are logarithmic) of each panel."""
 _COLUMNS: Final = 3
+_PANEL_PX: Final = 300
+"""Least width of a panel."""
 
 
 def scatter(rows: Sequence[Mapping[str, Any]]) -> Figure:
@@ -54,7 +56,8 @@ def scatter(rows: Sequence[Mapping[str, Any]]) -> Figure:
         "Each point is one measured value: the x axis is the value of the real store, the y axis the simulated value "
         "with its 90 % interval. On the grey line, both are equal."
     )
-    return Figure("scatter", "Real against simulated", caption, traces, layout, height_px=60 + 340 * lines)
+    box = scrolled(_PANEL_PX * min(_COLUMNS, len(panels)))
+    return Figure("scatter", "Real against simulated", caption, traces, layout, height_px=60 + 340 * lines, **box)
 
 
 def _of(rows: Sequence[Mapping[str, Any]], metric: str) -> list[Mapping[str, Any]]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from lsmlab.reports.figures.base import Figure, Trace
+from lsmlab.reports import numbers
+from lsmlab.reports.figures.base import Figure, Trace, scrolled
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.variants import Measure, Variants
 
 _PARENT: Final = "#8C959F"
 _COLUMNS: Final = 2
 _ROW_PX: Final = 24
+_PANEL_PX: Final = 320
+"""Least width of a panel."""
 _GAP_Y: Final = 0.26
 """Vertical gap between two rows of panels, in units of the figure's height divided by the number of rows."""
 _GAP: Final = 0.7
@@ -39,11 +42,13 @@ def panels(comparison: Variants, measure: Measure, number: int) -> Figure:
             "text": f"<b>{setting}</b>", "showarrow": False, "bgcolor": "rgba(0,0,0,0)", "opacity": 1,
         })  # fmt: skip
     better = "more is better" if measure.better > 0 else "less is better"
-    caption = f"Mean of {comparison.seeds} runs and its 90 % interval; {better}. Coloured: combinations; grey: parents."
+    runs = numbers.plural(comparison.seeds, "run")
+    caption = f"Mean of {runs} and its 90 % interval; {better}. Coloured: combinations; grey: parents."
     height = 70 + lines * (104 + round(_ROW_PX * (rows[-1][0] + 1))) if rows else 200
     return Figure(
-        f"variants-{number}", measure.title, caption, traces, layout, height_px=height, empty="No run has this number."
-    )
+        f"variants-{number}", measure.title, caption, traces, layout, height_px=height, empty="No run has this number.",
+        **scrolled(_PANEL_PX * min(_COLUMNS, len(comparison.settings))),
+    )  # fmt: skip
 
 
 def _rows(comparison: Variants) -> list[tuple[float, str, str, str]]:
@@ -109,7 +114,7 @@ def _axes(
     if measure.key[-1] == "p99":
         kind |= {"ticksuffix": "s", "exponentformat": "SI"}
     elif measure.key[-1] == "stall_fraction":
-        kind |= {"tickformat": ".0%"}
+        kind |= {"tickformat": "~%"}
     return {
         f"xaxis{axis}": {"domain": [left, left + width], "anchor": f"y{axis}", **kind},
         f"yaxis{axis}": {

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, Final
 
-from lsmlab.reports.figures.base import Figure, Trace, envelope
+from lsmlab.reports.figures.base import Figure, Trace, envelope, log_axis, wrapped
+from lsmlab.reports.figures.throughput import LATENCY_AXIS
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.planning.levels import LEVELS
 
 Row = Mapping[str, Any]
 _FITS, _FAILS = "#009E73", "#D55E00"
-_LABEL: Final = 34
-"""Characters of a label on an axis; a tooltip has the whole name."""
 _POINTS: Final = 60
 """Points of a line over the horizon."""
 _DAYS: Final = 365.25
@@ -24,7 +23,7 @@ _Z: Final = 1.645
 
 def rates(rows: Sequence[Row], peak_per_s: float) -> Figure:
     """Draw the largest sustainable rate of each candidate against the rate of the busiest hour."""
-    names = labels(rows)
+    names = [wrapped(row["name"]) for row in rows]
     trace: Trace = {
         "type": "bar", "orientation": "h", "y": names, "x": [max(r["sustainable_per_s"], peak_per_s / 1e4) for r in rows],
         "marker": {"color": [_FITS if r["feasible"] else _FAILS for r in rows]},
@@ -33,7 +32,7 @@ def rates(rows: Sequence[Row], peak_per_s: float) -> Figure:
         "showlegend": False,
     }  # fmt: skip
     layout = {
-        "hovermode": "closest", "xaxis": {"title": {"text": "operations/s"}, "type": "log"},
+        "hovermode": "closest", "xaxis": log_axis("operations/s", [*trace["x"], peak_per_s]),
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
         "shapes": [{"type": "line", "xref": "x", "yref": "paper", "x0": peak_per_s, "x1": peak_per_s, "y0": 0, "y1": 1,
                     "line": {"color": MOVE, "width": 2, "dash": "dash"}}],
@@ -42,7 +41,8 @@ def rates(rows: Sequence[Row], peak_per_s: float) -> Figure:
         f"Largest sustainable rate, all machines together. The dashed line is the busiest hour today, {peak_per_s:,.0f} "
         "operations/s; a green bar carries it within the service levels."
     )
-    return Figure("rates", "Largest sustainable rates", caption, [trace], layout, height_px=130 + 26 * len(rows))
+    height = 130 + sum(26 + 17 * name.count("<br>") for name in names)
+    return Figure("rates", "Largest sustainable rates", caption, [trace], layout, height_px=height)
 
 
 def pareto(rows: Sequence[Row]) -> Figure:
@@ -65,8 +65,8 @@ def pareto(rows: Sequence[Row]) -> Figure:
     caption += f" {left_out} feasible candidates have no price and are not drawn." if by_cost and left_out else ""
     layout = {
         "hovermode": "closest",
-        "xaxis": {"title": {"text": "USD per month" if by_cost else "headroom (1 = busiest hour today)"}, "type": "log"},
-        "yaxis": {"title": {"text": "write P99.9 (s)"}, "type": "log", "exponentformat": "e"},
+        "xaxis": log_axis("USD per month" if by_cost else "headroom (1 = busiest hour today)", x),
+        "yaxis": {**LATENCY_AXIS, "title": {"text": "write P99.9"}},
     }  # fmt: skip
     return Figure("pareto", "Cost, write P99.9 and drive life", caption, traces, layout, empty="No candidate is feasible.")
 
@@ -134,15 +134,6 @@ def sensitivities(row: Row, number: int) -> Figure:
     caption = f"Headroom of {row['name']} if one input is different; growth moves only the date when it runs out."
     title = f"Sensitivity: {row['name']}"
     return Figure(f"sensitivity-{number}", title, caption, traces, layout, height_px=150 + 46 * len(inputs))
-
-
-def labels(rows: Sequence[Row]) -> list[str]:
-    """Return short, unique names for an axis."""
-    names: list[str] = []
-    for row in rows:
-        name = row["name"] if len(row["name"]) <= _LABEL else f"{row['name'][: _LABEL - 1]}…"
-        names.append(name if name not in names else f"{name} ({len(names) + 1})")
-    return names
 
 
 def level_text(name: str, value: float | None) -> str:

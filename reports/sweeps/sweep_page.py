@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import numpy as np
+from lsmlab.reports import numbers
 from lsmlab.reports.decisions.parts import read_json
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.sweep import (
@@ -75,7 +76,8 @@ def sweep_page(directory: Path, measured: Measured, analysis: Mapping[str, Any],
         f"{_table(directory, measured, analysis, runs)}"
     )
     about = measured.about
-    subtitle = f"{len(measured.names)} configurations, {measured.seeds} seeds each, design {about['design']}; 90 % intervals"
+    seeds = numbers.plural(measured.seeds, "seed")
+    subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % intervals"
     footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}. This file needs no network."
     return assemble(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, body, figures, footer)
 
