@@ -22,11 +22,14 @@ from lsmlab.reports.course.exercises import exercises, right_answers, seed, shee
 from lsmlab.reports.course.expressions import PLACEHOLDER, evaluate, filled
 from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade
 from lsmlab.reports.course.notebooks import write_notebook
-from lsmlab.reports.course.real import both
+from lsmlab.reports.course.real import Both, both
 from lsmlab.reports.course.site import Neighbours, lesson_page
 from lsmlab.reports.course.source import Lesson, read_lesson, read_lessons
 from lsmlab.reports.course.spans import memtables, rewrites
+from lsmlab.reports.course.stores import STORES
 from lsmlab.reports.course.verb import course
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.validation.recorder.command import bench_plan
 
 LESSONS = read_lessons(Path(__file__).parents[1] / "docs" / "course")
 NAMES = re.compile(r"\b(L\d|P99|level0_\w+)\b")
@@ -256,10 +259,29 @@ def test_rewritten_bytes_are_those_of_the_level_below() -> None:
     assert (["LevelDB", "LevelDB", "LDC"], [2.0, 3.0, 4.0]) == (with_it["y"], with_it["x"])
 
 
-def test_only_lessons_with_a_store_for_rocksdb_can_be_recorded() -> None:
-    """A lesson about an engine that RocksDB does not have is refused with the lessons that can be recorded."""
-    with pytest.raises(InputError, match="choose one of 2, 3, 4, 5"):
-        both(6)
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_each_lesson_has_a_store_that_rocksdb_can_run(lesson: Lesson) -> None:
+    """The recorder has flags for all options of the store, and the real RocksDB has the engine: no policy of a paper."""
+    plan = bench_plan(compose(STORES[lesson.number].overrides), None, Path("report.csv"), preset="library")
+
+    assert "--benchmarks=fillrandom,stats" in plan.measured
+
+
+def test_the_distance_of_real_and_simulated_run_is_told() -> None:
+    """The sentence names throughput, write amplification and the longest write, with their directions."""
+    measured = {"ops_per_s": 100.0, "write_amplification": 2.0, "write_latency_s": {"max": 0.5}}
+    simulated = {"ops_per_s": 110.0, "write_amplification": 1.5, "write_latency_s": {"max": 1.0}}
+
+    assert Both(1, measured, simulated, [], []).apart() == (
+        "The simulation does 10 % more writes per second than RocksDB here and writes 25 % fewer bytes per byte; its longest "
+        "write is 2.0 times as long."
+    )
+
+
+def test_unknown_lessons_cannot_be_recorded() -> None:
+    """The number of a lesson that does not exist is refused with those that exist."""
+    with pytest.raises(InputError, match="choose one of 1, 2, 3, 4, 5, 6, 7, 8"):
+        both(9)
 
 
 def test_simulated_answers_follow_the_seed() -> None:
