@@ -273,8 +273,8 @@ def test_the_distance_of_real_and_simulated_run_is_told() -> None:
     simulated = {"ops_per_s": 110.0, "write_amplification": 1.5, "write_latency_s": {"max": 1.0}}
 
     assert Both(1, measured, simulated, [], []).apart() == (
-        "The simulation does 10 % more writes per second than RocksDB here and writes 25 % fewer bytes per byte; its longest "
-        "write is 2.0 times as long."
+        "The simulation does 10 % more writes per second than RocksDB here and writes 25 % fewer bytes per byte; the longest "
+        "writes take 1 s and 500 ms."
     )
 
 

@@ -57,10 +57,10 @@ class Both:
     def apart(self) -> str:
         """Return a sentence on how far both runs are apart."""
         rate, w_amp = (self.simulated[name] / self.measured[name] - 1 for name in ("ops_per_s", "write_amplification"))
-        longest = self.simulated["write_latency_s"]["max"] / self.measured["write_latency_s"]["max"]
+        longest = " and ".join(_cell(run, "write_latency_s.max", numbers.seconds) for run in (self.simulated, self.measured))
         return (
             f"The simulation does {_more(rate)} writes per second than RocksDB here and writes {_more(w_amp)} bytes per byte; "
-            f"its longest write is {longest:.1f} times as long."
+            f"the longest writes take {longest}."
         )
 
 
