@@ -157,6 +157,24 @@ def test_the_first_screen_does_not_wait_for_charts_below(browser: Any, folder: P
     page.close()
 
 
+def test_a_page_without_scripts_says_so(browser: Any, folder: Path) -> None:
+    """Without JavaScript, or in a browser without what the charts need, a sentence says so; otherwise neither is shown."""
+    path = folder / "compared/report.html"
+    shown = {}
+    for name, options, before in (
+        ("off", {"java_script_enabled": False}, ""), ("old", {}, "delete window.DecompressionStream"),
+        ("older", {}, "Object.assign = null"), ("new", {}, ""),
+    ):  # fmt: skip
+        page = browser.new_page(**options)
+        page.add_init_script(before)
+        page.goto(path.as_uri())
+        page.wait_for_timeout(500)
+        shown[name] = [page.locator(place).is_visible() for place in ("noscript p", "#too-old")]
+        page.close()
+
+    assert {"off": [True, False], "old": [False, True], "older": [False, True], "new": [False, False]} == shown
+
+
 def test_each_chart_is_one_tab_stop(browser: Any, folder: Path) -> None:
     """With the tab key, each chart of a run's page is reached once, and has a name that is read aloud."""
     page, _ = opened(browser, folder / "slow/report.html")
