@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 import json
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from lsmlab.reports.run_data import PAGE, RunData
 from lsmlab.sim.decisions.advice import SHORT
+from lsmlab.sim.decisions.candidates import Candidate
 from lsmlab.sim.decisions.goals import GOALS
 from lsmlab.sim.decisions.text import change_text, interval_text
 from lsmlab.sim.results.rundir import display_path
@@ -20,14 +23,17 @@ KINDS: Final = {
 """Title of each kind of change that an advice tries."""
 
 
-def what_helps(run: RunData) -> str:
-    """Return the HTML of the changes that would help; of a run without write stalls and without advice: a sentence."""
+def what_helps(run: RunData, first: Sequence[Candidate] = (), *, calm: bool = False) -> str:
+    """Return the HTML of the changes that would help.
+
+    These are the best changes of an advice; without an advice, the changes to try `first`. In a `calm` run nothing waited.
+    """
     known = _read(run.directory / SHORT)
     if known is not None:
         return _changes(known)
-    if not run.summary.get("episodes"):
+    if calm:
         return "<p class='big'>Nothing to mend</p><p>Without stalls, no change of the store can prevent one.</p>"
-    return _command(run.directory)
+    return _commands(run.directory, first)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -39,13 +45,25 @@ def _read(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _command(directory: Path) -> str:
-    place = display_path(directory)
-    command = f'lsmlab advise "{place}"' if " " in place else f"lsmlab advise {place}"
+def _commands(directory: Path, first: Sequence[Candidate]) -> str:
+    """Return the changes to try first, and the commands that measure them or find others."""
+    place = shlex.quote(str(display_path(directory)))
+    advise = _code(f"lsmlab advise {place}")
+    tries = "tries some thirty changes of options, machine and policies, ranks them and shows the best here:"
+    if not first:
+        return f"<p class='big'>Not tried yet</p><p>This command {tries}</p>{advise}"
+    best, *others = first
+    items = "".join(f"<li>or <b>{html.escape(change.name)}</b>: {html.escape(change.why)}</li>" for change in others)
+    more = f"<ul>{items}</ul>" if items else ""
+    whatif = _code(f"lsmlab whatif {place} {' '.join(shlex.quote(' '.join(change.overrides)) for change in first)}")
     return (
-        "<p class='big'>Not tried yet</p><p>This command tries some thirty changes of options, machine and policies, ranks them "
-        f"and shows the best here:</p><pre tabindex='0'><code>{html.escape(command)}</code></pre>"
+        f"<p class='big'>Try {html.escape(best.name)}</p><p>Purpose: {html.escape(best.why)}. Bottleneck and cause suggest "
+        f"this; it is not simulated yet.</p>{more}<p>This command measures the effect:</p>{whatif}<p>This one {tries}</p>{advise}"
     )
+
+
+def _code(command: str) -> str:
+    return f"<pre tabindex='0'><code>{html.escape(command)}</code></pre>"
 
 
 def _changes(known: dict[str, Any]) -> str:

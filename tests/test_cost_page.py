@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from explorer_pack import explorer_of
+from lsmlab.reports.answers.first_tries import first_tries
 from lsmlab.reports.answers.page import answers
+from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.answers.stopped import causes
 from lsmlab.reports.answers.sureness import tie_sentence, warm_up_sentence
 from lsmlab.reports.cost import closed_loop_sentence, length_sentence
@@ -45,6 +47,71 @@ def test_the_first_screen_tells_the_costliest_stalls(tmp_path: Path) -> None:
     assert f"(job {first['culprits'][0]['job']})" in text
     assert "which itself waited" in text
     assert "lsmlab advise" in text
+
+
+def test_the_bottleneck_suggests_what_to_try_first(tmp_path: Path) -> None:
+    """A cap or a rate limit is doubled; slots suggest more jobs only if jobs waited for one; the unknown suggests nothing."""
+    run = saved(tmp_path, *CAPPED)
+
+    def tries(resource: str, slot: float = 0.0, config: str = "") -> list[str]:
+        found = {"resource": resource, "lost_by_cause": {"l0_slowdown": 1.0}, "waits": {"slot": slot}}
+        changed = replace(run, summary={**run.summary, "bottleneck": found}, config_text=run.config_text + config)
+        return [change.name for change in first_tries(changed)]
+
+    jobs, threads, later = tries("background_slots", slot=0.5)
+    assert f"max_background_jobs={2 * run.summary['options']['max_background_jobs']}" == jobs
+    assert ("max_subcompactions=4", "level0_slowdown_writes_trigger") == (threads, later.partition("=")[0])
+    assert [later, threads, jobs] == tries("background_slots", slot=0.1)
+    assert ["device.write_cap=40MB/s"] == [change.name for change in first_tries(run)]
+    assert ["device=samsung_pm1743"] == tries("device_bandwidth")
+    assert ["max_write_buffer_number=4"] == tries("memtables")
+    assert [] == tries("unknown")
+    assert "lsmlab whatif" in answers(run)
+    assert "device.write_cap=40MB/s" in answers(run)
+
+
+def test_slots_that_nobody_waited_for_are_doubted(tmp_path: Path) -> None:
+    """If the jobs behind the stalls hardly waited for a slot, the page says that more slots may not help."""
+    run = saved(tmp_path, *CAPPED)
+    texts = []
+    for slot in (0.1, 0.5):
+        found = {**run.summary["bottleneck"], "resource": "background_slots", "waits": {"slot": slot}}
+        texts.append(answers(replace(run, summary={**run.summary, "bottleneck": found})))
+
+    assert ["They waited little for a slot" in text for text in texts] == [True, False]
+
+
+def test_a_queue_without_stalls_is_told(tmp_path: Path) -> None:
+    """An open loop that asks for more than the store serves has a queue: the page does not say that nothing was wrong."""
+    run = load_run(write_run(tmp_path / "run", seconds=100))
+    calm = replace(run, stalls={name: values[:0] for name, values in run.stalls.items()}, summary={
+        **run.summary, "stall_seconds": {}, "episodes": [], "ops_per_s": 1000.0, "device": {"name": "sata", "utilisation": 0.9},
+        "conditions": {"changes": [{"at_s": 10.0, "text": "write_bandwidth x 0.25"}]},
+    })  # fmt: skip
+    backlog = np.where(run.times_s > 60.0, 5000.0, 100.0)
+    text = re.sub(r"<[^>]+>", " ", answers(replace(calm, series={**calm.series, "backlog_ops": backlog})))
+
+    assert queued(calm) is None
+    assert "No write stall, but operations queued" in text
+    assert "Up to 5,000 operations waited. In 40 s of 100 s" in text
+    assert "at 10 s write_bandwidth x 0.25" in text
+    assert "Nothing to mend" not in text
+
+
+def test_a_full_device_is_the_reason_of_a_background_error(tmp_path: Path) -> None:
+    """The page names the reason of the failed job and what helps; the job that ended the error is not the cause."""
+    run = saved(tmp_path, *CAPPED)
+    episode = {**run.summary["episodes"][0], "cause": "background_error"}
+    found = {"resource": "background_error", "text": "a background error: a job had failed", "uses": {}, "waits": {}}
+    reasons = np.array(["no_space", *run.jobs["reason"][1:]], dtype=object)
+    summary = {**run.summary, "bottleneck": found, "episodes": [episode]}
+    failed = replace(run, summary=summary, jobs={**run.jobs, "reason": reasons})
+    text = re.sub(r"<[^>]+>", " ", answers(failed))
+
+    assert "Reason of the failure: the device was full." in text
+    assert "Keep more space free" in text
+    assert "until the next job succeeded" in text
+    assert "which itself waited" not in text
 
 
 def test_a_capped_device_is_not_called_busy(tmp_path: Path) -> None:

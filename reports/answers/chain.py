@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lsmlab.reports import numbers
+from lsmlab.sim.results.episodes.bottleneck import Bottleneck
 from lsmlab.sim.results.episodes.words import CAUSE_WORDS, WAIT_WORDS, binding_cap, count
 
 _LEAST: Final = 0.05
@@ -18,7 +19,11 @@ def chain_graphic(episode: Mapping[str, Any]) -> str:
     cause = CAUSE_WORDS.get(episode["cause"], episode["cause"])
     length_s = episode["end_s"] - episode["start_s"]
     links = [("Writers", f"{cause}, {numbers.seconds(length_s)}", f"{count(episode['lost_ops'])} operations lost")]
-    if episode["culprits"]:
+    if episode["culprits"] and episode["cause"] == Bottleneck.ERROR:
+        first = episode["culprits"][0]  # it ended the error, and did not cause it
+        ended = f"after {numbers.seconds(length_s)}"
+        links.append(("until the next job succeeded", f"{first['name']} (job {first['job']})", ended))
+    elif episode["culprits"]:
         links += _job(episode["culprits"][0], binding_cap(episode.get("uses") or {}))
     items = "".join(
         f"<li><span>{html.escape(head)}</span><b>{html.escape(main)}</b><small>{html.escape(more)}</small></li>"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
+from typing import Final
 
 from lsmlab.reports.answers.chain import chain_graphic
+from lsmlab.reports.answers.first_tries import first_tries, one_at_a_time
+from lsmlab.reports.answers.queued import queued, why_queued
 from lsmlab.reports.answers.stopped import bottleneck_parts, causes, how_long, what_stopped
 from lsmlab.reports.answers.sureness import sureness
 from lsmlab.reports.cost import closed_loop_sentence
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.what_helps import what_helps
+from lsmlab.sim.results.episodes.bottleneck import Bottleneck
 
 
 def answers(run: RunData) -> str:
@@ -22,7 +26,7 @@ def answers(run: RunData) -> str:
         _answer("what", "What stopped the store?", *what_stopped(run), _bar(run)),
         _answer("long", "For how long?", headline, [*sentences, *([hidden] if hidden else [])]),
         _why(run),
-        _answer("helps", "What would help?", "", [], what_helps(run)),
+        _helps(run),
         _answer("sure", "How sure is that?", *sureness(run)),
     ]
     return f'<section id="answers" aria-label="Answers"><div class="answers">{"".join(parts)}</div></section>'
@@ -31,13 +35,45 @@ def answers(run: RunData) -> str:
 def _why(run: RunData) -> str:
     """Return the answer with the bottleneck, and the chain of the costliest episode."""
     found, episodes = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
+    if (queue := queued(run)) is not None:
+        return _answer("why", "Why?", *why_queued(run, queue))
     if not episodes:
         return _answer("why", "Why?", "No stall, no reason" if not run.stall_seconds() else "Unknown", _unexplained(run))
     head, rest = bottleneck_parts(found.get("text") or "")
     if found.get("resource") == "unknown" or not rest:
         head, rest = "Bottleneck unknown", "The use of device and cores is not known."
+    sentences = [_sentence(rest, run), *_doubts(run), *(f"Reason of the failure: {error}." for error, _ in _errors(run))]
     show = '<button type="button" class="show" data-episode="0">Show this stall in the explorer</button>'
-    return _answer("why", "Why?", head, [_sentence(rest, run)], chain_graphic(episodes[0]) + show)
+    return _answer("why", "Why?", head, sentences, chain_graphic(episodes[0]) + show)
+
+
+def _doubts(run: RunData) -> list[str]:
+    """Return a doubt about the slots as the bottleneck, if the jobs behind the stalls hardly waited for one."""
+    if not one_at_a_time(run):
+        return []
+    return ["They waited little for a slot, because L0 has one compaction at a time; more slots may not help."]
+
+
+_ERRORS: Final = {
+    "no_space": ("the device was full", "Keep more space free than the largest flush or compaction writes."),
+    "io_error": ("an I/O error", "RocksDB goes on by itself only after errors that it may retry."),
+}
+"""Reason of a failed job in words, and what helps against it."""
+
+
+def _errors(run: RunData) -> list[tuple[str, str]]:
+    """Return why jobs failed and what helps, if a background error was the bottleneck."""
+    if (run.summary.get("bottleneck") or {}).get("resource") != Bottleneck.ERROR or "reason" not in run.jobs:
+        return []
+    return [_ERRORS[reason] for reason in dict.fromkeys(run.jobs["reason"]) if reason in _ERRORS]
+
+
+def _helps(run: RunData) -> str:
+    """Return the answer on what would help."""
+    if errors := _errors(run):
+        return _answer("helps", "What would help?", "Remove the cause of the failure", [remedy for _, remedy in errors])
+    calm = not run.summary.get("episodes") and queued(run) is None
+    return _answer("helps", "What would help?", "", [], what_helps(run, first_tries(run), calm=calm))
 
 
 def _sentence(text: str, run: RunData) -> str:

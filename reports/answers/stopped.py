@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.reports import numbers
+from lsmlab.reports.answers.queued import how_long_queued, queued
 from lsmlab.reports.headline import number, stall_share
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
@@ -55,8 +57,10 @@ def causes(run: RunData) -> list[Cause]:
 def what_stopped(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on what stopped the writers."""
     found = causes(run)
+    if not found and queued(run) is not None:
+        return "No write stall, but operations queued", ["Writers were not slowed or stopped, and still had to wait in line."]
     if not found:
-        return "Nothing: no write stalls", ["Writers were never slowed or stopped by flushes or compactions."]
+        return "Nothing: no write stalls", ["Writers were never slowed or stopped by flushes or compactions.", *_own_time(run)]
     first = found[0]
     headline = _SHORT.get(first.name, f"{stall_name(first.name)}")
     cost = "lost operations" if run.summary.get("lost_operations", {}).get("total") else "stalled time"
@@ -77,9 +81,22 @@ def bottleneck_parts(text: str) -> tuple[str, str]:
     return f"Bottleneck: {head}", rest.strip()
 
 
+def _own_time(run: RunData) -> list[str]:
+    """Return what a write of a closed loop without stalls spends its time on."""
+    p50_s = number(run.summary.get("write_latency_s"), "p50")
+    open_loop = "backlog_ops" in run.series and run.column("backlog_ops").any()
+    if p50_s is None or open_loop:
+        return []
+    synced = re.search(r"^\s+sync: true\b", run.config_text, re.MULTILINE) is not None
+    what = "the fsync of the WAL (sync: true) and CPU time" if synced else "CPU time and the WAL"
+    return [f"A write took {numbers.seconds(p50_s)} at P50: {what}."]
+
+
 def how_long(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on the time and the operations that stalls cost, and on what a closed loop hides."""
     stalled_s = sum(run.stall_seconds().values())
+    if (queue := queued(run)) is not None:
+        return how_long_queued(run, queue)
     if not stalled_s:
         return "0 s", [f"The run lasted {numbers.duration(run.duration_s)}."]
     headline = f"{numbers.percent(stall_share(run))} of the time"
