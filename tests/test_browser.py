@@ -15,10 +15,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.verbs import finish
+from lsmlab.sim.__main__ import main
 from lsmlab.sim.results.tree_replay import tree_at
 from report_fixture import write_run
+from test_growth import GROWING
+from test_papers import FAST, PLAIN, claim, papers
+from test_plan import plan_file
+from test_variants import FILE as VARIANTS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="make test-browser installs Playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -45,12 +51,19 @@ COMMANDS = (
      "--set", "workload.duration=2s", "--out", "tuned"),
     ("import", str(ROOT / "validation/recordings/static/LOG.xz"), "--out", "imported"),
     ("validate", "--cases", str(ROOT / "validation/demo/own-run"), "--seeds", "3", "--out", "scored"),
+    ("sweep", "device=nvme,sata", "engine.options.max_background_jobs=2,4", "workload.num=200000", "workload.duration=3s",
+     "--replications", "2", "--objective", "ops_per_s", "--objective", "write_latency_s.p999", "--out", "explored"),
+    ("plan", "plan.yaml", "--out", "planned"),
+    ("grow", "seed=1", *(text for one in GROWING for text in ("--set", one)), "--horizon", "10min", "--windows", "2",
+     "--window", "40s", "--out", "grown"),
+    ("compare", "--variants", "variants.yaml", "--replications", "2", "--out", "variants"),
     ("report", "slow"),  # again, now with the advice
 )  # fmt: skip
 PAGES = (
     "slow/report.html", "slices/report.html", "guards/report.html", "vssts/report.html", "empty/report.html",
     "shards/report.html", "compared/report.html", "compared/nvme/report.html", "swept/report.html", "swept/plot.html",
     "whatif/report.html", "advice/report.html", "tuned/report.html", "imported/report.html", "scored/report.html",
+    "explored/report.html", "planned/report.html", "grown/report.html", "variants/report.html", "papers/report.html",
 )  # fmt: skip
 WIDTHS = (1280, 400)
 CHARTS = "document.querySelectorAll('.js-plotly-plot').length"
@@ -66,10 +79,17 @@ STOP = "document.activeElement.closest('.figure, canvas')?.id || document.active
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder in which each kind of page was drawn."""
     home = tmp_path_factory.mktemp("pages")
+    plan_file(home, candidates={"device": ["sata", "kingston_dc600m"]}, sensitivity__candidates=1)
+    (home / "variants.yaml").write_text(yaml.safe_dump(VARIANTS))
     program = str(Path(sys.executable).parent / "lsmlab")
     for command in COMMANDS:
         done = subprocess.run([program, *command], cwd=home, capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1), f"{command}: {done.stderr}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        suite = papers(claim("ldc.a_rather_long_name", PLAIN, FAST), claim("ldc.b", FAST, PLAIN, accepted=(0.9, 1.1)))
+        patch.setattr("lsmlab.validation.papers.verb.read_papers", lambda *_: suite)
+        assert 0 == main(["papers", "--seeds", "2", "-j", "1", "--out", "papers"])
     return home
 
 
