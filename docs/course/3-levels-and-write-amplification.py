@@ -52,6 +52,7 @@ course.predict(
 )
 
 # %%
+assert course.formula("leveled_write_amplification", deep[10], 10) > 1.2 * usual.summary["write_amplification"]
 course.reveal("wa", usual.summary["write_amplification"], form="ratio")
 
 # %%

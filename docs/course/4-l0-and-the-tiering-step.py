@@ -60,6 +60,7 @@ course.predict(
 )
 
 # %%
+assert all(0.8 < step[t] * t * memtable / (t * memtable + base) < 1.2 for t in TRIGGERS)  # the formula below
 course.reveal("trigger", list(step.values()), form="ratio")
 
 # %%

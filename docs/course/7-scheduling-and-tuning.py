@@ -81,6 +81,7 @@ course.lines(
 course.predict("flush", "How long is the longest flush with SILK?", unit="s", guess=None)
 
 # %%
+assert longest["SILK"] < 0.7 * longest["RocksDB"]  # the text relies on it
 course.reveal("flush", longest["SILK"], form="seconds")
 
 # %%
@@ -138,6 +139,8 @@ course.predict(
 )
 
 # %%
+assert tuned["threads alone"].summary["ops_per_s"] < 1.3 * base.summary["ops_per_s"]
+assert gain > 2
 course.reveal("tuner", gain, form="ratio")
 
 # %%

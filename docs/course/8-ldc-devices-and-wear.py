@@ -37,6 +37,7 @@ course.rewrites(
 course.predict("ldc", "How many writes per second does the same store do with LDC?", unit="writes / s", guess=None)
 
 # %%
+assert ldc.summary["ops_per_s"] > 1.2 * udc.summary["ops_per_s"]  # the text relies on it
 course.reveal("ldc", ldc.summary["ops_per_s"], form="count")
 
 # %%
@@ -83,6 +84,7 @@ course.predict(
 )
 
 # %%
+assert busy[2] < 50 < 80 < busy[0]  # the text relies on it
 course.reveal("busy", "abc"[busy.index(min(busy))], values=busy)
 
 # %%
