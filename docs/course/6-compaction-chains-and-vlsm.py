@@ -67,7 +67,11 @@ course.predict(
 course.reveal("chain", reference.summary["chain_bytes"]["max"] / 2**20)
 
 # %%
-course.figure(reference.plot.throughput(), "RocksDB-IO: writes per second, with the stops of its writers.")
+course.figure(
+    reference.plot.throughput(),
+    "RocksDB-IO: writes per second, with the stops of its writers. The line stays flat, because the writes that waited follow "
+    "within the same second: a mean hides what P99 shows.",
+)
 
 # %% [markdown]
 # A batch of L0 has {{ 4 * 4194304 | size }}. Behind a stop stand up to {{ reference.chain_bytes.max | size }} in

@@ -51,7 +51,7 @@ def _doubts(run: RunData) -> list[str]:
     """Return a doubt about the slots as the bottleneck, if the jobs behind the stalls hardly waited for one."""
     if not one_at_a_time(run):
         return []
-    return ["They waited little for a slot, because L0 has one compaction at a time; more slots may not help."]
+    return ["For most of their time they did not wait for a slot: L0 has one compaction at a time, so more slots may not help."]
 
 
 _ERRORS: Final = {

@@ -73,7 +73,8 @@ def bars(values: Mapping[str, float], *, title: str, caption: str, unit: str) ->
     """Draw one horizontal bar for each named value."""
     trace = {
         "type": "bar", "orientation": "h", "y": list(values), "x": list(values.values()), "hovertemplate": "%{x:,.4~g}",
-        "marker": {"color": [RUNS[i % len(RUNS)] for i in range(len(values))]}, "texttemplate": "%{x:,.3~s}",
+        "marker": {"color": [RUNS[i % len(RUNS)] for i in range(len(values))]},
+        "texttemplate": "%{x:,.3~s}" + ("s" if unit == "s" else ""),
         "textposition": "outside", "cliponaxis": False,
     }  # fmt: skip
     x_axis = {"title": {"text": unit}, "rangemode": "tozero"}

@@ -15,6 +15,7 @@ from lsmlab.reports.course.exercises import exercise_html
 from lsmlab.reports.course.guesses import Question
 from lsmlab.reports.course.notebooks import write_notebook
 from lsmlab.reports.course.source import Lesson
+from lsmlab.reports.course.stores import STORES
 from lsmlab.reports.explorer.packing import compressed
 from lsmlab.reports.figures.base import Figure, figures_json
 from lsmlab.reports.page import plotly_script, write_page
@@ -56,7 +57,7 @@ def lesson_page(lesson: Lesson, parts: Sequence[Part], near: Neighbours) -> str:
         f"<section><h2>What always holds</h2><ul>{invariants}</ul></section>"
         f"{_section(opened)}"
         + "".join(_question(question, hidden) for question, hidden in sealed)
-        + f"{exercise_html(lesson.number)}{_links(lesson, near)}"
+        + f"{exercise_html(lesson.number)}{_real(lesson)}{_links(lesson, near)}"
     )
     title = f"{lesson.number}. {lesson.title}"
     return _page(title, "LSMLab course. Predict first, then look.", body, _figures(opened))
@@ -110,16 +111,28 @@ def _question(question: Question, hidden: Sequence[Part]) -> str:
     elif question.points:
         fields = "".join(
             f'<label>{html.escape(question.axis)} = {point:,g}: '
-            f'<input type="number" step="any" name="{name}" required></label>{unit} '
+            f'<input type="number" step="any" name="{name}" required>{unit}</label> '
             for point in question.points
         )
     else:
-        fields = f'<label>Your guess: <input type="number" step="any" name="{name}" required></label>{unit}'
+        fields = f'<label>Your guess: <input type="number" step="any" name="{name}" required>{unit}</label>'
     return (
         f'<section class="question"><h2>Predict first</h2><p>{html.escape(question.text)}</p>'
         f'<form data-key="{question.key}">{fields} <button>Show the answer</button></form>'
         f'<script type="application/octet-stream">{compressed(payload.encode())}</script></section>'
         f'<div class="hidden-answer" data-key="{question.key}" aria-live="polite"></div>'
+    )
+
+
+def _real(lesson: Lesson) -> str:
+    """Return the section with the store of a lesson for RocksDB; empty for a lesson without one."""
+    store = STORES.get(lesson.number)
+    if store is None:
+        return ""
+    command = f"pip install 'lsmlab[real]'\nlsmlab course real {lesson.number} --out real.html"
+    return (
+        f"<section><h2>In RocksDB on your machine</h2><p>{html.escape(store.about)}</p><p>These commands record it in 20 s, "
+        f"without root, and draw it over the simulation:</p><pre>{html.escape(command)}</pre></section>"
     )
 
 
