@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from explorer_pack import explorer_of
+from lsmlab.reports.answers.chain import beside_the_chain
 from lsmlab.reports.answers.first_tries import first_tries
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.queued import queued
@@ -112,6 +113,22 @@ def test_a_full_device_is_the_reason_of_a_background_error(tmp_path: Path) -> No
     assert "Keep more space free" in text
     assert "until the next job succeeded" in text
     assert "which itself waited" not in text
+
+
+def test_a_chain_that_covers_only_the_end_of_a_stall_is_told(tmp_path: Path) -> None:
+    """If the last jobs of an L0 stall were short, the page names the compaction out of L0 that ran meanwhile."""
+    run = load_run(write_run(tmp_path / "run", seconds=100))
+    jobs = {
+        "kind": np.array(["compaction", "compaction", "flush"], dtype=object), "job": np.array([7, 8, 9]),
+        "start_level": np.array([0, 0, -1]), "output_level": np.array([1, 0, 0]), "shard": np.zeros(3, dtype=np.int64),
+        "start_s": np.array([10.0, 19.0, 10.0]), "end_s": np.array([25.0, 20.0, 20.0]),
+    }  # fmt: skip
+    episode = {"cause": "l0_slowdown", "start_s": 12.0, "end_s": 20.0, "shard": 0, "chain": {"seconds": 1.0}}
+    mine = replace(run, jobs=jobs)
+
+    assert "1 s of 8 s; for 8 s of it ran the compaction from L0 to L1 (job 7)" in beside_the_chain(mine, episode)
+    assert "" == beside_the_chain(mine, {**episode, "chain": {"seconds": 5.0}})
+    assert "" == beside_the_chain(mine, {**episode, "cause": "memtable_stop"})
 
 
 def test_a_capped_device_is_not_called_busy(tmp_path: Path) -> None:

@@ -6,10 +6,15 @@ import html
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
 from lsmlab.reports import numbers
+from lsmlab.reports.run_data import RunData
+from lsmlab.sim.results.episodes.blame import job_name
 from lsmlab.sim.results.episodes.bottleneck import Bottleneck
 from lsmlab.sim.results.episodes.words import CAUSE_WORDS, WAIT_WORDS, binding_cap, count
 
+_MOST_OF: Final = 0.5
+"""Share of a stall from which its chain explains it."""
 _LEAST: Final = 0.05
 """Share of a job's time from which the graphic shows a wait."""
 
@@ -30,6 +35,25 @@ def chain_graphic(episode: Mapping[str, Any]) -> str:
         for head, main, more in links
     )
     return f'<ol class="chain-of-blame">{items}</ol>'
+
+
+def beside_the_chain(run: RunData, episode: Mapping[str, Any]) -> str:
+    """Return which compaction out of L0 ran while writers waited, if the chain covers only the end of an L0 stall; else ""."""
+    jobs, start_s, end_s = run.jobs, float(episode["start_s"]), float(episode["end_s"])
+    chained_s, long_s = float(episode["chain"]["seconds"]), end_s - start_s
+    if not str(episode["cause"]).startswith("l0_") or chained_s >= _MOST_OF * long_s or "kind" not in jobs:
+        return ""
+    ran_s = np.minimum(jobs["end_s"], end_s) - np.maximum(jobs["start_s"], start_s)
+    out_of_l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0) & (jobs["shard"] == episode["shard"])
+    ran_s = np.where(out_of_l0, ran_s, 0.0)
+    row = int(np.argmax(ran_s)) if len(ran_s) else -1
+    if row < 0 or ran_s[row] <= chained_s:
+        return ""
+    name = job_name("compaction", 0, int(jobs["output_level"][row]))
+    return (
+        f"The chain is the end of this stall, {numbers.seconds(chained_s)} of {numbers.seconds(long_s)}; for "
+        f"{numbers.seconds(float(ran_s[row]))} of it ran the {name} (job {int(jobs['job'][row])}), which kept its inputs in L0."
+    )
 
 
 def _job(culprit: Mapping[str, Any], cap: str) -> list[tuple[str, str, str]]:

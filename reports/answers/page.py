@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from lsmlab.reports.answers.chain import chain_graphic
+from lsmlab.reports.answers.chain import beside_the_chain, chain_graphic
 from lsmlab.reports.answers.first_tries import first_tries, one_at_a_time
 from lsmlab.reports.answers.queued import queued, why_queued
 from lsmlab.reports.answers.stopped import bottleneck_parts, causes, how_long, what_stopped
@@ -43,6 +43,7 @@ def _why(run: RunData) -> str:
     if found.get("resource") == "unknown" or not rest:
         head, rest = "Bottleneck unknown", "The use of device and cores is not known."
     sentences = [_sentence(rest, run), *_doubts(run), *(f"Reason of the failure: {error}." for error, _ in _errors(run))]
+    sentences += [text] if (text := beside_the_chain(run, episodes[0])) else []
     show = '<button type="button" class="show" data-episode="0">Show this stall in the explorer</button>'
     return _answer("why", "Why?", head, sentences, chain_graphic(episodes[0]) + show)
 
