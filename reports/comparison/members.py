@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lsmlab.reports.run_data import RunData
+from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.sim.comparison.answer import FILE, Member, comparison_answer
 from lsmlab.sim.configuration.names import configuration_name
 from lsmlab.sim.decisions.differences import Trial
+from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.store import ABOUT
 
 
@@ -40,6 +41,21 @@ def members(runs: Sequence[RunData], directory: Path) -> list[Shown]:
     return [
         Shown(run, name, chosen, len(rows[run.name]["seeds"]), rows[run.name]["differences"])
         for run, name, chosen in zip(runs, names, choices, strict=True)
+    ]
+
+
+def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[Shown]:
+    """Return configurations with the folders of all their seeds, compared with the first one; the first seed is drawn."""
+    if not seeds_of:
+        return []
+    runs = [load_run(folders[0]) for folders in seeds_of.values()]
+    choices = [{key: value for key, value in _choices(run.directory).items() if key != "seed"} for run in runs]
+    trials = [Trial([read_summary(folder) for folder in folders]) for folders in seeds_of.values()]
+    parts = zip(runs, choices, trials, strict=True)
+    answer = comparison_answer([Member(run.name, chosen, {}, trial) for run, chosen, trial in parts])
+    return [
+        Shown(run, name, chosen, len(row["seeds"]), row["differences"])
+        for run, name, chosen, row in zip(runs, seeds_of, choices, answer["runs"], strict=True)
     ]
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import html
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from lsmlab.reports.comparison.differences import change_figures, sentences, tables
 from lsmlab.reports.comparison.members import Shown, members
+from lsmlab.reports.comparison.numbers_table import numbers_section
 from lsmlab.reports.comparison.settings import settings_section
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.comparison import amplification_bars, overlaid_latency, stall_bars
@@ -21,10 +19,9 @@ from lsmlab.reports.figures.over_time import (
     pending_bytes,
     throughput_differences,
 )
-from lsmlab.reports.headline import Fact, headline
 from lsmlab.reports.page import assemble, footer, paragraphs, run_page, section, write_page
 from lsmlab.reports.palette import RUNS
-from lsmlab.reports.run_data import PAGE, RunData, load_run
+from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.variants import FILE
 
 _SCRIPT: Final = Path(__file__).with_name("cursor.js")
@@ -67,8 +64,7 @@ def compare_page(shown: Sequence[Shown], name: str, home: Path, *, left_out: int
     whole = [overlaid_latency(runs, names), stall_bars(runs, names), amplification_bars(runs, names)]
     more = [f"The first {len(runs)} runs are shown; {left_out} more are not."] if left_out else []
     body = (
-        f"{paragraphs([*sentences(shown), *more])}<section><h2>Headline numbers</h2>"
-        f"<p class='caption'>A star marks the best run of each row{_about_links(runs)}.</p>{_table(runs, names, home)}</section>"
+        f"{paragraphs([*sentences(shown), *more])}{numbers_section(shown, home)}"
         f"{_sections(over_time)}{_sections(changes)}{tables(shown)}{_sections(whole)}{settings_section(shown)}"
     )
     title = " / ".join(names) if len(runs) <= _MOST_IN_TITLE else f"LSMLab comparison: {name}"
@@ -79,44 +75,3 @@ def compare_page(shown: Sequence[Shown], name: str, home: Path, *, left_out: int
 
 def _sections(figures: Sequence[Figure]) -> str:
     return "".join(section(figure) for figure in figures)
-
-
-def _table(runs: Sequence[RunData], names: Sequence[str], home: Path) -> str:
-    """Return an HTML table with one row per headline number and one column per run."""
-    facts = [{fact.key: fact for fact in headline(run)} for run in runs]
-    row_facts = list({key: fact for run_facts in facts for key, fact in run_facts.items()}.values())
-    head = "".join(
-        f'<th><span class="key" style="background:{color}"></span>{_link(run, name, home)}</th>'
-        for run, name, color in zip(runs, names, RUNS, strict=False)
-    )
-    rows = "".join(
-        f"<tr><th>{html.escape(fact.label)}</th>"
-        + "".join(_cell(fact, run_facts.get(fact.key), facts) for run_facts in facts)
-        + "</tr>"
-        for fact in row_facts
-    )
-    return (
-        '<div class="scroll"><table class="compare"><thead><tr><td></td>'
-        f"{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _about_links(runs: Sequence[RunData]) -> str:
-    return "; a name links to that run's own page" if any((run.directory / PAGE).is_file() for run in runs) else ""
-
-
-def _link(run: RunData, name: str, home: Path) -> str:
-    page = run.directory / PAGE
-    if not page.is_file():
-        return html.escape(name)
-    target = quote(Path(os.path.relpath(page, home)).as_posix())
-    return f'<a href="{html.escape(target)}">{html.escape(name)}</a>'
-
-
-def _cell(row: Fact, fact: Fact | None, facts: Sequence[dict[str, Fact]]) -> str:
-    if fact is None:
-        return f'<td class="number">{row.missing}</td>'
-    rivals = [run_facts[row.key] for run_facts in facts if row.key in run_facts]
-    best = max(rivals, key=lambda rival: rival.better * rival.value)
-    marked = fact.better != 0 and fact.text == best.text and any(rival.text != best.text for rival in rivals)
-    return f'<td class="number{" best" if marked else ""}">{html.escape(fact.text)}</td>'

@@ -44,6 +44,7 @@ def differing(configs: Sequence[Mapping[str, str]], choices: Sequence[Mapping[st
     chosen = dict.fromkeys(key for one in choices for key in one)
     if chosen:
         first = [(key, [one.get(key, _MISSING) for one in choices]) for key in chosen]
+        first = [(key, values) for key, values in first if len(set(values)) > 1]
         return first, [(key, values) for key, values in rows if key not in chosen]
     entries = {key.removesuffix(".name"): values for key, values in rows if key.endswith(".name") and key.count(".") == 1}
     own = [row for row in rows if row[0].partition(".")[0] not in entries]

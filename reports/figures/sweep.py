@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace, scrolled
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.configuration.names import value_name
@@ -49,6 +50,10 @@ def level_name(key: str, level: Any) -> str:
     return value_name(key, value_text(key, level).replace(" ", "").replace(",", ""))
 
 
+def _text(name: str, value: float) -> str:
+    return numbers.micro(value_text(name, value))
+
+
 def effect_figure(metric: str, effects: Mapping[str, Any]) -> Figure:
     """Draw the mean of a number for each value of each key, with its 90 % interval; one colour per key."""
     traces: list[Trace] = []
@@ -65,7 +70,7 @@ def effect_figure(metric: str, effects: Mapping[str, Any]) -> Figure:
                 "type": "data", "thickness": 2, "width": 4,
                 "array": [0.0 if v["high"] is None else v["high"] - v["mean"] for v in one["levels"]],
             },
-            "text": [f"{name}: {value_text(metric, mean)}" for name, mean in zip(names, means, strict=True)],
+            "text": [f"{name}: {_text(metric, mean)}" for name, mean in zip(names, means, strict=True)],
             "hovertemplate": "%{text}<extra></extra>",
         })  # fmt: skip
     places = [row for trace in traces for row in trace["y"]]
@@ -92,7 +97,7 @@ def heat_map(measured: Measured, metric: str, keys: Sequence[str]) -> Figure:
     names = [[level_name(key, level) for level in own] for key, own in zip(keys, (columns, rows), strict=True)]
     trace = {
         "type": "heatmap", "z": cells, "x": names[0], "y": names[1], "colorscale": _SCALE,
-        "text": [["" if v is None else value_text(metric, v) for v in row] for row in cells],
+        "text": [["" if v is None else _text(metric, v) for v in row] for row in cells],
         "texttemplate": "%{text}", "hovertemplate": "%{x}, %{y}: %{text}<extra></extra>",
         "showscale": False,
     }  # fmt: skip
@@ -177,10 +182,10 @@ def _number_axis(name: str, values: NDArray[np.float64]) -> _Axis:
     label = LABELS.get(name, key_name(name))
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     if high <= low:
-        return _Axis(label, [0.5] * len(values), [(value_text(name, low), 0.5)])
+        return _Axis(label, [0.5] * len(values), [(_text(name, low), 0.5)])
     wide = low > 0.0 and high > _FAR * low
     heights = np.log(values / low) / np.log(high / low) if wide else (values - low) / (high - low)
-    ends = [(value_text(name, low), 0.0), (value_text(name, high), 1.0)]
+    ends = [(_text(name, low), 0.0), (_text(name, high), 1.0)]
     return _Axis(label, heights.tolist(), ends)
 
 

@@ -6,12 +6,16 @@ import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 import numpy as np
 from lsmlab.reports import numbers
+from lsmlab.reports.comparison.differences import sentences, tables
+from lsmlab.reports.comparison.members import Shown, of_configurations
+from lsmlab.reports.comparison.numbers_table import numbers_section, page_link
+from lsmlab.reports.comparison.settings import settings_section
 from lsmlab.reports.decisions.parts import read_json
 from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.figures.over_time import THROUGHPUT, overlaid
 from lsmlab.reports.figures.sweep import (
     effect_figure,
     heat_map,
@@ -37,30 +41,34 @@ def finish_sweep(directory: Path) -> Path:
     """Write DIR/report.html of a sweep, and the pages of its best runs; return its path."""
     analysis = read_json(directory / ANALYSIS)
     measured = read_measured(directory, [o["name"] for o in analysis["objectives"]])
-    runs = _first_runs(directory)
-    for name in _chosen(analysis):
-        folder = directory / runs[name]
-        if (folder / "series.parquet").is_file():
-            write_page(folder / PAGE, run_page(load_run(folder)))
-    return write_page(directory / PAGE, sweep_page(directory, measured, analysis, runs))
+    runs = _folders(directory)
+    chosen = {name: runs[name] for name in _chosen(analysis) if all((f / "series.parquet").is_file() for f in runs[name])}
+    for folders in chosen.values():
+        write_page(folders[0] / PAGE, run_page(load_run(folders[0])))
+    return write_page(directory / PAGE, sweep_page(directory, measured, analysis, runs, of_configurations(chosen)))
 
 
-def _first_runs(directory: Path) -> dict[str, str]:
-    """Return the folder of each configuration's first run."""
+def _folders(directory: Path) -> dict[str, list[Path]]:
+    """Return the folders of each configuration's runs, the first seed first."""
     columns = read_index(directory).select(["configuration", "run"]).to_pydict()
-    pairs = zip(reversed(columns["configuration"]), reversed(columns["run"]), strict=True)
-    return dict(pairs)
+    found: dict[str, list[Path]] = {}
+    for name, run in zip(columns["configuration"], columns["run"], strict=True):
+        found.setdefault(name, []).append(directory / run)
+    return found
 
 
 def _chosen(analysis: Mapping[str, Any]) -> list[str]:
-    """Return the configurations that get pages: the best of each objective, then the Pareto front."""
+    """Return the configurations that get pages: the best of each objective, the Pareto front, then those next to the best."""
     names = [one["ranking"][0]["configuration"] for one in analysis["best"]]
     names += [row["configuration"] for row in (analysis["pareto"] or {"front": []})["front"]]
+    names += [row["configuration"] for one in analysis["best"] for row in one["ranking"][1:2]]
     return list(dict.fromkeys(names))[:_MOST_PAGES]
 
 
-def sweep_page(directory: Path, measured: Measured, analysis: Mapping[str, Any], runs: Mapping[str, str]) -> str:
-    """Return the whole HTML page of a sweep."""
+def sweep_page(
+    directory: Path, measured: Measured, analysis: Mapping[str, Any], runs: Mapping[str, Sequence[Path]], best: Sequence[Shown]
+) -> str:
+    """Return the whole HTML page of a sweep; `best`: configurations that it compares side by side."""
     metrics = [o["name"] for o in analysis["objectives"]]
     figures: list[Figure] = [sobol_figure(name, rows) for name, rows in analysis["sobol"].items()]
     figures += [effect_figure(name, one) for name, one in analysis["effects"].items() if one]
@@ -71,15 +79,25 @@ def sweep_page(directory: Path, measured: Measured, analysis: Mapping[str, Any],
         figures.append(parallel_coordinates(measured, metrics))
     if analysis["pareto"] is not None:
         figures.append(pareto_figure(measured, analysis["pareto"], metrics))
+    side = [overlaid(THROUGHPUT, [one.run for one in best], [one.name for one in best])] if len(best) > 1 else []
     body = (
-        f"{paragraphs(_story(analysis))}{_shares(analysis)}{''.join(section(figure) for figure in figures)}"
+        f"{paragraphs([*_story(analysis), *(sentences(best) if best else [])])}{_shares(analysis)}"
+        f"{''.join(section(figure) for figure in figures)}{_side_by_side(best, side, directory)}"
         f"{_table(directory, measured, analysis, runs)}"
     )
     about = measured.about
     seeds = numbers.plural(measured.seeds, "seed")
     subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % intervals"
     footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}. This file needs no network."
-    return assemble(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, body, figures, footer)
+    return assemble(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, body, [*figures, *side], footer)
+
+
+def _side_by_side(best: Sequence[Shown], figures: Sequence[Figure], directory: Path) -> str:
+    """Return the best configurations as a comparison draws its runs: numbers, curves, differences and settings."""
+    if len(best) < 2:
+        return ""
+    drawn = "".join(section(figure) for figure in figures)
+    return f"{numbers_section(best, directory, 'The best side by side')}{drawn}{tables(best)}{settings_section(best)}"
 
 
 def _strongest(analysis: Mapping[str, Any], metrics: Sequence[str]) -> list[str]:
@@ -137,7 +155,7 @@ def _share_row(label: str, shares: Sequence[Mapping[str, Any]]) -> str:
     return f"<tr><th>{html.escape(label)}</th>{cells}</tr>"
 
 
-def _table(directory: Path, measured: Measured, analysis: Mapping[str, Any], runs: Mapping[str, str]) -> str:
+def _table(directory: Path, measured: Measured, analysis: Mapping[str, Any], runs: Mapping[str, Sequence[Path]]) -> str:
     """Return the table of the configurations, the best by the first objective first."""
     metrics = [o["name"] for o in analysis["objectives"]]
     means = {name: measured.metrics[name].mean(axis=1) for name in metrics}
@@ -151,7 +169,7 @@ def _table(directory: Path, measured: Measured, analysis: Mapping[str, Any], run
         cells = "".join(
             f'<td class="number">{html.escape(_mean_text(name, float(means[name][i])))}</td>' for name in metrics
         )
-        rows += f"<tr><th>{_link(directory, measured.names[i], runs)}</th>{cells}</tr>"
+        rows += f"<tr><th>{page_link(runs[measured.names[i]][0], measured.names[i], directory)}</th>{cells}</tr>"
     more = f" The first {_MOST_ROWS} of {len(order)} are shown; 'lsmlab results' prints all." if len(order) > _MOST_ROWS else ""
     caption = f"Means over the seeds. A name with a link leads to the page of the configuration's first run.{more}"
     return (
@@ -161,11 +179,4 @@ def _table(directory: Path, measured: Measured, analysis: Mapping[str, Any], run
 
 
 def _mean_text(metric: str, mean: float) -> str:
-    return "a run failed" if np.isnan(mean) else value_text(metric, mean)
-
-
-def _link(directory: Path, name: str, runs: Mapping[str, str]) -> str:
-    page = Path(runs[name]) / PAGE
-    if not (directory / page).is_file():
-        return html.escape(name)
-    return f'<a href="{html.escape(quote(page.as_posix()))}">{html.escape(name)}</a>'
+    return "a run failed" if np.isnan(mean) else numbers.micro(value_text(metric, mean))
