@@ -69,7 +69,7 @@ def test_a_sweep_links_pages_and_plots(tmp_path: Path, monkeypatch: pytest.Monke
     linked = re.findall(r'<a href="([^"]+)">', text)
 
     assert linked
-    assert "sata against nvme: " in text
+    assert "sata gives exactly the same results as nvme" in text
     assert all(f"<h2>{title}</h2>" in text for title in ("The best side by side", "Differences", "Differences of the settings"))
     assert all((Path("o") / target).is_file() for target in linked)
     assert 0 == main(["results", "o", "--plot", "device", "ops_per_s", "--where", "device=nvme,sata"])

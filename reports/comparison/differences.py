@@ -12,10 +12,14 @@ from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.sim.comparison.words import sum_up
 
 
+def summaries(shown: Sequence[Shown]) -> list[str]:
+    """Return a sentence for each run after the first: its differences from the first one."""
+    return [sum_up(one.name, shown[0].name, one.differences) for one in shown[1:]]
+
+
 def sentences(shown: Sequence[Shown]) -> list[str]:
     """Return a sentence for each run after the first, and one on the noise that a single seed leaves out."""
-    first = shown[0]
-    found = [sum_up(one.name, first.name, one.differences) for one in shown[1:]]
+    first, found = shown[0], summaries(shown)
     if len(shown) > 1 and first.seeds == 1:
         found.append(
             "One seed each: the intervals contain the model's own error, not the noise between seeds "

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.comparison.differences import sentences, tables
+from lsmlab.reports.comparison.differences import summaries, tables
 from lsmlab.reports.comparison.members import Shown, of_configurations
 from lsmlab.reports.comparison.numbers_table import numbers_section, page_link
 from lsmlab.reports.comparison.settings import settings_section
@@ -81,7 +81,7 @@ def sweep_page(
         figures.append(pareto_figure(measured, analysis["pareto"], metrics))
     side = [overlaid(THROUGHPUT, [one.run for one in best], [one.name for one in best])] if len(best) > 1 else []
     body = (
-        f"{paragraphs([*_story(analysis), *(sentences(best) if best else [])])}{_shares(analysis)}"
+        f"{paragraphs([*_story(analysis), *summaries(best)])}{_shares(analysis)}"
         f"{''.join(section(figure) for figure in figures)}{_side_by_side(best, side, directory)}"
         f"{_table(directory, measured, analysis, runs)}"
     )
