@@ -27,7 +27,8 @@ _AXES: Final = {
 """Title, unit and factor of each figure."""
 _MOST_PAGES: Final = 8
 """Number of windows with a page of their own, to which the table links."""
-_DAY_S: Final = 86400.0
+_UNITS: Final = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0))
+"""Units of an age in s; a figure takes the first one of which the last window is at least two old."""
 
 
 def finish_growth(directory: Path) -> Path:
@@ -94,13 +95,16 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 def _figure(answer: Mapping[str, Any], name: str) -> Figure:
     title, unit, factor = _AXES[name]
-    ages = [row["age_s"] / _DAY_S for row in answer["windows"]]
+    last_s = answer["windows"][-1]["age_s"]
+    age, age_s = next((one for one in _UNITS if last_s >= 2.0 * one[1]), _UNITS[-1])
+    ages = [row["age_s"] / age_s for row in answer["windows"]]
     traces = [_points(ages, [row[name] for row in answer["windows"]], factor, "windows", RUNS[0], "lines+markers")]
     if "full" in answer:
         traces.append(_points(ages, [row[name] for row in answer["full"]], factor, "full run", RUNS[4], "markers"))
+    form = {"tickformat": "~s", "ticksuffix": "s"} if unit == "s" else {}
     layout = {
-        "hovermode": "closest", "xaxis": {"title": {"text": "age of the store (days)"}, "rangemode": "tozero"},
-        "yaxis": {"title": {"text": unit}, "rangemode": "tozero"},
+        "hovermode": "closest", "xaxis": {"title": {"text": f"age of the store ({age})"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": unit}, "rangemode": "tozero", **form},
     }  # fmt: skip
     caption = "Measured in the windows; the line between them joins the points." + (
         " Points of the full run are those of the same times." if "full" in answer else ""
