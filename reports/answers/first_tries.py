@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.run_data import RunData
+from lsmlab.sim.configuration.yaml_text import parse_yaml
 from lsmlab.sim.decisions.candidates import OPTIONS, Candidate, Kind, candidates
 from lsmlab.sim.results.episodes.bottleneck import LARGE_WAIT, Bottleneck
 
@@ -38,7 +38,7 @@ _MOST: Final = 3
 def first_tries(run: RunData) -> list[Candidate]:
     """Return up to three changes that the bottleneck of a run suggests; none for an unknown bottleneck."""
     found, queue = run.summary.get("bottleneck") or {}, queued(run)
-    config = yaml.safe_load(run.config_text) if run.config_text else None
+    config = parse_yaml(run.config_text, run.directory / "config.yaml") if run.config_text else None
     options, resource = run.summary.get("options"), queue.resource if queue else found.get("resource")
     if not isinstance(config, dict) or not isinstance(options, dict) or resource is None:
         return []
