@@ -136,13 +136,14 @@ const lsmlab = (() => {
     for (const figure of painted) hook(figure);
   }
 
-  // Draws each figure when it is less than a window's height away.
-  let first = null; // ends the wait for the first figures
-  const near = new IntersectionObserver(async (entries) => {
-    const found = drawn.filter(({ id }) => entries.some((entry) => entry.isIntersecting && entry.target.id === id));
-    if (found.length) await plotly();
-    for (const figure of found) if (!painted.has(figure)) draw(figure);
-    first?.();
+  async function drawAll(figures) {
+    if (figures.length) await plotly();
+    for (const figure of figures) if (!painted.has(figure)) draw(figure);
+  }
+
+  // Draws each figure when it comes less than a window's height away.
+  const near = new IntersectionObserver((entries) => {
+    drawAll(drawn.filter(({ id }) => entries.some((entry) => entry.isIntersecting && entry.target.id === id)));
   }, { rootMargin: "100% 0px" });
 
   const idle = window.requestIdleCallback || ((work) => setTimeout(work, 50));
@@ -159,9 +160,11 @@ const lsmlab = (() => {
 
   // Draw the figures near the window, then the others. Resolves when the first ones are drawn.
   async function begin() {
-    const some = new Promise((resolve) => { first = resolve; });
-    for (const { id } of drawn) near.observe(node(id));
-    if (drawn.length) await some;
+    await drawAll(drawn.filter(({ id }) => {
+      const { top, width } = node(id).getBoundingClientRect(); // the observer would tell it a frame later
+      return width && top < 2 * window.innerHeight;
+    }));
+    for (const figure of drawn) if (!painted.has(figure)) near.observe(node(figure.id));
     requestAnimationFrame(() => idle(drawOthers)); // after the browser has shown the first ones
   }
 
