@@ -42,6 +42,22 @@ def test_a_closed_loop_demands_its_capacity_until_complete() -> None:
     assert group.demand_per_s == 0.0
 
 
+@pytest.mark.parametrize(("held_s", "saved"), [(0.05, 5.0), (1.0, 10.0)])
+def test_a_rate_limited_client_makes_up_for_a_short_wait(held_s: float, saved: float) -> None:
+    """A limit of 100 ops/s saves the tokens of a wait, at most those of one refill of 100 ms; the client then uses them."""
+    spec = Clients("writer", arrivals=ClosedLoop(limit_ops_per_s=100.0))
+    group = start_group(spec, 20.0, np.random.default_rng(1), SHAPE)
+    group.times, group.capacity, group.demand_rate, group.served_rate = [[(1.0, 1e-3)]], 1000.0, 100.0, 0.0
+    group.advance(held_s)
+
+    assert saved == pytest.approx(group.saved)
+    assert 1000.0 == group.demand_per_s
+    group.served_rate = 1000.0
+    assert saved / 900.0 == pytest.approx(group.next_change_s(held_s))
+    group.advance(saved / 900.0)
+    assert 100.0 == group.demand_per_s
+
+
 def test_an_open_loop_works_off_its_backlog() -> None:
     """10 s of 100 arrivals and 50 served writes per second leave a backlog of 500; 150 per second clear it in 10 s."""
     spec = Clients("open", arrivals=ConstantRate(100.0))

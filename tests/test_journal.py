@@ -105,11 +105,12 @@ def test_portions_limit_the_wait_and_lock_the_wal() -> None:
 
 
 def test_a_long_queue_holds_whole_files() -> None:
-    """Two files that fit into a queue of 160 MiB belong to one transaction, and the WAL is not locked."""
+    """Two files that fit into a queue of 160 MiB belong to one transaction; the WAL waits for the journal alone."""
     ends, locks = run_fsyncs([(0.0, file_of(50 * MIB)), (0.0, file_of(10 * MIB))], portion=8 * MIB, queue=160 * MIB)
 
     assert [0.7, 0.7] == pytest.approx(ends)
-    assert [] == locks
+    assert [0.6, 0.7] == pytest.approx([at_s for at_s, _ in locks])
+    assert [True, False] == [locked for _, locked in locks]
 
 
 def test_no_writes_during_a_cache_flush() -> None:

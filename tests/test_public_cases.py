@@ -10,7 +10,14 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim import run
 from lsmlab.validation.casefiles.case import Case
-from lsmlab.validation.casefiles.public.cases import CALIBRATION, is_calibration, merged, public_cases, session_of
+from lsmlab.validation.casefiles.public.cases import (
+    CALIBRATION,
+    DRIVES,
+    is_calibration,
+    merged,
+    public_cases,
+    session_of,
+)
 from lsmlab.validation.casefiles.public.noise import spread
 from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of
 from lsmlab.validation.casefiles.public.template import NOTHING, filled, value_of
@@ -44,7 +51,7 @@ def second() -> dict[str, Case]:
 
 @pytest.mark.skipif(not FOLDER.with_name("public_runs_2").is_dir(), reason="public_runs_2 is not beside public_runs")
 def test_the_second_half_is_a_test_set_of_its_own(second: dict[str, Case]) -> None:
-    """All finished rows are cases; none is a calibration run; defaults are repeats, whose spread is the noise.
+    """All finished rows are cases, and calibration runs tell a drive's speed only; repeats of the defaults give the noise.
 
     A case names the option that the simulator does not have, and rows without a benchmark name are left out.
     """
@@ -54,7 +61,8 @@ def test_the_second_half_is_a_test_set_of_its_own(second: dict[str, Case]) -> No
     assert {
         "throttled-2": 58, "readwhilewriting-2": 7, "ycsb-2": 61, "rate-limited-2": 12, "ablations-2": 143,
     } == kinds  # fmt: skip
-    assert {"test"} == {case.part for case in second.values()}
+    assert DRIVES == {case.name for case in second.values() if case.part == "calibration"}
+    assert not any(second[name].logs for name in DRIVES if name.startswith("ycsb"))  # their LOGs begin after the load
     assert all(case.config()["engine"] for case in list(second.values())[::40])
     assert 0.025 == pytest.approx(defaults.noise["ops_per_s"], abs=0.005)  # 1.128 times the 2 % of the repeats
     assert defaults.noise["write_amplification"] == second[

@@ -22,6 +22,9 @@ NEVER: Final = math.inf
 OPS_EPSILON: Final = 1e-6
 """Number of operations below which a difference is rounding."""
 
+REFILL_S: Final = 0.1
+"""Refill period of the rate limiter in a closed-loop client (behaviour/db-bench.md); idle time saves tokens for one period."""
+
 WRITE, READ, SCAN = 0, 1, 2
 """Kinds of operation; a read-modify-write is a read and a write."""
 
@@ -53,6 +56,8 @@ class Group:
     rates: list[float]
     operations: float
     """Number of operations of the whole run; infinity: no limit."""
+    saved: float = 0.0
+    """Closed loop with a limit: operations that the client may do beyond its limit, because it waited before."""
     segment: int = 0
     """Index of the next entry of `starts`."""
     arrival_rate_per_s: float = 0.0
@@ -103,7 +108,7 @@ class Group:
         if self.finished:
             return 0.0
         if self.closed:
-            return min(self.capacity, self.limit_per_s)
+            return self.capacity if self.saved > OPS_EPSILON else min(self.capacity, self.limit_per_s)
         return self.capacity if self.backlog > OPS_EPSILON else min(self.arrival_rate_per_s, self.capacity)
 
     @property
@@ -131,17 +136,26 @@ class Group:
             if self.backlog <= self.capacity * TICK_S:
                 self.backlog = 0.0
         else:
-            self.arrived += self.demand_rate * elapsed_s
+            self.arrived += min(self.demand_rate, self.limit_per_s) * elapsed_s
+            self._save(elapsed_s)
         if done > 0.0 and self.backlog <= OPS_EPSILON:
             residual_s = None if self.closed else self.residual_s
             self.unstalled.add(done, self.kinds, self.times, utilisation, residual_s)
         return done
 
+    def _save(self, elapsed_s: float) -> None:
+        """Count the tokens of the client's rate limiter: it saves at most those of one refill."""
+        if self.limit_per_s < NEVER:
+            saved = self.saved + (self.limit_per_s - self.served_rate) * elapsed_s
+            self.saved = min(self.limit_per_s * REFILL_S, saved) if saved > self.capacity * TICK_S else 0.0
+
     def next_change_s(self, now_s: float) -> float:
-        """Seconds until the group is complete, its arrival rate changes, or its backlog is empty; infinity if never."""
+        """Seconds until the group is complete, its arrival rate changes, or nothing waits any more; infinity if never."""
         soonest_s = NEVER
         if self.served_rate > 0.0 and self.operations < NEVER:
             soonest_s = (self.operations - self.served) / self.served_rate
+        if self.saved > OPS_EPSILON and self.served_rate > self.limit_per_s:
+            soonest_s = min(soonest_s, self.saved / (self.served_rate - self.limit_per_s))
         if not self.closed:
             if self.segment < len(self.starts):
                 soonest_s = min(soonest_s, self.starts[self.segment] - now_s)

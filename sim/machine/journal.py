@@ -12,12 +12,16 @@ In LOGs of RocksDB 6.4 on such machines 38 % of the output files under a cap end
 file; independent fsyncs would give 1 %.
 
 The part of a file that belongs to one transaction depends on the depth of the request queue. Behind a cap, and while
-the queue of a drive has room (SATA under CFQ or BFQ: 128 requests of up to 1.25 MiB), the kernel submits a whole file
-at once. Where the queue is full, where the kernel throttles writeback by depth (block/blk-wbt.c, on NVMe: 8 to 16
-requests) or where the caller copies (persistent memory), it submits a file in portions of one extent, at most 8 MiB
+the queue of a drive has room (SATA under CFQ or BFQ: 128 requests of up to 1.25 MiB; on NVMe the kernel throttles
+writeback to 16 requests of 1 MiB, block/blk-wbt.c RWB_DEF_DEPTH), the kernel submits a whole file at once. Where the
+queue is full, or where the caller copies (persistent memory), it submits a file in portions of one extent, at most 8 MiB
 (fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a journal handle that stays open until the device has
-written the portion. A commit then waits for these portions. During this wait the transaction is locked (T_LOCKED): no
-thread can open a handle, so no file can be created or appended to. Writers of the WAL wait, and RocksDB counts no stall.
+written the portion.
+
+Two parts of a commit hold up writers of the WAL, and RocksDB counts no stall (docs/decisions/0027). While the commit waits
+for open handles the transaction is locked (T_LOCKED): no thread can open a handle, so no file can be created or appended
+to. While the journal's blocks are written, an append waits because the WAL's inode is among them (fs/jbd2/transaction.c
+`do_get_write_access`, BH_Shadow): every append since the commit before has changed its size.
 """
 
 from __future__ import annotations
@@ -128,17 +132,24 @@ class Journal:
         self._running = Transaction(self._env.event())
         held = [written for written in transaction.pending_data if not written.processed]
         if held:
-            lock = self._lock = self._env.event()
-            self.lock_changed()
-            for written in held:
-                if not written.processed:
-                    yield written
-            self._lock = None
-            lock.succeed()
-            self.lock_changed()
-        for written in transaction.data:
-            if not written.processed:
-                yield written
-        yield from self._device.flush_cache()
+            yield from self._locked(_written(held))
+        yield from _written(transaction.data)
+        yield from self._locked(self._device.flush_cache())
         self._committing = None
         transaction.done.succeed()
+
+    def _locked(self, steps: Events) -> Events:
+        """Run a part of a commit during which no file can be created or appended to."""
+        lock = self._lock = self._env.event()
+        self.lock_changed()
+        yield from steps
+        self._lock = None
+        lock.succeed()
+        self.lock_changed()
+
+
+def _written(data: list[simpy.Event]) -> Events:
+    """Wait until all data are on the device."""
+    for written in data:
+        if not written.processed:
+            yield written

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import yaml
+
 FOLDER: Final = Path(__file__).parents[2] / "configs" / "parameters"
 _ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
@@ -107,11 +109,13 @@ def _inline(values: Constants) -> str:
 
 
 def write_sessions(path: Path, sessions: Mapping[str, Mapping[str, float]]) -> None:
-    """Replace the table of write bandwidths (bytes per second) by session and device."""
+    """Replace the named sessions in the table of write bandwidths (bytes per second) by session and device."""
     lines = [
-        "# Write bandwidth of the 40-thread machine's devices by session, in bytes per second, fitted to the job records of",
-        "# each session's calibration run: python -m lsmlab.validation.calibrate.public --write",
+        "# Write bandwidth of drives of the 40-thread machine and of the desktop by session, in bytes per second, fitted to the",
+        "# job records of each session's calibration runs: python -m lsmlab.validation.calibrate.public --write, and",
+        "# python -m lsmlab.validation.calibrate.public_machines --write",
     ]
-    for session, rates in sessions.items():
+    known = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for session, rates in {**known, **sessions}.items():
         lines.append(f'"{session}": ' + "{" + ", ".join(f"{d}: {r:.3e}" for d, r in rates.items()) + "}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -100,18 +100,34 @@ def sources(data: Path) -> list[fits.Source]:
     for kind in ("throttled", "ycsb", "rate-limited"):
         for mapping in runs_of(kind, data):
             if mapping.get("log") and is_calibration(mapping["name"]):
-                work, device = mapping["workload"], mapping["device"]
-                log = records.job_log(data / mapping["log"], work["key_size"] + work["value_size"])
+                source = _source(mapping, data, mapping["log"])
                 if kind == "ycsb":  # the LOG continues with reads, which compete with compactions for caches
-                    log.end_after(mapping["measured"]["duration_s"])
-                output = stdout_of(data, mapping["log"])
-                text = read_text(output) if output else ""
-                capped = device.get("write_cap") is not None
-                counted = bool(mapping["store"]["options"].get("statistics"))
-                found.append(fits.Source(mapping["name"], device["base"], session_of(mapping), capped, counted, log, text))
+                    source.log.end_after(mapping["measured"]["duration_s"])
+                found.append(source)
     if not found:
         raise InputError(f"{data}: contains no LOG of a calibration run; name another folder by --data")
     return found
+
+
+def drive_sources(data: Path, kinds: Sequence[str] = ("throttled-2", "ycsb-2")) -> list[fits.Source]:
+    """Read the runs of public_runs_2 that tell the bandwidth of a drive in a session without another LOG (cases.py, `DRIVES`).
+
+    `kinds`: sets of runs of one machine. Returns none without that folder.
+    """
+    if not data.with_name("public_runs_2").is_dir():
+        return []
+    return [_source(run, data, run["drive_log"]) for kind in kinds for run in runs_of(kind, data) if run.get("drive_log")]
+
+
+def _source(mapping: Mapping[str, Any], data: Path, path: str) -> fits.Source:
+    """Read the LOG at `path` from `data`, and db_bench's output beside it if there is one."""
+    work, device = mapping["workload"], mapping["device"]
+    log = records.job_log(data / path, work["key_size"] + work["value_size"])
+    output = stdout_of(data, path)
+    text = read_text(output) if output else ""
+    counted = bool(mapping["store"]["options"].get("statistics"))
+    capped = device.get("write_cap") is not None
+    return fits.Source(mapping["name"], device["base"], session_of(mapping), capped, counted, log, text)
 
 
 @dataclass(slots=True)
@@ -129,7 +145,7 @@ class _Fit:
 
 def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
     """Fit the 40-thread machine; return the parameter set xeon_6230 and the write bandwidths by session and device."""
-    used = sources(data)
+    used, drives = sources(data), drive_sources(data)
     stream = fits.stream_fit(used)
     awake = [s for s in used if s.log.io_statistics and s.device == fits.SYNCHRONOUS]
     reading = fits.read_fit(awake, stream)
@@ -143,6 +159,7 @@ def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
             devices[device].values["stream_write_bandwidth"] = stream
             continue
         timed = [s for s in here if s.session not in sessions or not s.capped]
+        timed += [s for s in drives if s.device == device]
         devices[device], rates = _drive(here, timed, replace(_HOST, **host.values), reading)
         for session, rate in rates.items() if len(rates) > 1 else ():
             sessions[session][device] = rate

@@ -6,11 +6,13 @@ usage: python -m lsmlab.validation.calibrate.public_machines [--data DIR] [--wri
 from __future__ import annotations
 
 import argparse
+import math
+import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.costs.cost import Cost
@@ -20,10 +22,10 @@ from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.errors import InputError
 from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate.job_costs import job_cpu
-from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quantity_text, write_set
-from lsmlab.validation.calibrate.public import ERRORS_FROM
+from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quantity_text, write_sessions, write_set
+from lsmlab.validation.calibrate.public import ERRORS_FROM, drive_sources
 from lsmlab.validation.calibrate.public_fits import host_of, solved
-from lsmlab.validation.casefiles.public.cases import is_calibration, public_cases
+from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, public_cases, session_of
 from lsmlab.validation.casefiles.public.table import DATA, rows, runs_of
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import unstalled_fills
@@ -56,13 +58,13 @@ _UNSTALLED: Final = 0.1
 """Quantile of the commits that gives the fsync latency: with 13 jobs most commits waited for another job."""
 
 
-def desktop(data: Path) -> SetText:
-    """Fit the desktop (i7-8700K) to its LOGs; return its parameter set.
+def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, float]]]:
+    """Fit the desktop (i7-8700K) to its LOGs; return its parameter set, and the write bandwidths by session and device.
 
     Compactions give CPU costs, fsyncs and commits the devices' bandwidth and latency, and memtables filled without a
     stall the cost of a write. Raises InputError if there is no LOG of a calibration run.
     """
-    logs: list[tuple[str, JobLog]] = []
+    logs: list[_DriveLog] = []
     fills: list[tuple[Cost, float]] = []
     index = {row["run_path"]: f"logs/{row['log']}" for row in rows(data / "logs_index.csv")}
     for mapping in runs_of("ablations", data):
@@ -73,7 +75,7 @@ def desktop(data: Path) -> SetText:
         if path in index:
             read = read_log(data / index[path])
             history = jobs_of(read)
-            logs.append((mapping["device"]["base"], records.job_log_of(read, history, entry)))
+            logs.append(_DriveLog(mapping["device"]["base"], session_of(mapping), records.job_log_of(read, history, entry)))
             fills += [
                 (write_cpu(entry, logged=False, memtable_bytes=n * entry), per_s) for n, per_s in _unstalled(read, history)
             ]
@@ -81,7 +83,7 @@ def desktop(data: Path) -> SetText:
         raise InputError(f"{data}: contains no LOG of a calibration run of the desktop; name another folder by --data")
     fixed = {"cores": 12.0, "job_start": 1e-4, "file_overhead": 1.5e-4}
     machine = Host(**fixed)
-    merges = [(job_cpu(job, machine), cpu_s) for _, log in logs for job, cpu_s in records.compaction_times(log)]
+    merges = [(job_cpu(job, machine), cpu_s) for source in logs for job, cpu_s in records.compaction_times(source.log)]
     found = {
         **solved(fills, machine, ("host.write_op", "host.write_byte", "host.memtable_depth")), **solved(merges, machine),
     }  # fmt: skip
@@ -91,37 +93,45 @@ def desktop(data: Path) -> SetText:
     fitted = {key.removeprefix("host."): value for key, value in found.items()}
     order = ("cores", "write_op", "write_byte", "memtable_depth", "wal_op", "job_start", "file_overhead")
     host = {key: (fixed | fitted)[key] for key in dict.fromkeys((*order, *fitted))}
-    devices, errors = _drives_of_desktop(logs)
+    more = [_DriveLog(s.device, s.session, s.log) for s in drive_sources(data, ("ablations-2",))]
+    devices, errors, sessions = _drives_of_desktop([*logs, *more])
     return _set(
         "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
         "12 hardware threads, Intel Core i7-8700K", host, devices, errors, _DESKTOP,
-    )  # fmt: skip
+    ), sessions  # fmt: skip
+
+
+class _DriveLog(NamedTuple):
+    """Jobs of a LOG of the desktop, with its drive and session."""
+
+    device: str
+    session: str
+    log: JobLog
 
 
 def _drives_of_desktop(
-    logs: Sequence[tuple[str, JobLog]],
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Return bandwidth and fsync latency of each drive, and their standard errors for a drive with several LOGs."""
+    sources: Sequence[_DriveLog],
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """Return bandwidth and fsync latency of each drive, their spread between sessions and LOGs, and bandwidths by session."""
     devices: dict[str, dict[str, float]] = {}
     errors: dict[str, dict[str, float]] = {}
-    grouped: dict[str, list[JobLog]] = defaultdict(list)
-    for device, log in logs:
-        grouped[device].append(log)
-    for device, group in sorted(grouped.items()):
-        commits = [records.commit_s(log, _UNSTALLED) for log in group]
+    sessions: dict[str, dict[str, float]] = defaultdict(dict)
+    for device in sorted({source.device for source in sources}):
+        here = [source for source in sources if source.device == device]
+        commits = [records.commit_s(source.log, _UNSTALLED) for source in here]
         commit = float(np.min(commits))
-        periods = [records.busy_periods(log, _flush_cpu_s) for log in group]
-        logs_of = np.log([records.bandwidth(found, commit) for found in periods])
-        rate = float(np.exp(logs_of.mean()))
+        rates: dict[str, list[float]] = defaultdict(list)
+        for _, session, log in here:
+            rates[session].append(math.log(records.bandwidth(records.busy_periods(log, _flush_cpu_s), commit)))
+        means = {session: statistics.mean(found) for session, found in sorted(rates.items())}
+        for session, mean in means.items():
+            sessions[session][device] = math.exp(mean)
+        rate = math.exp(statistics.mean(means.values()))
         devices[device] = {"fsync_latency": commit, "write_bandwidth": rate}
         if device == "hdd":
             devices[device]["read_bandwidth"] = rate
-        if len(group) > 1:
-            errors[device] = {
-                "write_bandwidth": float(rate * logs_of.std(ddof=1)),
-                "fsync_latency": float(np.std(commits)),
-            }
-    return devices, errors
+        errors[device] = {"write_bandwidth": rate * statistics.stdev(means.values()), "fsync_latency": float(np.std(commits))}
+    return devices, errors, sessions
 
 
 def _flush_cpu_s(job: Job) -> float:
@@ -207,7 +217,7 @@ _DESKTOP: Final = {
     "compaction_byte": "as compaction_record",
     "compaction_compare": "as compaction_record, by doublings of the sorted runs beyond two",
     "fsync_latency": "P10 of half the time from a flush file's creation to its commit",
-    "write_bandwidth": "bytes per second with an fsync in progress, baseline runs",
+    "write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress, baseline runs",
     "read_bandwidth": "assumption: equal to write_bandwidth",
 }
 _SMALL_PC: Final = {
@@ -231,10 +241,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--write", action="store_true", help="replace the constants in the committed files")
     given = parser.parse_args(argv)
-    for name, text in (("i7_8700k", desktop(given.data)), ("small_pc", small_pc(given.data))):
-        sys.stdout.write(f"{name}: {text.host} {text.devices}\n")
+    text, sessions = desktop(given.data)
+    for name, found in (("i7_8700k", text), ("small_pc", small_pc(given.data))):
+        sys.stdout.write(f"{name}: {found.host} {found.devices}\n")
         if given.write:
-            write_set(name, text)
+            write_set(name, found)
+    sys.stdout.write(f"{dict(sessions)}\n")
+    if given.write:
+        write_sessions(CONDITIONS, sessions)
     return 0
 
 

@@ -79,7 +79,11 @@ def gather_second(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, 
     if not data.with_name("public_runs_2").is_dir():
         card.skipped.append(f"public runs, second half: the folder public_runs_2 is missing beside {data}")
         return []
-    cases = [(UNEXPRESSED if case.not_expressed else PUBLIC_2, case) for case in public_cases(data, folder=SECOND)]
+    sets = {"calibration": CALIBRATION}
+    cases = [
+        (UNEXPRESSED if case.not_expressed else sets.get(case.part, PUBLIC_2), case)
+        for case in public_cases(data, folder=SECOND)
+    ]
     return _with_measurements(card, cases)
 
 

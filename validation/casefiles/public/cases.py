@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
 from lsmlab.validation.casefiles.public.noise import spread
-from lsmlab.validation.casefiles.public.table import DATA, FIRST, common, descriptions, runs_of
+from lsmlab.validation.casefiles.public.table import DATA, FIRST, SECOND, common, descriptions, runs_of
 from lsmlab.validation.casefiles.public.template import NOTHING, value_of
 
 CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
@@ -24,6 +24,8 @@ CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
 CALIBRATION: Final = frozenset(name for about in descriptions().values() for name in about.get("calibration", ()))
 """Names of calibration runs: in each session, the run with the fewest jobs or the lowest rate, if it has a LOG.
 Constants were fitted to the job records of these runs; all other runs are test runs."""
+DRIVES: Final = frozenset(name for about in descriptions(SECOND).values() for name in about.get("drives", ()))
+"""Names of the runs whose LOG gives the write bandwidth of a drive in its session, and no other constant."""
 
 
 def public_cases(data: Path = DATA, sets: tuple[str, ...] = (), folder: str = FIRST) -> Iterator[Case]:
@@ -43,6 +45,7 @@ def merged(mappings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         first["part"] = "calibration" if is_calibration(name) else "test"
         logs = [m["log"] for m in group if m.get("log")]
         first.pop("log", None)
+        first.pop("drive_log", None)
         if logs:
             first["log"] = logs[0] if len(logs) == 1 else logs
         if len(group) > 1:
@@ -52,7 +55,7 @@ def merged(mappings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def is_calibration(name: str) -> bool:
     """Whether constants were fitted to the job records of the case of this name."""
-    return name in CALIBRATION
+    return name in CALIBRATION or name in DRIVES
 
 
 def session_of(mapping: Mapping[str, Any]) -> str:

@@ -94,7 +94,7 @@ def runs_of(name: str, data: Path) -> Iterator[dict[str, Any]]:
     about = known[name]
     runs: list[dict[str, Any]] = []
     for path in _tables(about, data):
-        logs = _logs(path.parent, data) if about.get("logs") else {}
+        logs = _logs(path.parent, data) if about.get("logs") or about.get("drives") else {}
         try:
             runs += [_run(group, about, logs, data) for group in _groups(rows(path), about)]
         except InputError as error:
@@ -157,6 +157,8 @@ def _run(group: list[Row], about: Mapping[str, Any], logs: Mapping[str, str], da
         run["measured"] |= write_histogram(data, log)
     if about.get("noise_from"):
         run["noise"] = value_of(about["noise_from"], first)
+    if run["name"] in about.get("drives", ()):
+        run["drive_log"] = log
     return run | ({"log": log} if about.get("logs") else {})
 
 
