@@ -23,13 +23,13 @@ from lsmlab.validation.casefiles.real import common_dominant_cause, means_and_ra
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
-from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS, TEST, Scorecard
+from lsmlab.validation.scorecard.card import CALIBRATION, ENGINES, PUBLIC, RERUNS, TEST, WHAT_IFS, Scorecard
 from lsmlab.validation.scorecard.document import document_text
 from lsmlab.validation.scorecard.findings import Finding, missed_targets, read_findings
 from lsmlab.validation.scorecard.groups import groups_text
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
-from lsmlab.validation.scorecard.model_errors import fit_model_errors, write_model_errors
+from lsmlab.validation.scorecard.model_errors import choose_learning_half, fit_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases
 from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
 from lsmlab.validation.scorecard.sources import replays
@@ -343,31 +343,53 @@ def test_totals_are_those_of_the_errors(tmp_path: Path) -> None:
     assert pytest.approx(1.0) == found.within_noise
 
 
-def test_the_model_error_is_fitted_to_calibration_runs(tmp_path: Path) -> None:
-    """Calibration runs with 5 % error widen the intervals until they contain real values; test runs do not count."""
-    calibration = [synthetic_run(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.05 * (-1) ** i) for i in range(8)]
-    test = [synthetic_run(tmp_path, f"t{i}", TEST, 2.0) for i in range(8)]
-    errors_by_metric = fit_model_errors([*calibration, *test])
+def test_the_model_error_is_learnt_from_one_half(tmp_path: Path) -> None:
+    """Runs of the learning half with 5 % error widen the intervals until they contain real values; others do not count.
 
-    assert errors_by_metric == fit_model_errors(calibration)
+    Coverage counts the other half only.
+    """
+    learning = [synthetic_run(tmp_path, f"c{i}", TEST, 1.0 + 0.05 * (-1) ** i) for i in range(8)]
+    other = [synthetic_run(tmp_path, f"t{i}", TEST, 2.0) for i in range(8)]
+    for run in learning:
+        run.learning = True
+    errors_by_metric = fit_model_errors([*learning, *other])
+
+    assert errors_by_metric == fit_model_errors(learning)
     assert 0.02 < errors_by_metric["ops_per_s"] < 0.05
-    for run in calibration:
+    for run in (*learning, *other):
         run.model_errors = errors_by_metric
-    inside = coverage(row for run in calibration for row in rows_of(run))
-    assert inside is not None
-    assert inside[0] >= 0.9
+    assert coverage(row for run in learning for row in rows_of(run)) is None
+    outside = coverage(row for run in (*learning, *other) for row in rows_of(run) if row.metric == "ops_per_s")
+    assert (0.0, 8) == outside
 
 
-def test_reruns_have_their_own_model_error(tmp_path: Path) -> None:
-    """Reruns of calibration runs give the model error of reruns and what-ifs; other runs have their own."""
-    fitted = [synthetic_run(tmp_path, f"c{i}", CALIBRATION, 1.0 + 0.02 * (-1) ** i) for i in range(8)]
-    again = [synthetic_run(tmp_path, f"r{i}", RERUNS, 1.0 + 0.08 * (-1) ** i, "calibration") for i in range(8)]
-    others = [synthetic_run(tmp_path, f"t{i}", RERUNS, 3.0) for i in range(8)]
+def test_half_of_the_scored_runs_are_for_learning(tmp_path: Path) -> None:
+    """A run keeps its half whatever the other runs are; calibration runs and released engines have no part in it."""
+    runs = [synthetic_run(tmp_path, f"{name}{i}", name, 1.0) for name in (TEST, CALIBRATION, ENGINES) for i in range(20)]
+    choose_learning_half(runs)
+    before = {run.case.name for run in runs if run.learning}
+    choose_learning_half(runs[:10])
+
+    assert 5 < len(before) < 15
+    assert {TEST} == {run.set for run in runs if run.learning}
+    assert before == {run.case.name for run in runs if run.learning}
+
+
+def test_logs_changes_and_public_machines_have_their_own_model_errors(tmp_path: Path) -> None:
+    """Constants of one LOG, another store or load than the LOG's, and public machines each have errors of their own."""
+    factors = {TEST: 0.02, RERUNS: 0.08, WHAT_IFS: 0.2, PUBLIC: 0.04}
+    runs = [
+        synthetic_run(tmp_path, f"{name}{i}", name, 1.0 + size * (-1) ** i) for name, size in factors.items() for i in range(8)
+    ]
+    for run in runs:
+        run.learning, run.parameters = True, "desktop" if run.set == PUBLIC else ""
     path = tmp_path / "model_errors.json"
-    write_model_errors([*fitted, *again, *others], path)
+    write_model_errors(runs, path)
 
-    assert read_model_errors(path, from_a_log=False)["ops_per_s"] < 0.02
+    assert read_model_errors(path, from_a_log=False)["ops_per_s"] < 0.015
+    assert 0.015 < read_model_errors(path, from_a_log=False, parameters="desktop")["ops_per_s"] < 0.04
     assert 0.04 < read_model_errors(path, from_a_log=True)["ops_per_s"] < 0.08
+    assert 0.1 < read_model_errors(path, from_a_log=True, changed=True)["ops_per_s"] < 0.2
     assert read_model_errors(tmp_path / "none.json", from_a_log=False) == {}
 
 

@@ -55,7 +55,7 @@ def _advise(given: argparse.Namespace) -> int:
     goal = read_goal(given.goal, config)
     limits = _limits(given, memory_bytes(config))
     directory = output_directory(given.out)
-    errors = model_errors_of(config, from_a_log=subject.from_a_log)
+    errors = model_errors_of(config, from_a_log=subject.from_a_log, changed=True)
     if given.budget is not None:
         cost = estimate(config)
         several = Estimate(_ROUNDS * cost.work, cost.memory_bytes)

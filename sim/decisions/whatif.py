@@ -47,7 +47,7 @@ def _whatif(given: argparse.Namespace) -> int:
     if outcomes is None:
         return INTERRUPTED
     found = trials(outcomes, question.names, given.replications)
-    result = answer(question, found, model_errors_of(configs[0], from_a_log=subject.from_a_log))
+    result = answer(question, found, model_errors_of(configs[0], from_a_log=subject.from_a_log, changed=True))
     return give_answer(result, directory / FILE, answer_text, given, FINISHERS)
 
 

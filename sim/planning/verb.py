@@ -51,7 +51,7 @@ def _plan(given: argparse.Namespace) -> int:
     directory = directory or output_directory(given.out)
     tasks = [_task(asked, number, given.fresh) for number in range(len(asked.candidates))]
     results = _evaluate(tasks, given.jobs, quiet=given.json)
-    errors = read_model_errors(from_a_log=asked.from_a_log)
+    errors = read_model_errors(from_a_log=asked.from_a_log, changed=True)
     chosen = best(plan_answer(asked, results, errors, {})["candidates"], asked.sensitivity.candidates)
     changed = _evaluate(_sensitivity_tasks(asked, chosen, tasks, results), given.jobs, quiet=given.json)
     found = {c.name: r for c in asked.candidates if isinstance(r := results[c.name], Evaluated)}

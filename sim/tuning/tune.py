@@ -67,7 +67,7 @@ def _tune(given: argparse.Namespace) -> int:
         verdict = None
         if front:
             best = front[0][0].split(" ")
-            errors = read_model_errors(from_a_log=subject.from_a_log)
+            errors = read_model_errors(from_a_log=subject.from_a_log, changed=True)
             judged = judge(subject, best, seed + _FRESH_SEED, given.replications, run)
             verdict = as_json(judged, goals, errors)
     except RunsInterruptedError:

@@ -139,7 +139,8 @@ def _coverage(rows: Sequence[Row]) -> str:
     low, high = COVERAGE
     met = "met" if low <= held[0] <= high else "**missed**"
     target = f"target {_share(low)} to {_share(high)}: {met}"
-    return f"90 % intervals contain {_share(held[0])} of {held[1]} real values; {target}."
+    half = "The model's own error was learnt from the other half of the cases."
+    return f"90 % intervals contain {_share(held[0])} of {held[1]} real values; {target}. {half}"
 
 
 def _missed(card: Scorecard) -> list[str]:

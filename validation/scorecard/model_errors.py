@@ -1,22 +1,23 @@
-"""The model's error: the part that neither seeds nor constants explain. It is fitted to calibration runs only."""
+"""The model's error: the part that neither seeds nor constants explain. It is learnt from one half of the scored runs."""
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.decisions.model_errors import FILE, forget_model_errors
-from lsmlab.validation.scorecard.card import CALIBRATION, RERUNS
+from lsmlab.sim.decisions.model_errors import CHANGED, FILE, FITTED, FROM_A_LOG, forget_model_errors
+from lsmlab.validation.scorecard.card import PUBLIC, PUBLIC_2, RERUNS, TEST, WHAT_IFS
 from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import rows_of
 
-_LEARNT_FROM: Final[Mapping[str, str]] = {"model_errors": CALIBRATION, "log_errors": RERUNS}
-"""Keys of the file, and the set with the calibration runs for each: the model with fitted constants, and the model with
-constants inferred from one LOG. The latter have larger errors than their standard errors show."""
+_LEARNT_FROM: Final[Mapping[str, str]] = {FITTED: TEST, FROM_A_LOG: RERUNS, CHANGED: WHAT_IFS}
+"""Keys of the file, and the set from which each is learnt. Constants of one LOG have larger errors than their standard errors
+show, and predictions for another store or load larger ones than reruns."""
 _WANTED: Final = 0.90
 _STEPS: Final = np.concatenate(([0.0], np.geomspace(1e-3, 10.0, 72)))
 """Standard deviations to try: relative, in points of a share, or of the logarithm of a latency."""
@@ -24,25 +25,31 @@ _FEWEST: Final = 5
 """Smallest number of calibration values from which the error of a metric is fitted."""
 
 
-def fit_model_errors(runs: Sequence[CaseRun], set_name: str = CALIBRATION) -> dict[str, float]:
-    """Return for each metric the smallest error with which 90 % of the calibration values lie inside their intervals.
+def choose_learning_half(runs: Sequence[CaseRun]) -> None:
+    """Set `learning` of half of the runs, by a checksum of the name: a case stays in its half when others come or go."""
+    sets = (*_LEARNT_FROM.values(), PUBLIC, PUBLIC_2)
+    for run in runs:
+        run.learning = run.set in sets and zlib.crc32(run.case.name.encode()) % 2 == 0
 
-    Only runs of the set's calibration part count. The method is split conformal prediction with one scale per metric
-    (Lei and others 2018; the score is the half width of the interval). The calibration set is not scored. Reruns are
-    scored; reruns of calibration runs lie inside their intervals because the error was fitted to them.
+
+def fit_model_errors(runs: Sequence[CaseRun]) -> dict[str, float]:
+    """Return for each metric the smallest error with which 90 % of the values lie inside their intervals.
+
+    Only runs of the learning half count (`CaseRun.learning`); coverage is taken from the other half. The method is split
+    conformal prediction with one scale per metric (Lei and others 2018; the score is the half width of the interval).
     """
-    calibration = [r for r in runs if r.set == set_name and r.case.part == "calibration" and r.error is None]
+    learning = [run for run in runs if run.learning and run.error is None]
     left = {m.name for m in METRICS if m.interval}
     found: dict[str, float] = {}
     for step in _STEPS.tolist():
         if not left:
             break
         held: dict[str, list[bool]] = {}
-        for run in calibration:
+        for run in learning:
             run.model_errors = dict.fromkeys(left, step)
             for row in rows_of(run):
-                if row.scored_by.name in left and row.inside is not None:
-                    held.setdefault(row.scored_by.name, []).append(row.inside)
+                if row.scored_by.name in left and row.contains is not None:
+                    held.setdefault(row.scored_by.name, []).append(row.contains)
         for name in sorted(left):
             inside = held.get(name, [])
             # count one value more than exists, so that the interval is valid for new values too
@@ -54,8 +61,12 @@ def fit_model_errors(runs: Sequence[CaseRun], set_name: str = CALIBRATION) -> di
 
 
 def write_model_errors(runs: Sequence[CaseRun], path: Path = FILE) -> None:
-    """Fit the model errors and write them to the file."""
-    about = "standard deviation of the model's own error by metric; lsmlab validate --write-docs, from calibration runs alone"
-    errors = {name: fit_model_errors(runs, set_name) for name, set_name in _LEARNT_FROM.items()}
+    """Fit the model errors and write them to the file; public machines have errors of their own."""
+    about = "standard deviation of the model's own error by metric; lsmlab validate --write-docs, from one half of the runs"
+    errors = {name: fit_model_errors([r for r in runs if r.set == of]) for name, of in _LEARNT_FROM.items()}
+    public = [run for run in runs if run.set in (PUBLIC, PUBLIC_2)]
+    for machine in sorted({run.parameters for run in public}):
+        if found := fit_model_errors([run for run in public if run.parameters == machine]):
+            errors[machine] = found
     path.write_text(json.dumps({"about": about, **errors}, indent=1) + "\n", encoding="utf-8")
     forget_model_errors()

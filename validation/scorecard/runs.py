@@ -46,9 +46,13 @@ class CaseRun:
     set_errors: Mapping[str, float] = field(default_factory=dict)
     """Model error by metric from the case's parameter set."""
     model_errors: Mapping[str, float] = field(default_factory=dict)
-    """Model error by metric in use: from the parameter set, else from the calibration runs."""
+    """Model error by metric in use: from the parameter set, else from configs/model_errors.json."""
+    parameters: str = ""
+    """Name of the machine's parameter set."""
     wall_s: float = 0.0
     error: str | None = None
+    learning: bool = False
+    """Whether the model's error is learnt from this run; coverage is taken from the others."""
 
 
 def run_cases(
@@ -71,6 +75,7 @@ def run_cases(
             continue
         about = configs[number].get("parameters") or {}
         run.set_errors = run.model_errors = about.get("model_errors") or {}
+        run.parameters = str(configs[number]["host"].get("parameters") or "")
     _read_measured(runs, configs, processes)
     jobs = {number: _jobs(runs[number].case, config, seeds) for number, config in configs.items()}
     _simulate(runs, jobs, Settings(processes, fresh, quiet), report)

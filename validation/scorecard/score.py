@@ -45,8 +45,16 @@ class Row:
     noise: float | None
     """Noise floor in the unit of the error; None if unknown."""
 
+    learning: bool = False
+    """Whether the model's error was learnt from this case."""
+
     @property
     def inside(self) -> bool | None:
+        """Whether the interval contains the real value; None without an interval, or if it was learnt from this case."""
+        return None if self.learning else self.contains
+
+    @property
+    def contains(self) -> bool | None:
         """Whether the interval contains the real value; None without an interval."""
         if self.low is None or self.high is None or not isinstance(self.real, float):
             return None
@@ -107,7 +115,7 @@ def _number_row(run: CaseRun, name: str) -> Row | None:
     noise = _noise(metric, relative, real)
     error = metric.kind.error(simulated, real)
     low, high = interval or (None, None)
-    return Row(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise)
+    return Row(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise, run.learning)
 
 
 def _counts_from_zero(name: str) -> bool:

@@ -14,9 +14,9 @@ from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import make_directory, unused_directory
 from lsmlab.validation.checkout import ENGINE_DATA, OWN_CASES, PUBLIC_DATA, source_tree_or_error
-from lsmlab.validation.scorecard.card import FROM_A_LOG, Scorecard
+from lsmlab.validation.scorecard.card import FROM_A_LOG, PUBLIC_2, WHAT_IFS, Scorecard
 from lsmlab.validation.scorecard.groups import groups_text
-from lsmlab.validation.scorecard.model_errors import write_model_errors
+from lsmlab.validation.scorecard.model_errors import choose_learning_half, write_model_errors
 from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
 from lsmlab.validation.scorecard.sources import (
     FURTHER_SETS,
@@ -57,10 +57,15 @@ def validate(argv: list[str]) -> int:
     if given.match:
         cases = [(name, case) for name, case in cases if any(word in case.name for word in given.match)]
     card.runs = run_cases(cases, given.seeds, given.jobs, given.overrides, say, fresh=given.fresh, quiet=given.json)
+    if given.cases is None:
+        choose_learning_half(card.runs)
     if given.docs:
         write_model_errors(card.runs)
     for run in card.runs:
-        run.model_errors = {**read_model_errors(from_a_log=run.set in FROM_A_LOG), **run.set_errors}
+        published = read_model_errors(
+            from_a_log=run.set in FROM_A_LOG, changed=run.set == WHAT_IFS, parameters=run.parameters
+        )
+        run.model_errors = {**published, **run.set_errors}
     if "replay" in given.sets:
         replays(card, release=given.release)
     if "theory" in given.sets:
@@ -143,6 +148,8 @@ def _parse(argv: list[str]) -> _Given:
     given.overrides = [*found.overrides, *found.set]
     given.sets = tuple(found.only or (SETS if found.cases is None else ()))
     _check(given)
+    if given.docs:
+        given.sets = (*given.sets, PUBLIC_2)
     return given
 
 
