@@ -23,7 +23,8 @@ OPS_EPSILON: Final = 1e-6
 """Number of operations below which a difference is rounding."""
 
 REFILL_S: Final = 0.1
-"""Refill period of the rate limiter in a closed-loop client (behaviour/db-bench.md); idle time saves tokens for one period."""
+"""Refill period of the rate limiter in a closed-loop client (behaviour/db-bench.md, Benchmarks); idle time saves the tokens
+of one period."""
 
 WRITE, READ, SCAN = 0, 1, 2
 """Kinds of operation; a read-modify-write is a read and a write."""
