@@ -12,6 +12,8 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import compaction_cpu, deletions, file_ends, flush_cpu, job_start
 from lsmlab.models.costs.operations import (
     Searched,
+    coreless_share,
+    group_share,
     point_read_cpu,
     scan_cpu,
     sleep_penalties,
@@ -126,6 +128,15 @@ def test_threads_share_cores_and_slow_each_other_down() -> None:
 def test_group_commit_is_as_fast_as_its_serial_part(writers: int, share: float) -> None:
     """Several writers follow each other after the serial part of a write, a single writer after the whole write."""
     assert share == throughput_share(0.74, writers)
+
+
+@pytest.mark.parametrize(
+    ("writers", "background", "share"),
+    [(1, 3.0, 1.0), (2, 0.0, 0.74), (2, 0.5, 0.87), (2, 1.0, 1.0), (4, 0.0, 1.0), (16, 0.0, 1.0)],
+)
+def test_writers_without_a_core_write_one_after_the_other(writers: int, background: float, share: float) -> None:
+    """On two cores a third thread takes away what a second writer gains, and further writers change nothing."""
+    assert share == pytest.approx(group_share(0.74, writers, coreless_share(writers, background, 2.0)))
 
 
 def test_terms_keep_their_order() -> None:

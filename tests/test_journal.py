@@ -42,12 +42,12 @@ class Plain:
 
 
 def run_fsyncs(
-    starts: list[tuple[float, Callable[[Journal], Events]]], portion: float = inf, queue: float = inf
+    starts: list[tuple[float, Callable[[Journal], Events]]], portion: float = inf, queue: float = inf, *, whole_files: bool = True
 ) -> tuple[list[float], list[tuple[float, bool]]]:
     """Return the end of each fsync in s, and the times at which the WAL was locked and unlocked."""
     env = simpy.Environment()
     station = DeviceStation(env, Plain(), MIB, MIB, 1.0)
-    journal = Journal(env, station, portion, queue)
+    journal = Journal(env, station, portion, queue, whole_files=whole_files)
     ends = [0.0] * len(starts)
     locks: list[tuple[float, bool]] = []
     journal.lock_changed.add(lambda: locks.append((env.now, journal.locked)))
@@ -111,6 +111,14 @@ def test_a_long_queue_holds_whole_files() -> None:
     assert [0.7, 0.7] == pytest.approx(ends)
     assert [0.6, 0.7] == pytest.approx([at_s for at_s, _ in locks])
     assert [True, False] == [locked for _, locked in locks]
+
+
+def test_the_flush_of_the_cache_holds_up_no_append() -> None:
+    """Where files are written before their fsync, the journal's blocks find an empty queue, and the WAL is never locked."""
+    ends, locks = run_fsyncs([(0.0, file_of(MIB)), (0.05, manifest)], whole_files=False)
+
+    assert 0.11 == pytest.approx(ends[0])
+    assert [] == locks
 
 
 def test_no_writes_during_a_cache_flush() -> None:

@@ -87,17 +87,42 @@ def test_a_limited_client_runs_in_bursts() -> None:
     assert limited[2][0] == pytest.approx(10.0 * delayed[2][0], rel=0.01)
 
 
-def test_writers_wait_for_a_leader_without_a_core() -> None:
-    """With four writers and a job on two cores, the group leader sometimes has no core, which lowers the capacity."""
+def writers_of(threads: int) -> Group:
+    """Return a group with this number of writing threads at full speed."""
+    group = a_group()
+    group.spec = replace(group.spec, threads=threads)
+    return group
 
-    def relative_capacity(wanted: float, threads: int) -> float:
-        group = a_group()
-        group.spec = replace(group.spec, threads=threads)
-        times = times_of(wanted)
-        return times.mean_s(0) * times.capacity(group) * (HOST.write_serial if threads > 1 else 1.0)
 
-    assert relative_capacity(1.0, 4) == pytest.approx(1.0 / (1.0 + (1.0 / 0.74 - 1.0)))
-    assert [1.0, 1.0] == pytest.approx([relative_capacity(0.5, 4), relative_capacity(1.0, 1)])
+@pytest.mark.parametrize(("threads", "jobs", "speed"), [(2, 0.0, 1.0 / 0.74), (2, 1.0, 1.0), (4, 0.0, 1.0), (16, 0.0, 1.0)])
+def test_a_missing_core_takes_the_gain_of_further_writers(threads: int, jobs: float, speed: float) -> None:
+    """Two writers on two idle cores write at 1 / 0.74 of one writer's speed; more threads than cores write as one writer."""
+    times = times_of(1.0, replace(HOST, core_contention=0.0))
+    times._machine.cores.background = jobs  # type: ignore[misc]
+
+    assert times.capacity(writers_of(threads)) * times.mean_s(0) == pytest.approx(speed)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4, 16])
+def test_writers_wait_for_each_other(threads: int) -> None:
+    """The mean time of a write is the number of writers divided by their throughput (Little's law)."""
+    times, group = times_of(1.0, replace(HOST, core_contention=0.0)), writers_of(threads)
+    times._machine.cores.background = 0.0  # type: ignore[misc]
+    group.capacity = times.capacity(group)
+
+    assert mean_of(times.parts(0, group)) == pytest.approx(threads / group.capacity)
+
+
+def test_few_writes_wait_for_a_time_slice() -> None:
+    """Of sixteen writers on two cores, fourteen wait while the others write: one write in a hundred, for a time slice."""
+    times, group = times_of(1.0, replace(HOST, core_contention=0.0)), writers_of(16)
+    group.capacity = times.capacity(group)
+
+    *short, (share, time_s) = times.parts(0, group)
+
+    assert share == pytest.approx(0.01)
+    assert time_s == pytest.approx(HOST.time_slice, rel=0.01)
+    assert short[0][1] < 10e-6
 
 
 @pytest.mark.parametrize(("mib", "doublings"), [(4, 0.0), (8, 0.0), (64, 3.0), (512, 6.0)])

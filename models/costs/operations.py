@@ -83,24 +83,26 @@ def switch_s(host: Host, memtable_entries: float) -> float:
     return host.switch / memtable_entries
 
 
-def serial_share(write_serial: float, writers: int) -> float:
-    """Return the share of a write that only one of `writers` threads at a time can do; 1 for a single thread."""
-    return write_serial if writers > 1 else 1.0
-
-
 def throughput_share(write_serial: float, writers: int) -> float:
-    """Return the time between two writes of `writers` threads, divided by the time of one write.
+    """Return the time between two writes of `writers` threads with a core each, divided by the time of one write.
 
-    It is the larger one of the serial share and 1 / `writers`.
+    It is the larger one of the serial share (1 for a single thread) and 1 / `writers`.
     """
-    return max(serial_share(write_serial, writers), 1.0 / writers)
+    return max(group_share(write_serial, writers, 0.0), 1.0 / writers)
 
 
-def coreless_leader(write_serial: float, writers: int, background: float, cores: float) -> float:
-    """Return the factor, 1 to 2, by which the serial part takes longer if write group leaders have to share cores.
+def coreless_share(writers: int, background: float, cores: float) -> float:
+    """Return the share, 0 to 1, in which a further core is missing for one of `writers` and `background` threads."""
+    return min(1.0, max(0.0, background + writers - cores))
 
-    After each time slice, the leader loses its core to one of the `background` threads for a time slice, and all
-    writers wait.
+
+def group_share(write_serial: float, writers: int, coreless: float) -> float:
+    """Return the time between two writes of `writers` threads in write groups, divided by the time of one write.
+
+    With a core for each thread, only the serial part of a write (`write_serial`) follows that of the write before. If a
+    core is missing (`coreless`), one writer after the other writes alone for a time slice, as a single writer does
+    (docs/decisions/0029).
     """
-    beyond = background + min(writers, 1.0 / write_serial) - cores
-    return 1.0 + min(1.0, max(0.0, beyond))
+    if writers == 1:
+        return 1.0
+    return write_serial + (1.0 - write_serial) * coreless

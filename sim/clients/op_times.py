@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.costs.cores import excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import coreless_leader, serial_share, switch_s, write_cpu
+from lsmlab.models.costs.operations import coreless_share, group_share, switch_s, write_cpu
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
@@ -109,18 +109,28 @@ class OpTimes:
         """Return the operations per second that the machine allows without stalls."""
         if group.finished:
             return 1.0
-        mean_s = float_sum(share * self.mean_s(kind) for kind, share in group.kinds)
-        mean_s += self.client_s(group) / self._machine.cores.share
-        capacity = group.spec.threads / mean_s
+        capacity = group.spec.threads / self._own_s(group)
         if group.write_share > 0.0:
             # all writers of a write group share one fsync, so the fsync is not part of the serial work per write
             serial_s = self.mean_s(WRITE) - self.sync_s
-            writers = group.spec.threads
-            if writers > 1:
-                cores, serial = self._machine.cores, self._host.write_serial
-                serial_s *= serial_share(serial, writers) * coreless_leader(serial, writers, cores.background, cores.cores)
+            serial_s *= group_share(self._host.write_serial, group.spec.threads, self._coreless(group))
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
+
+    def _own_s(self, group: Group) -> float:
+        """Return the mean time of an operation, without stalls and without the waits of writers for each other."""
+        mean_s = float_sum(share * self.mean_s(kind) for kind, share in group.kinds)
+        return mean_s + self.client_s(group) / self._machine.cores.share
+
+    def _coreless(self, group: Group) -> float:
+        cores = self._machine.cores
+        return coreless_share(group.spec.threads, cores.background, cores.cores)
+
+    def _behind_s(self, group: Group) -> float:
+        """Return the mean wait of a write for the other writers of a closed loop at full speed (Little's law)."""
+        if group.spec.threads == 1 or not group.closed or group.limit_per_s < group.capacity or group.finished:
+            return 0.0
+        return max(0.0, group.spec.threads / group.capacity - self._own_s(group)) / group.write_share
 
     def parts(self, kind: int, group: Group) -> Parts:
         """Return the classes of an operation: every class of `_computing`, without and with the time of `_places`."""
@@ -128,7 +138,23 @@ class OpTimes:
         classes: Parts = []
         for away, fixed_s in self._places(kind):
             classes += [(away * share, fixed_s + time_s) for share, time_s in computing if away * share > 0.0]
+        if kind == WRITE and (behind_s := self._behind_s(group)) > 0.0:
+            return self._with_waits(classes, behind_s, self._coreless(group))
         return classes
+
+    def _with_waits(self, classes: Parts, behind_s: float, coreless: float) -> Parts:
+        """Add the waits of writes for other writers, `behind_s` per write.
+
+        With a core for each writer, every write waits for the few before it. Where a core is missing (`coreless`), few
+        writes wait, each for the time slice in which another writer writes alone.
+        """
+        slices = coreless * behind_s / self._host.time_slice if self._host.time_slice > 0.0 else 1.0
+        if slices > _RARE:
+            return [(share, time_s + behind_s) for share, time_s in classes]
+        short_s = (1.0 - coreless) * behind_s
+        mean_s = float_sum(share * time_s for share, time_s in classes)
+        waited = [((1.0 - slices) * share, time_s + short_s) for share, time_s in classes]
+        return [*waited, (slices, mean_s + short_s + self._host.time_slice)] if slices > 0.0 else waited
 
     def residual_s(self, group: Group) -> float:
         """Return the mean residual time of an operation in progress at an arrival: E[S^2] / (2 E[S]), S from `group.times`.

@@ -21,7 +21,9 @@ written the portion.
 Two parts of a commit hold up writers of the WAL, and RocksDB counts no stall (docs/decisions/0027). While the commit waits
 for open handles the transaction is locked (T_LOCKED): no thread can open a handle, so no file can be created or appended
 to. While the journal's blocks are written, an append waits because the WAL's inode is among them (fs/jbd2/transaction.c
-`do_get_write_access`, BH_Shadow): every append since the commit before has changed its size.
+`do_get_write_access`, BH_Shadow): every append since the commit before has changed its size. The blocks take long where
+files are written at their fsync (bytes_per_sync 0), because they wait behind the requests of whole files. Otherwise the
+queue is almost empty: the time of an fsync is that of the flush and commit record that follow, which hold up no append.
 """
 
 from __future__ import annotations
@@ -60,15 +62,19 @@ class Journal:
         device: DeviceStation,
         portion_bytes: float = math.inf,
         queue_bytes: float = math.inf,
+        *,
+        whole_files: bool = True,
     ) -> None:
         """`portion_bytes`: largest part of a file that one handle submits while the device's queue is full.
 
-        `queue_bytes`: capacity of the device's queue.
+        `queue_bytes`: capacity of the device's queue; `whole_files`: files are written at their fsync, not before.
         """
         self._env = env
         self._device = device
         self._portion_bytes = portion_bytes
         self._queue_bytes = queue_bytes
+        self._blocks_wait = whole_files
+        """Whether the journal's blocks wait in the device's queue behind files."""
         self._lock: simpy.Event | None = None
         """Fires when the committing transaction unlocks; None while no transaction is locked."""
         self.lock_changed = Observers[[]]()
@@ -134,7 +140,8 @@ class Journal:
         if held:
             yield from self._locked(_written(held))
         yield from _written(transaction.data)
-        yield from self._locked(self._device.flush_cache())
+        flush = self._device.flush_cache()
+        yield from self._locked(flush) if self._blocks_wait else flush
         self._committing = None
         transaction.done.succeed()
 

@@ -56,7 +56,7 @@ def make_machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
         _page_cache(options, device), host, style,
         LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
-        None if direct_writes else _journal(env, station, device, capped=writes_capped),
+        None if direct_writes else _journal(env, station, device, capped=writes_capped, whole_files=style.whole_files),
     )  # fmt: skip
     machine.limits_reads = scheduler.limits_reads
     return machine
@@ -97,12 +97,14 @@ def _requests_queued(options: RocksDbOptions) -> float:
     return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
 
 
-def _journal(env: simpy.Environment, station: DeviceStation, device: DeviceSetup, *, capped: bool) -> Journal:
+def _journal(
+    env: simpy.Environment, station: DeviceStation, device: DeviceSetup, *, capped: bool, whole_files: bool
+) -> Journal:
     """Journal of the file system on this device; a cap queues whole files."""
     settings = device.settings
     if capped or settings.fsync_portion is None:
-        return Journal(env, station)
-    return Journal(env, station, settings.fsync_portion, settings.fsync_queue)
+        return Journal(env, station, whole_files=whole_files)
+    return Journal(env, station, settings.fsync_portion, settings.fsync_queue, whole_files=whole_files)
 
 
 def _binding_caps(setup: DeviceSetup) -> tuple[bool, bool, bool]:
