@@ -18,11 +18,11 @@ class Host:
     """
 
     cores: float = quantity("count", 16, low=0.1)
-    write_op: float = estimated("seconds", 2.15e-6, width=0.5, low=1e-9)
-    """CPU time of one write by a single client thread: write batch, WAL record, memtable insert."""
+    write_op: float = estimated("seconds", 0.9e-6, width=0.5, low=1e-9)
+    """CPU time of one write by a single client thread without the WAL: write batch, memtable insert."""
     write_byte: float = estimated("seconds", 0.0, width=1.0, start=0.5e-9)
     """Further CPU time of a write per byte of key and value. Prior: copying at 2 GB/s."""
-    memtable_depth: float = estimated("seconds", 0.5e-6, width=0.7)
+    memtable_depth: float = estimated("seconds", 0.35e-6, width=0.5)
     """Further CPU time of a search in a memtable per doubling beyond 8 MiB of keys and values (`depth`): every write searches
     the active memtable, every read all memtables."""
     write_serial: float = estimated("ratio", 0.74, width=0.3, high=1.0)
@@ -33,9 +33,9 @@ class Host:
     sleep_penalty: float = estimated("seconds", 0.0, width=1.0, start=20e-6)
     """Time that a delayed writer loses after each sleep; RocksDB does not count it as stall time. Prior: time to refill
     the caches of a core."""
-    wal_op: float = estimated("seconds", 0.0, width=1.0, start=2e-6)
-    """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache. Prior:
-    the time of this system call (behaviour/write-path.md, Write-ahead log)."""
+    wal_op: float = estimated("seconds", 1.25e-6, width=1.0)
+    """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache
+    (behaviour/write-path.md, Write-ahead log; docs/decisions/0030)."""
     statistics_op: float = quantity("seconds", 0.0)
     """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
     read_op: float = estimated("seconds", 0.35e-6, width=0.5, low=1e-9)

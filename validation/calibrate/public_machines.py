@@ -87,8 +87,7 @@ def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, float]]]:
     found = {
         **solved(fills, machine, ("host.write_op", "host.write_byte", "host.memtable_depth")), **solved(merges, machine),
     }  # fmt: skip
-    vm = host_of("recording_vm")
-    found["host.wal_op"] = found["host.write_op"] * vm.wal_op / (vm.write_op + vm.wal_op)
+    found["host.wal_op"] = _wal_share() * found["host.write_op"]
     found["host.write_op"] -= found["host.wal_op"]
     fitted = {key.removeprefix("host."): value for key, value in found.items()}
     order = ("cores", "write_op", "write_byte", "memtable_depth", "wal_op", "job_start", "file_overhead")
@@ -99,6 +98,12 @@ def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, float]]]:
         "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
         "12 hardware threads, Intel Core i7-8700K", host, devices, errors, _DESKTOP,
     ), sessions  # fmt: skip
+
+
+def _wal_share() -> float:
+    """Return the share of the WAL in a write on the machine whose recordings have writes with and without one."""
+    vm = host_of("recording_vm")
+    return vm.wal_op / (vm.write_op + vm.wal_op)
 
 
 class _DriveLog(NamedTuple):
@@ -164,15 +169,17 @@ def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
     )
     scale = float(row["c_csecs"]) / jobs.seconds(machine)
     stalled = float(row["stall_pct"]) / 100.0 * float(row["uptime"]) / _WRITING_S
+    write_s = (1.0 - stalled) / float(row["ops_sec"])
+    wal_s = _wal_share() * write_s
     host = {
-        "cores": 16.0, "write_op": (1.0 - stalled) / float(row["ops_sec"]), "memtable_depth": 0.0, "job_start": 1e-4,
+        "cores": 8.0, "write_op": write_s - wal_s, "wal_op": wal_s, "memtable_depth": 0.0, "job_start": 1e-4,
         "file_overhead": 1.5e-4,
     } | {k: cost * scale for k, cost in costs.items()}  # fmt: skip
     wrote = float(row["c_wgb"]) * 2**30 / float(row["uptime"])
     drive = {"write_bandwidth": _drive_rate(data, host, wrote, rounds), "slc_cache": 0.0}
     errors = {_SMALL_PC_DRIVE: {"write_bandwidth": _SUSTAINED_SPREAD}}
     return _set(
-        "The small PC of the public overwrite runs (mdcallag/mytools, ser7).", "small PC, 8 cores, 16 hardware threads",
+        "The small PC of the public overwrite runs (mdcallag/mytools, ser7).", "small PC, 8 cores",
         host, {_SMALL_PC_DRIVE: drive}, errors, _SMALL_PC,
     )  # fmt: skip
 
@@ -221,8 +228,9 @@ _DESKTOP: Final = {
     "read_bandwidth": "assumption: equal to write_bandwidth",
 }
 _SMALL_PC: Final = {
-    "cores": "AMD Ryzen 7 7840HS, 8 cores, 16 threads (the author's description of this PC)",
+    "cores": "AMD Ryzen 7 7840HS, 8 cores, SMT disabled (the author's description of this PC)",
     "write_op": "time per write outside stalls, 9.8.4",
+    "wal_op": "assumption: the share of recording_vm in write_op + wal_op; all these runs have a WAL",
     "memtable_depth": "write_op is for this run's memtables",
     "job_start": "as xeon_6230",
     "file_overhead": "as xeon_6230",

@@ -15,8 +15,10 @@ from lsmlab.validation.logs.history.fills import of_all_families, unstalled
 
 _FEWEST: Final = 8
 """Least number of memtables for an estimate."""
-_IDLE_FACTOR: Final = 8.0
-"""Clients count as idle if an unstalled write takes them more than this multiple of the default host.write_op."""
+_IDLE_S: Final = 17e-6
+"""Clients count as idle if an unstalled write takes them longer, in seconds: eight times the default cost with a WAL."""
+_WAL_WIDTH: Final = 0.3
+"""Spread of host.wal_op / host.write_op from machine to machine: 1.25 and 1.6 fitted, 2.3 measured once (docs/decisions/0030)."""
 _STALLED_SHARE: Final = 0.05
 """Share of time in stalls from which clients are taken to write as fast as they can outside stalls."""
 _FEWEST_SLEEPS: Final = 0.002
@@ -34,14 +36,15 @@ def _free_writes_s(observation: Observation) -> Floats:
 def idle_clients(observation: Observation) -> bool:
     """Whether clients were idle outside stalls, so that they did not write as fast as the store allowed."""
     free = _free_writes_s(observation)
-    return bool(len(free)) and float(np.median(free)) > _IDLE_FACTOR * Host().write_op
+    return bool(len(free)) and float(np.median(free)) > _IDLE_S
 
 
 def write_op(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate host.write_op and host.memtable_depth, in the default host's proportions.
+    """Estimate host.write_op, host.wal_op and host.memtable_depth, in the default host's proportions.
 
-    One size of memtable shows only their sum. Clients that never wait for the store may be idle in part. Their time per write
-    is then only an upper bound of the cost, and is used only if it is below the default.
+    One size of memtable shows only the sum of write_op, memtable_depth and, with a WAL, wal_op. Clients that never wait for
+    the store may be idle in part. Their time per write is then only an upper bound of the cost, and is used only if it is
+    below the default.
     """
     free = _free_writes_s(observation)
     if not len(free) or idle_clients(observation):
@@ -49,19 +52,25 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
     host = Host()
     entries = float(np.median([fill.entries for fill in observation.reading.fills]))
     usual_s = host.write_op + host.memtable_depth * depth(entries * observation.entry_bytes)
+    usual_s += host.wal_op if observation.logged else 0.0
     scale = float(np.median(free)) / throughput_share(host.write_serial, observation.threads) / usual_s
     if observation.stalled_share < _STALLED_SHARE and scale >= 1.0:
         return Estimates()
     error = scale * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)) / free.mean())
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
-    wide = priors_of(Host)["memtable_depth"].width
+    wal_error = error if observation.logged else _WAL_WIDTH * scale
+    unseen = "the LOG shows only its sum with write_op" if observation.logged else "the LOG shows no writes with a WAL"
+    wide = scale * priors_of(Host)["memtable_depth"].width
     return Estimates((
         Estimate("host.write_op", scale * host.write_op, error * host.write_op, "s", "estimate", basis),
-        Estimate(
-            "host.memtable_depth", scale * host.memtable_depth, scale * wide * host.memtable_depth, "s", "assumed",
-            "assumed: the default cost, scaled as host.write_op; the memtables of a LOG have one size",
-        ),
-    ))  # fmt: skip
+        _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, unseen),
+        _scaled("host.memtable_depth", scale * host.memtable_depth, wide * host.memtable_depth, "a LOG has one size"),
+    ))
+
+
+def _scaled(constant: str, value: float, error: float, why: str) -> Estimate:
+    basis = f"assumed: the default cost, scaled as host.write_op; {why}"
+    return Estimate(constant, value, error, "s", "assumed", basis)
 
 
 def sleep_penalty(observation: Observation, earlier: Earlier) -> Estimates:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.validation.importer.reading import Floats, Reading
-from lsmlab.validation.importer.wal import wal_reaches_device
+from lsmlab.validation.importer.wal import log_writes, wal_reaches_device
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.timings.job_records import JobLog
@@ -33,6 +33,8 @@ class Observation:
     """WAL bytes per second that reach the device, by interval from the origin on."""
     threads: int = 1
     """Number of client threads that write."""
+    logged: bool = True
+    """Whether writes go to the WAL."""
 
     @property
     def stalled_share(self) -> float:
@@ -83,4 +85,5 @@ def observe(reading: Reading, workload: InferredWorkload) -> Observation:
     entry_bytes = workload.entry_bytes
     family_bytes = {name: part.write_bytes for name, part in workload.families.items()}
     wal_bytes_per_s = workload.rate_per_s * (entry_bytes if wal_reaches_device(reading, workload) else 0.0)
-    return Observation(reading, entry_bytes, family_bytes, wal_bytes_per_s, workload.threads or 1)
+    logged = log_writes(reading, workload)
+    return Observation(reading, entry_bytes, family_bytes, wal_bytes_per_s, workload.threads or 1, logged)
