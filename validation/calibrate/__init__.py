@@ -1,7 +1,7 @@
 """Fits of the constants of machines and devices to records of real runs.
 
 - verb: `lsmlab calibrate`; fit: calibration of one machine from its recorded runs;
-  left_out: errors on cases that the fit has not seen.
+  left_out: errors on cases that the fit has not seen; group_out: errors on kinds of run that the fit has not seen.
 - recorded: one recorded run; short_writes: equations from histograms of unstalled writes.
 - terms: equations from costs; equations: all equations of the fit; job_equations: background jobs; client_equations:
   clients; job_costs: CPU time of a job.

@@ -18,7 +18,7 @@ from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 RELATIVE: Final = {"ops_per_s": "throughput", "write_amplification": "W-Amp"}
 """Numbers of summary.json that are compared as a ratio, and their names in the table."""
 STALL: Final = "stall_fraction"
-_SEEDS: Final = 3
+_SEEDS: Final = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,19 @@ def leave_one_out(folder: Path, found: Calibration) -> Iterator[LeftOut]:
         raise InputError(f"{folder}: contains one recorded case; --leave-one-out needs at least two")
     for name in found.cases:
         _, others = fit_runs(found.device, [run for run in found.runs if run.case != name])
-        lost = _determined(found.solution) - _determined(others)
-        yield LeftOut(name, _errors(cases[name], others), tuple(sorted(lost)))
+        lost = determined(found.solution) - determined(others)
+        yield LeftOut(name, errors_of(cases[name], others, _SEEDS), tuple(sorted(lost)))
 
 
-def _determined(solution: Solution) -> set[str]:
+def determined(solution: Solution) -> set[str]:
+    """Return the constants that the runs of a fit determine."""
     return set(solution.values) - set(solution.undetermined())
 
 
-def _errors(case: Case, others: Solution) -> dict[str, float]:
+def errors_of(case: Case, others: Solution, seeds: Sequence[int]) -> dict[str, float]:
+    """Return the errors of a case that is simulated with the constants of a fit, as in `LeftOut`."""
     constants = [f"{key}={quantity_text(key.partition('.')[2], value)}" for key, value in others.values.items()]
-    summaries = [run(case.config([*constants, f"seed={seed}"])).summary for seed in range(1, _SEEDS + 1)]
+    summaries = [run(case.config([*constants, f"seed={seed}"])).summary for seed in seeds]
     errors = {}
     for name in (*RELATIVE, STALL):
         real = case.measured.get(name)
@@ -67,16 +69,17 @@ def table(rows: Sequence[LeftOut]) -> str:
     head = [*RELATIVE.values(), "stall"]
     lines = ["| case | " + " | ".join(head) + " | constants that only this case determines |", "|" + "---|" * (len(head) + 2)]
     for row in rows:
-        cells = [_text(name, row.errors.get(name), sign="+") for name in (*RELATIVE, STALL)]
+        cells = [error_text(name, row.errors.get(name), sign="+") for name in (*RELATIVE, STALL)]
         lines.append(f"| {row.case} | " + " | ".join(cells) + f" | {', '.join(row.at_prior)} |")
     for label, summary in (("median", np.median), ("worst", np.max)):
         errors = {name: [abs(row.errors[name]) for row in rows if name in row.errors] for name in (*RELATIVE, STALL)}
-        cells = [_text(name, float(summary(of)) if of else None) for name, of in errors.items()]
+        cells = [error_text(name, float(summary(of)) if of else None) for name, of in errors.items()]
         lines.append(f"| **{label}** | " + " | ".join(cells) + " | |")
     return "\n".join(lines) + "\n"
 
 
-def _text(name: str, error: float | None, sign: str = "") -> str:
+def error_text(name: str, error: float | None, sign: str = "") -> str:
+    """Return an error in per cent or points; empty for None."""
     if error is None:
         return ""
     return f"{100.0 * error:{sign}.1f} {'points' if name == STALL else '%'}"

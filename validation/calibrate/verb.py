@@ -10,6 +10,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.validation.calibrate.fit import calibrate_cases
+from lsmlab.validation.calibrate.group_out import group_table, leave_group_out
 from lsmlab.validation.calibrate.left_out import leave_one_out, table
 from lsmlab.validation.calibrate.set_text import document, parameter_text, report_text
 from lsmlab.validation.checkout import OWN_CASES, source_tree_or_error
@@ -33,6 +34,15 @@ def calibrate(argv: list[str]) -> int:
     parser.add_argument(
         "--leave-one-out", action="store_true", help="also simulate each case with constants fitted to all others"
     )
+    parser.add_argument(
+        "--leave-group-out", action="store_true",
+        help="also simulate all runs of a kind (a WAL, no cap, ...) with constants fitted to the other kinds",
+    )
+    parser.add_argument(
+        "--also", type=Path, metavar="CASES", action="append",
+        help="with --leave-group-out: a further folder of recorded cases of this machine to simulate; may be repeated "
+        "(without CASES: validation/cases/test)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     given = parser.parse_args(argv)
     if given.cases is None:
@@ -44,11 +54,16 @@ def calibrate(argv: list[str]) -> int:
         except OSError as error:
             raise InputError(f"--out {given.out}: cannot be written ({error.strerror})") from None
     rows = list(leave_one_out(given.cases or CASES, found)) if given.leave_one_out else []
+    also = given.also or ([] if given.cases else [OWN_CASES / "test"])
+    groups = list(leave_group_out([given.cases or CASES, *also], found)) if given.leave_group_out else []
     if given.json:
         left_out = {row.case: {"errors": row.errors, "at_prior": row.at_prior} for row in rows}
-        sys.stdout.write(to_json(document(found) | ({"leave_one_out": left_out} if rows else {})))
+        kinds = {g.kind: {"errors": g.errors, "left_out": g.left_out, "at_prior": g.at_prior} for g in groups}
+        more = ({"leave_one_out": left_out} if rows else {}) | ({"leave_group_out": kinds} if groups else {})
+        sys.stdout.write(to_json(document(found) | more))
     else:
-        sys.stdout.write(report_text(found) + (f"\n{table(rows)}" if rows else ""))
+        parts = [report_text(found), table(rows) if rows else "", group_table(groups) if groups else ""]
+        sys.stdout.write("\n".join(filter(None, parts)))
     if given.out is not None and not given.json:
         sys.stdout.write(f"\nSaved in {given.out}\n")
     return 0

@@ -1,0 +1,61 @@
+"""lsmlab calibrate --leave-group-out: kinds of run are predicted from constants that were fitted to the other kinds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.validation.calibrate.fit import calibrate_cases
+from lsmlab.validation.calibrate.group_out import KINDS, GroupOut, group_table, leave_group_out
+from lsmlab.validation.calibrate.verb import CASES, calibrate
+from lsmlab.validation.casefiles.case import read_case
+
+
+def test_a_kind_is_predicted_from_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two capped runs, one has a cap on operations: the fit to the other one predicts it."""
+    for name in ("bw80_v200", "iops500_v400"):
+        shutil.copytree(CASES / name, tmp_path / name)
+
+    assert calibrate([str(tmp_path), "--leave-group-out", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["leave_group_out"]
+
+    assert list(found) == ["a cap on operations"], "all other kinds have no run or contain both"
+    assert found["a cap on operations"]["left_out"] == ["iops500_v400"]
+    assert abs(found["a cap on operations"]["errors"]["iops500_v400"]["ops_per_s"]) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("case", "kinds"),
+    [
+        ("cpu_v1000_wal", ["a WAL", "no cap and no rate limiter", "values of 1000 bytes and more"]),
+        ("rl60_v200", ["a rate limiter"]),
+        ("rww_cpu_v200", ["several client threads", "clients that read", "no cap and no rate limiter"]),
+        ("bw40_dyn_v400", ["dynamic level sizes"]),
+    ],
+)
+def test_kinds_of_a_run(case: str, kinds: list[str]) -> None:
+    """A run belongs to each kind whose condition its configuration meets."""
+    config = read_case(CASES / case / "case.yaml").config([])
+
+    assert kinds == [kind for kind, of_kind in KINDS.items() if of_kind(config)]
+
+
+def test_cases_of_another_machine_are_refused(tmp_path: Path) -> None:
+    """The error names the folder and the machine."""
+    shutil.copytree(CASES / "rl60_v200", tmp_path / "rl60_v200")
+    found = calibrate_cases(tmp_path)
+
+    with pytest.raises(InputError, match=r"no recorded case with host\.parameters=recording_vm"):
+        list(leave_group_out([CASES.parent / "calibration_epyc"], found))
+
+
+def test_the_table_has_median_p90_and_worst() -> None:
+    """A kind that the calibration part does not contain says so."""
+    errors = {"a": {"ops_per_s": -0.1, "stall_fraction": 0.02}, "b": {"ops_per_s": 0.3}}
+
+    assert group_table([GroupOut("a WAL", (), errors, ("host.wal_op",))]).splitlines()[2:] == [
+        "| a WAL | 2 | none in it | 20.0 / 30.0 / 30.0 % |  | 2.0 / 2.0 / 2.0 points | host.wal_op |"
+    ]
