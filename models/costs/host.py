@@ -35,7 +35,7 @@ class Host:
     the caches of a core."""
     wal_op: float = estimated("seconds", 1.25e-6, width=1.0)
     """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache
-    (behaviour/write-path.md, Write-ahead log; docs/decisions/0030)."""
+    (behaviour/write-path.md, Write-ahead log). Its share of a write: docs/decisions/0030."""
     statistics_op: float = quantity("seconds", 0.0)
     """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
     read_op: float = estimated("seconds", 0.35e-6, width=0.5, low=1e-9)
