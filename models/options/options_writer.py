@@ -84,21 +84,33 @@ def edited_options(text: str, changes: Mapping[str, Any], family: str = "default
 def new_options(version: Version, options: Mapping[str, Any]) -> WrittenOptions:
     """Return an OPTIONS file with these options of a database with one column family."""
     flat, in_code = _split(options)
-    sections: dict[str, list[str]] = {"DB": [], "CF": [], "Table": []}
-    structs: dict[str, dict[str, Any]] = {}
-    for name, value in flat.items():
+    section = {name: [f"  {key}={value}" for key, value in found.items()] for name, found in by_section(flat).items()}
+    lines = [_HEAD, "", "[Version]", f"  rocksdb_version={version}.0", "  options_file_version=1.1", "", "[DBOptions]"]
+    lines += [*section["DB"], "", '[CFOptions "default"]', *section["CF"], "", '[TableOptions/BlockBasedTable "default"]']
+    return WrittenOptions("\n".join([*lines, *section["Table"]]) + "\n", in_code)
+
+
+def by_section(options: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return flat options by section of an OPTIONS file (DB, CF, Table), with names and values as RocksDB writes them.
+
+    Leaves out options that no OPTIONS file can set.
+    """
+    sections: dict[str, dict[str, str]] = {"DB": {}, "CF": {}, "Table": {}}
+    structs: dict[str, dict[str, str]] = {}
+    for name, value in _split(options)[0].items():
         struct, _, member = name.partition(".")
         if struct in STRUCTS:
-            structs.setdefault(struct, {})[member] = value
+            structs.setdefault(struct, {})[member] = _value(name, value)
         else:
             section, own = _place(name)
-            sections[section].append(f"  {own}={_value(name, value)}")
-    for struct, members in structs.items():
-        inner = "".join(f"{m}={_value(f'{struct}.{m}', v)};" for m, v in members.items())
-        sections["CF"].append(f"  {struct}={{{inner}}}")
-    lines = [_HEAD, "", "[Version]", f"  rocksdb_version={version}.0", "  options_file_version=1.1", "", "[DBOptions]"]
-    lines += [*sections["DB"], "", '[CFOptions "default"]', *sections["CF"], "", '[TableOptions/BlockBasedTable "default"]']
-    return WrittenOptions("\n".join([*lines, *sections["Table"]]) + "\n", in_code)
+            sections[section][own] = _value(name, value)
+    sections["CF"] |= {struct: braced(members) for struct, members in structs.items()}
+    return sections
+
+
+def braced(members: Mapping[str, str]) -> str:
+    """Return a struct as RocksDB writes it: {size_ratio=1;min_merge_width=2;}."""
+    return "{" + "".join(f"{member}={value};" for member, value in members.items()) + "}"
 
 
 def _split(changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -137,7 +149,7 @@ def _struct(text: str, name: str, flat: Mapping[str, Any]) -> str:
         struct, _, member = key.partition(".")
         if struct == name:
             members[member] = _value(key, value)
-    return "{" + "".join(f"{member}={value};" for member, value in members.items()) + "}"
+    return braced(members)
 
 
 def _opens(line: str, section: str, family: str) -> bool:
