@@ -110,7 +110,7 @@ def test_a_prefill_runs_before_and_settles() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("preset: db_bench", "preset: library"), "store.preset"),
+        (("preset: db_bench", "preset: library"), "store.preset: must be db_bench"),
         (("seed: 1", "seed: 0"), "workload.seed"),
         (("base: fillrandom, num: 1000, value_size: 200, seed: 1, benchmark_write_rate_limit: 5MB/s", "base: ycsb_a"), "Ycsb"),
     ],

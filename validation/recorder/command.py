@@ -1,4 +1,4 @@
-"""Converts a case to command lines of db_bench: the configuration of the simulator as flags of the real tool."""
+"""Converts a case to command lines of a driver: the configuration of the simulator as flags of the real tool."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
+from lsmlab.validation.recorder.rocksdbjni import option_flags
 
 _RENAMED: Final = {
     "compression": "compression_type",
@@ -36,13 +37,15 @@ _COMPRESSIONS: Final = {
 }  # fmt: skip
 _NOT_FLAGS: Final = ("_target_", "name", "shards", "shard_spread", "description", "source")
 _MIB: Final = 1 << 20
+DRIVERS: Final = {"db_bench": "db_bench", "rocksdict": "library", "rocksdbjni": "library"}
+"""Preset of each driver: options that a case does not set have the defaults of db_bench's flags, or of the library."""
 
 Flag = int | float | str | bool
 
 
 @dataclass(frozen=True, slots=True)
 class BenchPlan:
-    """db_bench invocations of a case; each is a list of flags without the path of the database."""
+    """Invocations of the driver for a case; each is a list of flags without the path of the database."""
 
     prefill: tuple[tuple[str, ...], ...]
     """Invocations that fill the store first, without device caps; each flushes and waits for all compactions."""
@@ -50,15 +53,17 @@ class BenchPlan:
 
 
 def bench_plan(
-    config: Mapping[str, Any], prefill: Mapping[str, Any] | None, report: Path, *, preset: str = "db_bench"
+    config: Mapping[str, Any], prefill: Mapping[str, Any] | None, report: Path, *, driver: str = "db_bench"
 ) -> BenchPlan:
     """Return the command lines for a resolved configuration and the workload that fills the store first.
 
     `config` is a configuration of `lsmlab run`; `prefill` is a `workload` group of the same form, or None; `report` is
-    the file for db_bench's operations per second; `preset`: the defaults of the tool (rocksdict has those of the library).
-    Raises InputError for a key without a db_bench flag.
+    the file for operations per second; `driver` is one of DRIVERS. Raises InputError for a key without a flag.
     """
-    store = _store_flags(config["engine"], preset)
+    engine = config["engine"]
+    if engine.get("preset") != DRIVERS[driver]:
+        raise InputError(f"store.preset: must be {DRIVERS[driver]} to record with {driver}, because it uses those defaults")
+    store: dict[str, Flag] = {**option_flags(engine)} if driver == "rocksdbjni" else _store_flags(engine["options"])
     filling: tuple[tuple[str, ...], ...] = ()
     if prefill is not None:
         flags = store | _workload_flags(prefill) | {"use_existing_db": False}
@@ -78,12 +83,10 @@ def bench_plan(
     return BenchPlan(filling, _as_arguments(flags))
 
 
-def _store_flags(engine: Mapping[str, Any], preset: str) -> dict[str, Flag]:
+def _store_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
     """Return flags for the options that the case sets; db_bench uses its defaults for the others."""
-    if engine.get("preset") != preset:
-        raise InputError(f"store.preset: must be {preset} to record a case, because the tool uses its own defaults")
     flags: dict[str, Flag] = {"compression_type": "none"}
-    for name, value in _flat(engine["options"]).items():
+    for name, value in _flat(options).items():
         if value is None:
             continue
         if name == "compaction_style":

@@ -35,7 +35,7 @@ class Budget:
     """Limits of time and disk space of a run."""
 
     time_s: float
-    """Seconds after which an invocation of db_bench is killed and the recording fails."""
+    """Seconds after which an invocation of the driver is killed and the recording fails."""
     disk_bytes: int
     """Largest size of the database."""
 
@@ -127,10 +127,10 @@ def _end_with_parent() -> None:
 
 def _within(row: tuple[float | int, ...], budget: Budget, database: Path) -> None:
     if row[0] > budget.time_s:
-        raise InputError(f"db_bench ran longer than {budget.time_s:.0f} s and was stopped; raise --max-time")
+        raise InputError(f"the driver ran longer than {budget.time_s:.0f} s and was stopped; raise --max-time")
     if row[-1] > budget.disk_bytes:
         limit = f"{budget.disk_bytes / 1e9:.1f} GB"
-        raise InputError(f"{database}: larger than {limit}, db_bench was stopped; raise --max-disk")
+        raise InputError(f"{database}: larger than {limit}, the driver was stopped; raise --max-disk")
 
 
 def _reading(second: float, pid: int, limited: Group | None, database: Path) -> tuple[float | int, ...]:

@@ -37,7 +37,7 @@ def read_outcome(folder: Path) -> dict[str, Any]:
     text = read_text(_one(folder, "stdout.txt"))
     result = _RESULT.search(text)
     if result is None:
-        raise InputError(f"{folder}: db_bench printed no result; record the case again")
+        raise InputError(f"{folder}: the driver printed no result; record the case again")
     duration_s = float(result[2])
     measured: dict[str, Any] = {
         "duration_s": duration_s,

@@ -1,4 +1,4 @@
-"""The verb `record`: run real db_bench for cases on this machine, on a device with known limits."""
+"""The verb `record`: run real RocksDB for cases on this machine, on a device with known limits."""
 
 from __future__ import annotations
 
@@ -19,29 +19,32 @@ from lsmlab.models.version import Version
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.stopping import stoppable
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
-from lsmlab.validation.recorder.command import BenchPlan, bench_plan
+from lsmlab.validation.recorder.command import DRIVERS, BenchPlan, bench_plan
 from lsmlab.validation.recorder.keep import is_recorded, keep_repeat, machine_facts, write_block
 from lsmlab.validation.recorder.limits import Limits
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
+from lsmlab.validation.recorder.rocksdbjni import rocksdbjni_tool
 from lsmlab.validation.recorder.speed import measure_speed, speed_facts, speeds_differ
 
 _INTERRUPTED: Final = 130
-_HELP: Final = """Run real db_bench for cases and store the measurements in their folders.
+_HELP: Final = """Run real RocksDB for cases and store the measurements in their folders.
 
 usage: lsmlab record CASE... [options]
 
   CASE is a folder with a case.yaml (docs/reference/cases.md), or a folder above such folders. The case's store, device,
-  prefill and workload become db_bench's flags; a cgroup sets the caps, which needs root. The database is deleted after
+  prefill and workload become flags of DRIVER; a cgroup sets the caps, which needs root. The database is deleted after
   each run. The numbers are written at the end of case.yaml, the raw files into the same folder.
 
   --repeats N      runs of each case; their range is the noise floor (default: 2)
   --again          record also the cases that contain a recording, and replace it
-  --with DRIVER    db_bench, or rocksdict: RocksDB of the Python package (pip install 'lsmlab[real]'), preset library
+  --with DRIVER    db_bench (preset db_bench; the default), or with preset library: rocksdict, RocksDB 9.8 of the Python
+                   package (pip install 'lsmlab[real]'), or rocksdbjni, RocksDB 8 to 10 of Maven's jar (needs a JDK)
   --db-bench PATH  path of db_bench (default: searched on the PATH); its release must match the case
+  --jar PATH       jar of org.rocksdb:rocksdbjni (default: newest of the case's release in ~/.m2/repository)
   --scratch DIR    folder of the database during a run, on the disk to be limited (default: system's temporary folder)
   --max-disk SIZE  stop a run when its database grows above this size (default: 20GB)
-  --max-time TIME  stop an invocation of db_bench after this time (default: 600s)
-  --nice N         priority of db_bench, -20 to 19 (default: 0)
+  --max-time TIME  stop an invocation of the driver after this time (default: 600s)
+  --nice N         priority of the driver, -20 to 19 (default: 0)
   --dry-run        print the command lines and run nothing
 """
 
@@ -82,12 +85,11 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
     limits = _limits(config["device"])
     with tempfile.TemporaryDirectory(prefix="lsmlab-record-", dir=given.scratch) as scratch:
         raw, database = Path(scratch) / "raw", Path(scratch) / "db"
-        preset = "library" if given.driver == "rocksdict" else "db_bench"
-        plan = bench_plan(config, config.get("prefill"), raw / "report.csv", preset=preset)
+        plan = bench_plan(config, config.get("prefill"), raw / "report.csv", driver=given.driver)
         if given.dry_run:
-            _show(case, plan, limits)
+            _show(case, given.driver, plan, limits)
             return
-        tool = _tool(given, str(config["engine"]["version"]))
+        tool = _tool(given, str(config["engine"]["version"]), Path(scratch) / "java")
         budget = Budget(given.max_time, given.max_disk)
         check_space(Path(scratch), budget.disk_bytes)
         done: list[str] = []
@@ -111,10 +113,10 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
                 write_block(case.directory, done, facts)
 
 
-def _show(case: Case, plan: BenchPlan, limits: Limits) -> None:
+def _show(case: Case, driver: str, plan: BenchPlan, limits: Limits) -> None:
     sys.stdout.write(f"{case.name}: {limits}\n")
     for flags in (*plan.prefill, plan.measured):
-        sys.stdout.write(f"  db_bench {shlex.join(flags)}\n")
+        sys.stdout.write(f"  {driver} {shlex.join(flags)}\n")
 
 
 def _limits(device: dict[str, Any]) -> Limits:
@@ -127,22 +129,31 @@ def _limits(device: dict[str, Any]) -> Limits:
     )
 
 
-def _tool(given: argparse.Namespace, release: str) -> list[str]:
-    """Return the command of db_bench if its release matches the case. Raises InputError with the remedy."""
+def _tool(given: argparse.Namespace, release: str, java: Path) -> list[str]:
+    """Return the driver's command if its release matches the case. Raises InputError with the remedy.
+
+    `java`: folder for what rocksdbjni needs besides its jar.
+    """
+    tool, remedy = given.driver, "change store.version"
     if given.driver == "rocksdict":
         command = rocksdict_tool()
-        tool = given.driver
+    elif given.driver == "rocksdbjni":
+        command = rocksdbjni_tool(given.jar, release, java)
+        remedy += " or give --jar"
     else:
         found_path = shutil.which(str(given.db_bench or "db_bench"))
         if found_path is None:
             missing = given.db_bench or "db_bench"
             raise InputError(f"{missing}: not found; install it (Debian: rocksdb-tools) or give --db-bench PATH")
         command, tool = [found_path], found_path
+        remedy += " or give --db-bench"
     result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-    words = (result.stdout + result.stderr).split()
-    found = next((w for w in words if w[:1].isdigit() and "." in w), "")
+    output = result.stdout + result.stderr
+    if result.returncode:
+        last = (output.strip().splitlines() or ["no output"])[-1]
+        raise InputError(f"{tool}: --version ended with status {result.returncode}: {last}")
+    found = next((w for w in output.split() if w[:1].isdigit() and "." in w), "")
     if found and Version.parse(found) != Version.parse(release):
-        remedy = "change store.version or give --db-bench"
         raise InputError(f"{tool}: is release {found}, but the case names release {release}; {remedy}")
     return command
 
@@ -160,8 +171,9 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument("--with", dest="driver", choices=("db_bench", "rocksdict"), default="db_bench")
+    parser.add_argument("--with", dest="driver", choices=tuple(DRIVERS), default="db_bench")
     parser.add_argument("--db-bench", type=Path)
+    parser.add_argument("--jar", type=Path)
     parser.add_argument("--scratch", type=Path)
     parser.add_argument("--max-disk", default="20GB")
     parser.add_argument("--max-time", default="600s")
@@ -169,6 +181,8 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     given = parser.parse_args(argv)
     if given.repeats < 1:
         raise InputError(f"--repeats {given.repeats}: must be at least 1")
+    if given.jar is not None and given.driver != "rocksdbjni":
+        raise InputError("--jar: only --with rocksdbjni takes a jar")
     if given.scratch is not None and not given.scratch.is_dir():
         raise InputError(f"--scratch {given.scratch}: no such folder")
     given.max_disk = round(_quantity("--max-disk", given.max_disk, "bytes"))
