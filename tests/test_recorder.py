@@ -91,6 +91,12 @@ def test_a_case_becomes_flags() -> None:
     assert not any("shard" in name for name in flags)  # db_bench has one store
 
 
+def test_sync_of_the_store_is_kept() -> None:
+    """The store's option sync reaches the tool, although the workload has a flag of this name."""
+    flags = dict(f[2:].split("=", 1) for f in plan_of(CASE.replace("write_buffer_size: 4MiB", "sync: true")).measured)
+    assert "true" == flags["sync"]
+
+
 def test_a_rate_is_a_whole_number() -> None:
     """16.4 million, inexact in binary, becomes a whole number, as db_bench requires."""
     flags = dict(f[2:].split("=", 1) for f in plan_of(CASE.replace("5MB/s", "16.4MB/s")).measured)

@@ -66,13 +66,13 @@ def bench_plan(
     store: dict[str, Flag] = {**option_flags(engine)} if driver == "rocksdbjni" else _store_flags(engine["options"])
     filling: tuple[tuple[str, ...], ...] = ()
     if prefill is not None:
-        flags = store | _workload_flags(prefill) | {"use_existing_db": False}
+        flags = _with_workload(store, prefill) | {"use_existing_db": False}
         flags["benchmarks"] = f"{_benchmark(prefill)},flush,waitforcompaction"
         # without rate limits the prefill is faster and ends with the same tree
         for limit in ("rate_limiter_bytes_per_sec", "benchmark_write_rate_limit"):
             flags.pop(limit, None)
         filling = (_as_arguments(flags),)
-    flags = store | _workload_flags(config["workload"]) | {"use_existing_db": prefill is not None}
+    flags = _with_workload(store, config["workload"]) | {"use_existing_db": prefill is not None}
     flags |= {
         "benchmarks": f"{_benchmark(config['workload'])},stats",
         "histogram": True,
@@ -106,6 +106,12 @@ def _store_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
         else:
             flags[_RENAMED.get(name, name)] = _number(value)
     return flags
+
+
+def _with_workload(store: Mapping[str, Flag], workload: Mapping[str, Any]) -> dict[str, Flag]:
+    """Return the flags of store and workload; `sync` of either makes every write wait, as in the simulator."""
+    flags = {**store, **_workload_flags(workload)}
+    return flags | {"sync": True} if store.get("sync") else flags
 
 
 def _workload_flags(workload: Mapping[str, Any]) -> dict[str, Flag]:
