@@ -32,7 +32,7 @@ _PURPOSE = {
     "trace": "write a finished run as a trace for Perfetto's viewer",
     "course": "lessons with predictions, exercises for students, and their grades",
     "import": "convert a real LOG into tables, a configuration and a report page",
-    "record": "run real db_bench for a case, on a device with known limits",
+    "record": "run real RocksDB for a case, on a device with known limits",
     "calibrate": "fit a machine's constants to recorded runs",
     "validate": "score the simulator on real runs",
     "papers": "run the published experiments and compare the figures",
