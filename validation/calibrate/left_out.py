@@ -13,7 +13,7 @@ from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate.fit import Calibration, fit_runs
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.solve import Solution
-from lsmlab.validation.casefiles.case import Case, find_cases, read_case
+from lsmlab.validation.casefiles.case import FEWEST_FLUSHES, Case, find_cases, read_case
 
 RELATIVE: Final = {"ops_per_s": "throughput", "write_amplification": "W-Amp"}
 """Numbers of summary.json that are compared as a ratio, and their names in the table."""
@@ -58,6 +58,8 @@ def errors_of(case: Case, others: Solution, seeds: Sequence[int]) -> dict[str, f
     errors = {}
     for name in (*RELATIVE, STALL):
         real = case.measured.get(name)
+        if name == "write_amplification" and case.measured.get("flush_count", FEWEST_FLUSHES) < FEWEST_FLUSHES:
+            continue
         if real is not None:
             values = [summary[name] for summary in summaries]
             errors[name] = float(np.median(values)) - real if name == STALL else float(np.median(values)) / real - 1.0

@@ -21,6 +21,8 @@ _KEYS: Final = (
     "measured", "noise", "series", "log", "record", "group", "not_expressed",
 )  # fmt: skip
 _REQUIRED: Final = ("store", "workload")
+FEWEST_FLUSHES: Final = 10.0
+"""Smallest number of flushes from which background bytes are compared: in shorter runs one compaction decides the total."""
 
 
 @dataclass(frozen=True, slots=True)

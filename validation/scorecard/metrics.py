@@ -135,9 +135,6 @@ SHARE: Final = 0.10
 See (behaviour/measurements.md, Noise between repeats).
 """
 
-FLUSHES: Final = 10.0
-"""Smallest number of flushes from which background bytes are scored: in shorter runs one compaction decides the
-total."""
 BACKGROUND: Final = (
     "write_amplification", "device_bytes_written", "flush_", "compaction_", "trivial_move_count", "pairs.", "levels.",
 )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.validation.casefiles.case import FEWEST_FLUSHES
 from lsmlab.validation.casefiles.curves import area_distance, cumulative_distance, ks_distance
 from lsmlab.validation.casefiles.real import dominant_cause
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
@@ -17,7 +18,6 @@ from lsmlab.validation.scorecard.metrics import (
     BUCKETS,
     DISTANCE,
     FACTOR,
-    FLUSHES,
     METRICS,
     RELATIVE,
     SHARE,
@@ -128,7 +128,7 @@ def _worth_scoring(metric: Metric, name: str, real: float, values: Mapping[str, 
         return False
     if metric.kind in (BUCKETS, FACTOR) and real <= 0:
         return False
-    if values.get("flush_count", FLUSHES) < FLUSHES and name.startswith(BACKGROUND):
+    if values.get("flush_count", FEWEST_FLUSHES) < FEWEST_FLUSHES and name.startswith(BACKGROUND):
         return False
     if name.startswith("pairs."):
         total = sum(v for k, v in values.items() if k.startswith("pairs.") and k.endswith(".bytes"))
