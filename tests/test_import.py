@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from log_sample import ENTRIES, KEY_BYTES, VALUE_BYTES, Sample
+from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import entry_share
 from lsmlab.models.costs.operations import depth
 from lsmlab.models.errors import InputError
@@ -376,6 +377,19 @@ def test_idle_clients_are_not_at_full_speed(tmp_path: Path, capsys: pytest.Captu
 
     assert "Simulate it with the load that the store accepted" in capsys.readouterr().out
     assert "write_op" not in found.host
+
+
+@pytest.mark.parametrize(("case", "logged"), [("cpu_v100", False), ("cpu_v1000_wal", True)])
+def test_the_wal_has_a_cost_of_its_own(case: str, logged: bool, tmp_path: Path) -> None:
+    """A LOG with a WAL shows the sum of write_op and wal_op, a LOG without one only write_op; wal_op is in its proportion."""
+    log = ROOT / "validation" / "cases" / "calibration" / case / "1" / "LOG.xz"
+    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
+    found, known = read_parameters("imported", [tmp_path]).host, read_parameters("recording_vm").host
+    write_s, wal_s = (parse_quantity(found[name], "seconds") for name in ("write_op", "wal_op"))
+    recorded_s = sum(parse_quantity(known[name], "seconds") for name in ("write_op", *(("wal_op",) if logged else ())))
+
+    assert Host().wal_op / Host().write_op == pytest.approx(wal_s / write_s, rel=0.01)
+    assert recorded_s == pytest.approx(write_s + (wal_s if logged else 0.0), rel=0.3)
 
 
 def test_the_rate_of_a_limiter_is_estimated(tmp_path: Path) -> None:
