@@ -15,6 +15,7 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.FlushOptions;
@@ -129,27 +130,30 @@ public final class RocksdbjniBench {
     }
 
     private static DBOptions databaseOptions(Map<String, String> flags) {
-        Properties all = new Properties();
-        for (Map.Entry<String, String> option : optionsOf(flags, "db.").entrySet()) {
-            Properties one = new Properties();
-            one.setProperty(option.getKey(), option.getValue());
-            accepted(DBOptions.getDBOptionsFromProps(one) != null, option);
-            all.putAll(one);
-        }
+        Properties all = accepted(optionsOf(flags, "db."), DBOptions::getDBOptionsFromProps);
         return all.isEmpty() ? new DBOptions() : DBOptions.getDBOptionsFromProps(all);
     }
 
     private static ColumnFamilyOptions familyOptions(Map<String, String> flags) {
-        Properties all = new Properties();
-        for (Map.Entry<String, String> option : optionsOf(flags, "cf.").entrySet()) {
-            Properties one = new Properties();
-            one.setProperty(option.getKey(), option.getValue());
-            accepted(ColumnFamilyOptions.getColumnFamilyOptionsFromProps(one) != null, option);
-            all.putAll(one);
-        }
+        Properties all = accepted(optionsOf(flags, "cf."), ColumnFamilyOptions::getColumnFamilyOptionsFromProps);
         ColumnFamilyOptions found =
                 all.isEmpty() ? new ColumnFamilyOptions() : ColumnFamilyOptions.getColumnFamilyOptionsFromProps(all);
         return truth(flags, "report_bg_io_stats") ? found.setReportBgIoStats(true) : found;
+    }
+
+    /** Parse each option alone, so that the error names the first one that this release does not have; return all. */
+    private static Properties accepted(Map<String, String> options, Function<Properties, Object> parse) {
+        Properties all = new Properties();
+        for (Map.Entry<String, String> option : options.entrySet()) {
+            Properties one = new Properties();
+            one.setProperty(option.getKey(), option.getValue());
+            if (parse.apply(one) == null) {
+                throw new IllegalArgumentException("RocksDB " + RocksDB.rocksdbVersion() + " does not accept the option "
+                        + option + "; take it out of the case");
+            }
+            all.putAll(one);
+        }
+        return all;
     }
 
     private static Map<String, String> optionsOf(Map<String, String> flags, String scope) {
@@ -160,13 +164,6 @@ public final class RocksdbjniBench {
             }
         }
         return found;
-    }
-
-    private static void accepted(boolean valid, Map.Entry<String, String> option) {
-        if (!valid) {
-            throw new IllegalArgumentException(
-                    "RocksDB " + RocksDB.rocksdbVersion() + " does not accept the option " + option + "; take it out of the case");
-        }
     }
 
     private void benchmarks() throws RocksDBException, IOException, InterruptedException {
