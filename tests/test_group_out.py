@@ -52,6 +52,12 @@ def test_cases_of_another_machine_are_refused(tmp_path: Path) -> None:
         list(leave_group_out([CASES.parent / "calibration_epyc"], found))
 
 
+def test_further_cases_need_the_groups(tmp_path: Path) -> None:
+    """--also without --leave-group-out would simulate nothing."""
+    with pytest.raises(InputError, match="only --leave-group-out"):
+        calibrate([str(tmp_path), "--also", str(tmp_path)])
+
+
 def test_the_table_has_median_p90_and_worst() -> None:
     """A kind that the calibration part does not contain says so."""
     errors = {"a": {"ops_per_s": -0.1, "stall_fraction": 0.02}, "b": {"ops_per_s": 0.3}}

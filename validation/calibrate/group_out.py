@@ -14,6 +14,7 @@ from lsmlab.models.units import parse_quantity
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.validation.calibrate.fit import Calibration, fit_runs
 from lsmlab.validation.calibrate.left_out import RELATIVE, STALL, determined, error_text, errors_of
+from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 Configuration = Mapping[str, Any]
@@ -85,7 +86,7 @@ def leave_group_out(folders: Sequence[Path], found: Calibration) -> Iterator[Gro
             yield _group(kind, scored, used, found)
 
 
-def _group(kind: str, scored: Sequence[Case], used: Sequence[Any], found: Calibration) -> GroupOut:
+def _group(kind: str, scored: Sequence[Case], used: Sequence[RecordedRun], found: Calibration) -> GroupOut:
     _, others = fit_runs(found.device, used)
     left_out = sorted({run.case for run in found.runs} - {run.case for run in used})
     lost = determined(found.solution) - determined(others)

@@ -45,6 +45,8 @@ def calibrate(argv: list[str]) -> int:
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
     given = parser.parse_args(argv)
+    if given.also and not given.leave_group_out:
+        raise InputError("--also: only --leave-group-out simulates further cases")
     if given.cases is None:
         source_tree_or_error("calibrate: its default is LSMLab's recorded cases", "name a folder of recorded cases of your own")
     found = calibrate_cases(given.cases or CASES)

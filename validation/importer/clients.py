@@ -15,8 +15,8 @@ from lsmlab.validation.logs.history.fills import of_all_families, unstalled
 
 _FEWEST: Final = 8
 """Least number of memtables for an estimate."""
-_IDLE_S: Final = 17e-6
-"""Clients count as idle if an unstalled write takes them longer, in seconds: eight times the default cost with a WAL."""
+_IDLE_FACTOR: Final = 8.0
+"""Clients count as idle if an unstalled write takes them more than this multiple of the default cost with a WAL."""
 _WAL_WIDTH: Final = 0.3
 """Spread of host.wal_op / host.write_op from machine to machine: 1.25 and 1.6 fitted, 2.3 measured once (docs/decisions/0030)."""
 _STALLED_SHARE: Final = 0.05
@@ -36,7 +36,7 @@ def _free_writes_s(observation: Observation) -> Floats:
 def idle_clients(observation: Observation) -> bool:
     """Whether clients were idle outside stalls, so that they did not write as fast as the store allowed."""
     free = _free_writes_s(observation)
-    return bool(len(free)) and float(np.median(free)) > _IDLE_S
+    return bool(len(free)) and float(np.median(free)) > _IDLE_FACTOR * (Host().write_op + Host().wal_op)
 
 
 def write_op(observation: Observation, _: Earlier) -> Estimates:
