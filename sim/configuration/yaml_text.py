@@ -14,6 +14,8 @@ _MOST_VALUES: Final = 1_000_000
 """Largest number of values of a file after its aliases are expanded: ten levels of nine aliases are 3.5 thousand million."""
 _DEEPEST: Final = 50
 """Largest depth of nested values. libyaml recurses: 200,000 levels end the process with a segmentation fault."""
+_SCANNER_DEPTH: Final = "exceeded maximum nesting depth"
+"""Error of libyaml's scanner since PyYAML 6.0.4, which reads ahead of the parser's events."""
 _TAGS: Final = frozenset(
     f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp")
 )
@@ -62,6 +64,8 @@ def parse_yaml(text: str, path: Path) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
+        if error.problem == _SCANNER_DEPTH:
+            raise _too_deep(place) from None
         raise InputError(f"{place}: not YAML: {error.problem or error.context}; correct the file") from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}; correct the file") from None
@@ -76,8 +80,11 @@ def _check_depth(events: Iterable[Any], path: Path) -> None:
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            place = f"{path}:{event.start_mark.line + 1}"
-            raise InputError(f"{place}: its values are nested too deeply; write at most {_DEEPEST} levels")
+            raise _too_deep(f"{path}:{event.start_mark.line + 1}")
+
+
+def _too_deep(place: str) -> InputError:
+    return InputError(f"{place}: its values are nested too deeply; write at most {_DEEPEST} levels")
 
 
 def _check(root: Any, path: Path) -> None:
