@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from lsmlab.models.devices.background_cap import BackgroundCap
+from lsmlab.models.devices.base import Load
 from lsmlab.models.devices.limits import with_limits
+from lsmlab.models.devices.make import make_device
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.simulation import run
@@ -31,6 +34,40 @@ def test_a_cap_of_the_device_group_replaces_the_limit() -> None:
     both = with_limits({"write_cap": "80MB/s", "read_cap": None}, {"write_cap": "40MB/s", "read_cap": "9MB/s"})
 
     assert {"write_cap": "80MB/s", "read_cap": 9e6} == both
+
+
+def background_bytes_per_s(*overrides: str) -> tuple[float, float]:
+    """Return the bytes per second that flushes and compactions read and write, and the longest flush in seconds."""
+    result = run(compose([*SHORT, "engine.options.max_background_jobs=6", *overrides]))
+    jobs = result.jobs_frame()
+    moved = float(jobs["read_bytes"].sum() + jobs["write_bytes"].sum()) / 5.0
+    return moved, float((jobs["end_s"] - jobs["start_s"])[jobs["kind"] == "flush"].max())
+
+
+def test_background_jobs_share_a_cap() -> None:
+    """limits.background_cap bounds the reads and writes of jobs together; a flush shares it with compactions."""
+    free, _ = background_bytes_per_s("limits.background_cap=10GB/s")
+    shared, flush_s = background_bytes_per_s("limits.background_cap=60MB/s")
+    writes, write_flush_s = background_bytes_per_s("limits.write_cap=60MB/s")
+
+    assert free > 70e6
+    assert shared < 61e6
+    assert flush_s > 0.0 < write_flush_s
+    assert writes > shared
+
+
+def test_a_background_cap_spares_clients() -> None:
+    """Under the cap client reads are served as on the idle device, up to the share of time that jobs use it."""
+    device = make_device(compose(["device=samsung_970_pro"])["device"]).device
+    load = Load(readers=4, writers=4, client_read_iops=20_000.0, client_read_depth=8.0)
+    alone = Load(client_read_iops=20_000.0, client_read_depth=8.0)
+    capped = BackgroundCap(device, 50e6).allocate(device.initial(), load)
+
+    assert capped.client_read_share == 1.0
+    assert 4 * capped.read_bytes_per_s + 4 * capped.write_bytes_per_s == pytest.approx(50e6)
+    assert capped.client_read_latency_s < device.allocate(device.initial(), load).client_read_latency_s
+    assert capped.client_read_latency_s < 1.5 * device.allocate(device.initial(), alone).client_read_latency_s
+    assert BackgroundCap(device, 1e12).allocate(device.initial(), load) == device.allocate(device.initial(), load)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ class Limits:
     read_cap: float | None = quantity("bytes_per_s", None, low=1.0)
     iops_cap: float | None = quantity("per_s", None, low=1.0)
     """Cap on operations per second, for reads and for writes separately."""
+    background_cap: float | None = quantity("bytes_per_s", None, low=1.0)
+    """Cap on the bytes that flushes and compactions read and write together."""
 
 
 def with_limits(device: Mapping[str, Any], limits: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lsmlab.models.devices.background_cap import BackgroundCap
 from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.throttled import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, Throttled
 from lsmlab.models.errors import InputError
@@ -27,6 +28,8 @@ class DeviceSettings:
     read_cap: float | None = quantity("bytes_per_s", None, low=1.0)
     iops_cap: float | None = quantity("per_s", None, low=1.0)
     """Cap on operations per second, for reads and for writes separately."""
+    background_cap: float | None = quantity("bytes_per_s", None, low=1.0)
+    """Cap on the bytes that flushes and compactions read and write together; clients do not count."""
     throttle_slice: float = quantity("seconds", SLICE_S, low=1e-3)
     """Slice of the throttle: the burst after a pause is cap x slice."""
     throttle_io: float = quantity("bytes", IO_BYTES, low=512)
@@ -107,6 +110,8 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
 
 
 def _throttle(device: Device, settings: DeviceSettings) -> Device:
+    if settings.background_cap is not None:
+        device = BackgroundCap(device, settings.background_cap)
     if settings.write_cap is None and settings.read_cap is None and settings.iops_cap is None:
         return device
     return _throttled(device, settings)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RateLimiterMode
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.models.policies.rocksdb.slots import slots
 from lsmlab.models.policies.scheduling import Action, ClientWindow, JobKind, StartCompaction, StartFlush, StoreView
@@ -36,10 +38,14 @@ class RocksDbScheduler:
     chunk_bytes: int = field(default=0, init=False)
     window_s: float = field(default=0.0, init=False)
     every_window: bool = field(default=False, init=False)
-    limits_reads: bool = field(default=False, init=False)
+    limits_reads: bool = field(init=False)
     _slots: tuple[tuple[int, int], tuple[int, int]] = field(init=False)
 
     def __post_init__(self) -> None:
+        mode = self.options.rate_limiter_mode
+        if mode is RateLimiterMode.READS and self.options.rate_limiter_bytes_per_sec:
+            raise InputError(f"engine.options.rate_limiter_mode: {mode.value} is not modelled; choose kWritesOnly or kAllIo")
+        self.limits_reads = mode is RateLimiterMode.ALL
         self.retuned(self.options)
 
     def limiter(self) -> RateLimiter | None:
