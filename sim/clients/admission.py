@@ -56,7 +56,8 @@ class Admission:
         threads = sum(g.spec.threads for g in self._groups if g.closed and g.write_share > 0.0)
         group_bytes = max(1, threads) * self._shape.batch_bytes
         rate = self._each_per_s * self._shape.batch_bytes
-        return sleeps_at(rate, group_bytes, self._host, self._databases[0].families[0].latest_options.version)
+        version = self._databases[0].families[0].latest_options.version
+        return sleeps_at(rate, group_bytes, self._times.cpu_s(WRITE), self._host, version)
 
     def _allowed(self, blocked: bool) -> tuple[float, StallCause | None]:
         allowed, cause = NEVER, None

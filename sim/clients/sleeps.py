@@ -26,9 +26,9 @@ class Sleeps(NamedTuple):
         return self.lengths[-1][0]
 
 
-def sleeps_at(rate_bytes_per_s: float, group_bytes: float, host: Host, version: Version) -> Sleeps:
-    """Sleeps of a write group of `group_bytes` while the delayed rate is `rate_bytes_per_s`."""
-    shares = sleep_shares(rate_bytes_per_s, group_bytes, host.write_op, host.sleep_step, version) or ((1, 1.0),)
+def sleeps_at(rate_bytes_per_s: float, group_bytes: float, busy_s: float, host: Host, version: Version) -> Sleeps:
+    """Sleeps of a write group of `group_bytes` while the delayed rate is `rate_bytes_per_s`; `busy_s`: its time without one."""
+    shares = sleep_shares(rate_bytes_per_s, group_bytes, busy_s, host.sleep_step, version) or ((1, 1.0),)
     total = float_sum(share for _, share in shares)
     lengths = tuple((steps * host.sleep_step, share / total) for steps, share in shares)
     return Sleeps(float_sum(sleep_s * share for sleep_s, share in lengths), lengths)
