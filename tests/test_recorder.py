@@ -97,6 +97,47 @@ def test_sync_of_the_store_is_kept() -> None:
     assert "true" == flags["sync"]
 
 
+def test_the_compression_ratio_is_that_of_the_values() -> None:
+    """With a compression the ratio goes to db_bench's generator of values, which otherwise has its own."""
+    assert not any("compression_ratio" in flag for flag in plan_of(CASE).measured)
+    text = CASE.replace("write_buffer_size: 4MiB", "compression: kLZ4Compression").replace(
+        "options:", "compression_ratio: 0.3, options:"
+    )
+    flags = dict(f[2:].split("=", 1) for f in plan_of(text).measured)
+    assert flags["compression_type"] == "lz4"
+    assert flags["compression_ratio"] == "0.3"
+
+
+def families(parts: str) -> str:
+    """Return the case with two column families that have these parts of the writes, in per cent."""
+    first, second = parts.split()
+    named = CASE.replace("options:", "families: {column_family_name_000001: {}}, options:")
+    load = f"families: {{default: {{writes: {first}}}, column_family_name_000001: {{writes: {second}, num: 300}}}}"
+    return named.replace("base: fillrandom,", f"base: fillrandom, {load},")
+
+
+def test_column_families_become_a_distribution() -> None:
+    """db_bench gives the first family one per cent more than its flag says, and the last one per cent less."""
+    flags = dict(f[2:].split("=", 1) for f in plan_of(families("71 29")).measured)
+    assert flags["num_column_families"] == "2"
+    assert flags["column_family_distribution"] == "70,30"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (families("70 20"), "sum to 100"),
+        (families("71 29").replace("column_family_name_000001", "lock"), "column_family_name_000001"),
+        (families("71 29").replace("000001: {}}", "000001: {options: {write_buffer_size: 1MiB}}}"), "the same options"),
+        (families("71 29").replace("num: 300", "value_size: 30"), "whole per cent"),
+    ],
+)
+def test_families_that_db_bench_does_not_have(text: str, words: str) -> None:
+    """Families with options, names or sizes of their own raise an error with the key."""
+    with pytest.raises(InputError, match=words):
+        plan_of(text)
+
+
 def test_a_rate_is_a_whole_number() -> None:
     """16.4 million, inexact in binary, becomes a whole number, as db_bench requires."""
     flags = dict(f[2:].split("=", 1) for f in plan_of(CASE.replace("5MB/s", "16.4MB/s")).measured)

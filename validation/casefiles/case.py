@@ -37,6 +37,8 @@ class Case:
     directory: Path
     overrides: tuple[str, ...]
     """The configuration, as overrides for `lsmlab run`."""
+    recorded: tuple[str, ...] = field(default=(), kw_only=True)
+    """Overrides with properties of the recorded data, which a driver of the recorder does not take (`record`)."""
     measured: Mapping[str, float]
     """Measured numbers by their names in summary.json; dots separate nested names: "write_latency_s.p99"."""
     noise: Mapping[str, float]
@@ -57,7 +59,11 @@ class Case:
     """Measured tables (`levels`, `level_pairs`) as in the file; None if the file has none."""
 
     def config(self, extra: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the resolved configuration, with further overrides. Raises InputError that names the case file."""
+        """Return the configuration to simulate, with further overrides. Raises InputError that names the case file."""
+        return self.planned([*self.recorded, *extra])
+
+    def planned(self, extra: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the configuration to record: without the properties of an earlier recording's data. Raises as `config`."""
         from lsmlab.sim.configuration.messages import one_line
 
         try:
@@ -119,6 +125,7 @@ def case_from_mapping(mapping: Mapping[str, Any], directory: Path) -> Case:
         part=part,
         directory=directory,
         overrides=tuple(overrides),
+        recorded=tuple(_recorded(mapping.get("record"))),
         measured=measured,
         noise=dict(_numbers(mapping.get("noise"), "noise", negative=False)),
         series=_files(mapping.get("series"), "series", directory),
@@ -136,6 +143,15 @@ _EXAMPLES: Final = {
 }
 _TABLES: Final = ("levels", "level_pairs", "files_per_level", "compaction_stats")
 """Keys of `measured` whose values are tables, not single numbers."""
+
+
+def _recorded(record: object) -> Iterator[str]:
+    """Yield overrides for the properties of the recorded data."""
+    if not isinstance(record, Mapping):
+        return
+    ratio = record.get("compression_ratio")
+    if ratio is not None:
+        yield f"engine.compression_ratio={_number(ratio, 'record.compression_ratio', False)}"
 
 
 def _text(mapping: Mapping[str, Any], key: str, default: str) -> str:

@@ -19,6 +19,8 @@ _SHARED_FLAGS: Final = (
     "key_size", "value_size", "value_size_distribution_type", "value_size_min", "value_size_max", "num", "shards",
 )  # fmt: skip
 """Keys that a prefill inherits from the workload unless it sets them: db_bench takes them once per invocation."""
+FAMILIES: Final = "families"
+"""Key of the column families in `store` and `workload`. Configurations of `lsmlab run` lack it until it is added."""
 
 
 def overrides_of(mapping: Mapping[str, Any], directory: Path) -> tuple[list[str], list[str]]:
@@ -48,8 +50,12 @@ def _store(store: Mapping[str, Any], directory: Path) -> tuple[list[str], list[s
             continue
         if key == "version" and not isinstance(value, str):
             raise InputError(f'store.version: {value!r} was read as a number; put quotes around it: version: "{value}"')
-        chosen = key in groups and isinstance(value, str)
-        overrides.append(f"engine/{key}={value}" if chosen else f"engine.{key}={literal(value)}")
+        if key == FAMILIES:
+            overrides.append(f"+engine.{key}={literal(value)}")
+        elif key in groups and isinstance(value, str):
+            overrides.append(f"engine/{key}={value}")
+        else:
+            overrides.append(f"engine.{key}={literal(value)}")
     options = store.get("options")
     if options is not None and not isinstance(options, Mapping):
         raise InputError("store.options: must be a mapping of RocksDB's options, such as {max_background_jobs: 2}")
@@ -78,7 +84,9 @@ def _group(value: object, key: str, group: str) -> list[str]:
         overrides.append(f"{key}={_entry(base, f'{key}.base', group)}")
     elif key in ("workload", "prefill"):
         raise InputError(f"{key}.base: is required; 'lsmlab list workloads' shows the workloads")
-    overrides += [f"{key}.{name}={literal(v)}" for name, v in _flat(value, key) if name != "base"]
+    if value.get(FAMILIES) is not None:
+        overrides.append(f"+{key}.{FAMILIES}={literal(value[FAMILIES])}")
+    overrides += [f"{key}.{name}={literal(v)}" for name, v in _flat(value, key) if name not in ("base", FAMILIES)]
     return overrides
 
 

@@ -35,8 +35,10 @@ _COMPRESSIONS: Final = {
     "kNoCompression": "none", "kSnappyCompression": "snappy", "kZlibCompression": "zlib", "kBZip2Compression": "bzip2",
     "kLZ4Compression": "lz4", "kLZ4HCCompression": "lz4hc", "kZSTD": "zstd",
 }  # fmt: skip
-_NOT_FLAGS: Final = ("_target_", "name", "shards", "shard_spread", "description", "source")
+_NOT_FLAGS: Final = ("_target_", "name", "shards", "shard_spread", "description", "source", "families")
 _MIB: Final = 1 << 20
+_WHOLE: Final = 100.0
+"""Sum of db_bench's `column_family_distribution`."""
 DRIVERS: Final = {"db_bench": "db_bench", "rocksdict": "library", "rocksdbjni": "library"}
 """Preset of each driver: options that a case does not set have the defaults of db_bench's flags, or of the library."""
 
@@ -63,7 +65,13 @@ def bench_plan(
     engine = config["engine"]
     if engine.get("preset") != DRIVERS[driver]:
         raise InputError(f"store.preset: must be {DRIVERS[driver]} to record with {driver}, because it uses those defaults")
-    store: dict[str, Flag] = {**option_flags(engine)} if driver == "rocksdbjni" else _store_flags(engine["options"])
+    if driver == "rocksdbjni":
+        store: dict[str, Flag] = {**option_flags(engine)}
+    else:
+        store = _store_flags(engine["options"])
+        if store["compression_type"] != "none":
+            store["compression_ratio"] = engine["compression_ratio"]
+    store |= _family_flags(engine.get("families") or {}, config["workload"].get("families") or {}, driver)
     filling: tuple[tuple[str, ...], ...] = ()
     if prefill is not None:
         flags = _with_workload(store, prefill) | {"use_existing_db": False}
@@ -106,6 +114,32 @@ def _store_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
         else:
             flags[_RENAMED.get(name, name)] = _number(value)
     return flags
+
+
+def _family_flags(families: Mapping[str, Any], loads: Mapping[str, Any], driver: str) -> dict[str, Flag]:
+    """Return flags for the column families. db_bench makes them with the same options and names them itself.
+
+    A family gets the keys whose number modulo 100 is in its part, so it has that part of `num`. db_bench gives the first
+    family one per cent more than its flag says, and the last one per cent less (`DBWithColumnFamilies::GetCfh`).
+    """
+    if not families:
+        return {}
+    names = ["default", *families]
+    if driver != "db_bench":
+        raise InputError(f"engine.families: {driver} has one column family; record with db_bench")
+    if names[1:] != [f"column_family_name_{number:06d}" for number in range(1, len(names))]:
+        raise InputError("engine.families: db_bench names them column_family_name_000001, column_family_name_000002, …")
+    for name, spec in families.items():
+        if spec:
+            raise InputError(f"engine.families.{name}: db_bench gives all column families the same options; remove its own")
+    parts = [float((loads.get(name) or {}).get("writes", 0.0)) for name in names]
+    if any(set(load) - {"writes", "num"} for load in loads.values()) or sum(parts) != _WHOLE or any(p % 1.0 for p in parts):
+        raise InputError(
+            "workload.families: for db_bench, give each family `writes` in whole per cent that sum to 100, and its `num`"
+        )
+    parts[0] -= 1.0
+    parts[-1] += 1.0
+    return {"num_column_families": len(names), "column_family_distribution": ",".join(str(round(p)) for p in parts)}
 
 
 def _with_workload(store: Mapping[str, Flag], workload: Mapping[str, Any]) -> dict[str, Flag]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.validation.casefiles.case import FILE
+from lsmlab.validation.importer.reading import read
+from lsmlab.validation.importer.workload import infer_workload
 from lsmlab.validation.recorder.outcome import combine, read_outcome, recorded_version
 
 MARK: Final = "# --- recorded by `lsmlab record`; replaced when the case is recorded again ---"
@@ -56,7 +58,9 @@ def write_block(case: Path, repeats: Sequence[str], extra: Mapping[str, Any]) ->
         block["noise"] = noise
     block["series"] = [f"{r}/report.csv" for r in repeats]
     block["log"] = [f"{r}/LOG.xz" for r in repeats]
-    block["record"] = {"rocksdb": recorded_version(case / repeats[0]), **extra}
+    ratio = infer_workload(read(case / block["log"][0])).compression_ratio
+    data = {} if ratio is None else {"compression_ratio": round(ratio, 4)}
+    block["record"] = {"rocksdb": recorded_version(case / repeats[0]), **data, **extra}
     path = case / FILE
     head = path.read_text(encoding="utf-8").partition(MARK)[0].rstrip()
     text = yaml.safe_dump(block, sort_keys=False, width=120, allow_unicode=True)

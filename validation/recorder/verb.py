@@ -81,7 +81,7 @@ def record(argv: list[str]) -> int:
 
 
 def _record_case(case: Case, given: argparse.Namespace) -> None:
-    config = case.config()
+    config = case.planned()
     limits = _limits(config["device"])
     with tempfile.TemporaryDirectory(prefix="lsmlab-record-", dir=given.scratch) as scratch:
         raw, database = Path(scratch) / "raw", Path(scratch) / "db"
