@@ -258,7 +258,7 @@ def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     )
     ratio = engine.compression_ratio
     entry = EntryBytes(
-        put=put * ratio, tombstone=lambda: expected_entry_bytes(key, 0.0, **common) * ratio,
+        put=put * ratio, expansion=1.0 / ratio, tombstone=lambda: expected_entry_bytes(key, 0.0, **common) * ratio,
         tail=max(0.0, (whole - many * put - TAIL_BYTES) / many), fixed=TAIL_BYTES, raw_put=workload.entry_bytes,
         raw_tombstone=float(key), offset=lambda: expected_entry_bytes(key, OFFSET_BYTES, **common),
     )  # fmt: skip

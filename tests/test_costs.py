@@ -27,12 +27,15 @@ from lsmlab.validation.calibrate.terms import Row, design, linear
 
 HOST = Host(**{f.name: 1e-6 * (number + 1) for number, f in enumerate(fields(Host)) if f.name != "cores"})
 """Each constant has a different value, and none is 0."""
-SEARCHED = Searched(memtables=1.6, doublings=2.0, runs=5.2, blocks=1.1, calls=0.9, requests=0.4, block_bytes=4096.0, opens=0.3)
+SEARCHED = Searched(
+    memtables=1.6, doublings=2.0, runs=5.2, blocks=1.1, calls=0.9, requests=0.4, block_bytes=2048.0, decompress_bytes=4096.0,
+    opens=0.3,
+)  # fmt: skip
 COSTS = {
-    "flush": flush_cpu(HOST, entries_in=1e5, entries_out=8e4, raw_bytes=1e7, compressed_bytes=1e7, file_bytes=9e6),
+    "flush": flush_cpu(HOST, entries_in=1e5, entries_out=8e4, raw_bytes=1e7, compress_bytes=1e7, file_bytes=9e6),
     "compaction": compaction_cpu(
-        HOST, entries_in=1e5, entries_out=7e4, raw_bytes=1e7, runs=9, checked_entries=7e4, compressed_bytes=1e7,
-        file_bytes=2e7, slept_files=3,
+        HOST, entries_in=1e5, entries_out=7e4, raw_bytes=1e7, runs=9, checked_entries=7e4, compress_bytes=1e7,
+        decompress_bytes=1e7, file_bytes=2e7, slept_files=3,
     ),
     "write": write_cpu(216.0, logged=True, statistics=True, memtable_bytes=2.0**29),
     "point read": point_read_cpu(SEARCHED),

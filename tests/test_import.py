@@ -392,6 +392,17 @@ def test_the_wal_has_a_cost_of_its_own(case: str, logged: bool, tmp_path: Path) 
     assert recorded_s == pytest.approx(write_s + (wal_s if logged else 0.0), rel=0.3)
 
 
+def test_the_compression_ratio_of_the_data(tmp_path: Path) -> None:
+    """The ratio follows from the files' properties, and the codec's CPU time from that of the compactions."""
+    log = ROOT / "validation" / "cases" / "wider" / "lz4_r50_bw60" / "1" / "LOG.xz"
+    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
+    config = compose(["experiment=imported"], [tmp_path])
+
+    assert "kLZ4Compression" == config["engine"]["options"]["compression"]
+    assert config["engine"]["compression_ratio"] == pytest.approx(0.556, abs=0.003)  # db_bench was asked for 0.5
+    assert 0.1e-9 < parse_quantity(config["host"]["compress_byte"], "seconds") < 3e-9
+
+
 def test_the_rate_of_a_limiter_is_estimated(tmp_path: Path) -> None:
     """A LOG gives a rate limiter without its rate; the rate comes from the writes, and no device cap is set."""
     log = ROOT / "validation" / "cases" / "calibration" / "rl60_v200" / "1" / "LOG.xz"

@@ -39,7 +39,7 @@ def test_each_place_has_its_own_cost(place: str, cost: str) -> None:
 
     for cpu in (point_read_cpu, lambda searched: scan_cpu(searched, entries=10.0)):
         assert cpu(after).seconds(host) - cpu(before).seconds(host) == pytest.approx(getattr(host, cost))
-    assert {*COSTS, "block_bytes"} == {f.name for f in fields(Searched)}
+    assert {*COSTS, "block_bytes", "decompress_bytes"} == {f.name for f in fields(Searched)}
 
 
 def test_a_simulated_read_searches_the_active_memtable() -> None:

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lsmlab.models.options.fields import CompactionPri
+from lsmlab.models.options.fields import CompactionPri, Compression
 from lsmlab.models.policies.decisions import Compaction, Move, Picker, RunningJob
+from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules
 from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, overlap_bytes
@@ -45,9 +46,10 @@ def rocksdb(arguments: Arguments) -> Picker:
         max_compaction_bytes=int(arguments.pop("max_compaction_bytes", "2500")),
         compaction_pri=CompactionPri(arguments.pop("pri", "kMinOverlappingRatio")),
         ignore_max_compaction_bytes_for_input=arguments.pop("ignore_max_compaction_bytes_for_input", "yes") == "yes",
-        compression_per_level=tuple(arguments.pop("compression_per_level", "").split(",")) if arguments.get(
-            "compression_per_level"
-        ) else (),
+        compression=CompressionByLevel(
+            per_level=tuple(Compression(name) for name in arguments.pop("compression_per_level", "").split(",") if name),
+            bottommost=Compression(arguments.pop("bottommost_compression", "kDisableCompressionOption")),
+        ),
     )
     assert not arguments, f"unknown options {arguments}"
     return picker

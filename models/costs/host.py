@@ -84,10 +84,10 @@ class Host:
     submits its pages in this thread. Prior: half the value in configs/parameters/xeon_6230."""
     overlap_check: float = quantity("seconds", 20e-9)
     """CPU time per key of a job whose cutter compares each key with the files of the next level (vLSM's L0 -> L1)."""
-    compress_byte: float = quantity("seconds", 2.0e-9)
-    """CPU time per uncompressed byte written, if the store compresses."""
-    decompress_byte: float = quantity("seconds", 0.7e-9)
-    """CPU time per uncompressed byte read, if the store compresses."""
+    compress_byte: float = quantity("seconds", 0.8e-9)
+    """CPU time of LZ4 per uncompressed byte of a block that a job compresses (`CODECS` has the other codecs)."""
+    decompress_byte: float = quantity("seconds", 0.2e-9)
+    """CPU time of LZ4 per uncompressed byte of a block that a job or a read decompresses."""
     job_start: float = estimated("seconds", 4e-3, width=1.5)
     """Wall time from the decision to start a job to its first byte."""
     file_overhead: float = estimated("seconds", 2e-3, width=1.0)

@@ -31,39 +31,39 @@ def doublings(runs: int) -> float:
 
 
 def flush_cpu(
-    host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, compressed_bytes: float = 0.0,
+    host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, compress_bytes: float = 0.0,
     file_bytes: float = 0.0,
 ) -> Cost:  # fmt: skip
     """Return the CPU time of a flush.
 
-    `raw_bytes`: input bytes of keys and values. `compressed_bytes`: raw bytes that are compressed. `file_bytes`: bytes
-    of the output file, which are checksummed.
+    `raw_bytes`: input bytes of keys and values. `compress_bytes`: raw bytes that are compressed, in bytes that LZ4
+    compresses in the same time. `file_bytes`: bytes of the output file, which are checksummed.
     """
     return Cost(
         of_host(
             entry_share(entries_in, entries_out, host.flush_dropped), flush_record=entries_in, flush_byte=raw_bytes
         ),
-        of_host(compress_byte=compressed_bytes, checksum_byte=file_bytes),
+        of_host(compress_byte=compress_bytes, checksum_byte=file_bytes),
     )
 
 
 def compaction_cpu(
     host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, runs: int = 2, checked_entries: float = 0.0,
-    compressed_bytes: float = 0.0, file_bytes: float = 0.0, slept_files: float = 0.0,
+    compress_bytes: float = 0.0, decompress_bytes: float = 0.0, file_bytes: float = 0.0, slept_files: float = 0.0,
 ) -> Cost:  # fmt: skip
     """Return the CPU time of a compaction.
 
     `raw_bytes`: input bytes of keys and values. `runs`: input sorted runs. `checked_entries`: entries that the cutter
-    compares with the files of the next level. `compressed_bytes`: raw bytes that are decompressed and compressed again.
-    `file_bytes`: bytes of input and output files, which are checksummed. `slept_files`: output files during whose fsync
-    the thread sleeps.
+    compares with the files of the next level. `compress_bytes`, `decompress_bytes`: raw bytes that are compressed and
+    decompressed, in bytes for which LZ4 takes the same time. `file_bytes`: bytes of input and output files, which are
+    checksummed. `slept_files`: output files during whose fsync the thread sleeps.
     """
     share = entry_share(entries_in, entries_out, host.compaction_dropped)
     return Cost(
         of_host(share, compaction_record=entries_in, compaction_byte=raw_bytes),
         of_host(doublings(runs), compaction_compare=entries_in),
         of_host(overlap_check=checked_entries),
-        of_host(compress_byte=compressed_bytes, decompress_byte=compressed_bytes),
+        of_host(compress_byte=compress_bytes, decompress_byte=decompress_bytes),
         of_host(checksum_byte=file_bytes),
         of_host(cold_start=slept_files),
     )

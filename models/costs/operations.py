@@ -52,7 +52,9 @@ class Searched:
     requests: float = 0.0
     """Blocks that come from the device."""
     block_bytes: float = 0.0
-    """Size of a block."""
+    """Size of a block on the device."""
+    decompress_bytes: float = 0.0
+    """Uncompressed size of a block that is compressed, in bytes that LZ4 decompresses in the same time."""
     opens: float = 0.0
     """SST files opened."""
 
@@ -62,7 +64,9 @@ def point_read_cpu(searched: Searched) -> Cost:
     return Cost(
         of_host(read_op=1.0, read_memtable=searched.memtables, memtable_depth=searched.doublings),
         of_host(read_run=searched.runs, read_block=searched.blocks),
-        of_host(searched.calls, read_call=1.0, checksum_byte=searched.block_bytes),
+        of_host(
+            searched.calls, read_call=1.0, checksum_byte=searched.block_bytes, decompress_byte=searched.decompress_bytes
+        ),
         of_host(read_request=searched.requests),
         of_host(table_open=searched.opens),
     )

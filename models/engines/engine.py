@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from lsmlab.models.engines.table_reads import TableReads
+from lsmlab.models.options.fields import Compression
 from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, Cutter, Picker, Throttle
 from lsmlab.models.policies.flush_rules import KeepsHotKeys
@@ -29,9 +30,7 @@ class Engine(Protocol):
     throttle: Throttle
     cutter: Cutter
     compression_ratio: float
-    """Compressed bytes over uncompressed bytes; 1 without compression."""
-    compressed: bool
-    """Whether jobs compress the blocks that they write and decompress those that they read."""
+    """Compressed bytes over uncompressed bytes of blocks that are compressed; 1 if no level has compression."""
     block_format: BlockFormat
     """Table options that set the end of a data block."""
     flushes_one_memtable: bool
@@ -72,6 +71,15 @@ class Engine(Protocol):
 
     def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
         """Level to which a flush writes a file with keys in [lo, hi]."""
+
+    def flush_compression(self) -> Compression:
+        """Return the compression of flushed files."""
+
+    def level_compression(self, tree: Tree, level: int) -> Compression:
+        """Return the compression of files that compactions write to a level."""
+
+    def output_compression(self, tree: Tree, pick: Compaction) -> Compression:
+        """Return the compression of the outputs of a compaction that was just picked."""
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
         """Target file size of a level in bytes."""

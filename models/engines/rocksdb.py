@@ -22,8 +22,10 @@ from lsmlab.models.policies.rocksdb.parts import (
     RocksDbPicker,
     RocksDbScheduling,
     RocksDbThrottling,
+    compression_by_level,
     level_rules,
 )
+from lsmlab.models.policies.rocksdb.universal import UniversalPicker
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blocks import BlockFormat
@@ -89,14 +91,14 @@ class RocksDb:
         self.parts = Parts(
             settings.picker, settings.cutter, settings.throttle, settings.scheduler, settings.tuner
         )
-        self.compressed = self.options.compression not in (Compression.NONE, Compression.DISABLED)
-        self.compression_ratio = settings.compression_ratio if self.compressed else 1.0
+        self.compression_ratio = settings.compression_ratio if compression_by_level(self.options).compresses else 1.0
         self.block_format = BlockFormat(
             self.options.block_size, self.options.block_size_deviation, self.options.block_restart_interval
         )
         self.table_reads = TableReads(
-            self.options.block_size, table_cache_size(self.options.max_open_files), self.table_filter, self.mapped_tables
-        )
+            self.options.block_size * self.compression_ratio, table_cache_size(self.options.max_open_files),
+            self.table_filter, self.mapped_tables,
+        )  # fmt: skip
         self.reverts_options = self.version < KEEPS_OPTIONS_SINCE
         self._levelled = self.options.compaction_style is CompactionStyle.LEVEL
         self.parts.check(self._base)
@@ -106,6 +108,7 @@ class RocksDb:
         """Make the policies and everything else that depends on options that may change."""
         base = self._base
         self.rules = level_rules(self.options, self.version)
+        self._compression = compression_by_level(self.options)
         self.picker: Picker = self.parts.picker.make(base)
         self.cutter: Cutter = self.parts.cutter.make(base)
         self.throttle: Throttle = self.parts.throttle.make(base)
@@ -168,6 +171,24 @@ class RocksDb:
     def smallest_file_bytes(self) -> int:
         """Size in bytes of the smallest full file of any level."""
         return self.options.target_file_size_base
+
+    def flush_compression(self) -> Compression:
+        """Compression of flushed files: GetCompressionFlush (behaviour/compaction-jobs.md, Compression of outputs)."""
+        picker = self.picker
+        if isinstance(picker, UniversalPicker) and picker.compression_size_percent >= 0:
+            return Compression.NONE
+        return self._compression.flushed()
+
+    def level_compression(self, tree: Tree, level: int) -> Compression:
+        """Compression of files that compactions write to a level (behaviour/compaction-jobs.md, Compression of outputs)."""
+        base_level = self.rules.targets(tree).base_level if self._compression.per_level else 1
+        return self._compression.compacted(level, base_level, tree.last_nonempty_level())
+
+    def output_compression(self, tree: Tree, pick: Compaction) -> Compression:
+        """Compression of the outputs of a compaction that was just picked."""
+        if isinstance(self.picker, UniversalPicker) and not self.picker.compresses(tree, pick):
+            return Compression.NONE
+        return self.level_compression(tree, pick.output_level)
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
         """Target file size of a level in bytes."""

@@ -16,8 +16,8 @@ OTHER_FILES: Final = 10
 class TableReads:
     """Rules by which an engine reads its tables."""
 
-    block_size: int
-    """Bytes of a data block."""
+    block_size: float
+    """Bytes of a data block on the device."""
     open_tables: float = math.inf
     """Maximum of tables with index and filter in memory; the engine opens any other table before a search in it."""
     filter: Filter = Filter.FAST_LOCAL

@@ -49,6 +49,11 @@ class Compression(Enum):
     DISABLED = "kDisableCompressionOption"
     """Only for `bottommost_compression`: use the compression of the level."""
 
+    @property
+    def compresses(self) -> bool:
+        """Return whether blocks are compressed."""
+        return self not in (Compression.NONE, Compression.DISABLED)
+
 
 class StopStyle(Enum):
     """Values of `compaction_options_universal.stop_style`."""

@@ -27,9 +27,11 @@ class EntryBytes:
     """Bytes on the device per entry, averaged over blocks (behaviour/tables.md, Data blocks)."""
 
     put: float
-    """Data-block bytes of a put, compressed if the store compresses."""
+    """Data-block bytes of a put, compressed if any level is."""
+    expansion: float
+    """Uncompressed over compressed data-block bytes; 1 without compression."""
     tombstone: Callable[[], float]
-    """Data-block bytes of a delete. Computed on demand, as `offset`: it takes up to 0.2 s, and few runs need it."""
+    """Data-block bytes of a delete, as `put`. Computed on demand, as `offset`: it takes up to 0.2 s, and few runs need it."""
     tail: float
     """Index and filter bytes per entry."""
     fixed: float
@@ -72,8 +74,16 @@ class Content:
         """Uncompressed bytes of keys and values of `entries`, of which `deletions` are tombstones."""
         return (entries - deletions) * self.entry.raw_put + deletions * self.entry.raw_tombstone
 
-    def stream(self, keys: KeyArray, tombstones: Tombstones) -> tuple[MergedStream, NDArray[np.float64]]:
-        """Return the merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,)."""
+    def stream(
+        self, keys: KeyArray, tombstones: Tombstones, *, compressed: bool = True
+    ) -> tuple[MergedStream, NDArray[np.float64]]:
+        """Return the merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,).
+
+        `compressed`: false for files of a level without compression in a store that compresses others.
+        """
+        if not compressed and self.entry.expansion != 1.0:
+            stream, entries = self.stream(keys, tombstones)
+            return MergedStream(keys, stream.cumulative_bytes * self.entry.expansion), entries
         n = len(keys)
         if self._uniform is not None and tombstones is None:
             if n > _MOST_KEPT:

@@ -13,12 +13,12 @@ REAL, SIMULATED = "#2B2B2B", "#0072B2"
 _REAL_LINE: Final = "#E69F00"
 SET_COLORS: Final = {
     "test": "#0072B2", "public": "#D55E00", "quarantine": "#009E73", "real_engines": "#CC79A7", "log_reruns": "#56B4E9",
-    "log_what_ifs": "#E69F00", "calibration": "#8C959F",
+    "log_what_ifs": "#E69F00", "calibration": "#8C959F", "wider": "#A6761D",
 }  # fmt: skip
 SET_NAMES: Final = {
     "test": "own test part", "public": "public runs", "quarantine": "quarantine",
     "real_engines": "recorded engines", "log_reruns": "reruns from a LOG", "log_what_ifs": "what-ifs from a LOG",
-    "calibration": "calibration (not scored)",
+    "calibration": "calibration (not scored)", "wider": "own, other kinds",
 }  # fmt: skip
 PANELS: Final = (
     ("ops_per_s", "operations / s", True), ("write_amplification", "W-Amp", True), ("stall_fraction", "stall fraction", False),

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import simpy
 from lsmlab.models.costs.operations import Searched, depth, point_read_cpu, scan_cpu
+from lsmlab.models.engines.codecs import CODECS
+from lsmlab.models.engines.engine import Engine
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import Ordered
@@ -166,7 +168,10 @@ class TreeReads:
         opened = self._opened(family, found.searched, beyond_pages)
         memtables = self._memtable_bytes(family)
         doublings = float_sum(depth(size_bytes) for size_bytes in memtables)
-        common = Searched(memtables=len(memtables), doublings=doublings, block_bytes=block_bytes)
+        common = Searched(
+            memtables=len(memtables), doublings=doublings, block_bytes=block_bytes,
+            decompress_bytes=_decompress_bytes(self._own.engine, family.tree),
+        )  # fmt: skip
         searched = replace(
             common, runs=found.runs, blocks=blocks, calls=blocks * uncached, requests=blocks * miss, opens=opened.opens
         )
@@ -244,6 +249,13 @@ class TreeReads:
 
 def _reads(clients: Clients) -> float:
     return (clients.mix.gets + clients.mix.scan) * clients.threads
+
+
+def _decompress_bytes(engine: Engine, tree: Tree) -> float:
+    """Return the uncompressed bytes of a block, times the codec's cost relative to LZ4; most blocks are at the last level."""
+    if engine.compression_ratio == 1.0:
+        return 0.0
+    return engine.options.block_size * CODECS[engine.level_compression(tree, tree.last_nonempty_level())].decompress
 
 
 def _table_count(tree: Tree) -> int:

@@ -70,6 +70,9 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
     commit = rates.get("device.fsync_latency")
     base = kind or ("hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme")
     engine = _engine(reading, rates, notes)
+    ratio = workload.families.get(DEFAULT_FAMILY, workload).compression_ratio
+    if ratio is not None:
+        engine["compression_ratio"] = _ratio(ratio)
     families = _families(reading, workload, notes)
     if families:
         engine["families"] = families
@@ -126,11 +129,19 @@ def _families(reading: Reading, workload: InferredWorkload, notes: list[str]) ->
         options = reading.family_options.get(name)
         changes = _nested(differing_options(first, options)) if first is not None and options is not None else {}
         families[name] = {"options": changes} if changes else {}
+        ratio = workload.families[name].compression_ratio if name in workload.families else None
+        if ratio is not None:
+            families[name]["compression_ratio"] = _ratio(ratio)
     loaded = list(workload.families) or [DEFAULT_FAMILY]
     idle = [name for name in reading.families if name not in loaded]
     if families and idle:
         notes.append(f"workload.families: the LOG has no flush of {', '.join(idle[:8])}; no load is simulated there")
     return families
+
+
+def _ratio(compressed_by_raw: float) -> float:
+    """Return a compression ratio as a configuration takes it."""
+    return round(min(1.0, max(0.01, compressed_by_raw)), 4)
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.costs import jobs as job_costs
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
+from lsmlab.models.engines.codecs import CODECS
 from lsmlab.validation.calibrate.terms import design, is_estimated
-from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates
+from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.history.jobs import LogJob
@@ -22,6 +23,8 @@ _LEAST_SPREAD: Final = 0.10
 """Least relative spread of a count per entry (such as bytes per entry) over the jobs. With less spread its constant and
 the cost per entry cannot be separated."""
 _DEFAULT_HOST: Final = Host()
+_CODEC_CONSTANTS: Final = ("host.compress_byte", "host.decompress_byte")
+"""Constants that the compactions of a store with compression give. The calibrator's runs have no compression."""
 
 Measured = Sequence[tuple[Cost, float]]
 """(cost, CPU seconds) of jobs."""
@@ -32,24 +35,47 @@ def compaction_cpu(observation: Observation, _: Earlier) -> Estimates:
     jobs = [j for j in observation.reading.jobs.done("compaction") if j.cpu_s and j.entries_in]
     in_one = [j for j in jobs if j.subcompactions == 1]  # subcompactions slow each other down
     jobs = in_one if len(in_one) >= _FEWEST_JOBS else jobs
-    return _estimates([_compaction(j, observation) for j in jobs], "compactions")
+    return _estimates([_compaction(j, observation) for j in jobs], "compactions", scaled=_CODEC_CONSTANTS)
 
 
 def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
     """Return cost and CPU seconds of a compaction, including its copies from and to the page cache.
 
-    Bytes of files are used in place of bytes of keys and values.
+    Bytes of files are used in place of bytes of keys and values, unless files are compressed.
     """
     copying_s = job.read_bytes * observation.read_copy_s
+    codecs = _Codecs.of(job, observation)
+    entry_bytes = observation.entry_bytes_of(job)
     if observation.buffered_writes:
         copying_s += job.writing_s or 0.0
     cost = job_costs.compaction_cpu(
-        _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_out, raw_bytes=job.read_bytes,
+        _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_out,
+        raw_bytes=job.entries_in * entry_bytes if codecs else job.read_bytes,
         runs=sum(len(files) if level == 0 else 1 for level, files in job.inputs.items()),
-        file_bytes=job.read_bytes + job.write_bytes,
+        compress_bytes=job.entries_out * entry_bytes * codecs.compress,
+        decompress_bytes=job.entries_in * entry_bytes * codecs.decompress, file_bytes=job.read_bytes + job.write_bytes,
         slept_files=len(job.outputs) if observation.buffered_writes else 0.0,
     )  # fmt: skip
     return cost, (job.cpu_s or 0.0) + copying_s
+
+
+class _Codecs(NamedTuple):
+    """Mean costs of a job's codecs, relative to LZ4; 0 without compression."""
+
+    compress: float
+    decompress: float
+
+    def __bool__(self) -> bool:
+        return self.compress > 0.0 or self.decompress > 0.0
+
+    @staticmethod
+    def of(job: LogJob, observation: Observation) -> _Codecs:
+        """Return the costs of a job from the types of its input and output files that the LOG shows."""
+        known = observation.reading.jobs.files
+        inputs = [known[n].compression for numbers in job.inputs.values() for n in numbers if n in known and known[n].data_bytes]
+        outputs = [file.compression for file in job.outputs]
+        compress = sum(CODECS[c].compress for c in outputs) / max(1, len(outputs))
+        return _Codecs(compress, sum(CODECS[c].decompress for c in inputs) / max(1, len(inputs)))
 
 
 def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
@@ -60,7 +86,7 @@ def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
     """
     compaction = earlier["host.compaction_record"]
     instead = ", times the factor of compactions" if compaction is not None else ""
-    found = _estimates(_flushes(observation), "flushes", instead)
+    found = _estimates(_flushes(observation), "flushes", instead, host=host_with(earlier))
     if compaction is None or found.estimates:
         return found
     scale = compaction.value / _DEFAULT_HOST.compaction_record
@@ -87,7 +113,8 @@ def _flushes(observation: Observation) -> Measured:
         (
             job_costs.flush_cpu(
                 _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_in,
-                raw_bytes=job.entries_in * observation.entry_bytes_of(job), file_bytes=job.write_bytes,
+                raw_bytes=(raw_bytes := job.entries_in * observation.entry_bytes_of(job)),
+                compress_bytes=raw_bytes * _Codecs.of(job, observation).compress, file_bytes=job.write_bytes,
             ),
             cpu_s[id(job)],
         )
@@ -96,24 +123,29 @@ def _flushes(observation: Observation) -> Measured:
     ]  # fmt: skip
 
 
-def _defaults(costs: Sequence[Cost]) -> dict[str, float]:
-    """Return the default values, if not 0, of the constants in these costs that fits estimate."""
-    keys = dict.fromkeys(key for cost in costs for key, count in cost.counts().items() if count and is_estimated(key))
+def _defaults(costs: Sequence[Cost], scaled: Sequence[str] = ()) -> dict[str, float]:
+    """Return the default values, if not 0, of the constants in these costs that fits estimate, and of those in `scaled`."""
+    keys = dict.fromkeys(
+        key for cost in costs for key, count in cost.counts().items() if count and (is_estimated(key) or key in scaled)
+    )
     values = {key: float(getattr(_DEFAULT_HOST, key.removeprefix("host."))) for key in keys}
     return {key: value for key, value in values.items() if value}
 
 
-def _estimates(measured: Measured, words: str, instead: str = "") -> Estimates:
+def _estimates(
+    measured: Measured, words: str, instead: str = "", *, host: Host = _DEFAULT_HOST, scaled: Sequence[str] = ()
+) -> Estimates:
     """Estimate the constants of costs by least squares, or as the default constants times one factor.
 
-    `words`: name of the jobs for notes. `instead`: addition to the note about too few jobs.
+    `words`: name of the jobs for notes. `instead`: addition to the note about too few jobs. `host`: values of constants
+    that the fit does not estimate. `scaled`: such constants to estimate nevertheless.
     """
     if len(measured) < _FEWEST_JOBS:
         number = f"only {len(measured)}" if measured else "none"
         note = f"CPU of {words}: the LOG contains it for {number} of them; that of host=default is used{instead}"
         return Estimates(notes=(note,))
-    usual = _defaults([cost for cost, _ in measured])
-    columns, fixed_s = design([(cost, _DEFAULT_HOST) for cost, _ in measured], list(usual))
+    usual = _defaults([cost for cost, _ in measured], scaled)
+    columns, fixed_s = design([(cost, host) for cost, _ in measured], list(usual))
     table, cpu_s = np.column_stack(list(columns.values())), np.array([s for _, s in measured]) - fixed_s
     basis = f"CPU time of {len(measured):,} {words}"
     fitted = _fit_constants(table, cpu_s)

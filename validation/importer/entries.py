@@ -19,8 +19,8 @@ from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.workload import InferredWorkload
 
 _LIMITS: Final = tuple(f.name for f in fields(Limits))
-_RELEASE: Final = ("version", "options_file")
-"""Keys of the engine that tell the release, and the source of its options."""
+_STORE: Final = ("version", "options_file", "compression_ratio")
+"""Keys of the engine that tell the release, the source of its options, and how well the data compress."""
 _WAYS: Final = {NAME: "as the store accepted it", FULL_SPEED: "clients at full speed"}
 """Load of each experiment."""
 
@@ -90,9 +90,9 @@ def _store(inferred: Inferred, source: str) -> Iterator[_Entry]:
     """Yield the entries of the options and of the engine with its release."""
     options = inferred.engine["options"]
     yield _Entry(f"engine/options/{NAME}", ["rocksdb"], options, [f"options of {source}, by RocksDB's names"])
-    release = {key: inferred.engine[key] for key in _RELEASE if key in inferred.engine}
+    store = {key: inferred.engine[key] for key in _STORE if key in inferred.engine}
     about = f"RocksDB with the release and options of {source}"
-    content = {"description": about, "name": "rocksdb", **release}
+    content = {"description": about, "name": "rocksdb", **store}
     yield _Entry(f"engine/{NAME}", ["rocksdb", f"override options: {NAME}"], content, [about])
 
 
@@ -104,12 +104,12 @@ def _loads(inferred: Inferred, loads: Mapping[str, tuple[str, Mapping[str, Any]]
 def _experiment(inferred: Inferred, name: str, source: str) -> _Entry:
     """Return the experiment that combines the entries.
 
-    Its own keys hold for every engine and drive: release, column families and page cache. So engine=silk applies SILK's
-    policies to this store, and device=sata replaces the drive but not the memory.
+    Its own keys hold for every engine and drive: release, compression ratio, column families and page cache. So
+    engine=silk applies SILK's policies to this store, and device=sata replaces the drive but not the memory.
     """
     chosen = {"engine": NAME, "engine/options": NAME, "device": NAME, "host": NAME, "limits": NAME, "workload": name}
     content: dict[str, Any] = {"description": f"imported from {source}, {_WAYS[name]}"}
-    store = {key: inferred.engine[key] for key in (*_RELEASE, "families") if key in inferred.engine}
+    store = {key: inferred.engine[key] for key in (*_STORE, "families") if key in inferred.engine}
     memory = {key: value for key, value in inferred.device.items() if key not in _LIMITS}
     content |= {group: keys for group, keys in (("engine", store), ("device", memory)) if keys}
     comments = ("@package _global_", f"Store, machine, limits and load of {source}, {_WAYS[name]}.", *inferred.notes)

@@ -13,6 +13,8 @@ MEDIAN_BY_MEAN: Final = 1.2533
 LABELS: Final = {
     "host.compaction_record": "compaction, CPU per entry",
     "host.compaction_byte": "compaction, CPU per byte",
+    "host.compress_byte": "compression, CPU per byte",
+    "host.decompress_byte": "decompression, CPU per byte",
     "host.flush_record": "flush, CPU per entry",
     "host.flush_byte": "flush, CPU per byte",
     "flush_bytes_per_s": "write rate of a flush",

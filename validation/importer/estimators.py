@@ -24,7 +24,7 @@ class Estimator(NamedTuple):
 
 ESTIMATORS: Final = (
     Estimator(compaction_cpu),
-    Estimator(flush_cpu, ("host.compaction_record",)),
+    Estimator(flush_cpu, ("host.compaction_record", "host.compress_byte")),
     Estimator(job_start),
     Estimator(file_overhead),
     Estimator(streams),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from lsmlab.models.tree.sst import expected_entry_bytes
 from lsmlab.validation.importer.fills import memtable_spans, spread_writable
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
@@ -34,6 +35,8 @@ class InferredWorkload:
     """Mean bytes of a value."""
     value_range_bytes: tuple[float, float] | None = None
     """Smallest and largest mean value size of an SST file."""
+    compression_ratio: float | None = None
+    """Compressed over uncompressed bytes of compressed data blocks; None if the LOG shows no compressed file."""
     writes: float = 0.0
     """Number of flushed entries, deletes included."""
     delete_share: float = 0.0
@@ -96,6 +99,7 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     set_rate(found, reading)
     _before(found, reading)
     _keys(found, reading, flushes)
+    found.compression_ratio = _compression_ratio(found, reading)
     found.reads = reading.log.tickers.get("rocksdb.number.keys.read", 0.0)
     found.threads = client_threads(reading.log)
     return found
@@ -121,6 +125,21 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
         mean = sum(size for size, _ in payload) / sum(n for _, n in payload)
         found.key_bytes, found.value_bytes = 16.0, max(0.0, mean - 16.0)
         found.notes.append("the LOG does not contain table properties: keys of 16 bytes are assumed, the rest is value")
+
+
+def _compression_ratio(found: InferredWorkload, reading: Reading) -> float | None:
+    """Return the data-block bytes of the compressed files, divided by those that the same entries take uncompressed."""
+    files = [f for f in reading.jobs.files.values() if f.compression.compresses and f.entries and f.data_bytes]
+    if not files or found.key_bytes is None:
+        return None
+    stored, keys = max(found.stored_keys, found.entries_before, 1.0), round(found.key_bytes)
+    density = {"population": max(found.keys or stored, stored), "entries": stored}
+    tombstones = sum(f.deletions for f in files)
+    puts = sum(f.entries or 0 for f in files) - tombstones
+    value_bytes = sum(f.raw_value_bytes for f in files) / puts if puts else 0.0
+    raw_bytes = puts * expected_entry_bytes(keys, value_bytes, **density)
+    raw_bytes += tombstones * expected_entry_bytes(keys, 0.0, **density) if tombstones else 0.0
+    return sum(f.data_bytes for f in files) / raw_bytes
 
 
 def set_rate(found: InferredWorkload, reading: Reading) -> None:

@@ -19,6 +19,8 @@ ENGINES: Final = "real_engines"
 """Set of the recorded runs of other engines than RocksDB; it has its own score."""
 RERUNS, WHAT_IFS = "log_reruns", "log_what_ifs"
 """Sets that score `lsmlab import`: the machine is inferred from one LOG (imported_cases.py)."""
+WIDER: Final = "wider"
+"""Own recordings of kinds that no calibration run has: column families, compression, several writers, and others."""
 PUBLIC_2, UNEXPRESSED = "public_2", "public_2_not_expressed"
 """Public runs that nobody had seen when 0.1.0 was made (docs/background/edges.md), scored apart; and those of them with
 an option that the simulator does not have, simulated without it."""
@@ -27,12 +29,13 @@ SCORED: Final = (TEST, PUBLIC, QUARANTINE)
 """Sets that make the score; constants were fitted to the calibration runs, so their table is separate."""
 SET_TITLES: Final = {
     TEST: "own recordings, test part", PUBLIC: "public runs", QUARANTINE: "own recordings, quarantine",
-    ENGINES: "recorded runs of ADOC, SILK and LevelDB", CALIBRATION: "calibration runs (not in the score)",
+    WIDER: "own recordings of other kinds", ENGINES: "recorded runs of ADOC, SILK and LevelDB",
+    CALIBRATION: "calibration runs (not in the score)",
     PUBLIC_2: "public runs, second half", UNEXPRESSED: "public runs, second half, with an option that LSMLab does not have",
     RERUNS: "reruns from a LOG alone", WHAT_IFS: "what-ifs from a LOG",
     "replay": "exact replays", "theory": "theory checks",
 }  # fmt: skip
-_ORDER: Final = (TEST, PUBLIC, QUARANTINE, PUBLIC_2, UNEXPRESSED, ENGINES, RERUNS, WHAT_IFS, CALIBRATION)
+_ORDER: Final = (TEST, WIDER, PUBLIC, QUARANTINE, PUBLIC_2, UNEXPRESSED, ENGINES, RERUNS, WHAT_IFS, CALIBRATION)
 
 
 @dataclass(frozen=True, slots=True)

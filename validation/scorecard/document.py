@@ -14,6 +14,7 @@ from lsmlab.validation.scorecard.card import (
     SCORED,
     SET_TITLES,
     WHAT_IFS,
+    WIDER,
     Scorecard,
     replay_shares,
 )
@@ -32,6 +33,9 @@ _CASE_METRICS: Final = {
 _ABOUT_SETS: Final = {
     CALIBRATION: "The constants were fitted to these runs, so the errors show the quality of the fit, not the "
     "accuracy of the simulator.",
+    WIDER: "Kinds of store and load that the calibration runs of their machine (`validation/cases/calibration_zen5`) do "
+    "not have: column families, compression, subcompactions, deep dynamic trees, large values, synced writes, several "
+    "writers, bulk loads, reads, and RocksDB 8 to 10. Each kind has as many recordings in quarantine.",
     RERUNS: "`lsmlab import LOG`, then the same run with clients at full speed. Options, load, device and processor "
     "come from one LOG (the first of several repeats); only the number of cores and the kind of drive (`--device`) "
     "come from the case. Runs with reads or with a rate limit on the clients are left out, because a LOG contains "
@@ -174,7 +178,7 @@ def _by_set(card: Scorecard) -> list[str]:
     for name in card.sets:
         title = SET_TITLES[name]
         parts += [f"## {title[0].upper()}{title[1:]}", _ABOUT_SETS.get(name, ""), _target_table(totals(card.of(name)))]
-        if name in (RERUNS, WHAT_IFS):
+        if name in (WIDER, RERUNS, WHAT_IFS):
             parts.append(_case_table(card.of(name)))
     return parts
 

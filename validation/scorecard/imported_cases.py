@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from lsmlab.sim.configuration.overrides import literal
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
+from lsmlab.validation.casefiles.overrides import FAMILIES
 from lsmlab.validation.casefiles.public.cases import public_cases
 from lsmlab.validation.importer.configuration import DRIVES, Inferred, infer, limited_by_store
 from lsmlab.validation.importer.load import full_speed
@@ -184,7 +185,9 @@ def _limited(case: Case) -> bool:
 def _flat(place: str, values: Mapping[str, Any]) -> Iterator[str]:
     """Yield command-line overrides for nested values."""
     for key, value in values.items():
-        if isinstance(value, Mapping):
+        if key == FAMILIES:
+            yield f"+{place}.{key}={literal(value)}"
+        elif isinstance(value, Mapping):
             yield from _flat(f"{place}.{key}", value)
         elif value is not None:
             yield f"{place}.{key}={literal(value)}"

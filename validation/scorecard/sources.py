@@ -21,6 +21,7 @@ from lsmlab.validation.scorecard.card import (
     TEST,
     UNEXPRESSED,
     WHAT_IFS,
+    WIDER,
     ReplayCheck,
     Scorecard,
 )
@@ -54,7 +55,8 @@ def gather_cases(card: Scorecard, directory: Path, *, release: bool) -> list[tup
         if case.part == "quarantine" and not release:
             quarantined += 1
             continue
-        found.append(({"calibration": CALIBRATION, "quarantine": QUARANTINE}.get(case.part, TEST), case))
+        test = WIDER if WIDER in path.relative_to(directory).parts else TEST
+        found.append(({"calibration": CALIBRATION, "quarantine": QUARANTINE}.get(case.part, test), case))
     if quarantined:
         card.skipped.append(f"{quarantined} cases in quarantine: scored only for a release (--release)")
     return _with_measurements(card, found)
@@ -143,6 +145,6 @@ def _recordings(*, release: bool) -> Iterator[Path]:
     """Yield the folders of the short recordings for replays and of the own cases' repeats with a MANIFEST."""
     if RECORDINGS.is_dir():
         yield from sorted(path for path in RECORDINGS.iterdir() if path.is_dir())
-    for manifest in sorted(OWN_CASES.rglob("MANIFEST.txt*")):
-        if release or "quarantine" not in manifest.parts:
-            yield manifest.parent
+    for path in find_cases(OWN_CASES):
+        if release or read_case(path).part != "quarantine":
+            yield from sorted(manifest.parent for manifest in path.parent.rglob("MANIFEST.txt*"))

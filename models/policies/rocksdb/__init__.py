@@ -4,6 +4,7 @@
 - leveled: the levelled picker; levels: targets, scores, debt; inputs: inputs of a compaction.
 - priority: order of files; overlap_order: that of kMinOverlappingRatio, updated with each change.
 - l0: rules for level 0; universal and fifo: the other pickers.
+- compression: compression types by level.
 - cutter: ends of output files; boundaries: files of the grandparent level; subcompactions: parallel parts of a job.
 - errors: effects of failed jobs, and the recovery.
 - throttle: write stalls; delay: sleep of delayed writers; scheduler: background jobs; slots: their number.

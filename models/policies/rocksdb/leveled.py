@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from lsmlab.models.options.fields import CompactionPri
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope
 from lsmlab.models.policies.rocksdb import l0
+from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
 from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, span
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, bottommost_bytes, order_by_score
 from lsmlab.models.policies.rocksdb.priority import PriorityLists
@@ -43,9 +44,7 @@ class LeveledPicker:
     compaction_pri: CompactionPri = CompactionPri.MIN_OVERLAPPING_RATIO
     ignore_max_compaction_bytes_for_input: bool = True
     """7.8 to 8.11: whether input growth is unlimited."""
-    compression: str = "kSnappyCompression"
-    compression_per_level: tuple[str, ...] = ()
-    bottommost_compression: str | None = None
+    compression: CompressionByLevel = field(default_factory=CompressionByLevel)
     """Different compressions of two levels prevent a trivial move between them; this picker has no other use for
     them."""
     disable_auto_compactions: bool = False
@@ -60,7 +59,7 @@ class LeveledPicker:
             version=self.rules.version,
             max_compaction_bytes=self.max_compaction_bytes,
             round_robin=self.compaction_pri is CompactionPri.ROUND_ROBIN,
-            compression_per_level=bool(self.compression_per_level),
+            compression_per_level=bool(self.compression.per_level),
             unlimited_growth=self.ignore_max_compaction_bytes_for_input,
         )
 
@@ -183,7 +182,7 @@ class LeveledPicker:
         """Choose first files of level 0: PickFileToCompact (behaviour/leveled-compaction.md, L0 compactions)."""
         version, base = self.rules.version, targets.base_level
         busy = any(job.start_level == 0 for job in running)
-        if not busy and version >= (7, 5) and not self.compression_per_level:
+        if not busy and version >= (7, 5) and not self.compression.per_level:
             files = l0.movable(tree.l0, tree.levels[base])
             if files:
                 return Seed(0, base, files, score, disjoint=True)
@@ -270,7 +269,8 @@ class LeveledPicker:
             alone = self.rules.version >= (11, 0) and len(seed.files) == 1
             if not alone and not l0.disjoint(tree.l0):
                 return False
-        if self._compression(tree, targets, seed.level) != self._compression(tree, targets, seed.output):
+        base, last = targets.base_level, tree.last_nonempty_level()
+        if self.compression.compacted(seed.level, base, last) is not self.compression.compacted(seed.output, base, last):
             return False
         if seed.output + 1 >= tree.num_levels:
             return True
@@ -279,15 +279,6 @@ class LeveledPicker:
             f.size_bytes + deeper.bytes_of(*deeper.overlapping(f.lo, f.hi)) <= self.max_compaction_bytes
             for f in seed.files
         )
-
-    def _compression(self, tree: Tree, targets: Targets, level: int) -> str:
-        """Compression of files written to `level` (GetCompressionType)."""
-        if self.bottommost_compression is not None and level >= tree.last_nonempty_level():
-            return self.bottommost_compression
-        if not self.compression_per_level:
-            return self.compression
-        index = 0 if level == 0 else level - targets.base_level + 1
-        return self.compression_per_level[max(0, min(index, len(self.compression_per_level) - 1))]
 
     def _next_key(self, tree: Tree, seed: Seed) -> int | None:
         """Smallest key of the file after the inputs, or of the first file after the last one (kRoundRobin)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lsmlab.models.options.options import CompactionStyle, RocksDbOptions
 from lsmlab.models.policies.decisions import Picker
 from lsmlab.models.policies.parts import Base
+from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules
@@ -83,6 +84,11 @@ class NoTuner:
         return
 
 
+def compression_by_level(options: RocksDbOptions) -> CompressionByLevel:
+    """Build the rules of compression types by level."""
+    return CompressionByLevel(options.compression, options.compression_per_level, options.bottommost_compression)
+
+
 def level_rules(options: RocksDbOptions, version: Version) -> LevelRules:
     """Build the rules of levelled compaction for targets, scores and debt."""
     return LevelRules(
@@ -106,7 +112,6 @@ def leveled_picker(base: Base) -> LeveledPicker:
         max_compaction_bytes=options.max_compaction_bytes,
         compaction_pri=options.compaction_pri,
         ignore_max_compaction_bytes_for_input=options.ignore_max_compaction_bytes_for_input,
-        compression=options.compression.value,
-        compression_per_level=tuple(c.value for c in options.compression_per_level),
+        compression=compression_by_level(options),
         disable_auto_compactions=options.disable_auto_compactions,
     )

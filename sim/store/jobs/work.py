@@ -9,6 +9,8 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
+from lsmlab.models.engines.codecs import CODECS
+from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import Content
@@ -66,16 +68,20 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
     Engines whose values stay in the WAL write keys and WAL offsets only.
     """
     content, host = family.content, family.database.machine.host
-    in_wal = family.latest_options.values_in_wal
-    stream, entries = content.offsets(keys) if in_wal else content.stream(keys, tombstones)
+    engine = family.latest_options
+    in_wal, compression = engine.values_in_wal, engine.flush_compression()
+    compressed = compression.compresses
+    stream, entries = content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compressed)
     files = content.files(stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now)
-    if files and family.latest_options.flush_keeps_versions:
+    if files and engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
     raw = content.raw_bytes(entries_in, entries_in * _deleted_share(files))
+    entries_out = files[0].entries if files else 0.0
+    compressed_bytes = raw * entries_out / entries_in if compressed and entries_in else 0.0
     cpu_s = flush_cpu(
         host, entries_in=entries_in, entries_out=float(entries[-1]), raw_bytes=raw,
-        compressed_bytes=raw if family.latest_options.compressed else 0.0, file_bytes=size,
+        compress_bytes=compressed_bytes * CODECS[compression].compress, file_bytes=size,
     ).seconds(host)  # fmt: skip
     piece = _piece_bytes(family)
     steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(family, 1, size, 0.0, cpu_s)
@@ -97,7 +103,8 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
-    stream, entries = content.stream(keys, tombstones)
+    compression = family.latest_options.output_compression(tree, pick)
+    stream, entries = content.stream(keys, tombstones, compressed=compression.compresses)
     input_bytes = sum([f.compaction_bytes for f in inputs])
     entries_in = float_sum([f.compaction_entries for f in inputs])
     bounds = family.latest_options.subcompaction_bounds(tree, pick, keys)
@@ -110,7 +117,9 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
     runs = _runs(pick)
     total = sum([f.size_bytes for f in outputs])
     slept_files = len(outputs) if database.machine.sleeps_in_fsync else 0
-    cpu_s = _compaction_cpu_s(family, pick, len(runs), entries_in, float(entries[-1]), input_bytes + total, slept_files)
+    cpu_s = _compaction_cpu_s(
+        family, pick, compression, len(runs), entries_in, float(entries[-1]), input_bytes + total, slept_files
+    )
     parts = [
         _steps(family, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
@@ -169,17 +178,34 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
 
 
 def _compaction_cpu_s(
-    family: JobContext, pick: Compaction, runs: int, entries_in: float, entries_out: float, file_bytes: float,
-    slept_files: int,
+    family: JobContext, pick: Compaction, compression: Compression, runs: int, entries_in: float, entries_out: float,
+    file_bytes: float, slept_files: int,
 ) -> float:  # fmt: skip
     host, engine = family.database.machine.host, family.latest_options
     deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
     raw = family.content.raw_bytes(entries_in, deletions)
+    raw_entry = raw / entries_in if entries_in else 0.0
     return compaction_cpu(
         host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, runs=runs,
         checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
-        compressed_bytes=raw if engine.compressed else 0.0, file_bytes=file_bytes, slept_files=slept_files,
+        compress_bytes=entries_out * raw_entry * CODECS[compression].compress,
+        decompress_bytes=raw_entry * _decompressed_entries(family, pick), file_bytes=file_bytes, slept_files=slept_files,
     ).seconds(host)  # fmt: skip
+
+
+def _decompressed_entries(family: JobContext, pick: Compaction) -> float:
+    """Return the input entries to decompress, each weighted with the relative cost of its level's codec.
+
+    A file keeps no note of its compression; its level's present one is taken.
+    """
+    engine, tree = family.latest_options, family.tree
+    if engine.compression_ratio == 1.0:
+        return 0.0
+    return float_sum(
+        CODECS[engine.flush_compression() if level == 0 else engine.level_compression(tree, level)].decompress
+        * float_sum([f.compaction_entries for f in files])
+        for level, files in pick.inputs
+    )
 
 
 def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:

@@ -12,7 +12,10 @@ from struct import Struct
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-_FILE: Final = Struct("<8q?")
+from lsmlab.models.options.fields import Compression
+
+_FILE: Final = Struct("<8q?B")
+_COMPRESSIONS: Final = tuple(Compression)
 _UNKNOWN: Final = -(1 << 63)
 _LARGEST: Final = (1 << 63) - 1
 
@@ -40,10 +43,11 @@ class LogFile:
     def __init__(
         self, number: int, size_bytes: int, entries: int | None = None, deletions: int = 0, raw_key_bytes: int = 0,
         raw_value_bytes: int = 0, data_bytes: int = 0, created_us: int | None = None, *, exact: bool = True,
+        compression: Compression = Compression.NONE,
     ) -> None:  # fmt: skip
         numbers = (number, size_bytes, entries, deletions, raw_key_bytes, raw_value_bytes, data_bytes, created_us)
         kept = (_UNKNOWN if n is None else max(-_LARGEST, min(_LARGEST, n)) for n in numbers)
-        self.packed = _FILE.pack(*kept, exact)
+        self.packed = _FILE.pack(*kept, exact, _COMPRESSIONS.index(compression))
 
     number: int = _number(0, "File number.")  # type: ignore[assignment]
     size_bytes: int = _number(1, "Size.")  # type: ignore[assignment]
@@ -61,6 +65,12 @@ class LogFile:
         Sizes of files written before the LOG began are known only from "Compaction start summary" lines, which round them.
         """
         return bool(_FILE.unpack(self.packed)[8])
+
+    @property
+    def compression(self) -> Compression:
+        """Compression type of the data blocks; NONE also if unknown."""
+        index: int = _FILE.unpack(self.packed)[9]
+        return _COMPRESSIONS[index]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LogFile) and self.packed == other.packed

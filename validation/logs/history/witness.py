@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from lsmlab.models.options.fields import Compression
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 from lsmlab.validation.logs.records import Event, InstalledLine, JobLine, Record
 
@@ -125,6 +126,14 @@ def most_frequent(candidates: list[int | None], problems: Counter[str], default:
     return Counter(numbers).most_common(1)[0][0]
 
 
+COMPRESSIONS: Final = {
+    "Snappy": Compression.SNAPPY, "Zlib": Compression.ZLIB, "BZip2": Compression.BZIP2, "LZ4": Compression.LZ4,
+    "LZ4HC": Compression.LZ4HC, "Xpress": Compression.XPRESS, "ZSTD": Compression.ZSTD,
+    "ZSTDNotFinal": Compression.ZSTD_NOT_FINAL,
+}  # fmt: skip
+"""Compression types by their names in table properties (`CompressionTypeToString`)."""
+
+
 def file_of(event: Event, number: int, size: int) -> LogFile:
     """Return the file of a table_file_creation event. RocksDB 5.7 writes some properties as text, with other names."""
     properties = event.data.get("table_properties")
@@ -145,4 +154,5 @@ def file_of(event: Event, number: int, size: int) -> LogFile:
         whole("raw_value_size") or 0,
         whole("data_size") or 0,
         event.time_us,
+        compression=COMPRESSIONS.get(str(numbers.get("compression")), Compression.NONE),
     )

@@ -1,0 +1,74 @@
+"""Compression by level: the rule, the sizes of files, and the CPU time of codecs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from lsmlab.models.engines.codecs import CODECS
+from lsmlab.models.options.fields import Compression
+from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
+from lsmlab.sim.results.results import Result
+
+sys.path.insert(0, str(Path(__file__).parent))
+from running import SMALL, simulate
+
+NONE, LZ4, ZSTD = Compression.NONE, Compression.LZ4, Compression.ZSTD
+TIERED = CompressionByLevel(per_level=(NONE, NONE, LZ4), bottommost=ZSTD)
+STORE = (
+    *SMALL, "workload.value_size=200", "workload.num=400000", "workload.benchmark_write_rate_limit=20MB/s",
+    "engine.compression_ratio=0.4",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("level", "base", "last", "expected"),
+    [
+        (0, 1, 4, NONE), (1, 1, 4, NONE), (2, 1, 4, LZ4), (3, 1, 4, LZ4), (4, 1, 4, ZSTD), (5, 1, 4, ZSTD), (4, 4, 6, NONE),
+        (5, 4, 6, LZ4),
+    ],
+)  # fmt: skip
+def test_levels_count_from_the_base_level(level: int, base: int, last: int, expected: Compression) -> None:
+    """The second type is that of the base level; the last level with files has the bottommost type."""
+    assert TIERED.compacted(level, base, last) is expected
+
+
+def test_flushes_never_have_the_bottommost_type() -> None:
+    """GetCompressionFlush reads the first type of the list, or `compression`."""
+    assert TIERED.flushed() is NONE
+    assert CompressionByLevel(LZ4, bottommost=ZSTD).flushed() is LZ4
+    assert not CompressionByLevel(NONE).compresses
+    assert CompressionByLevel(NONE, bottommost=ZSTD).compresses
+
+
+def bytes_per_flush(result: Result) -> float:
+    """Return the mean size of a flushed file."""
+    return float(result.summary["flush_bytes"] / result.summary["flush_count"])
+
+
+def test_only_compressed_levels_shrink() -> None:
+    """With a type for the last level alone, flushed files have their full size and the store ends smaller."""
+    plain = simulate(*STORE, "engine.options.compression=none")
+    bottom = simulate(*STORE, "engine.options.compression=none", "engine.options.bottommost_compression=zstd")
+    whole = simulate(*STORE, "engine.options.compression=zstd")
+
+    assert bytes_per_flush(bottom) == pytest.approx(bytes_per_flush(plain), rel=0.01)
+    assert bytes_per_flush(whole) == pytest.approx(0.4 * bytes_per_flush(plain), rel=0.05)
+    sizes = [sum(row["bytes"] for row in r.summary["levels"]) for r in (whole, bottom, plain)]
+    assert sizes == sorted(sizes)
+    assert sizes[1] < 0.8 * sizes[2]
+
+
+def test_slow_codecs_cost_more_cpu_time() -> None:
+    """The CPU time of jobs grows with the codec's cost."""
+    stores = {codec: simulate(*STORE, f"engine.options.compression={codec}").summary for codec in ("lz4", "zstd", "zlib")}
+    times = [s["cpu"]["background_core_seconds"] for s in stores.values()]
+    assert times == sorted(times)
+
+
+def test_every_type_has_a_cost() -> None:
+    """Each compression type of RocksDB has a cost relative to LZ4, which is 1."""
+    assert CODECS.keys() == set(Compression)
+    assert (CODECS[LZ4].compress, CODECS[LZ4].decompress) == (1.0, 1.0)
+    assert all((c.compress > 0.0) == (c.decompress > 0.0) == name.compresses for name, c in CODECS.items())
