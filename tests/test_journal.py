@@ -113,6 +113,17 @@ def test_a_long_queue_holds_whole_files() -> None:
     assert [True, False] == [locked for _, locked in locks]
 
 
+@pytest.mark.parametrize(("queue", "blocks_s"), [(80 * MIB, 0.16), (inf, 0.0)], ids=["drive", "cap"])
+def test_blocks_of_the_journal_wait_behind_the_queue(queue: float, blocks_s: float) -> None:
+    """A commit's blocks wait for the 16 MiB that another file has left in the drive's queue; a cap delays that file before it."""
+    starts = [(0.0, file_of(10 * MIB)), (0.05, manifest), (0.06, file_of(20 * MIB))]
+    ends, locks = run_fsyncs(starts, portion=8 * MIB, queue=queue)
+
+    assert [0.14 + blocks_s + 0.1] * 2 == pytest.approx(ends[:2])
+    assert (0.14, True) == (pytest.approx(locks[0][0]), locks[0][1])
+    assert (0.14 + blocks_s + 0.1, False) == (pytest.approx(locks[1][0]), locks[1][1])
+
+
 def test_the_flush_of_the_cache_holds_up_no_append() -> None:
     """Where files are written before their fsync, the journal's blocks find an empty queue, and the WAL is never locked."""
     ends, locks = run_fsyncs([(0.0, file_of(MIB)), (0.05, manifest)], whole_files=False)

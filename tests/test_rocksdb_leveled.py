@@ -17,8 +17,9 @@ from lsmlab.models.policies.decisions import Compaction, Move, Picker, RunningJo
 from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules
-from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, overlap_bytes
+from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, Release, overlap_bytes
 from lsmlab.models.policies.rocksdb.priority import SORTED_FILES, PriorityLists
+from lsmlab.models.policies.rocksdb.unstable_sort import sorted_as_libstdcxx
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
@@ -45,6 +46,7 @@ def rocksdb(arguments: Arguments) -> Picker:
         rules,
         max_compaction_bytes=int(arguments.pop("max_compaction_bytes", "2500")),
         compaction_pri=CompactionPri(arguments.pop("pri", "kMinOverlappingRatio")),
+        universal_allow_trivial_move=arguments.pop("universal_allow_trivial_move", "no") == "yes",
         ignore_max_compaction_bytes_for_input=arguments.pop("ignore_max_compaction_bytes_for_input", "yes") == "yes",
         compression=CompressionByLevel(
             per_level=tuple(Compression(name) for name in arguments.pop("compression_per_level", "").split(",") if name),
@@ -173,12 +175,40 @@ def test_memo_follows_content() -> None:
     assert sorted(range(len(ratios)), key=lambda i: (ratios[i], i)) == [after[i] for i in range(len(after))]
 
 
+SCATTERED = [
+    (
+        [0, 0, 7, 0, 0, 3, 0, 0, 0, 0, 9, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 5, 0],
+        [12, 23, 21, 20, 19, 18, 17, 16, 14, 13, 0, 11, 9, 8, 7, 6, 4, 3, 1, 15, 5, 22, 2, 10],
+    ),
+    (
+        [0] * 38,
+        [29, *range(20, 29), 19, *range(30, 38), 10, *range(1, 10), 0, *range(11, 19)],
+    ),
+    ([2, 1, 1, 0, 1, 0, 2, 1, 1, 1, 1, 1, 1, 1, 1, 0], [3, 5, 15, 1, 2, 4, *range(7, 15), 0, 6]),
+]
+"""Keys and the order in which g++ 12's std::sort leaves their indices, compared by key only."""
+
+
+@pytest.mark.parametrize(("keys", "order"), SCATTERED, ids=["some_ties", "all_equal", "short"])
+def test_ties_before_7_5_are_in_the_order_of_the_sort(keys: list[int], order: list[int]) -> None:
+    """Equal elements are left as by libstdc++'s std::sort; up to 16 elements keep their order."""
+    assert order == sorted_as_libstdcxx(keys)
+
+
+def test_files_without_overlap_are_scattered_before_7_5() -> None:
+    """Releases without a rule for ties pick a file in the middle of the key space, later ones the first."""
+    tree = Tree()
+    tree.levels[2].insert([SortedFile(i, 10 * i, 10 * i + 5, 100) for i in range(38)])
+    lists = {v: PriorityLists(CompactionPri.MIN_OVERLAPPING_RATIO, Version.parse(v)) for v in ("6.4", "7.4", "7.5")}
+    assert {"6.4": 29, "7.4": 29, "7.5": 0} == {v: each.of(tree, 2)[0] for v, each in lists.items()}
+
+
 @given(st.integers(0, 10_000))
 def test_updated_order_equals_a_new_one(seed: int) -> None:
     """After any changes of both levels, an order that follows them equals one of all files."""
     rng = np.random.default_rng(seed)
     upper, lower = (Level(_row(rng, 0, 12_000, 30)) for _ in range(2))
-    order = OverlapOrder(upper, lower, by_file_size=False)
+    order = OverlapOrder(upper, lower, Release.of(Version(7, 8)))
     for _ in range(20):
         for _ in range(rng.integers(1, 4)):
             level = upper if rng.random() < 0.5 else lower
@@ -187,7 +217,7 @@ def test_updated_order_equals_a_new_one(seed: int) -> None:
             lo, width = old[0].lo, old[-1].hi + 1 - old[0].lo
             level.replace(old, _row(rng, lo, width, 30) if rng.random() < 0.9 else ())
         order.update()
-        full = OverlapOrder(upper, lower, by_file_size=False)
+        full = OverlapOrder(upper, lower, Release.of(Version(7, 8)))
         assert [full[i] for i in range(len(full))] == [order[i] for i in range(len(order))]
 
 

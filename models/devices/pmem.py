@@ -18,22 +18,34 @@ from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.units import quantity
 
-_READ_BY_THREADS: Final = {
+Curves = dict[str, tuple[float, ...]]
+"""GB/s by layout."""
+
+
+def _with_two_modules(curves: Curves) -> Curves:
+    """Add two interleaved modules, each of which serves half of the threads; one thread is as fast as on six modules."""
+    threads = np.arange(1, len(curves["single"]) + 1)
+    both = 2.0 * np.interp(threads / 2.0, threads, curves["single"])
+    return {**curves, "interleaved2": tuple(np.minimum(curves["interleaved6"][0] * threads, both).tolist())}
+
+
+_READ_BY_THREADS: Final = _with_two_modules({
     "interleaved6": (2.88, 5.75, 8.94, 11.63, 14.31, 16.63, 18.94, 21.13, 23.25, 24.94, 26.88, 28.75,
                      30.56, 32.13, 33.69, 34.88, 35.69, 36.56, 37.06, 37.19, 37.25, 37.63, 37.56, 37.56),
     "single": (2.92, 5.66, 6.45, 6.52, 6.51, 6.50, 6.50, 6.46, 6.39, 6.29, 6.14, 5.91,
                5.60, 5.25, 4.97, 4.73, 4.59, 4.30, 4.16, 4.10, 4.02, 3.97, 3.91, 3.89),
-}  # fmt: skip
+})  # fmt: skip
 """GB/s of 1..24 reading threads."""
-_WRITE_BY_THREADS: Final = {
+_WRITE_BY_THREADS: Final = _with_two_modules({
     "interleaved6": (4.13, 8.19, 11.81, 12.50, 12.50, 12.31, 12.25, 12.00, 11.81, 11.63, 11.38, 10.69,
                      10.56, 10.00, 9.38, 10.00, 9.56, 9.00, 9.13, 8.75, 7.88, 8.25, 8.19, 7.50),
     "single": (2.22, 2.21, 2.21, 2.20, 2.12, 1.96, 1.73, 1.53, 1.37, 1.25, 1.16, 1.12,
                1.02, 0.98, 0.94, 0.94, 0.93, 0.84, 0.89, 0.86, 0.84, 0.78, 0.81, 0.80),
-}  # fmt: skip
+})  # fmt: skip
 """GB/s of 1..24 writing threads with the best store instructions. The two write columns of the interleaved data set are
 probably swapped (the data set by access size names them in the other order), so this table assumes that the better one
 is for non-temporal stores."""
+
 _SIZES: Final = (64, 128, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 2097152)
 _READ_BY_SIZE: Final = {
     "interleaved6": (9.67, 18.75, 33.65, 34.23, 32.29, 25.98, 29.33, 33.79, 36.52, 37.75, 37.93),
@@ -51,6 +63,8 @@ class Layout(Enum):
 
     INTERLEAVED6 = "interleaved6"
     """Six modules, interleaved in pieces of 4 KiB."""
+    INTERLEAVED2 = "interleaved2"
+    """Two modules, interleaved in pieces of 4 KiB."""
     SINGLE = "single"
     """One module."""
 
@@ -112,8 +126,9 @@ class Pmem:
 
     def _make_service(self, readers: int, writers: int, read_bytes: float, write_bytes: float) -> Service:
         layout = self.layout.value
-        read_share = _by_size(_READ_BY_SIZE[layout], read_bytes)
-        write_share = _by_size(_WRITE_BY_SIZE[layout], write_bytes)
+        sized = "interleaved6" if self.layout is Layout.INTERLEAVED6 else "single"
+        read_share = _by_size(_READ_BY_SIZE[sized], read_bytes)
+        write_share = _by_size(_WRITE_BY_SIZE[sized], write_bytes)
         read, write = _READ_BY_THREADS[layout], _WRITE_BY_THREADS[layout]
         scale = self.write_bandwidth / (max(write) * 1e9) if self.write_bandwidth is not None else 1.0
         return Service(

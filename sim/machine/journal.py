@@ -12,18 +12,19 @@ In LOGs of RocksDB 6.4 on such machines 38 % of the output files under a cap end
 file; independent fsyncs would give 1 %.
 
 The part of a file that belongs to one transaction depends on the depth of the request queue. Behind a cap, and while
-the queue of a drive has room (SATA under CFQ or BFQ: 128 requests of up to 1.25 MiB; on NVMe the kernel throttles
-writeback to 16 requests of 1 MiB, block/blk-wbt.c RWB_DEF_DEPTH), the kernel submits a whole file at once. Where the
-queue is full, or where the caller copies (persistent memory), it submits a file in portions of one extent, at most 8 MiB
-(fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a journal handle that stays open until the device has
-written the portion.
+the queue of a drive has room, the kernel submits a whole file at once. SATA drives queue 64 requests of up to 1280 KiB
+(twice the 32 of NCQ, block/blk-mq-sched.c); on NVMe the kernel throttles writeback to 16 requests (block/blk-wbt.c
+RWB_DEF_DEPTH). Where the queue is full, or where the caller copies (persistent memory), the kernel submits a file in
+portions of one extent, at most 8 MiB (fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a journal handle
+that stays open until the device has written the portion.
 
 Two parts of a commit hold up writers of the WAL, and RocksDB counts no stall (docs/decisions/0027). While the commit waits
 for open handles the transaction is locked (T_LOCKED): no thread can open a handle, so no file can be created or appended
 to. While the journal's blocks are written, an append waits because the WAL's inode is among them (fs/jbd2/transaction.c
 `do_get_write_access`, BH_Shadow): every append since the commit before has changed its size. The blocks take long where
-files are written at their fsync (bytes_per_sync 0), because they wait behind the requests of whole files. Otherwise the
-queue is almost empty: the time of an fsync is that of the flush and commit record that follow, which hold up no append.
+files are written at their fsync (bytes_per_sync 0), because they wait behind the requests that other files have brought into
+the queue since the commit began (docs/decisions/0032). Otherwise the queue is almost empty: the time of an fsync is that of the
+flush and commit record that follow, which hold up no append.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class Journal:
         self._portion_bytes = portion_bytes
         self._queue_bytes = queue_bytes
         self._blocks_wait = whole_files
-        """Whether the journal's blocks wait in the device's queue behind files."""
+        """Whether files fill the device's queue at their fsync, so that the journal's blocks wait behind them."""
+        self._queues_blocks = 0.0 < queue_bytes < math.inf
+        """Whether files reach the device's queue at once: not where the caller copies, nor behind a cap, which delays them."""
         self._lock: simpy.Event | None = None
         """Fires when the committing transaction unlocks; None while no transaction is locked."""
         self.lock_changed = Observers[[]]()
@@ -140,10 +143,18 @@ class Journal:
         if held:
             yield from self._locked(_written(held))
         yield from _written(transaction.data)
-        flush = self._device.flush_cache()
-        yield from self._locked(flush) if self._blocks_wait else flush
+        blocks = self._write_blocks()
+        yield from self._locked(blocks) if self._blocks_wait else blocks
         self._committing = None
         transaction.done.succeed()
+
+    def _write_blocks(self) -> Events:
+        """Write the journal's blocks and the commit record, behind the requests in the device's queue; flush its cache."""
+        if self._blocks_wait and self._queues_blocks:
+            ahead_bytes = self._device.queued_write_bytes
+            if ahead_bytes > 0.0:
+                yield self._env.timeout(ahead_bytes * self._device.alone_s_per_byte()[1])
+        yield from self._device.flush_cache()
 
     def _locked(self, steps: Events) -> Events:
         """Run a part of a commit during which no file can be created or appended to."""

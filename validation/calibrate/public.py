@@ -31,7 +31,7 @@ from lsmlab.validation.casefiles.public.text import stdout_of
 from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.logs.timings import job_records as records
 
-_FIXED_DEVICES: Final[dict[str, dict[str, float | str]]] = {"pmem": {"layout": "single", "write_bandwidth": 3069 * 2.0**20}}
+_FIXED_DEVICES: Final[dict[str, dict[str, float | str]]] = {"pmem": {"layout": "interleaved2", "write_bandwidth": 2.76e9}}
 _FIXED: Final = {
     "cores": 40.0,
     "job_start": 1e-4,
@@ -75,10 +75,11 @@ _SOURCES: Final = {
     "fsync_latency": "half the median time from a flush file's creation to its commit (directory and manifest)",
     "write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress",
     "stream_write_bandwidth": "fsyncs of flushes during which no compaction ran, 6.4 with 2 jobs",
-    "pmem.layout": "ADOC's 512 GB of PM write 2.3 GB/s; a flush's fsync takes 10 times as long beside 14 threads as alone",
+    "pmem.layout": "ADOC names 512 GB of PM, two modules of 256 GB; docs/decisions/0033",
     "hdd.read_bandwidth": "assumption: equal to write_bandwidth",
     "pmem.write_bandwidth": (
-        "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4], highest rate that iostat showed with 20 jobs"
+        "between the 2.3 GB/s that ADOC names and 3.22 GB/s, the highest second of iostat with 20 jobs "
+        "(behaviour/device-and-kernel.md, Bandwidth under RocksDB) [M4]; docs/decisions/0033"
     ),
 }
 _ABOUT: Final = (

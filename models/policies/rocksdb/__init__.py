@@ -2,7 +2,8 @@
 
 - parts: settings of the five policies; tiered: pickers of the universal and FIFO styles from options.
 - leveled: the levelled picker; levels: targets, scores, debt; inputs: inputs of a compaction.
-- priority: order of files; overlap_order: that of kMinOverlappingRatio, updated with each change.
+- priority: order of files; overlap_order: that of kMinOverlappingRatio, updated with each change; unstable_sort: equal
+  elements in the order of std::sort.
 - l0: rules for level 0; universal and fifo: the other pickers.
 - compression: compression types by level.
 - cutter: ends of output files; boundaries: files of the grandparent level; subcompactions: parallel parts of a job.

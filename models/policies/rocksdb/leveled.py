@@ -47,6 +47,8 @@ class LeveledPicker:
     compression: CompressionByLevel = field(default_factory=CompressionByLevel)
     """Different compressions of two levels prevent a trivial move between them; this picker has no other use for
     them."""
+    universal_allow_trivial_move: bool = False
+    """`compaction_options_universal.allow_trivial_move`: before 7.0 it prevents all moves of levelled compaction."""
     disable_auto_compactions: bool = False
     _lists: PriorityLists = field(init=False, repr=False)
     _last: _Derived | None = field(init=False, repr=False, default=None)
@@ -265,6 +267,8 @@ class LeveledPicker:
 
         See (behaviour/leveled-compaction.md, Trivial moves).
         """
+        if self.universal_allow_trivial_move and self.rules.version < (7, 0):
+            return False
         if seed.level == 0 and not seed.disjoint:
             alone = self.rules.version >= (11, 0) and len(seed.files) == 1
             if not alone and not l0.disjoint(tree.l0):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.models.policies.rocksdb.unstable_sort import sorted_as_libstdcxx
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
+from lsmlab.models.version import Version
 from numpy.typing import NDArray
 
 RATIO_SCALE: Final = 1024
@@ -19,7 +21,21 @@ _FILES_PER_CHANGE: Final = 5
 """Files whose part of a new order takes as long as one change to follow."""
 
 Entry = tuple[int, int]
-"""(overlap ratio, smallest key) of a file: files of the same ratio are in key order."""
+"""(overlap ratio, smallest key) of a file."""
+
+
+class Release(NamedTuple):
+    """Rules that differ between releases."""
+
+    by_file_size: bool
+    """Divide by file sizes instead of compensated sizes: 5.7."""
+    ties_by_key: bool
+    """Files of the same ratio are in key order: since 7.5. Before, in the order in which std::sort leaves them."""
+
+    @staticmethod
+    def of(version: Version) -> Release:
+        """Return the rules of a release."""
+        return Release(version <= (5, 7), version >= (7, 5))
 
 
 class OverlapOrder:
@@ -29,20 +45,18 @@ class OverlapOrder:
     ranges only, so it costs the same in a level of 50 files and in one of 5,000.
     """
 
-    __slots__ = ("_below", "_by_file_size", "_entries", "_level", "_lows", "_order", "_stamps")
+    __slots__ = ("_below", "_entries", "_level", "_lows", "_order", "_release", "_stamps", "_unstable")
 
-    def __init__(self, level: Level, below: Level, by_file_size: bool) -> None:
-        """Order the files of `level` by bytes of `below` that they overlap per byte of their own.
-
-        `by_file_size`: divide by file sizes instead of compensated sizes (5.7).
-        """
+    def __init__(self, level: Level, below: Level, release: Release) -> None:
+        """Order the files of `level` by bytes of `below` that they overlap per byte of their own."""
         self._level = level
         self._below = below
-        self._by_file_size = by_file_size
+        self._release = release
         self._stamps = (-1, -1)
         self._lows: list[int] = []
         self._entries: list[Entry] = []
         self._order: list[Entry] = []
+        self._unstable: list[int] | None = None
         self._order_all()
 
     def __len__(self) -> int:
@@ -50,16 +64,28 @@ class OverlapOrder:
 
     def __getitem__(self, position: int) -> int:
         """Index of the file at `position` of the order."""
+        if not self._release.ties_by_key and self._tied(position):
+            if self._unstable is None:
+                self._unstable = sorted_as_libstdcxx([ratio for ratio, _ in self._entries])
+            return self._unstable[position]
         return bisect_left(self._level.lows, self._order[position][1])
 
-    def orders(self, below: Level, by_file_size: bool) -> bool:
+    def orders(self, below: Level, release: Release) -> bool:
         """Return whether this is the order against the level `below`."""
-        return self._below is below and self._by_file_size is by_file_size
+        return self._below is below and self._release == release
+
+    def _tied(self, position: int) -> bool:
+        """Return whether the ratio of the file at `position` is also that of a neighbour in the order."""
+        order, ratio = self._order, self._order[position][0]
+        return (position > 0 and order[position - 1][0] == ratio) or (
+            position + 1 < len(order) and order[position + 1][0] == ratio
+        )
 
     def update(self) -> None:
         """Follow the changes of both levels since the last update."""
         if self._stamps == (self._level.stamp, self._below.stamp):
             return
+        self._unstable = None
         own = self._level.changes_since(self._stamps[0])
         under = self._below.changes_since(self._stamps[1])
         most = _FEW_CHANGES + len(self._level) // _FILES_PER_CHANGE
@@ -76,7 +102,8 @@ class OverlapOrder:
 
     def _order_all(self) -> None:
         level = self._level
-        ratios = overlap_bytes(level, self._below) * RATIO_SCALE // (level.size if self._by_file_size else level.compensated)
+        sizes = level.size if self._release.by_file_size else level.compensated
+        ratios = overlap_bytes(level, self._below) * RATIO_SCALE // sizes
         self._lows = level.lows.copy()
         self._entries = list(zip(ratios.tolist(), self._lows, strict=True))
         self._order = [self._entries[i] for i in ratios.argsort(kind="stable").tolist()]
@@ -102,7 +129,7 @@ class OverlapOrder:
         below = self._below
         first = bisect_left(below.highs, file.lo)
         overlap = below.bytes_of(first, bisect_left(below.lows, file.hi, first))
-        return overlap * RATIO_SCALE // (file.size_bytes if self._by_file_size else file.compensated_bytes)
+        return overlap * RATIO_SCALE // (file.size_bytes if self._release.by_file_size else file.compensated_bytes)
 
 
 def overlap_bytes(level: Level, below: Level) -> NDArray[np.int64]:
@@ -121,7 +148,15 @@ def overlap_bytes(level: Level, below: Level) -> NDArray[np.int64]:
     return np.asarray(prefix[end] - prefix[first], dtype=np.int64)
 
 
-def l0_ratios(files: Sequence[SortedFile], below: Level, by_file_size: bool) -> list[int]:
+def l0_order(files: Sequence[SortedFile], below: Level, release: Release) -> list[int]:
+    """Order of the L0 files, newest first, by their overlap ratios."""
+    ratios = _l0_ratios(files, below, release.by_file_size)
+    if release.ties_by_key:
+        return sorted(range(len(files)), key=lambda i: (ratios[i], files[i].lo))
+    return sorted_as_libstdcxx(ratios)
+
+
+def _l0_ratios(files: Sequence[SortedFile], below: Level, by_file_size: bool) -> list[int]:
     """Overlap ratios of L0 files with L1, by RocksDB's single forward pass over L1, although L0 is in order of age."""
     ratios, at, n = [], 0, len(below)
     for file in files:

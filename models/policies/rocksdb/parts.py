@@ -113,5 +113,6 @@ def leveled_picker(base: Base) -> LeveledPicker:
         compaction_pri=options.compaction_pri,
         ignore_max_compaction_bytes_for_input=options.ignore_max_compaction_bytes_for_input,
         compression=compression_by_level(options),
+        universal_allow_trivial_move=options.compaction_options_universal.allow_trivial_move,
         disable_auto_compactions=options.disable_auto_compactions,
     )

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.options.fields import CompactionPri
-from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, l0_ratios
+from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, Release, l0_order
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -55,7 +55,7 @@ class PriorityLists:
 
     def __init__(self, priority: CompactionPri, version: Version) -> None:
         self.priority = priority
-        self._by_file_size = version <= (5, 7)
+        self._release = Release.of(version)
         self._memo: dict[int, tuple[tuple[object, ...], FileOrder]] = {}
 
     def of(self, tree: Tree, number: int) -> FileOrder | OverlapOrder:
@@ -77,8 +77,8 @@ class PriorityLists:
 
     def _by_overlap(self, level: Level, below: Level) -> OverlapOrder:
         order = level.order
-        if not isinstance(order, OverlapOrder) or not order.orders(below, self._by_file_size):
-            level.order = order = OverlapOrder(level, below, self._by_file_size)
+        if not isinstance(order, OverlapOrder) or not order.orders(below, self._release):
+            level.order = order = OverlapOrder(level, below, self._release)
         order.update()
         return order
 
@@ -87,8 +87,7 @@ class PriorityLists:
         files = tree.l0
         match self.priority:
             case CompactionPri.MIN_OVERLAPPING_RATIO:
-                ratios = l0_ratios(files, tree.levels[1], self._by_file_size)
-                return sorted(range(len(files)), key=lambda i: (ratios[i], files[i].lo))
+                return l0_order(files, tree.levels[1], self._release)
             case CompactionPri.BY_COMPENSATED_SIZE:
                 return sorted(range(len(files)), key=lambda i: -files[i].compensated_bytes)
             case CompactionPri.OLDEST_LARGEST_SEQ_FIRST:
