@@ -17,6 +17,7 @@ from lsmlab.models.costs.operations import (
     point_read_cpu,
     scan_cpu,
     sleep_penalties,
+    synced_group,
     throughput_share,
     write_cpu,
 )
@@ -140,6 +141,23 @@ def test_group_commit_is_as_fast_as_its_serial_part(writers: int, share: float) 
 def test_writers_without_a_core_write_one_after_the_other(writers: int, background: float, share: float) -> None:
     """On two cores a third thread takes away what a second writer gains, and further writers change nothing."""
     assert share == pytest.approx(group_share(0.74, writers, coreless_share(writers, background, 2.0)))
+
+
+@pytest.mark.parametrize(("writers", "served"), [(1, 1.0), (2, 1.0), (4, 2.0), (8, 4.0)])
+def test_an_fsync_serves_half_of_the_synced_writers(writers: int, served: float) -> None:
+    """The writers of one group call again after the next group's fsync has begun, so two groups take turns."""
+    assert served == synced_group(writers)
+
+
+def test_bytes_beyond_a_block_cost_less() -> None:
+    """An entry of four blocks costs one block and three blocks at the share of large bytes; one of a block costs all."""
+    host = Host(flush_record=0.0, flush_byte=1e-9, compaction_record=0.0, compaction_byte=1e-9, large_byte=0.4)
+    for job in (flush_cpu, compaction_cpu):
+        small = job(host, entries_in=10.0, entries_out=10.0, raw_bytes=10 * 4096.0).seconds(host)
+        large = job(host, entries_in=10.0, entries_out=10.0, raw_bytes=40 * 4096.0).seconds(host)
+        wide = job(host, entries_in=10.0, entries_out=10.0, raw_bytes=40 * 4096.0, block_bytes=4 * 4096.0).seconds(host)
+        assert (10 * 4096e-9, 2.2) == (pytest.approx(small), pytest.approx(large / small))
+        assert 4.0 == pytest.approx(wide / small)
 
 
 def test_terms_keep_their_order() -> None:

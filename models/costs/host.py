@@ -68,6 +68,9 @@ class Host:
     compaction_compare: float = estimated("seconds", 0.0, width=1.0, start=20e-9)
     """Further CPU time of a compacted entry per doubling of the input sorted runs beyond two: RocksDB's MergingIterator
     keeps the runs in a binary heap (table/merging_iterator.cc). Prior: comparison of two keys in a cache."""
+    large_byte: float = quantity("ratio", 0.4, high=1.0)
+    """CPU time of a job per byte of an entry beyond the size of a data block, as a share of `flush_byte` and
+    `compaction_byte` (docs/decisions/0034)."""
     flush_dropped: float = quantity("ratio", 0.39, high=1.0)
     """CPU time of an entry that a flush drops because its memtable has a newer version, as a share of the CPU time of a
     written entry: the flush reads and compares it, but builds no output (docs/decisions/0011)."""

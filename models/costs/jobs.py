@@ -7,7 +7,7 @@ microseconds"); docs/decisions/0011 explains the CPU time of dropped entries.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.costs.cost import Cost, of_host
 
@@ -25,42 +25,59 @@ def entry_share(entries_in: float, entries_out: float, dropped: float) -> float:
     return kept + (1.0 - kept) * dropped
 
 
+BLOCK_BYTES: Final = 4096.0
+"""RocksDB's default size of a data block, with which the constants were measured."""
+
+
+def counted_bytes(entries: float, raw_bytes: float, block_bytes: float, large: float) -> float:
+    """Return the bytes of small entries that take as much CPU time as `raw_bytes` of these entries.
+
+    A data block ends with the entry that fills it, so an entry beyond `block_bytes` is a block of its own: its further bytes
+    are only copied and checksummed (`large`: `Host.large_byte`; docs/decisions/0034).
+    """
+    entry = raw_bytes / entries if entries else 0.0
+    return raw_bytes if entry <= block_bytes else entries * (block_bytes + large * (entry - block_bytes))
+
+
 def doublings(runs: int) -> float:
     """Return the base-2 logarithm of half the sorted runs of a compaction: levels of the heap in MergingIterator."""
     return math.log2(max(runs, 2) / 2.0)
 
 
 def flush_cpu(
-    host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, compress_bytes: float = 0.0,
-    file_bytes: float = 0.0,
+    host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, block_bytes: float = BLOCK_BYTES,
+    compress_bytes: float = 0.0, file_bytes: float = 0.0,
 ) -> Cost:  # fmt: skip
     """Return the CPU time of a flush.
 
-    `raw_bytes`: input bytes of keys and values. `compress_bytes`: raw bytes that are compressed, in bytes that LZ4
-    compresses in the same time. `file_bytes`: bytes of the output file, which are checksummed.
+    `raw_bytes`: input bytes of keys and values. `block_bytes`: size of a data block. `compress_bytes`: raw bytes that are
+    compressed, in bytes that LZ4 compresses in the same time. `file_bytes`: bytes of the output file, which are checksummed.
     """
+    share = entry_share(entries_in, entries_out, host.flush_dropped)
+    counted = counted_bytes(entries_in, raw_bytes, block_bytes, host.large_byte)
     return Cost(
-        of_host(
-            entry_share(entries_in, entries_out, host.flush_dropped), flush_record=entries_in, flush_byte=raw_bytes
-        ),
+        of_host(share, flush_record=entries_in, flush_byte=counted),
         of_host(compress_byte=compress_bytes, checksum_byte=file_bytes),
     )
 
 
 def compaction_cpu(
-    host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, runs: int = 2, checked_entries: float = 0.0,
-    compress_bytes: float = 0.0, decompress_bytes: float = 0.0, file_bytes: float = 0.0, slept_files: float = 0.0,
+    host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, block_bytes: float = BLOCK_BYTES, runs: int = 2,
+    checked_entries: float = 0.0, compress_bytes: float = 0.0, decompress_bytes: float = 0.0, file_bytes: float = 0.0,
+    slept_files: float = 0.0,
 ) -> Cost:  # fmt: skip
     """Return the CPU time of a compaction.
 
-    `raw_bytes`: input bytes of keys and values. `runs`: input sorted runs. `checked_entries`: entries that the cutter
-    compares with the files of the next level. `compress_bytes`, `decompress_bytes`: raw bytes that are compressed and
-    decompressed, in bytes for which LZ4 takes the same time. `file_bytes`: bytes of input and output files, which are
-    checksummed. `slept_files`: output files during whose fsync the thread sleeps.
+    `raw_bytes`: input bytes of keys and values. `block_bytes`: size of a data block. `runs`: input sorted runs.
+    `checked_entries`: entries that the cutter compares with the files of the next level. `compress_bytes`,
+    `decompress_bytes`: raw bytes that are compressed and decompressed, in bytes for which LZ4 takes the same time.
+    `file_bytes`: bytes of input and output files, which are checksummed. `slept_files`: output files during whose fsync the
+    thread sleeps.
     """
     share = entry_share(entries_in, entries_out, host.compaction_dropped)
+    counted = counted_bytes(entries_in, raw_bytes, block_bytes, host.large_byte)
     return Cost(
-        of_host(share, compaction_record=entries_in, compaction_byte=raw_bytes),
+        of_host(share, compaction_record=entries_in, compaction_byte=counted),
         of_host(doublings(runs), compaction_compare=entries_in),
         of_host(overlap_check=checked_entries),
         of_host(compress_byte=compress_bytes, decompress_byte=decompress_bytes),

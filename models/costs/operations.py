@@ -100,6 +100,16 @@ def coreless_share(writers: int, background: float, cores: float) -> float:
     return min(1.0, max(0.0, background + writers - cores))
 
 
+def synced_group(writers: int) -> float:
+    """Return the mean number of synced writes that one fsync of the WAL serves.
+
+    While a write group waits for its fsync, the other writers queue; the next leader takes them all at once
+    (WriteThread::EnterAsBatchGroupLeader), before those of the first group have called again. So two groups take turns, and
+    each has half of the writers (docs/decisions/0034).
+    """
+    return max(1.0, writers / 2.0)
+
+
 def group_share(write_serial: float, writers: int, coreless: float) -> float:
     """Return the time between two writes of `writers` threads in write groups, divided by the time of one write.
 

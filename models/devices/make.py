@@ -30,6 +30,8 @@ class DeviceSettings:
     """Cap on operations per second, for reads and for writes separately."""
     background_cap: float | None = quantity("bytes_per_s", None, low=1.0)
     """Cap on the bytes that flushes and compactions read and write together; clients do not count."""
+    wal_fsync_latency: float | None = quantity("seconds", None, low=0.0)
+    """Time of an fsync of the WAL on the idle device, with which a synced write waits; None: `fsync_latency`."""
     throttle_slice: float = quantity("seconds", SLICE_S, low=1e-3)
     """Slice of the throttle: the burst after a pause is cap x slice."""
     throttle_io: float = quantity("bytes", IO_BYTES, low=512)

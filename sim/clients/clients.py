@@ -120,7 +120,7 @@ class ClientLoad:
     def _sync_s(self) -> float:
         """Return the wait of a write for the fsync of the WAL, in s."""
         device = self._machine.device
-        return device.device.fsync_s(device.state) if self._synced else 0.0
+        return self._machine.wal_fsync_share * device.device.fsync_s(device.state) if self._synced else 0.0
 
     def _device_replaced(self) -> None:
         self._advance()

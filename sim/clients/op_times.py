@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.costs.cores import excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import coreless_share, group_share, switch_s, write_cpu
+from lsmlab.models.costs.operations import coreless_share, group_share, switch_s, synced_group, write_cpu
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
@@ -111,9 +111,9 @@ class OpTimes:
             return 1.0
         capacity = group.spec.threads / self._own_s(group)
         if group.write_share > 0.0:
-            # all writers of a write group share one fsync, so the fsync is not part of the serial work per write
             serial_s = self.mean_s(WRITE) - self.sync_s
             serial_s *= group_share(self._host.write_serial, group.spec.threads, self._coreless(group))
+            serial_s += self.sync_s / synced_group(group.spec.threads)
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
 

@@ -101,6 +101,8 @@ class Machine:
         """Maximum bytes of a read that waits in the queue of a cap: its thread submits the next one when it has arrived."""
         if device.reads_in_order:
             self._read_request_bytes = max(style.readahead_bytes, (style.burst_bytes or 0.0) / PIECES_PER_BURST)
+        self.wal_fsync_share = 1.0
+        """Time of an fsync of the WAL divided by that of an fsync of a directory or the MANIFEST."""
         self.limits_reads = False
         """Whether background reads pass the rate limiter, too."""
         self.wals_on_device = False

@@ -59,7 +59,14 @@ def make_machine(
         None if direct_writes else _journal(env, station, device, capped=writes_capped, whole_files=style.whole_files),
     )  # fmt: skip
     machine.limits_reads = scheduler.limits_reads
+    machine.wal_fsync_share = _wal_fsync_share(device)
     return machine
+
+
+def _wal_fsync_share(device: DeviceSetup) -> float:
+    """Return the time of an fsync of the WAL divided by that of other fsyncs."""
+    latency, other_s = device.settings.wal_fsync_latency, device.device.fsync_s(device.device.initial())
+    return 1.0 if latency is None or other_s == 0.0 else latency / other_s
 
 
 def _page_cache(options: RocksDbOptions, device: DeviceSetup) -> PageCache:

@@ -81,7 +81,7 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
     compressed_bytes = raw * entries_out / entries_in if compressed and entries_in else 0.0
     cpu_s = flush_cpu(
         host, entries_in=entries_in, entries_out=float(entries[-1]), raw_bytes=raw,
-        compress_bytes=compressed_bytes * CODECS[compression].compress, file_bytes=size,
+        block_bytes=engine.options.block_size, compress_bytes=compressed_bytes * CODECS[compression].compress, file_bytes=size,
     ).seconds(host)  # fmt: skip
     piece = _piece_bytes(family)
     steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(family, 1, size, 0.0, cpu_s)
@@ -186,7 +186,7 @@ def _compaction_cpu_s(
     raw = family.content.raw_bytes(entries_in, deletions)
     raw_entry = raw / entries_in if entries_in else 0.0
     return compaction_cpu(
-        host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, runs=runs,
+        host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, block_bytes=engine.options.block_size, runs=runs,
         checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
         compress_bytes=entries_out * raw_entry * CODECS[compression].compress,
         decompress_bytes=raw_entry * _decompressed_entries(family, pick), file_bytes=file_bytes, slept_files=slept_files,
