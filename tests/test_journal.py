@@ -105,31 +105,30 @@ def test_portions_limit_the_wait_and_lock_the_wal() -> None:
 
 
 def test_a_long_queue_holds_whole_files() -> None:
-    """Two files that fit into a queue of 160 MiB belong to one transaction; the WAL waits for the journal alone."""
+    """Two files that fit into a queue of 160 MiB belong to one transaction; the WAL waits for what is in the queue then."""
     ends, locks = run_fsyncs([(0.0, file_of(50 * MIB)), (0.0, file_of(10 * MIB))], portion=8 * MIB, queue=160 * MIB)
 
     assert [0.7, 0.7] == pytest.approx(ends)
-    assert [0.6, 0.7] == pytest.approx([at_s for at_s, _ in locks])
+    assert [0.2, 0.6] == pytest.approx([at_s for at_s, _ in locks])  # the small file asks for the commit at 0.2 s
     assert [True, False] == [locked for _, locked in locks]
 
 
-@pytest.mark.parametrize(("queue", "blocks_s"), [(80 * MIB, 0.16), (inf, 0.0)], ids=["drive", "cap"])
-def test_blocks_of_the_journal_wait_behind_the_queue(queue: float, blocks_s: float) -> None:
-    """A commit's blocks wait for the 16 MiB that another file has left in the drive's queue; a cap delays that file before it."""
-    starts = [(0.0, file_of(10 * MIB)), (0.05, manifest), (0.06, file_of(20 * MIB))]
-    ends, locks = run_fsyncs(starts, portion=8 * MIB, queue=queue)
+@pytest.mark.parametrize(
+    ("queue", "whole_files", "locked_s"), [(80 * MIB, True, 0.25), (80 * MIB, False, 0.0), (inf, True, 0.0), (0.0, False, 0.03)],
+    ids=["drive", "written_before", "cap", "no_queue"],
+)  # fmt: skip
+def test_appends_wait_for_the_blocks_of_the_journal(queue: float, whole_files: bool, locked_s: float) -> None:
+    """A commit's blocks are written behind the 25 MiB in the drive's queue; data and cache flush hold up no append.
 
-    assert [0.14 + blocks_s + 0.1] * 2 == pytest.approx(ends[:2])
-    assert (0.14, True) == (pytest.approx(locks[0][0]), locks[0][1])
-    assert (0.14 + blocks_s + 0.1, False) == (pytest.approx(locks[1][0]), locks[1][1])
+    No append waits where files are written before their fsync, nor behind a cap. Without a queue the transaction is locked for
+    the portion in progress.
+    """
+    starts = [(0.0, file_of(30 * MIB)), (0.05, manifest)]
+    ends, locks = run_fsyncs(starts, portion=8 * MIB, queue=queue, whole_files=whole_files)
+    times = [at_s for at_s, _ in locks]
 
-
-def test_the_flush_of_the_cache_holds_up_no_append() -> None:
-    """Where files are written before their fsync, the journal's blocks find an empty queue, and the WAL is never locked."""
-    ends, locks = run_fsyncs([(0.0, file_of(MIB)), (0.05, manifest)], whole_files=False)
-
-    assert 0.11 == pytest.approx(ends[0])
-    assert [] == locks
+    assert sum(times[1::2]) - sum(times[::2]) == pytest.approx(locked_s)
+    assert (0.4 if queue else 0.18) == pytest.approx(ends[1])
 
 
 def test_no_writes_during_a_cache_flush() -> None:

@@ -12,19 +12,16 @@ In LOGs of RocksDB 6.4 on such machines 38 % of the output files under a cap end
 file; independent fsyncs would give 1 %.
 
 The part of a file that belongs to one transaction depends on the depth of the request queue. Behind a cap, and while
-the queue of a drive has room, the kernel submits a whole file at once. SATA drives queue 64 requests of up to 1280 KiB
-(twice the 32 of NCQ, block/blk-mq-sched.c); on NVMe the kernel throttles writeback to 16 requests (block/blk-wbt.c
-RWB_DEF_DEPTH). Where the queue is full, or where the caller copies (persistent memory), the kernel submits a file in
+the queue of a drive has room, the kernel submits a whole file at once. SATA drives and hard disks queue 32 requests of
+up to 1280 KiB (NCQ; BLK_DEF_MAX_SECTORS); on NVMe the kernel throttles writeback to 16 requests (block/blk-wbt.c RWB_DEF_DEPTH). Where the queue is full, or where the caller copies (persistent memory), the kernel submits a file in
 portions of one extent, at most 8 MiB (fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a journal handle
 that stays open until the device has written the portion.
 
-Two parts of a commit hold up writers of the WAL, and RocksDB counts no stall (docs/decisions/0027). While the commit waits
-for open handles the transaction is locked (T_LOCKED): no thread can open a handle, so no file can be created or appended
-to. While the journal's blocks are written, an append waits because the WAL's inode is among them (fs/jbd2/transaction.c
-`do_get_write_access`, BH_Shadow): every append since the commit before has changed its size. The blocks take long where
-files are written at their fsync (bytes_per_sync 0), because they wait behind the requests that other files have brought into
-the queue since the commit began (docs/decisions/0032). Otherwise the queue is almost empty: the time of an fsync is that of the
-flush and commit record that follow, which hold up no append.
+Two parts of a commit hold up writers of the WAL, and RocksDB counts no stall (docs/decisions/0027, 0032). While the commit
+waits for open handles the transaction is locked (T_LOCKED): no thread can open a handle, so no file can be created or
+appended to. Then the commit submits the journal's blocks, behind all requests in the device's queue; until they are written,
+an append waits, because the WAL's inode is among them (fs/jbd2/transaction.c `do_get_write_access`, BH_Shadow): every append
+since the commit before has changed its size. The wait for the data and the flush with the commit record hold up no append.
 """
 
 from __future__ import annotations
@@ -74,12 +71,13 @@ class Journal:
         self._device = device
         self._portion_bytes = portion_bytes
         self._queue_bytes = queue_bytes
-        self._blocks_wait = whole_files
-        """Whether files fill the device's queue at their fsync, so that the journal's blocks wait behind them."""
-        self._queues_blocks = 0.0 < queue_bytes < math.inf
-        """Whether files reach the device's queue at once: not where the caller copies, nor behind a cap, which delays them."""
+        self._queues_blocks = whole_files and 0.0 < queue_bytes < math.inf
+        """Whether the journal's blocks wait behind files: not where files are written before their fsync (bytes_per_sync), so
+        that the queue is almost empty, nor where the caller copies, nor behind a cap, which delays files before the queue."""
         self._lock: simpy.Event | None = None
         """Fires when the committing transaction unlocks; None while no transaction is locked."""
+        self._blocks_queued = False
+        """Whether blocks of the journal, the WAL's inode among them, are in the device's queue."""
         self.lock_changed = Observers[[]]()
         """Observers of the lock: called when it is taken and when it is released."""
         self._running = Transaction(env.event())
@@ -92,8 +90,8 @@ class Journal:
 
     @property
     def locked(self) -> bool:
-        """Whether a transaction is locked, so that no file can be created or appended to."""
-        return self._lock is not None
+        """Whether no file can be appended to: a transaction is locked, or the journal's blocks are in the queue."""
+        return self._lock is not None or self._blocks_queued
 
     def fsync_written(self, written: simpy.Event) -> Generator[simpy.Event, Any, float]:
         """Fsync a file whose last pages were submitted before. Return the time that its own pages took, in s."""
@@ -142,19 +140,23 @@ class Journal:
         held = [written for written in transaction.pending_data if not written.processed]
         if held:
             yield from self._locked(_written(held))
+        blocks = self._env.process(self._write_blocks())
         yield from _written(transaction.data)
-        blocks = self._write_blocks()
-        yield from self._locked(blocks) if self._blocks_wait else blocks
+        if not blocks.processed:
+            yield blocks
+        yield from self._device.flush_cache()
         self._committing = None
         transaction.done.succeed()
 
     def _write_blocks(self) -> Events:
-        """Write the journal's blocks and the commit record, behind the requests in the device's queue; flush its cache."""
-        if self._blocks_wait and self._queues_blocks:
-            ahead_bytes = self._device.queued_write_bytes
-            if ahead_bytes > 0.0:
-                yield self._env.timeout(ahead_bytes * self._device.alone_s_per_byte()[1])
-        yield from self._device.flush_cache()
+        """Write the journal's blocks behind the requests that are in the device's queue now."""
+        ahead_bytes = self._device.queued_write_bytes if self._queues_blocks else 0.0
+        if ahead_bytes > 0.0:
+            self._blocks_queued = True
+            self.lock_changed()
+            yield self._env.timeout(ahead_bytes * self._device.alone_s_per_byte()[1])
+            self._blocks_queued = False
+            self.lock_changed()
 
     def _locked(self, steps: Events) -> Events:
         """Run a part of a commit during which no file can be created or appended to."""
