@@ -22,6 +22,7 @@ from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.results.schema.run_tables import JOB_WAITS, JOBS
+from lsmlab.sim.simulation import run
 from lsmlab.validation.importer.estimators import ESTIMATORS, estimate
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import read
@@ -390,6 +391,18 @@ def test_the_wal_has_a_cost_of_its_own(case: str, logged: bool, tmp_path: Path) 
 
     assert Host().wal_op / Host().write_op == pytest.approx(wal_s / write_s, rel=0.01)
     assert recorded_s == pytest.approx(write_s + (wal_s if logged else 0.0), rel=0.3)
+
+
+@pytest.mark.parametrize(("case", "threads", "ops_per_s"), [("sync_t1", 1, 7490.0), ("sync_t4_v400", 4, 13244.0)])
+def test_synced_writers_and_their_fsync(case: str, threads: int, ops_per_s: float, tmp_path: Path) -> None:
+    """A LOG of synced writes gives the fsync of the WAL, and its rerun the recorded throughput."""
+    log = ROOT / "validation" / "cases" / "wider" / case / "1" / "LOG.xz"
+    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
+    config = compose(["experiment=imported_full_speed"], [tmp_path])
+
+    assert (True, threads) == (config["workload"]["sync"], config["workload"]["threads"])
+    assert not config["engine"]["options"]["disable_wal"]
+    assert ops_per_s == pytest.approx(run(config).summary["ops_per_s"], rel=0.05)
 
 
 def test_the_compression_ratio_of_the_data(tmp_path: Path) -> None:

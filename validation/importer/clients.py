@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import depth, throughput_share
+from lsmlab.models.costs.operations import depth, synced_group, throughput_share
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
 from lsmlab.validation.importer.observation import Observation
@@ -47,7 +47,7 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
     below the default.
     """
     free = _free_writes_s(observation)
-    if not len(free) or idle_clients(observation):
+    if not len(free) or idle_clients(observation) or observation.reading.writes_per_sync is not None:
         return Estimates()
     host = Host()
     entries = float(np.median([fill.entries for fill in observation.reading.fills]))
@@ -66,6 +66,23 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
         _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, unseen),
         _scaled("host.memtable_depth", scale * host.memtable_depth, wide * host.memtable_depth, "a LOG has one size"),
     ))
+
+
+def wal_fsync(observation: Observation, _: Earlier) -> Estimates:
+    """Estimate device.wal_fsync_latency of synced writes: time between two fsyncs less the CPU time of the writes in it.
+
+    The CPU time is that of the default host, because the fills of memtables show only the sum.
+    """
+    free = _free_writes_s(observation)
+    if observation.reading.writes_per_sync is None or not len(free):
+        return Estimates()
+    host, each = Host(), synced_group(observation.threads)
+    fsync_s = each * (float(np.median(free)) - host.write_op - host.wal_op)
+    if fsync_s <= 0.0:
+        return Estimates()
+    error = each * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
+    basis = f"median time per entry of {len(free):,} memtables that were filled without a stall, x {each:g} writes per fsync"
+    return Estimates((Estimate("device.wal_fsync_latency", fsync_s, error, "s", "estimate", basis),))
 
 
 def _scaled(constant: str, value: float, error: float, why: str) -> Estimate:

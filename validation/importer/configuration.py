@@ -38,7 +38,7 @@ _CAPS: Final = {
     "device.write_limit": "write_cap", "device.read_limit": "read_cap", "device.iops_limit": "iops_cap",
 }  # fmt: skip
 """Keys of the group `limits` by estimate."""
-_CONSTANTS: Final = ("write_bandwidth", "read_bandwidth", "write_latency", "read_latency", "fsync_latency")
+_CONSTANTS: Final = ("write_bandwidth", "read_bandwidth", "write_latency", "read_latency", "fsync_latency", "wal_fsync_latency")
 """Constants of the device that an estimate may give."""
 _CACHE: Final = 2.0
 """Assumed page cache with buffered reads, as a multiple of the size of the store."""

@@ -28,6 +28,7 @@ LABELS: Final = {
     "host.sleep_penalty": "client, delay after each sleep",
     "device.write_bandwidth": "device, writes",
     "device.fsync_latency": "device, small fsync",
+    "device.wal_fsync_latency": "device, fsync of the WAL",
     "device.write_limit": "write limit of all jobs",
     "device.read_limit": "read limit of all jobs",
     "device.iops_limit": "limit of operations",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from lsmlab.validation.importer.clients import sleep_penalty, write_op
+from lsmlab.validation.importer.clients import sleep_penalty, wal_fsync, write_op
 from lsmlab.validation.importer.cpu import compaction_cpu, flush_cpu
 from lsmlab.validation.importer.estimates import Earlier, Estimates
 from lsmlab.validation.importer.fsyncs import FLUSH_CPU, fsync_bandwidth, small_fsync
@@ -32,6 +32,7 @@ ESTIMATORS: Final = (
     Estimator(fsync_bandwidth, ("device.fsync_latency", *FLUSH_CPU)),
     Estimator(throughput, ("device.write_bandwidth", *FLUSH_CPU)),
     Estimator(write_op),
+    Estimator(wal_fsync),
     Estimator(sleep_penalty, ("host.write_op",)),
 )
 

@@ -55,6 +55,8 @@ def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
     load |= _key_space(workload)
     if workload.families:
         load["families"] = _families(workload, load, notes)
+    if workload.synced:
+        load["sync"] = True
     if workload.threads is not None:
         load["threads"] = max(1, workload.threads)
     if not workload.reads and workload.writes:

@@ -38,6 +38,8 @@ microseconds rows are at least 0.1 s apart."""
 _OTHER_RUN: Final = 0.2
 """Largest relative difference between a report's operations and the entries in the LOG's flushes. If the difference is
 larger, and exceeds the content of `_MEMTABLES` memtables too, the report belongs to another run."""
+_MOST_PER_SYNC: Final = 100.0
+"""Most writes per fsync of the WAL for which writes count as synced; more are occasional calls of SyncWAL."""
 _MEMTABLES: Final = 3
 """Number of memtables whose entries may not be flushed yet."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
@@ -78,6 +80,15 @@ class Reading:
     def fills(self) -> list[Fill]:
         """Memtable fills: start, end and entries."""
         return until_closes(memtable_fills(self.log, self.jobs.done("flush")), self.log)
+
+    @cached_property
+    def writes_per_sync(self) -> float | None:
+        """Number of writes for each fsync of the WAL, from the last statistics; None if writes are not synced."""
+        for dump in reversed(self.log.dumps):
+            writes, syncs = dump.db.get("cumulative_wal_writes"), dump.db.get("cumulative_wal_syncs")
+            if writes and syncs is not None:
+                return writes / syncs if writes <= _MOST_PER_SYNC * syncs else None
+        return None
 
     @property
     def writes_until_s(self) -> float:

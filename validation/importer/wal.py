@@ -32,7 +32,7 @@ def wal_reaches_device(reading: Reading, workload: InferredWorkload) -> bool:
 def wal_is_used(reading: Reading) -> bool | None:
     """Whether the statistics show bytes written to a WAL; None if no dump has both WAL bytes and writes."""
     with_wal = [
-        dump.db["cumulative_wal_bytes"] > 0
+        dump.db["cumulative_wal_bytes"] > 0 or dump.db.get("cumulative_wal_writes", 0) > 0  # few bytes are 0.00 GB
         for dump in reading.log.dumps
         if "cumulative_wal_bytes" in dump.db
         and (dump.db.get("cumulative_keys") or dump.db.get("cumulative_ingest_bytes"))

@@ -15,6 +15,8 @@ from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 from lsmlab.validation.logs.records import RocksDbLog
 
+_SEVERAL: Final = 1.5
+"""Least writes per fsync of the WAL that show several synced threads."""
 _SEQUENCE_BYTES: Final = 8
 """Bytes per key that raw_key_size has in addition to the user key: 7 of sequence number and 1 of type (dbformat.h)."""
 _FEWEST_DROPS: Final = 25
@@ -65,6 +67,8 @@ class InferredWorkload:
     pattern: str = "overwrite"
     """overwrite (uniform), skewed, insert (every key new, in random order) or insert_ordered."""
     zipf_constant: float | None = None
+    synced: bool = False
+    """Whether writes wait for an fsync of the WAL."""
     threads: int | None = None
     short_lived: bool = False
     """Of one column family: whether each key is deleted soon after it was put."""
@@ -101,7 +105,8 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     _keys(found, reading, flushes)
     found.compression_ratio = _compression_ratio(found, reading)
     found.reads = reading.log.tickers.get("rocksdb.number.keys.read", 0.0)
-    found.threads = client_threads(reading.log)
+    found.synced = reading.writes_per_sync is not None
+    found.threads = client_threads(reading.log) if reading.writes_per_sync is None else _synced_threads(reading.writes_per_sync)
     return found
 
 
@@ -297,6 +302,14 @@ def _harmonic(keys: float, power: float) -> float:
         a, b = first + 0.5, keys + 0.5
         total += math.log(b / a) if abs(power - 1) < 1e-9 else (b ** (1 - power) - a ** (1 - power)) / (1 - power)
     return total
+
+
+def _synced_threads(writes_per_sync: float) -> int:
+    """Return the number of threads with synced writes: twice those of a write group (models/costs/operations.py, synced_group).
+
+    Two threads cannot be told from one.
+    """
+    return max(1, 2 * math.floor(writes_per_sync)) if writes_per_sync >= _SEVERAL else 1
 
 
 def client_threads(log: RocksDbLog) -> int | None:
