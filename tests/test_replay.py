@@ -220,3 +220,9 @@ def test_picks_with_tombstones_and_files_older_than_the_log() -> None:
         assert real.split(": LOG ")[1].rpartition(", score ")[0] == ours.removeprefix("model compacts ").rpartition(", score ")[0]
         scores = [float(text.rpartition("score ")[2]) for text in (real, ours)]
         assert scores[1] == pytest.approx(scores[0], rel=0.01)
+
+
+def test_several_column_families_are_refused() -> None:
+    """A replay follows one tree, so the decisions of a store with two are not counted as wrong."""
+    with pytest.raises(InputError, match="2 column families"):
+        replay(load_recording(ROOT / "validation" / "cases" / "wider" / "cf2_bw80" / "1"))

@@ -231,7 +231,10 @@ class Replay:
 
 
 def replay(recording: Recording) -> ReplayResult:
-    """Replay one recording. Raises InputError if LOG and MANIFEST contradict each other."""
+    """Replay one recording. Raises InputError if LOG and MANIFEST contradict each other, or for several column families."""
+    families = {switch.column_family for switch in recording.log.switches()}
+    if len(families) > 1:
+        raise InputError(f"{len(families)} column families: a replay follows one tree; replay a store with one column family")
     return ReplayResult(recording.name, Replay(recording).run())
 
 

@@ -145,6 +145,14 @@ def _recordings(*, release: bool) -> Iterator[Path]:
     """Yield the folders of the short recordings for replays and of the own cases' repeats with a MANIFEST."""
     if RECORDINGS.is_dir():
         yield from sorted(path for path in RECORDINGS.iterdir() if path.is_dir())
-    for path in find_cases(OWN_CASES):
-        if release or read_case(path).part != "quarantine":
-            yield from sorted(manifest.parent for manifest in path.parent.rglob("MANIFEST.txt*"))
+    for manifest in sorted(OWN_CASES.rglob("MANIFEST.txt*")):
+        if release or not _is_quarantined(manifest.parent.parent):
+            yield manifest.parent
+
+
+def _is_quarantined(folder: Path) -> bool:
+    """Whether the case of a folder is in quarantine; one that cannot be read is not, and `gather_cases` reports it."""
+    try:
+        return read_case(folder).part == "quarantine"
+    except InputError:
+        return False
