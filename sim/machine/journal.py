@@ -142,9 +142,7 @@ class Journal:
         if held:
             yield from self._locked(_written(held))
         blocks = self._env.process(self._write_blocks())
-        yield from _written(transaction.data)
-        if not blocks.processed:
-            yield blocks
+        yield from _written([*transaction.data, blocks])
         yield from self._device.flush_cache()
         self._committing = None
         transaction.done.succeed()
@@ -170,7 +168,7 @@ class Journal:
 
 
 def _written(data: list[simpy.Event]) -> Events:
-    """Wait until all data are on the device."""
+    """Wait until all of these writes are on the device."""
     for written in data:
         if not written.processed:
             yield written

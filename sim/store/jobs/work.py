@@ -70,18 +70,18 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
     content, host = family.content, family.database.machine.host
     engine = family.latest_options
     in_wal, compression = engine.values_in_wal, engine.flush_compression()
-    compressed = compression.compresses
-    stream, entries = content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compressed)
+    stream, entries = (
+        content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compression.compresses)
+    )
     files = content.files(stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now)
     if files and engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
     raw = content.raw_bytes(entries_in, entries_in * _deleted_share(files))
-    entries_out = files[0].entries if files else 0.0
-    compressed_bytes = raw * entries_out / entries_in if compressed and entries_in else 0.0
+    written_bytes = raw * files[0].entries / entries_in if files and entries_in else 0.0
     cpu_s = flush_cpu(
         host, entries_in=entries_in, entries_out=float(entries[-1]), raw_bytes=raw,
-        block_bytes=engine.options.block_size, compress_bytes=compressed_bytes * CODECS[compression].compress, file_bytes=size,
+        block_bytes=engine.options.block_size, compress_bytes=written_bytes * CODECS[compression].compress, file_bytes=size,
     ).seconds(host)  # fmt: skip
     piece = _piece_bytes(family)
     steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(family, 1, size, 0.0, cpu_s)
