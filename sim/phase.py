@@ -83,14 +83,14 @@ class Phase:
     ) -> None:  # fmt: skip
         """Open the databases. `like`: keys by column family of another phase on the same databases, shared with this phase."""
         self.env = env = simpy.Environment()
-        arrivals, keys, limiter, reads, self._preload_seed = seeds
-        self.setup = set_up(config, env, np.random.default_rng(limiter), allowed, like)
+        arrivals, keys, machine, reads, self._preload_seed = seeds
+        self.setup = set_up(config, env, np.random.default_rng(machine), allowed, like)
         workload, self.machine = self.setup.workload, self.setup.machine
         self.machine.faults = Faults(self.setup.conditions.compaction_errors)
         self.fills = Fills(self.setup, keys)
         self.databases = [
             self._open(number, np.random.default_rng(own), checks=bool(config.get("checks", False)))
-            for number, own in enumerate(limiter.spawn(workload.shards))
+            for number, own in enumerate(machine.spawn(workload.shards))
         ]
         self._arrivals_rng = np.random.default_rng(arrivals)
         self._reads_rng = np.random.default_rng(reads)

@@ -103,13 +103,13 @@ LARGE_RUN_SAMPLES, LARGE_RUN_WRITES = 256, 4_000_000
 
 
 def set_up(
-    config: Mapping[str, Any], env: simpy.Environment, limiter_rng: np.random.Generator, allowed: Sequence[str],
+    config: Mapping[str, Any], env: simpy.Environment, rng: np.random.Generator, allowed: Sequence[str],
     like: Mapping[str, KeySample] | None = None,
 ) -> Setup:  # fmt: skip
     """Build all parts of a run from `config`. Raises InputError that names the faulty key.
 
-    `allowed`: packages besides lsmlab whose classes `_target_` may name; `like`: sampled keys by column family that
-    another phase of the run has chosen.
+    `rng`: random numbers of the machine; `allowed`: packages besides lsmlab whose classes `_target_` may name; `like`:
+    sampled keys by column family that another phase of the run has chosen.
     """
     engines = make_engines(_group(config, "engine"), allowed)
     engine = engines[DEFAULT_FAMILY]
@@ -141,7 +141,7 @@ def set_up(
     return Setup(
         families=families, engine=engine, workload=workload, host=host,
         shape=mean_shape([(f.shape, f.share.writes) for f in families]),
-        machine=make_machine(env, engine, workload, host, [device_setup, *(c.setup for c in changes)], limiter_rng),
+        machine=make_machine(env, engine, workload, host, [device_setup, *(c.setup for c in changes)], rng),
         device_setup=device_setup, wal_reaches_device=reaches_device, keys=keys, conditions=conditions,
         device_changes=changes,
     )  # fmt: skip

@@ -33,9 +33,12 @@ class Host:
     sleep_penalty: float = estimated("seconds", 0.0, width=1.0, start=20e-6)
     """Time that a delayed writer loses after each sleep; RocksDB does not count it as stall time. Prior: time to refill
     the caches of a core."""
-    wal_op: float = estimated("seconds", 1.25e-6, width=1.0)
+    wal_op: float = estimated("seconds", 1.0e-6, width=1.0)
     """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache
     (behaviour/write-path.md, Write-ahead log). Its share of a write: docs/decisions/0030."""
+    wal_byte: float = estimated("seconds", 0.6e-9, width=1.0)
+    """Further CPU time of a write to the WAL per byte of key and value: checksum, two copies, pages of the cache
+    (docs/decisions/0037)."""
     statistics_op: float = quantity("seconds", 0.0)
     """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
     read_op: float = estimated("seconds", 0.35e-6, width=0.5, low=1e-9)

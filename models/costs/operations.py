@@ -30,7 +30,8 @@ def write_cpu(user_bytes: float, *, logged: bool, statistics: bool = False, memt
     `user_bytes`: bytes of key and value. `logged`: the write goes to the WAL. `statistics`: the store keeps statistics.
     """
     return Cost(
-        of_host(write_op=1.0, write_byte=user_bytes, wal_op=float(logged), statistics_op=float(statistics)),
+        of_host(write_op=1.0, write_byte=user_bytes, statistics_op=float(statistics)),
+        of_host(float(logged), wal_op=1.0, wal_byte=user_bytes),
         of_host(memtable_depth=depth(memtable_bytes)),
     )
 

@@ -108,6 +108,8 @@ class FlashDrive:
     """Write rate while the cache has room; required with `slc_cache`."""
     slc_resume: float = quantity("ratio", 0.5, high=1.0)
     """Share of the cache that must be free before it accepts writes again."""
+    slc_fold_bandwidth: float = quantity("bytes_per_s", 0.0)
+    """Rate at which a full cache is copied to its final cells beside writes that bypass it; 0: only an idle drive copies."""
     endurance: float | None = quantity("bytes", None)
     """Rated host bytes written (TBW); None: unknown."""
 
@@ -170,8 +172,8 @@ class FlashDrive:
             if not full:
                 used += flow.write_bytes
                 programmed += flow.write_bytes  # programmed once in the cache and once in the final cells
-            idle = _idle(service, flow.read_bytes / elapsed_s, flow.write_bytes / elapsed_s)
-            used = max(0.0, used - elapsed_s * idle * self.write_bandwidth / amplification)
+            drain = self._drain(service, flow.read_bytes / elapsed_s, flow.write_bytes / elapsed_s, amplification, full=full)
+            used = max(0.0, used - elapsed_s * drain)
             used = min(used, self.slc_cache)
             full = self._cache_full(used, full)
         host = state.host_bytes + flow.write_bytes
@@ -217,12 +219,17 @@ class FlashDrive:
 
     def _cache_change_s(self, state: FlashState, service: Service, read_rate: float, write_rate: float) -> float:
         """Time in s until the cache is full, or in use again, at these rates."""
-        drain = _idle(service, read_rate, write_rate) * self.write_bandwidth / state.amplification
+        drain = self._drain(service, read_rate, write_rate, state.amplification, full=state.slc_full)
         if state.slc_full:
             excess = state.slc_used_bytes - self.slc_cache * (1.0 - self.slc_resume)
             return excess / drain if drain > 0 and write_rate > 0 else math.inf
         growth = write_rate - drain
         return (self.slc_cache - state.slc_used_bytes) / growth if growth > 0 else math.inf
+
+    def _drain(self, service: Service, read_rate: float, write_rate: float, amplification: float, *, full: bool) -> float:
+        """Rate in bytes per second at which the cache is copied to its final cells."""
+        beside_writes = self.slc_fold_bandwidth if full else 0.0
+        return beside_writes + _idle(service, read_rate, write_rate) * self.write_bandwidth / amplification
 
     @cached_property
     def _services(self) -> dict[tuple[float, bool], Service]:

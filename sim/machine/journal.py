@@ -23,6 +23,10 @@ waits for open handles the transaction is locked (T_LOCKED): no thread can open 
 appended to. Then the commit submits the journal's blocks, behind all requests in the device's queue; until they are written,
 an append waits, because the WAL's inode is among them (fs/jbd2/transaction.c `do_get_write_access`, BH_Shadow): every append
 since the commit before has changed its size. The wait for the data and the flush with the commit record hold up no append.
+
+A kernel thread of its own commits (fs/jbd2/journal.c `kjournald2`). It wakes all threads that wait for the commit at once, and
+they continue on different cores in an order that nothing determines. So a flush and a compaction whose files belong to one
+transaction end in either order (docs/decisions/0035).
 """
 
 from __future__ import annotations
@@ -30,12 +34,17 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import simpy
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.observers import Observers
+
+_WAKE_S: Final = 50e-6
+"""Time in s from the request of a commit until the kernel thread takes the transaction: the order of a wake-up on another core.
+Fsyncs of threads that the same commit has woken join one transaction."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,8 +57,8 @@ class Transaction:
     """Writes of file data that must reach the device before the commit."""
     pending_data: list[simpy.Event] = field(default_factory=list)
     """Writes of `data` that hold a journal handle open until they reach the device."""
-    commit_requested: bool = False
-    """Whether a job has asked for the commit."""
+    waiting: list[simpy.Event] = field(default_factory=list)
+    """Fire for the threads that wait for the commit; the first of them requested it."""
 
 
 class Journal:
@@ -63,12 +72,15 @@ class Journal:
         queue_bytes: float = math.inf,
         *,
         whole_files: bool = True,
+        rng: np.random.Generator | None = None,
     ) -> None:
         """`portion_bytes`: largest part of a file that one handle submits while the device's queue is full.
 
-        `queue_bytes`: capacity of the device's queue; `whole_files`: files are written at their fsync, not before.
+        `queue_bytes`: capacity of the device's queue; `whole_files`: files are written at their fsync, not before; `rng`: random
+        numbers for the order in which a commit wakes threads (None: the order of their fsyncs).
         """
         self._env = env
+        self._rng = rng
         self._device = device
         self._portion_bytes = portion_bytes
         self._queue_bytes = queue_bytes
@@ -129,11 +141,17 @@ class Journal:
         yield from self._commit(self._running)
 
     def _commit(self, transaction: Transaction) -> Events:
-        if transaction.commit_requested:
-            if not transaction.done.triggered:
-                yield transaction.done
+        """Wait for the commit of a transaction, and request it if no other thread has done so."""
+        if transaction.done.triggered:
             return
-        transaction.commit_requested = True
+        woken = self._env.event()
+        transaction.waiting.append(woken)
+        if len(transaction.waiting) == 1:
+            self._env.process(self._run_commit(transaction))
+        yield woken
+
+    def _run_commit(self, transaction: Transaction) -> Events:
+        yield self._env.timeout(_WAKE_S)
         while self._committing is not None:
             yield self._committing.done
         self._committing = transaction
@@ -146,6 +164,11 @@ class Journal:
         yield from self._device.flush_cache()
         self._committing = None
         transaction.done.succeed()
+        waiting = transaction.waiting
+        if self._rng is not None and len(waiting) > 1:
+            waiting = [waiting[i] for i in self._rng.permutation(len(waiting))]
+        for woken in waiting:
+            woken.succeed()
 
     def _write_blocks(self) -> Events:
         """Write the journal's blocks behind the requests that are in the device's queue now."""

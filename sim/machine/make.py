@@ -31,12 +31,12 @@ KERNEL_READAHEAD_BYTES: Final = 2**17
 
 def make_machine(
     env: simpy.Environment, engine: Engine, workload: Workload, host: Host, devices: Sequence[DeviceSetup],
-    limiter_rng: np.random.Generator,
+    rng: np.random.Generator,
 ) -> Machine:  # fmt: skip
     """Build the idle machine that all databases of a run share.
 
-    `devices`: the device at the start, and after each change during the run; `limiter_rng`: random numbers of the rate
-    limiter.
+    `devices`: the device at the start, and after each change during the run; `rng`: random numbers of the rate limiter; the
+    journal draws from a generator that it spawns.
     """
     device = devices[0]
     reads_capped, writes_capped, operations_capped = map(any, zip(*map(_binding_caps, devices), strict=True))
@@ -55,8 +55,10 @@ def make_machine(
     machine = Machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
         _page_cache(options, device), host, style,
-        LimiterStation(env, limiter, limiter_rng) if limiter is not None else None,
-        None if direct_writes else _journal(env, station, device, capped=writes_capped, whole_files=style.whole_files),
+        LimiterStation(env, limiter, rng) if limiter is not None else None,
+        None if direct_writes else _journal(
+            env, station, device, rng.spawn(1)[0], capped=writes_capped, whole_files=style.whole_files
+        ),
     )  # fmt: skip
     machine.limits_reads = scheduler.limits_reads
     machine.wal_fsync_share = _wal_fsync_share(device)
@@ -105,13 +107,14 @@ def _requests_queued(options: RocksDbOptions) -> float:
 
 
 def _journal(
-    env: simpy.Environment, station: DeviceStation, device: DeviceSetup, *, capped: bool, whole_files: bool
-) -> Journal:
+    env: simpy.Environment, station: DeviceStation, device: DeviceSetup, rng: np.random.Generator,
+    *, capped: bool, whole_files: bool,
+) -> Journal:  # fmt: skip
     """Journal of the file system on this device; a cap queues whole files."""
     settings = device.settings
     if capped or settings.fsync_portion is None:
-        return Journal(env, station, whole_files=whole_files)
-    return Journal(env, station, settings.fsync_portion, settings.fsync_queue, whole_files=whole_files)
+        return Journal(env, station, whole_files=whole_files, rng=rng)
+    return Journal(env, station, settings.fsync_portion, settings.fsync_queue, whole_files=whole_files, rng=rng)
 
 
 def _binding_caps(setup: DeviceSetup) -> tuple[bool, bool, bool]:

@@ -108,14 +108,18 @@ def _inline(values: Constants) -> str:
     return "{" + ", ".join(f"{k}: {quantity_text(k, v)}" for k, v in values.items()) + "}"
 
 
-def write_sessions(path: Path, sessions: Mapping[str, Mapping[str, float]]) -> None:
-    """Replace the named sessions in the table of write bandwidths (bytes per second) by session and device."""
+def write_sessions(path: Path, sessions: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+    """Replace the named sessions in the table of drives: constants in base units by session, device and key."""
     lines = [
-        "# Write bandwidth of drives of the 40-thread machine and of the desktop by session, in bytes per second, fitted to the",
-        "# job records of each session's calibration runs: python -m lsmlab.validation.calibrate.public --write, and",
+        "# Drives of the 40-thread machine and of the desktop by session: write bandwidth, and the SLC cache of a drive that has",
+        "# one, in bytes and bytes per second, fitted to the job records of each session's calibration runs:",
+        "# python -m lsmlab.validation.calibrate.public --write,",
         "# python -m lsmlab.validation.calibrate.public_machines --write",
     ]
     known = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    for session, rates in {**known, **sessions}.items():
-        lines.append(f'"{session}": ' + "{" + ", ".join(f"{d}: {r:.3e}" for d, r in rates.items()) + "}")
+    for session, devices in {**known, **sessions}.items():
+        lines.append(f'"{session}":')
+        for device, constants in devices.items():
+            values = ", ".join(f"{key}: {float(value):.3e}" for key, value in constants.items())
+            lines.append(f"  {device}: {{{values}}}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -64,6 +64,7 @@ _SOURCES: Final = {
     "write_byte": "as write_op",
     "memtable_depth": "as write_op",
     "wal_op": "as write_op",
+    "wal_byte": "as write_op",
     "read_op": "assumption: the default, times the CPU time of a compacted entry relative to epyc_vm",
     "read_memtable": "as read_op",
     "read_run": "as read_op",
@@ -152,7 +153,7 @@ def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
     reading = fits.read_fit(awake, stream)
     host = _host(used, awake, stream, reading)
     devices: dict[str, _Fit] = {}
-    sessions: dict[str, dict[str, float]] = defaultdict(dict)
+    sessions: dict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
     for device in sorted({s.device for s in used}):
         here = [s for s in used if s.device == device]
         if device == fits.SYNCHRONOUS:
@@ -163,7 +164,7 @@ def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
         timed += [s for s in drives if s.device == device]
         devices[device], rates = _drive(here, timed, replace(_HOST, **host.values), reading)
         for session, rate in rates.items() if len(rates) > 1 else ():
-            sessions[session][device] = rate
+            sessions[session][device] = {"write_bandwidth": rate}
     values = {device: found.values for device, found in devices.items()}
     errors = {device: found.errors for device, found in devices.items()}
     _print(used, host.values, host.errors, values, errors, sessions)

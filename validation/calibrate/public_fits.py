@@ -183,6 +183,9 @@ def write_fit(used: Sequence[Source], host: Host) -> Constants:
     return solved(measured, host, ("host.write_op", "host.sleep_penalty", "host.statistics_op"))
 
 
+_WRITE: Final = ("write_op", "write_byte", "memtable_depth", "wal_op", "wal_byte")
+
+
 def write_parts(total_s: float, entry_bytes: float, memtable_bytes: float, like: Host) -> Constants:
     """Split the measured time of a logged write into its constants, in the proportions of another machine.
 
@@ -190,7 +193,7 @@ def write_parts(total_s: float, entry_bytes: float, memtable_bytes: float, like:
     with a WAL, show no more than this sum.
     """
     scale = total_s / write_cpu(entry_bytes, logged=True, memtable_bytes=memtable_bytes).seconds(like)
-    return {f"host.{name}": scale * getattr(like, name) for name in ("write_op", "write_byte", "memtable_depth", "wal_op")}
+    return {f"host.{name}": scale * getattr(like, name) for name in _WRITE}
 
 
 _READS: Final = ("read_op", "read_memtable", "read_run", "read_block", "read_call")

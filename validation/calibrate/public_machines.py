@@ -33,6 +33,7 @@ from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.reader import read_log
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.timings import job_records as records
+from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, mean_phases
 from lsmlab.validation.logs.timings.job_records import JobLog
 from lsmlab.validation.logs.timings.jobs import Job
 
@@ -58,8 +59,8 @@ _UNSTALLED: Final = 0.1
 """Quantile of the commits that gives the fsync latency: with 13 jobs most commits waited for another job."""
 
 
-def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, float]]]:
-    """Fit the desktop (i7-8700K) to its LOGs; return its parameter set, and the write bandwidths by session and device.
+def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, Mapping[str, float]]]]:
+    """Fit the desktop (i7-8700K) to its LOGs; return its parameter set, and the constants of drives by session and device.
 
     Compactions give CPU costs, fsyncs and commits the devices' bandwidth and latency, and memtables filled without a
     stall the cost of a write. Raises InputError if there is no LOG of a calibration run.
@@ -87,10 +88,11 @@ def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, float]]]:
     found = {
         **solved(fills, machine, ("host.write_op", "host.write_byte", "host.memtable_depth")), **solved(merges, machine),
     }  # fmt: skip
-    found["host.wal_op"] = _wal_share() * found["host.write_op"]
-    found["host.write_op"] -= found["host.wal_op"]
+    for wal, write in (("wal_op", "write_op"), ("wal_byte", "write_byte")):  # the fit has their sums
+        found[f"host.{wal}"] = _wal_share(wal, write) * found[f"host.{write}"]
+        found[f"host.{write}"] -= found[f"host.{wal}"]
     fitted = {key.removeprefix("host."): value for key, value in found.items()}
-    order = ("cores", "write_op", "write_byte", "memtable_depth", "wal_op", "job_start", "file_overhead")
+    order = ("cores", "write_op", "write_byte", "memtable_depth", "wal_op", "wal_byte", "job_start", "file_overhead")
     host = {key: (fixed | fitted)[key] for key in dict.fromkeys((*order, *fitted))}
     more = [_DriveLog(s.device, s.session, s.log) for s in drive_sources(data, ("ablations-2",))]
     devices, errors, sessions = _drives_of_desktop([*logs, *more])
@@ -100,10 +102,11 @@ def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, float]]]:
     ), sessions  # fmt: skip
 
 
-def _wal_share() -> float:
-    """Return the share of the WAL in a write on the machine whose recordings have writes with and without one."""
+def _wal_share(wal: str, write: str) -> float:
+    """Return the share of the WAL in a constant of a write, on the machine whose recordings have writes with and without one."""
     vm = host_of("recording_vm")
-    return vm.wal_op / (vm.write_op + vm.wal_op)
+    logged_s: float = getattr(vm, wal)
+    return logged_s / (getattr(vm, write) + logged_s)
 
 
 class _DriveLog(NamedTuple):
@@ -116,11 +119,11 @@ class _DriveLog(NamedTuple):
 
 def _drives_of_desktop(
     sources: Sequence[_DriveLog],
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Return bandwidth and fsync latency of each drive, their spread between sessions and LOGs, and bandwidths by session."""
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]], dict[str, dict[str, Mapping[str, float]]]]:
+    """Return bandwidth and fsync latency of each drive, their spread between sessions and LOGs, and constants by session."""
     devices: dict[str, dict[str, float]] = {}
     errors: dict[str, dict[str, float]] = {}
-    sessions: dict[str, dict[str, float]] = defaultdict(dict)
+    sessions: dict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
     for device in sorted({source.device for source in sources}):
         here = [source for source in sources if source.device == device]
         commits = [records.commit_s(source.log, _UNSTALLED) for source in here]
@@ -129,14 +132,29 @@ def _drives_of_desktop(
         for _, session, log in here:
             rates[session].append(math.log(records.bandwidth(records.busy_periods(log, _flush_cpu_s), commit)))
         means = {session: statistics.mean(found) for session, found in sorted(rates.items())}
+        phases = mean_phases([found for s in here if (found := cache_phases(s.log, _flush_cpu_s)) is not None])
         for session, mean in means.items():
-            sessions[session][device] = math.exp(mean)
+            sessions[session][device] = _drive_of_session(math.exp(mean), phases)
         rate = math.exp(statistics.mean(means.values()))
         devices[device] = {"fsync_latency": commit, "write_bandwidth": rate}
         if device == "hdd":
             devices[device]["read_bandwidth"] = rate
         errors[device] = {"write_bandwidth": rate * statistics.stdev(means.values()), "fsync_latency": float(np.std(commits))}
     return devices, errors, sessions
+
+
+def _drive_of_session(rate: float, phases: CachePhases | None) -> dict[str, float]:
+    """Return the constants of a drive that wrote `rate` bytes per second on average.
+
+    Speeds and length of its slow phases are those of all sessions; the room of its SLC cache follows from the average.
+    """
+    room_bytes = 0.0 if phases is None else phases.fast_bytes(rate)
+    if phases is None or not 0.0 < room_bytes < math.inf:
+        return {"write_bandwidth": rate}
+    return {
+        "write_bandwidth": phases.slow_bytes_per_s, "slc_write_bandwidth": phases.fast_bytes_per_s,
+        "slc_cache": room_bytes, "slc_resume": 1.0, "slc_fold_bandwidth": room_bytes / phases.slow_s,
+    }  # fmt: skip
 
 
 def _flush_cpu_s(job: Job) -> float:
@@ -170,9 +188,11 @@ def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:
     scale = float(row["c_csecs"]) / jobs.seconds(machine)
     stalled = float(row["stall_pct"]) / 100.0 * float(row["uptime"]) / _WRITING_S
     write_s = (1.0 - stalled) / float(row["ops_sec"])
-    wal_s = _wal_share() * write_s
+    vm = host_of("recording_vm")
+    whole = write_s / write_cpu(_SMALL_PC_ENTRY, logged=True).seconds(vm)
     host = {
-        "cores": 8.0, "write_op": write_s - wal_s, "wal_op": wal_s, "memtable_depth": 0.0, "job_start": 1e-4,
+        "cores": 8.0, **{k: whole * getattr(vm, k) for k in ("write_op", "write_byte", "wal_op", "wal_byte")},
+        "memtable_depth": 0.0, "job_start": 1e-4,
         "file_overhead": 1.5e-4,
     } | {k: cost * scale for k, cost in costs.items()}  # fmt: skip
     wrote = float(row["c_wgb"]) * 2**30 / float(row["uptime"])
@@ -218,6 +238,7 @@ _DESKTOP: Final = {
     "write_byte": "as write_op",
     "memtable_depth": "as write_op, memtables of 64 and 512 MiB",
     "wal_op": "assumption: the share of recording_vm in write_op + wal_op; all these runs have a WAL",
+    "wal_byte": "assumption: the share of recording_vm in write_byte + wal_byte",
     "job_start": "as xeon_6230",
     "file_overhead": "as xeon_6230",
     "compaction_record": "fit to compaction_time_cpu_micros of the baseline runs, 100 and 1000 B",
@@ -229,8 +250,10 @@ _DESKTOP: Final = {
 }
 _SMALL_PC: Final = {
     "cores": "AMD Ryzen 7 7840HS, 8 cores, SMT disabled (the author's description of this PC)",
-    "write_op": "time per write outside stalls, 9.8.4",
-    "wal_op": "assumption: the share of recording_vm in write_op + wal_op; all these runs have a WAL",
+    "write_op": "time per write outside stalls, 9.8.4, split as that of recording_vm; all these runs have a WAL",
+    "write_byte": "as write_op",
+    "wal_op": "as write_op",
+    "wal_byte": "as write_op",
     "memtable_depth": "write_op is for this run's memtables",
     "job_start": "as xeon_6230",
     "file_overhead": "as xeon_6230",

@@ -22,6 +22,7 @@ _SOURCES: Final[Mapping[str, str]] = {
     "host.write_byte": "as write_op, by size of the value",
     "host.memtable_depth": "as write_op, by doublings of the memtable beyond 8 MiB",
     "host.wal_op": "as write_op, runs with a WAL against runs without",
+    "host.wal_byte": "as wal_op, by size of the value",
     "host.write_serial": "as write_op, runs with several threads against runs with one",
     "host.write_spread": "histograms of writes up to 10 us, with the clock's rounding to whole microseconds",
     "host.interrupt_every": "CPU time of writes divided by the number of writes of 22 to 170 us",

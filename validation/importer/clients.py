@@ -40,11 +40,11 @@ def idle_clients(observation: Observation) -> bool:
 
 
 def write_op(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate host.write_op, host.wal_op and host.memtable_depth, in the default host's proportions.
+    """Estimate host.write_op, host.memtable_depth and the cost of the WAL, in the default host's proportions.
 
-    One size of memtable shows only the sum of write_op, memtable_depth and, with a WAL, wal_op. Clients that never wait for
-    the store may be idle in part. Their time per write is then only an upper bound of the cost, and is used only if it is
-    below the default.
+    One size of memtable shows only the sum of write_op, memtable_depth and, with a WAL, wal_op and wal_byte. Clients that
+    never wait for the store may be idle in part. Their time per write is then only an upper bound of the cost, and is used
+    only if it is below the default.
     """
     free = _free_writes_s(observation)
     if not len(free) or idle_clients(observation) or observation.reading.writes_per_sync is not None:
@@ -52,7 +52,7 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
     host = Host()
     entries = float(np.median([fill.entries for fill in observation.reading.fills]))
     usual_s = host.write_op + host.memtable_depth * depth(entries * observation.entry_bytes)
-    usual_s += host.wal_op if observation.logged else 0.0
+    usual_s += _wal_s(host, observation) if observation.logged else 0.0
     scale = float(np.median(free)) / throughput_share(host.write_serial, observation.threads) / usual_s
     if observation.stalled_share < _STALLED_SHARE and scale >= 1.0:
         return Estimates()
@@ -64,6 +64,7 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
     return Estimates((
         Estimate("host.write_op", scale * host.write_op, error * host.write_op, "s", "estimate", basis),
         _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, unseen),
+        _scaled("host.wal_byte", scale * host.wal_byte, wal_error * host.wal_byte, unseen),
         _scaled("host.memtable_depth", scale * host.memtable_depth, wide * host.memtable_depth, "a LOG has one size"),
     ))
 
@@ -77,12 +78,17 @@ def wal_fsync(observation: Observation, _: Earlier) -> Estimates:
     if observation.reading.writes_per_sync is None or not len(free):
         return Estimates()
     host, each = Host(), synced_group(observation.threads)
-    fsync_s = each * (float(np.median(free)) - host.write_op - host.wal_op)
+    fsync_s = each * (float(np.median(free)) - host.write_op - _wal_s(host, observation))
     if fsync_s <= 0.0:
         return Estimates()
     error = each * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall, x {each:g} writes per fsync"
     return Estimates((Estimate("device.wal_fsync_latency", fsync_s, error, "s", "estimate", basis),))
+
+
+def _wal_s(host: Host, observation: Observation) -> float:
+    """Return the CPU time of appending one entry to the WAL."""
+    return host.wal_op + host.wal_byte * observation.entry_bytes
 
 
 def _scaled(constant: str, value: float, error: float, why: str) -> Estimate:

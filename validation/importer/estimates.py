@@ -24,6 +24,7 @@ LABELS: Final = {
     "host.file_overhead": "end of a compaction, per file",
     "host.write_op": "client, time of a write",
     "host.wal_op": "client, append to the WAL",
+    "host.wal_byte": "client, bytes appended to the WAL",
     "host.memtable_depth": "client, larger memtables",
     "host.sleep_penalty": "client, delay after each sleep",
     "device.write_bandwidth": "device, writes",

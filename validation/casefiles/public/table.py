@@ -37,6 +37,8 @@ SECOND: Final = "tables_2"
 """Folders of descriptions: the runs of public_runs, and those of public_runs_2, which nobody had seen when 0.1 was made."""
 _COMMON: Final = "common"
 _CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
+_DRIVE: Final = ("write_bandwidth", "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth")
+"""Constants of a drive that may differ between sessions."""
 _OPTION: Final = "opt_"
 """Prefix of the columns with RocksDB options; a value of -1 in them means "not set"."""
 
@@ -50,10 +52,12 @@ def descriptions(folder: str = FIRST) -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def common() -> Mapping[str, Any]:
-    """Return tables/common.yaml, and under `conditions` the fitted write bandwidth of each device by session."""
+    """Return tables/common.yaml, and under the name of each constant in sessions.yaml its value by session and device."""
     found: dict[str, Any] = _load(FIRST, _COMMON)
-    rates = yaml.safe_load(_CONDITIONS.read_text(encoding="utf-8")) if _CONDITIONS.is_file() else {}
-    found["conditions"] = {f"{session}/{device}": rate for session, of in rates.items() for device, rate in of.items()}
+    sessions = yaml.safe_load(_CONDITIONS.read_text(encoding="utf-8")) if _CONDITIONS.is_file() else {}
+    drives = {f"{session}/{device}": of for session, devices in sessions.items() for device, of in devices.items()}
+    for key in _DRIVE:
+        found[key] = {drive: constants[key] for drive, constants in drives.items() if key in constants}
     return found
 
 

@@ -166,6 +166,17 @@ def busy_periods(
     is over (`computing_s` for a compaction, `flush_cpu_s` for a flush). Periods near a file of a compaction with
     subcompactions are left out, and so are periods with at most `full_bytes`.
     """
+    spans, unknown = fsync_spans(log, flush_cpu_s, read_byte_s)
+    return _unions(spans, unknown, full_bytes)
+
+
+def fsync_spans(
+    log: JobLog, flush_cpu_s: Callable[[Job], float], read_byte_s: float = 0.0
+) -> tuple[list[tuple[float, float, float]], Array]:
+    """Return (start in s, end in s, bytes) of each fsync by its start, and the times of files without a known start.
+
+    The arguments are those of `busy_periods`.
+    """
     spans: list[tuple[float, float, float]] = []
     unknown: list[float] = []
     for job in log.jobs:
@@ -182,7 +193,7 @@ def busy_periods(
         for finished, size in sorted(job.files):
             spans.append((min(begun + cpu_s * size / job.output_bytes, finished - 1e-4), finished, size))
             begun = finished
-    return _unions(sorted(spans), np.sort(np.array(unknown)), full_bytes)
+    return sorted(spans), np.sort(np.array(unknown))
 
 
 def bandwidth(periods: Array, commit_s: float) -> float:

@@ -1,0 +1,53 @@
+"""Phases of a drive with an SLC cache in the fsyncs of a LOG."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, mean_phases
+from lsmlab.validation.logs.timings.job_records import JobLog
+from lsmlab.validation.logs.timings.jobs import Job
+
+FAST, SLOW = 150e6, 40e6
+
+
+def compaction(rates: list[tuple[float, float]], file_bytes: float = 20e6) -> JobLog:
+    """Return one compaction whose files are written at (bytes per second, seconds) in turn."""
+    now_s, written, files = 0.0, 0.0, []
+    edges = np.cumsum([0.0, *(s for _, s in rates)])
+    amounts = np.cumsum([0.0, *(r * s for r, s in rates)])
+    while written + file_bytes <= amounts[-1]:
+        written += file_bytes
+        now_s = float(np.interp(written, amounts, edges))
+        files.append((now_s, file_bytes))
+    job = Job(
+        kind="compaction", start_s=0.0, end_s=now_s, cpu_s=0.0, records=1.0, parts=1, files=files,
+        output_bytes=len(files) * file_bytes,
+    )  # fmt: skip
+    return JobLog([job], False, [])
+
+
+def test_fast_and_slow_phases_are_found() -> None:
+    """600 MB at 150 MB/s, then 12 s at 40 MB/s: both rates within 10 %, the length of the slow phase within 1 s."""
+    found = cache_phases(compaction([(FAST, 4.0), (SLOW, 12.0)] * 8), lambda _: 0.0)
+    assert found is not None
+    assert pytest.approx(FAST, rel=0.1) == found.fast_bytes_per_s
+    assert pytest.approx(SLOW, rel=0.1) == found.slow_bytes_per_s
+    assert pytest.approx(12.0, abs=1.0) == found.slow_s
+    mean = (FAST * 4.0 + SLOW * 12.0) / 16.0
+    assert pytest.approx(600e6, rel=0.2) == found.fast_bytes(mean)
+
+
+def test_a_drive_without_a_cache_has_no_phases() -> None:
+    """Rates that vary by a third are no phases."""
+    assert cache_phases(compaction([(120e6, 5.0), (90e6, 5.0)] * 8), lambda _: 0.0) is None
+
+
+def test_the_room_follows_from_the_mean_rate() -> None:
+    """At the fast rate the cache never fills; at the slow rate it has no room. Two runs are too few for a mean."""
+    phases = CachePhases(FAST, SLOW, 12.0)
+    assert phases.fast_bytes(FAST) == np.inf
+    assert phases.fast_bytes(SLOW) == 0.0
+    assert phases.fast_bytes(67.5e6) == pytest.approx(600e6)
+    assert mean_phases([phases] * 2) is None
+    assert mean_phases([phases] * 3) == pytest.approx(phases)
