@@ -54,7 +54,11 @@ _SUSTAINED_SPREAD: Final = 45.0 * 2**20
 SLC cache was full from the start: 704 to 828 MiB/s (fio output of mdcallag/mytools
 bench/arc/dec25.fio.300secs/ser7)."""
 _FLUSHES: Final = Host(flush_record=0.34e-6, flush_byte=0.9e-9)
-"""Assumed CPU cost of the desktop's flushes: its LOGs do not have the CPU time of flushes."""
+"""CPU cost of the desktop's flushes with which their fit begins."""
+_FLUSH_ROUNDS: Final = 4
+"""Rounds in which the CPU cost of flushes and the bandwidth of the drive are fitted in turn."""
+_QUICK: Final = 0.1
+"""Quantile of the flushes of a run that gives their time beside nothing else."""
 _UNSTALLED: Final = 0.1
 """Quantile of the commits that gives the fsync latency: with 13 jobs most commits waited for another job."""
 
@@ -84,7 +88,10 @@ def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, Mapping[str,
         raise InputError(f"{data}: contains no LOG of a calibration run of the desktop; name another folder by --data")
     fixed = {"cores": 12.0, "job_start": 1e-4, "file_overhead": 1.5e-4}
     machine = Host(**fixed)
-    merges = [(job_cpu(job, machine), cpu_s) for source in logs for job, cpu_s in records.compaction_times(source.log)]
+    merges = [
+        (job_cpu(job, machine), cpu_s)
+        for source in logs if source.device == _FAST for job, cpu_s in records.compaction_times(source.log)
+    ]  # fmt: skip
     found = {
         **solved(fills, machine, ("host.write_op", "host.write_byte", "host.memtable_depth")), **solved(merges, machine),
     }  # fmt: skip
@@ -95,7 +102,11 @@ def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, Mapping[str,
     order = ("cores", "write_op", "write_byte", "memtable_depth", "wal_op", "wal_byte", "job_start", "file_overhead")
     host = {key: (fixed | fitted)[key] for key in dict.fromkeys((*order, *fitted))}
     more = [_DriveLog(s.device, s.session, s.log) for s in drive_sources(data, ("ablations-2",))]
-    devices, errors, sessions = _drives_of_desktop([*logs, *more])
+    flushes = _FLUSHES
+    for _ in range(_FLUSH_ROUNDS):
+        devices, errors, sessions = _drives_of_desktop([*logs, *more], flushes)
+        flushes = _flush_fit([source for source in logs if source.device == _FAST], sessions)
+    host |= {"flush_record": flushes.flush_record, "flush_byte": flushes.flush_byte}
     return _set(
         "The desktop of the public parameter_influence runs (supermt/ADOC-Rocks-tracker).",
         "12 hardware threads, Intel Core i7-8700K", host, devices, errors, _DESKTOP,
@@ -105,8 +116,8 @@ def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, Mapping[str,
 def _wal_share(wal: str, write: str) -> float:
     """Return the share of the WAL in a constant of a write, on the machine whose recordings have writes with and without one."""
     vm = host_of("recording_vm")
-    logged_s: float = getattr(vm, wal)
-    return logged_s / (getattr(vm, write) + logged_s)
+    logged_s, other_s = float(getattr(vm, wal)), float(getattr(vm, write))
+    return logged_s / (other_s + logged_s)
 
 
 class _DriveLog(NamedTuple):
@@ -117,10 +128,37 @@ class _DriveLog(NamedTuple):
     log: JobLog
 
 
+_FAST: Final = "nvme"
+"""Drive on which most of a flush's time is CPU time."""
+
+
+def _flush_fit(logs: Sequence[_DriveLog], sessions: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Host:
+    """Fit the CPU cost of flushes to their time from the start to the end of their file, less that of its fsync.
+
+    The LOGs do not have the CPU time of flushes. A quick flush of each run (`_QUICK`) shares the drive with no other job.
+    """
+    measured = []
+    for device, session, log in logs:
+        flushes = sorted((j for j in log.jobs if j.kind == "flush"), key=lambda j: j.files[0][0] - j.start_s)
+        job = flushes[int(_QUICK * len(flushes))]
+        finished_s, size = job.files[0]
+        fsync_s = size / sessions[session][device]["write_bandwidth"]
+        measured.append((job_cpu(job, _FLUSHES), finished_s - job.start_s - fsync_s))
+    found = solved(measured, _FLUSHES, ("host.flush_record", "host.flush_byte"))
+    return Host(flush_record=found["host.flush_record"], flush_byte=found["host.flush_byte"])
+
+
 def _drives_of_desktop(
-    sources: Sequence[_DriveLog],
+    sources: Sequence[_DriveLog], flushes: Host
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]], dict[str, dict[str, Mapping[str, float]]]]:
-    """Return bandwidth and fsync latency of each drive, their spread between sessions and LOGs, and constants by session."""
+    """Return bandwidth and fsync latency of each drive, their spread between sessions and LOGs, and constants by session.
+
+    `flushes`: host with the CPU cost of flushes.
+    """
+
+    def flush_cpu_s(job: Job) -> float:
+        return job_cpu(job, flushes).seconds(flushes)
+
     devices: dict[str, dict[str, float]] = {}
     errors: dict[str, dict[str, float]] = {}
     sessions: dict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
@@ -130,9 +168,9 @@ def _drives_of_desktop(
         commit = float(np.min(commits))
         rates: dict[str, list[float]] = defaultdict(list)
         for _, session, log in here:
-            rates[session].append(math.log(records.bandwidth(records.busy_periods(log, _flush_cpu_s), commit)))
+            rates[session].append(math.log(records.bandwidth(records.busy_periods(log, flush_cpu_s), commit)))
         means = {session: statistics.mean(found) for session, found in sorted(rates.items())}
-        phases = mean_phases([found for s in here if (found := cache_phases(s.log, _flush_cpu_s)) is not None])
+        phases = mean_phases([found for s in here if (found := cache_phases(s.log, flush_cpu_s)) is not None])
         for session, mean in means.items():
             sessions[session][device] = _drive_of_session(math.exp(mean), phases)
         rate = math.exp(statistics.mean(means.values()))
@@ -155,10 +193,6 @@ def _drive_of_session(rate: float, phases: CachePhases | None) -> dict[str, floa
         "write_bandwidth": phases.slow_bytes_per_s, "slc_write_bandwidth": phases.fast_bytes_per_s,
         "slc_cache": room_bytes, "slc_resume": 1.0, "slc_fold_bandwidth": room_bytes / phases.slow_s,
     }  # fmt: skip
-
-
-def _flush_cpu_s(job: Job) -> float:
-    return job_cpu(job, _FLUSHES).seconds(_FLUSHES)
 
 
 def _unstalled(log: RocksDbLog, history: LogJobs) -> list[tuple[float, float]]:
@@ -244,6 +278,8 @@ _DESKTOP: Final = {
     "compaction_record": "fit to compaction_time_cpu_micros of the baseline runs, 100 and 1000 B",
     "compaction_byte": "as compaction_record",
     "compaction_compare": "as compaction_record, by doublings of the sorted runs beyond two",
+    "flush_record": "time from the start of a quick flush to the end of its file on NVMe, less its fsync, 100 and 1000 B",
+    "flush_byte": "as flush_record",
     "fsync_latency": "P10 of half the time from a flush file's creation to its commit",
     "write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress, baseline runs",
     "read_bandwidth": "assumption: equal to write_bandwidth",
