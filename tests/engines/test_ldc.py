@@ -107,12 +107,13 @@ def test_links_have_no_io_and_are_merged_later() -> None:
 
 
 def test_lookups_search_slices_but_filters_save_block_reads() -> None:
-    """Lookups search more runs than with UDC but read nearly as many blocks.
+    """Lookups search more runs than with UDC but read nearly as many blocks. L0 files are linked too.
 
     Sorted runs are counted at the end of a simulated run, when the number of L0 files is random, so the mean of several
     simulated runs is compared.
     """
-    ldc, udc = ([result(f"engine={name}", *READING, f"seed={seed}") for seed in range(1, 6)] for name in ("ldc", "leveldb"))
+    engines = (("engine=ldc", "engine.picker.l0_links=true"), ("engine=leveldb",))
+    ldc, udc = ([result(*one, *READING, f"seed={seed}") for seed in range(1, 6)] for one in engines)
 
     def runs(results: Sequence[Result]) -> float:
         return float(np.mean([r.summary["block_cache"]["runs_per_read"] for r in results]))

@@ -76,10 +76,9 @@ def _throughput() -> list[Claim]:
 def _mechanism() -> list[Claim]:
     nvme = sweep_of("nvme")
     others = ("rocksdb", "rocksdb_at", "silk_d", "silk_p", "silk_o", "adoc")
-    pair = (scheme("adoc", "nvme"), scheme("rocksdb", "nvme"))
     claims = [
         claim("adoc.nvme.lowest_memory_and_l0_stalls", tuple(scheme(s, "nvme") for s in others), lowest_stalls),
-        claim("adoc.nvme.pending_stalls_rise", pair, more_pending),
+        claim("adoc.nvme.pending_stalls_rise", tuple(scheme(s, "nvme") for s in ("adoc", "silk_p", "silk_o")), more_pending),
         claim("adoc.nvme.l0_stalls_fall", (nvme[0], nvme[-1]), ends(lambda r: stalled(r, "l0"), "nvme")),
         claim("adoc.nvme.memory_stalls_rise", (nvme[0], nvme[-1]), ends(lambda r: stalled(r, "memtable"), "nvme")),
         claim("adoc.nvme.pending_stalls_peak", nvme, redundancy_peak),

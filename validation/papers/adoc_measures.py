@@ -196,5 +196,6 @@ def memtable_bytes(run: Outcome) -> float:
 
 
 def more_pending(runs: Runs) -> float:
-    """Return the stall seconds by pending bytes of ADOC minus those of RocksDB, on NVMe."""
-    return stalled(runs["adoc_nvme"], "pending") - stalled(runs["rocksdb_nvme"], "pending")
+    """Return the stall seconds by pending bytes of ADOC minus the mean of SILK-P and SILK-O, on NVMe."""
+    silk = [stalled(runs[f"silk_{scheme}_nvme"], "pending") for scheme in "po"]
+    return stalled(runs["adoc_nvme"], "pending") - float(np.mean(silk))

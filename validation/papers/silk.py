@@ -12,6 +12,7 @@ from lsmlab.sim.results.finished import finished
 from lsmlab.validation.papers.claim import Claim, Measure, Outcome
 from lsmlab.validation.papers.claim_data import claim
 from lsmlab.validation.papers.silk_measures import (
+    collapse_s,
     first_spike_s,
     flush_wait_share,
     latency,
@@ -63,7 +64,7 @@ def _motivation() -> tuple[Claim, ...]:
         return claim(f"silk.motivation.{which}", (runs["rocksdb"], runs["control"]), measure)
 
     def later(id_: str, above: str, below: str) -> Claim:
-        return claim(f"silk.motivation.{id_}", (runs[above], runs[below]), ratio(first_spike_s, names[above], names[below]))
+        return claim(f"silk.motivation.{id_}", (runs[above], runs[below]), ratio(collapse_s, names[above], names[below]))
 
     return (
         control("p99"),
@@ -72,7 +73,7 @@ def _motivation() -> tuple[Claim, ...]:
         claim("silk.motivation.together", (runs["rocksdb"],), _of(spike_correlation, names["rocksdb"])),
         later("limits_75_50", "fixed75", "fixed50"),
         later("limits_90_75", "fixed90", "fixed75"),
-        later("memory", "memory", "rocksdb"),
+        later("memory", "memory_long", "rocksdb_long"),
         claim("silk.motivation.memory_spikes", (runs["memory"],), _of(spike_share, names["memory"])),
         claim("silk.motivation.triad", (runs["triad"], runs["rocksdb"]), ratio(spike_share, names["triad"], names["rocksdb"])),
     )  # fmt: skip

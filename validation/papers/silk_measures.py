@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 SPIKE_S: Final = 0.01
 """P99 above which a second counts as a spike: ten times an unstalled operation, a hundredth of the paper's spikes."""
+COLLAPSE_S: Final = 1.0
+"""P99 above which the store has collapsed: writes wait for seconds, as in the paper's spikes, not for one busy device."""
 
 
 def ratio(measure: Callable[[Outcome], float], above: str, below: str) -> Measure:
@@ -55,6 +57,12 @@ def first_spike_s(of: Outcome) -> float:
     """Return the second of the first spike; without a spike, the length of the run."""
     spikes = np.flatnonzero(by_second(of) > SPIKE_S)
     return float(spikes[0]) if len(spikes) else float(of.summary["duration_s"])
+
+
+def collapse_s(of: Outcome) -> float:
+    """Return the second of the first collapse; without one, the length of the run."""
+    collapsed = np.flatnonzero(by_second(of) > COLLAPSE_S)
+    return float(collapsed[0]) if len(collapsed) else float(of.summary["duration_s"])
 
 
 def spike_share(of: Outcome) -> float:

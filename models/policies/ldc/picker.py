@@ -45,6 +45,9 @@ class LdcPicking:
     ablation)."""
     seek_compaction: bool = True
     """Whether files in which many lookups miss are linked, or compacted if they have slices."""
+    l0_links: bool = False
+    """Whether L0 files are linked to L1; else they compact with L1 as in LevelDB, and links begin at L1. The paper does not say
+    (background/ldc.md, Assumptions)."""
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
@@ -56,7 +59,7 @@ class LdcPicking:
         threshold = self.threshold or max(1, round(options.max_bytes_for_level_multiplier))
         return LdcPicker(
             fixed_levels(base), options.target_file_size_base, self.order, self.seek_compaction,
-            options.disable_auto_compactions, threshold=threshold,
+            options.disable_auto_compactions, threshold=threshold, l0_links=self.l0_links,
         )  # fmt: skip
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
@@ -73,6 +76,7 @@ class LdcPicker(LevelDbPicker):
     """
 
     threshold: int = 10
+    l0_links: bool = False
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
         """Return whether a level is over its target, or a file has `threshold` slices or is over its allowed seeks."""
@@ -100,7 +104,7 @@ class LdcPicker(LevelDbPicker):
 
     def _size_pick(self, tree: Tree, running: Sequence[RunningJob], level: int, score: float) -> Pick:
         if level == 0:
-            if not len(tree.levels[1]):
+            if not self.l0_links or not len(tree.levels[1]):
                 return super()._size_pick(tree, running, level, score)
             return self._linked(tree, 0, tuple(reversed(tree.l0)), "LevelL0FilesNum", score)
         for file in self.candidates(tree, level):
